@@ -1,0 +1,49 @@
+# The front door. meson does the work behind it; every target sets up what it needs first.
+BUILD    ?= build
+PREFIX   ?= /usr/local
+MESON    := meson
+PYTHON   := /usr/bin/python3
+SANITIZE := build-asan
+
+.PHONY: build run test test-agents crash bench fuzz tsan lint golden-update install uninstall clean
+build: $(BUILD)/build.ninja
+	@ninja -C $(BUILD) --quiet
+
+run: build
+	@$(BUILD)/hookd run --foreground
+
+$(BUILD)/build.ninja $(SANITIZE)/build.ninja build-tsan/build.ninja: | setup
+$(BUILD)/build.ninja:
+	@$(MESON) setup $(BUILD) --prefix=$(PREFIX) >/dev/null
+$(SANITIZE)/build.ninja:
+	@$(MESON) setup $(SANITIZE) -Dbuildtype=debug -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false >/dev/null
+build-tsan/build.ninja:
+	@$(MESON) setup build-tsan -Dbuildtype=debug -Doptimization=1 -Db_sanitize=thread -Db_lundef=false >/dev/null
+
+.PHONY: setup
+setup:
+	@tools/setup.sh
+
+test: build $(SANITIZE)/build.ninja build-tsan/build.ninja
+	@tests/run
+
+test-agents: build
+	@tests/agents/run
+
+crash: build
+	@$(PYTHON) tests/crash/crash.py --build $(BUILD) --rounds $(or $(N),500)
+
+bench: build
+	@$(PYTHON) tests/bench/bench.py --build $(BUILD)
+
+fuzz: setup
+	@tests/fuzz/run $(or $(T),60)
+
+install: build
+	@$(MESON) install -C $(BUILD) --quiet
+
+uninstall:
+	@ninja -C $(BUILD) uninstall
+
+clean:
+	@rm -rf $(BUILD) $(SANITIZE) build-tsan build-fuzz

@@ -1,0 +1,38 @@
+/* clock: the two clocks. Deadlines use the monotonic one and nothing else; what is stored uses wall
+ * time in microseconds since 1970, UTC. */
+#ifndef HOOKD_BASE_CLOCK_H
+#define HOOKD_BASE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+#define USEC_PER_MSEC INT64_C(1000)
+#define USEC_PER_SEC INT64_C(1000000)
+
+static inline int64_t clock_read_us(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (int64_t)t.tv_sec * USEC_PER_SEC + t.tv_nsec / 1000;
+}
+
+static inline int64_t clock_mono_us(void)
+{
+	return clock_read_us(CLOCK_MONOTONIC);
+}
+
+static inline int64_t clock_wall_us(void)
+{
+	return clock_read_us(CLOCK_REALTIME);
+}
+
+enum { CLOCK_TEXT = 32 };
+
+/* "2026-11-15T08:27:50.123Z" in UTC, or local time without the Z when `local`. */
+void clock_format(int64_t wall_us, int local, char out[CLOCK_TEXT]);
+
+/* "3 s", "4 min", "2 h", "5 d": how long ago, for people. */
+void clock_format_age(int64_t us, char out[CLOCK_TEXT]);
+
+#endif

@@ -1,0 +1,41 @@
+/* os: what POSIX does not have. Each call has one implementation for Linux and one that any POSIX
+ * system can run, so that a port fills in faster versions and nothing else. Everything returns 0 or
+ * a descriptor, or -errno. Descriptors are close-on-exec. No allocation: hookc uses this too. */
+#ifndef HOOKD_OS_OS_H
+#define HOOKD_OS_OS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* The effective user of the process at the other end of a Unix socket. */
+int os_peer_uid(int fd, uid_t *ret);
+
+/* An anonymous file in memory (elsewhere: an unlinked file in dir). It survives exec when the caller
+ * clears close-on-exec. */
+int os_memory_file(const char *name, const char *dir);
+
+/* Path of the running program. */
+int os_self_path(char *out, size_t size);
+
+/* A descriptor that becomes readable when a file appears in dir; os_watch_drain() makes it quiet
+ * again. -ENOSYS where there is no such thing: the caller looks every few seconds instead. */
+int os_watch_dir(const char *dir);
+void os_watch_drain(int fd);
+
+/* A pair for waking a loop from another thread: write end, read end (the same one on Linux). */
+int os_wake_open(int ret_fds[2]);
+void os_wake_send(int fd);
+void os_wake_drain(int fd);
+void os_wake_close(int fds[2]);
+
+/* Shown by ps and top; best effort. */
+void os_thread_name(const char *name);
+
+/* CPU time used by the calling thread, in microseconds. */
+long long os_thread_cpu_us(void);
+
+/* Resident memory of this process in bytes, or 0 when unknown. */
+size_t os_resident_bytes(void);
+
+#endif
