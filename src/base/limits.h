@@ -21,7 +21,7 @@
 #define LIMIT_JSON_DEPTH 128
 
 /* Nodes of one JSON document: 8 MiB of "[0,0,…" would be 4 million nodes of 40 bytes. */
-#define LIMIT_JSON_NODES 1000000
+#define LIMIT_JSON_NODES 500000
 
 /* Names that become keys, labels and log fields (agent, event, session, tool). Longer ones are cut
  * at a character boundary. */

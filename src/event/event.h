@@ -1,0 +1,196 @@
+/* event: the three things that travel along the path of an event.
+ *
+ * struct event    what an agent said, live and unredacted. It exists in memory only, in the arena of
+ *                 its turn; guard, user hooks and the answer's encoder look at it.
+ * struct record   what may be kept: made by redact() and by decoding a journal, by nothing else
+ *                 (tests/lint checks it). Journal, spool, store, log and everything that leaves the
+ *                 process accept only this type, so forgetting to redact does not compile.
+ * struct verdict  what hookd answers, before it is put into one agent's words.
+ *
+ * They are apart because a guard that saw redacted text could be blinded ("PASSWORD=$(rm -rf ~)"), and
+ * a changed input built from redacted text would write placeholders into the user's files.
+ *
+ * All strings are borrowed from the arena or the frame and live as long as the turn. */
+#ifndef HOOKD_EVENT_EVENT_H
+#define HOOKD_EVENT_EVENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/sha256.h"
+#include "base/str.h"
+#include "base/ulid.h"
+#include "json/json.h"
+
+/* -- kinds ------------------------------------------------------------------------------------ */
+
+enum event_kind {
+	EVENT_UNKNOWN, /* stored, answered neutrally */
+	EVENT_SESSION_START,
+	EVENT_SESSION_END,
+	EVENT_SETUP,
+	EVENT_INSTRUCTIONS_LOADED,
+	EVENT_USER_PROMPT_SUBMIT,
+	EVENT_USER_PROMPT_EXPANSION,
+	EVENT_PRE_TOOL_USE,
+	EVENT_PERMISSION_REQUEST,
+	EVENT_PERMISSION_DENIED,
+	EVENT_POST_TOOL_USE,
+	EVENT_POST_TOOL_USE_FAILURE,
+	EVENT_POST_TOOL_BATCH,
+	EVENT_NOTIFICATION,
+	EVENT_MESSAGE_DISPLAY,
+	EVENT_SUBAGENT_START,
+	EVENT_SUBAGENT_STOP,
+	EVENT_STOP,
+	EVENT_STOP_FAILURE,
+	EVENT_PRE_COMPACT,
+	EVENT_POST_COMPACT,
+	EVENT_PRE_MODEL_SWITCH,
+	EVENT_POST_MODEL_SWITCH,
+	EVENT_TASK_CREATED,
+	EVENT_TASK_COMPLETED,
+	EVENT_TEAMMATE_IDLE,
+	EVENT_ELICITATION,
+	EVENT_ELICITATION_RESULT,
+	EVENT_CONFIG_CHANGE,
+	EVENT_CWD_CHANGED,
+	EVENT_FILE_CHANGED,
+	EVENT_DIRECTORY_ADDED,
+	EVENT_WORKTREE_CREATE,
+	EVENT_WORKTREE_REMOVE,
+	EVENT_KIND_MAX,
+};
+
+enum {
+	EVENT_IS_DECISION = 1 << 0, /* the answer can stop or change what the agent does */
+	EVENT_IS_TOOL = 1 << 1,     /* speaks of one tool call */
+	EVENT_TAKES_CONTEXT = 1 << 2, /* the answer may carry text for the model */
+};
+
+struct event_kind_info {
+	const char *name; /* canonical, as in Claude Code */
+	unsigned flags;
+	const char *log_tag; /* hookd.log: SESSION-START, PROMPT, TOOL, STOP, SESSION-END, else EVENT */
+	const char *text;    /* one sentence for the reference */
+};
+
+extern const struct event_kind_info event_kinds[EVENT_KIND_MAX];
+
+/* By canonical name, compared without case, '-' and '_'. EVENT_UNKNOWN when there is none. */
+enum event_kind event_kind_by_name(str name);
+
+/* -- tools ------------------------------------------------------------------------------------ */
+
+/* The same rule can hold for every agent because tools have classes beside their native names. */
+enum tool_class {
+	TOOL_OTHER,
+	TOOL_SHELL,
+	TOOL_READ,
+	TOOL_WRITE,
+	TOOL_SEARCH,
+	TOOL_WEB,
+	TOOL_MCP,
+	TOOL_AGENT,
+	TOOL_CLASS_MAX,
+};
+
+extern const char *const tool_class_names[TOOL_CLASS_MAX];
+
+/* -- event ------------------------------------------------------------------------------------ */
+
+/* What was wrong with it; kept in the record. */
+enum event_mark {
+	EVENT_CUT = 1 << 0,      /* more came than was kept */
+	EVENT_NOT_JSON = 1 << 1, /* the payload did not parse; kept as text */
+	EVENT_INCOMPLETE = 1 << 2, /* a field the kind requires is missing or of the wrong type */
+	EVENT_PRIVATE = 1 << 3,  /* muted by a wholly private prompt: no content kept */
+	EVENT_SPOOLED = 1 << 4,  /* came through the spool: order is the client's time */
+	EVENT_LATE = 1 << 5,     /* arrived past its deadline; recorded, nothing was run */
+};
+
+struct event {
+	struct ulid id;
+	int64_t at_us; /* client's wall clock */
+	enum event_kind kind;
+	unsigned marks;
+	str agent;  /* "claude", "codex", … as in the agents table, or what the caller called itself */
+	str native; /* the agent's own name of the event */
+	str session, cwd, transcript_path;
+	str prompt, prompt_id, permission_mode, source, reason, message;
+	str agent_id, agent_type;
+	str tool_name, tool_use_id, error;
+	enum tool_class tool_class;
+	const struct json *tool_input, *tool_response;
+	str command;   /* shell tools: the command line */
+	str file_path; /* file tools */
+	bool stop_hook_active, is_interrupt;
+	int64_t duration_ms;
+	const struct json *payload; /* the whole payload, or NULL with EVENT_NOT_JSON */
+	str raw;                    /* its bytes as they came */
+	uint64_t total;             /* EVENT_CUT: bytes in all, and their hash */
+	uint8_t sha256[SHA256_BYTES];
+	/* Where it came from. */
+	uint32_t pid, ppid;
+	const str *env; /* "NAME=value", allow-listed by hookc */
+	size_t nenv;
+};
+
+/* -- record ----------------------------------------------------------------------------------- */
+
+struct record {
+	struct ulid id;
+	int64_t at_us;    /* client's wall clock */
+	int64_t order_us; /* rises strictly within a journal; the client's time for spooled records */
+	enum event_kind kind;
+	enum tool_class tool_class;
+	unsigned marks;
+	str agent, native, session, cwd, transcript_path;
+	str agent_id, tool_name, tool_use_id;
+	str host;    /* JSON: pid, terminal and host variables; session starts only */
+	str payload; /* JSON: the redacted payload in the agent's own shape */
+};
+
+/* The bytes of a record in journal and spool. Decoding borrows from bytes and never trusts them:
+ * -EBADMSG when they are not a record. Unknown fields are skipped. */
+int record_encode(const struct record *r, struct buf *b);
+int record_decode(str bytes, struct record *ret);
+
+/* -- verdict ---------------------------------------------------------------------------------- */
+
+/* In rising strength: the strictest of all voices wins, whatever their order. */
+enum verdict_action {
+	VERDICT_NONE,
+	VERDICT_ALLOW,
+	VERDICT_ASK,
+	VERDICT_DENY,
+	VERDICT_ACTION_MAX,
+};
+
+extern const char *const verdict_action_names[VERDICT_ACTION_MAX];
+
+struct context_block {
+	struct context_block *next;
+	str title, text;
+};
+
+struct verdict {
+	enum verdict_action action;
+	str reason, rule;               /* of the strictest voice */
+	const struct json *updated_input; /* the tool should run with this instead */
+	struct context_block *context;  /* for the model, in order */
+	str system_message;             /* for the person, never for the model */
+	bool continue_turn;             /* Stop: the agent should go on; reason says with what */
+	bool end_turn;                  /* the agent should stop after this */
+};
+
+/* One voice: raises the action if it is stricter than what stands. Equal ones keep the first. */
+void verdict_raise(struct verdict *v, enum verdict_action action, str rule, str reason);
+void verdict_add_context(struct verdict *v, struct arena *a, str title, str text);
+
+/* True when there is nothing to tell the agent. */
+bool verdict_is_neutral(const struct verdict *v);
+
+#endif

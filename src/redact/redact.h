@@ -1,0 +1,61 @@
+/* redact: the one maker of records.
+ *
+ * DESIGN. An event holds what the agent said; a record holds what may be kept. redact() walks the
+ * parsed payload, changes decoded strings and writes the result out again; it never works on raw
+ * bytes, so escapes cannot hide a secret and the output is always valid JSON in valid UTF-8. Three
+ * things happen to every string, in this order:
+ *
+ *  1. Privacy tags. <private>…</private> and the five other tags of privacy_tags[] lose their
+ *     contents; attributes are allowed, letter case does not matter, an unclosed tag takes the rest
+ *     of the string. A prompt with nothing but private text is "wholly private": the record keeps no
+ *     content, and the caller must mute the session until its next prompt (redact/mute.c keeps a
+ *     marker file, so that a daemon that restarts and `hookd offline` know it too).
+ *  2. Files that are secrets by name (.env, id_rsa, *.pem, .netrc, …): contents that a tool read or
+ *     wrote are stored as name and size.
+ *  3. Secrets by form. One pass of an automaton over all literal prefixes says which patterns could
+ *     match; only those run. What matches becomes [redacted:<name of the pattern>].
+ *
+ * Keys of objects are redacted like values. Patterns are compiled in; none is ever fetched.
+ *
+ * A redactor belongs to one thread (compiled patterns are made on first use). Cost: about 2 µs a KB
+ * for ordinary text. */
+#ifndef HOOKD_REDACT_REDACT_H
+#define HOOKD_REDACT_REDACT_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/macro.h"
+#include "event/event.h"
+
+struct redactor;
+
+struct redactor *redactor_new(void);
+void redactor_free(struct redactor *r);
+DEFINE_FREEP(struct redactor, redactor_free);
+
+enum {
+	REDACT_MUTED = 1 << 0, /* the session is muted: keep what kind of event it was, no content */
+};
+
+struct redact_report {
+	unsigned secrets;     /* pieces replaced */
+	bool wholly_private;  /* a prompt of which nothing is left */
+};
+
+/* Makes the record of an event in the arena. Cannot fail: what cannot be understood is kept as text
+ * after the same treatment, and what is too large after it is cut. ret_report may be NULL. */
+void redact(struct redactor *r, struct arena *a, const struct event *e, unsigned flags,
+	struct record *ret, struct redact_report *ret_report);
+
+/* The same treatment for a piece of text that did not come as an event (a log line, an error). */
+str redact_text(struct redactor *r, struct arena *a, str text);
+
+/* -- mute.c: which sessions are muted -------------------------------------------------------- */
+
+/* A marker file per muted session under run_dir/muted, named by a hash, so that the daemon, the next
+ * daemon and `hookd offline` agree without talking. Checking one costs a failed stat. */
+bool redact_is_muted(const char *run_dir, str agent, str session);
+int redact_set_muted(const char *run_dir, str agent, str session, bool muted);
+
+#endif
