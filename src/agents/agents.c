@@ -1,0 +1,136 @@
+/* The table of agents, and what all adapters share. */
+#include "agents/agents.h"
+
+#include <errno.h>
+
+#include "agents/adapters.h"
+#include "base/limits.h"
+
+const struct agent *const agents[] = {
+	&agent_claude, &agent_codex,    &agent_gemini,   &agent_cursor,  &agent_copilot,
+	&agent_qwen,   &agent_opencode, &agent_windsurf, &agent_generic, NULL,
+};
+
+const struct agent *agent_find(str name)
+{
+	size_t i = 0;
+
+	while (agents[i + 1] && !str_eq_nocase(name, str_of(agents[i]->name)))
+		i++;
+	return agents[i];
+}
+
+/* Which kinds cannot do without which field. */
+static const struct {
+	enum event_kind kind;
+	size_t offset;
+} required[] = {
+	{ EVENT_USER_PROMPT_SUBMIT, offsetof(struct event, prompt) },
+	{ EVENT_PRE_TOOL_USE, offsetof(struct event, tool_name) },
+	{ EVENT_POST_TOOL_USE, offsetof(struct event, tool_name) },
+	{ EVENT_POST_TOOL_USE_FAILURE, offsetof(struct event, tool_name) },
+};
+
+static void check_required(struct event *e)
+{
+	if (str_empty(e->session))
+		e->marks |= EVENT_INCOMPLETE;
+	for (size_t i = 0; i < countof(required); i++)
+		if (required[i].kind == e->kind && !str_is_set(*(str *)((char *)e + required[i].offset)))
+			e->marks |= EVENT_INCOMPLETE;
+}
+
+static void find_kind(const struct agent *agent, struct event *e)
+{
+	e->kind = EVENT_UNKNOWN;
+	for (const struct agent_event *row = agent->events; row && row->native; row++)
+		if (str_eq_name(e->native, str_of(row->native))) {
+			e->kind = row->kind;
+			return;
+		}
+	e->kind = event_kind_by_name(e->native);
+}
+
+static void find_tool(const struct agent *agent, struct event *e)
+{
+	e->tool_class = TOOL_OTHER;
+	if (str_starts(e->tool_name, STR("mcp__")))
+		e->tool_class = TOOL_MCP;
+	for (const struct agent_tool *row = agent->tools; row && row->native; row++)
+		if (str_eq(e->tool_name, str_of(row->native)))
+			e->tool_class = row->class;
+}
+
+/* Members of tool_input that rules and redaction look at, whatever the agent calls them. */
+static const struct json_field input_fields[] = {
+	JSON_FIELD("command", STR, struct event, command),
+	JSON_FIELD("cmd", STR, struct event, command),
+	JSON_FIELD("file_path", STR, struct event, file_path),
+	JSON_FIELD("filePath", STR, struct event, file_path),
+	JSON_FIELD("absolute_path", STR, struct event, file_path),
+	JSON_FIELD("notebook_path", STR, struct event, file_path),
+	JSON_FIELD("path", STR, struct event, file_path),
+	{ 0 },
+};
+
+static void take_call(const struct wire_hook *hook, struct event *e)
+{
+	*e = (struct event){
+		.id = hook->id,
+		.at_us = hook->at_ms * 1000,
+		.agent = hook->agent,
+		.native = hook->event,
+		.cwd = str_empty(hook->cwd) ? STR_NONE : hook->cwd,
+		.raw = hook->payload,
+		.pid = hook->pid,
+		.ppid = hook->ppid,
+		.env = hook->env,
+		.nenv = hook->nenv,
+		.total = hook->total,
+		.marks = hook->cut ? EVENT_CUT : 0,
+	};
+	if (hook->cut)
+		memcpy(e->sha256, hook->sha256, sizeof e->sha256);
+}
+
+/* U+FEFF in front is no JSON, but some shells put it there. */
+static str skip_bom(str s)
+{
+	return str_starts(s, STR("\xEF\xBB\xBF")) ? str_from(s, 3) : s;
+}
+
+void agent_parse(const struct agent *agent, const struct wire_hook *hook, struct arena *a, struct event *ret)
+{
+	struct json *root = NULL;
+	str input = skip_bom(hook->payload);
+	const struct json_field name[] = { JSON_FIELD("hook_event_name", STR, struct event, native), { 0 } };
+	unsigned wrong = 0;
+
+	take_call(hook, ret);
+	if (json_parse(a, input, JSON_LENIENT_UTF8, &root, NULL) < 0 || root->type != JSON_OBJECT) {
+		ret->marks |= EVENT_NOT_JSON;
+	} else {
+		ret->payload = root;
+		wrong = json_take_fields(root, agent->fields, ret, input);
+		/* The name on the command line was written by `hookd init`; the payload's counts only
+		 * without it. */
+		if (str_empty(ret->native))
+			wrong += json_take_fields(root, name, ret, input);
+		if (ret->tool_input && ret->tool_input->type == JSON_OBJECT)
+			json_take_fields(ret->tool_input, input_fields, ret, input);
+	}
+	find_kind(agent, ret);
+	find_tool(agent, ret);
+	if (wrong)
+		ret->marks |= EVENT_INCOMPLETE;
+	check_required(ret);
+}
+
+void agent_render(const struct agent *agent, const struct event *e, const struct verdict *v, struct arena *a,
+	struct answer *ret)
+{
+	ret->err = STR_NONE;
+	ret->exit_code = 0;
+	if (!verdict_is_neutral(v) && agent->render)
+		agent->render(e, v, a, ret);
+}

@@ -1,0 +1,141 @@
+/* Claude Code. Answers follow its hook contract: one JSON object on stdout with exit 0; exit 2 would
+ * make it ignore the object, and other codes are shown to the user as a failing hook. */
+#include "agents/adapters.h"
+
+static const struct agent_event events[] = {
+	{ "SessionStart", EVENT_SESSION_START, true },
+	{ "UserPromptSubmit", EVENT_USER_PROMPT_SUBMIT, true },
+	{ "PreToolUse", EVENT_PRE_TOOL_USE, true },
+	{ "PostToolUse", EVENT_POST_TOOL_USE, true },
+	{ "PostToolUseFailure", EVENT_POST_TOOL_USE_FAILURE, true },
+	{ "Stop", EVENT_STOP, true },
+	{ "SessionEnd", EVENT_SESSION_END, true },
+	{ 0 },
+};
+
+static const struct agent_tool tools[] = {
+	{ "Bash", TOOL_SHELL },       { "BashOutput", TOOL_SHELL },  { "KillShell", TOOL_SHELL },
+	{ "Read", TOOL_READ },        { "NotebookRead", TOOL_READ }, { "Write", TOOL_WRITE },
+	{ "Edit", TOOL_WRITE },       { "MultiEdit", TOOL_WRITE },   { "NotebookEdit", TOOL_WRITE },
+	{ "Glob", TOOL_SEARCH },      { "Grep", TOOL_SEARCH },       { "LS", TOOL_SEARCH },
+	{ "WebFetch", TOOL_WEB },     { "WebSearch", TOOL_WEB },     { "Agent", TOOL_AGENT },
+	{ "Task", TOOL_AGENT },       { 0 },
+};
+
+/* Where a decision goes differs by event: PreToolUse has a field of its own, the others take
+ * decision:block, PermissionRequest an object. */
+static void write_pre_tool(struct json_writer *w, const struct verdict *v)
+{
+	if (v->action != VERDICT_NONE) {
+		jw_field_str(w, "permissionDecision", str_of(verdict_action_names[v->action]));
+		jw_field_str(w, "permissionDecisionReason", v->reason);
+	}
+	if (v->updated_input) {
+		jw_key(w, "updatedInput");
+		jw_value(w, v->updated_input);
+	}
+}
+
+static void write_permission(struct json_writer *w, const struct verdict *v)
+{
+	/* Nothing but allow and deny can be said here; ask means: go on asking the person. */
+	if (v->action != VERDICT_ALLOW && v->action != VERDICT_DENY)
+		return;
+	jw_key(w, "decision");
+	jw_object(w);
+	jw_field_str(w, "behavior", str_of(verdict_action_names[v->action]));
+	if (v->action == VERDICT_DENY)
+		jw_field_str(w, "message", v->reason);
+	if (v->action == VERDICT_ALLOW && v->updated_input) {
+		jw_key(w, "updatedInput");
+		jw_value(w, v->updated_input);
+	}
+	jw_end_object(w);
+}
+
+static void write_context(struct json_writer *w, const struct verdict *v, struct arena *a)
+{
+	struct buf text;
+
+	if (!v->context)
+		return;
+	buf_init(&text, 1 << 20);
+	for (const struct context_block *b = v->context; b; b = b->next) {
+		if (text.len)
+			buf_add_str(&text, STR("\n\n"));
+		buf_add_str(&text, b->text);
+	}
+	jw_field_str(w, "additionalContext", arena_str(a, buf_str(&text)));
+	buf_release(&text);
+}
+
+/* The part under hookSpecificOutput. Written to a buffer of its own, because an empty one must not
+ * appear at all. */
+static str specific_output(const struct event *e, const struct verdict *v, struct arena *a)
+{
+	struct buf b;
+	struct json_writer w = JSON_WRITER(&b);
+	size_t empty;
+	str result = STR_NONE;
+
+	buf_init(&b, 4 << 20);
+	jw_object(&w);
+	jw_field_str(&w, "hookEventName", str_of(event_kinds[e->kind].name));
+	empty = b.len;
+	if (e->kind == EVENT_PRE_TOOL_USE)
+		write_pre_tool(&w, v);
+	else if (e->kind == EVENT_PERMISSION_REQUEST)
+		write_permission(&w, v);
+	if (event_kinds[e->kind].flags & EVENT_TAKES_CONTEXT)
+		write_context(&w, v, a);
+	if (b.len > empty && !b.full) {
+		jw_end_object(&w);
+		result = arena_str(a, buf_str(&b));
+	}
+	buf_release(&b);
+	return result;
+}
+
+/* Events that are stopped by a decision beside hookSpecificOutput. */
+static bool blocks_at_top(enum event_kind kind)
+{
+	return (event_kinds[kind].flags & EVENT_IS_DECISION) && kind != EVENT_PRE_TOOL_USE &&
+	       kind != EVENT_PERMISSION_REQUEST;
+}
+
+static void render(const struct event *e, const struct verdict *v, struct arena *a, struct answer *ret)
+{
+	struct json_writer w = JSON_WRITER(ret->out);
+	bool stop = e->kind == EVENT_STOP || e->kind == EVENT_SUBAGENT_STOP;
+	bool block = stop ? v->continue_turn : v->action == VERDICT_DENY && blocks_at_top(e->kind);
+	str specific = specific_output(e, v, a);
+
+	if (!block && !str_is_set(specific) && !v->end_turn && str_empty(v->system_message))
+		return;
+	jw_object(&w);
+	if (v->end_turn) {
+		jw_field_bool(&w, "continue", false);
+		jw_field_str(&w, "stopReason", v->reason);
+	}
+	if (block) {
+		jw_field_str(&w, "decision", STR("block"));
+		jw_field_str(&w, "reason", v->reason);
+	}
+	if (!str_empty(v->system_message))
+		jw_field_str(&w, "systemMessage", v->system_message);
+	if (str_is_set(specific)) {
+		jw_key(&w, "hookSpecificOutput");
+		jw_raw(&w, specific);
+	}
+	jw_end_object(&w);
+}
+
+const struct agent agent_claude = {
+	.name = "claude",
+	.label = "Claude Code",
+	.events = events,
+	.tools = tools,
+	.fields = generic_fields,
+	.verbs = AGENT_DENIES | AGENT_ASKS | AGENT_CHANGES_INPUT | AGENT_TAKES_CONTEXT | AGENT_CONTINUES,
+	.render = render,
+};

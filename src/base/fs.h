@@ -1,0 +1,52 @@
+/* fs: files and directories the way hookd wants them: private modes whatever the umask, whole reads
+ * with a cap, replacement that is never half done. Paths are NUL-terminated. Returns 0 or -errno. */
+#ifndef HOOKD_BASE_FS_H
+#define HOOKD_BASE_FS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/macro.h"
+#include "base/str.h"
+
+enum { FS_PATH = 4096 };
+
+/* Makes dir and its missing parents, mode 0700; an existing one is made 0700 when it is ours.
+ * -EPERM when the last part belongs to somebody else or is a link. */
+int fs_private_dir(const char *dir);
+
+/* dir/name into out; -ENAMETOOLONG. */
+int fs_join(char out[FS_PATH], const char *dir, const char *name);
+
+/* Appends the whole file. -EFBIG past the buf's maximum, -EISDIR, -EINVAL for anything that is not a
+ * plain file (a FIFO would block for ever). */
+int fs_read_file(const char *path, struct buf *b);
+
+/* Writes next to path and renames over it; mode 0600 for new files, the old mode for existing ones.
+ * With sync, contents and directory are on disk when it returns. */
+int fs_replace_file(const char *path, str contents, bool sync);
+
+/* All of it or an error; EINTR and short writes are handled. */
+int fs_write_all(int fd, const void *p, size_t n);
+
+int fs_sync_dir(const char *dir);
+
+/* Bytes free for this user on the file system of path, or -1. */
+long long fs_free_bytes(const char *path);
+
+/* Bytes of all plain files directly in dir; *ret_files may be NULL. */
+long long fs_dir_bytes(const char *dir, unsigned *ret_files);
+
+static inline void fs_closep(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+#define _close_ _cleanup_(fs_closep)
+
+#endif

@@ -1,0 +1,175 @@
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/fs.h"
+
+enum { LINE_MAX_BYTES = 2000 };
+
+const char *const log_level_names[LOG_LEVEL_MAX] = {
+	[LOG_ERROR] = "error", [LOG_WARN] = "warn", [LOG_INFO] = "info", [LOG_DEBUG] = "debug"
+};
+
+const char *const log_component_names[LOG_COMPONENT_MAX] = {
+	[LOG_DAEMON] = "daemon", [LOG_SERVER] = "server", [LOG_ENGINE] = "engine",
+	[LOG_JOURNAL] = "journal", [LOG_STORE] = "store", [LOG_SPOOL] = "spool",
+	[LOG_CONFIG] = "config", [LOG_API] = "api",
+};
+
+/* Levels are read by every thread without the lock. */
+static _Atomic unsigned char levels[LOG_COMPONENT_MAX] = {
+	LOG_INFO, LOG_INFO, LOG_INFO, LOG_INFO, LOG_INFO, LOG_INFO, LOG_INFO, LOG_INFO
+};
+
+static struct {
+	pthread_mutex_t lock;
+	int fd;
+	bool also_stderr;
+	size_t size, max;
+	char path[FS_PATH];
+} out = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1 };
+
+static int find_name(const char *const *names, int n, str word)
+{
+	for (int i = 0; i < n; i++)
+		if (str_eq_nocase(word, str_of(names[i])))
+			return i;
+	return -1;
+}
+
+static int set_one(str piece, unsigned char to[LOG_COMPONENT_MAX], struct err *err)
+{
+	ptrdiff_t eq = str_find_char(piece, '=');
+	str level_word = str_trim(eq < 0 ? piece : str_from(piece, (size_t)eq + 1));
+	int level = find_name(log_level_names, LOG_LEVEL_MAX, level_word), component;
+
+	if (level < 0)
+		return err_set(err, -EINVAL,
+			"unknown log level '" STR_FMT "'; use error, warn, info or debug", STR_ARG(level_word));
+	if (eq < 0) {
+		memset(to, level, LOG_COMPONENT_MAX);
+		return 0;
+	}
+	component = find_name(log_component_names, LOG_COMPONENT_MAX, str_trim(str_head(piece, (size_t)eq)));
+	if (component < 0)
+		return err_set(err, -EINVAL,
+			"unknown log component '" STR_FMT
+			"'; use daemon, server, engine, journal, store, spool, config or api",
+			STR_ARG(str_head(piece, (size_t)eq)));
+	to[component] = (unsigned char)level;
+	return 0;
+}
+
+int log_set_levels(str spec, bool apply, struct err *err)
+{
+	unsigned char to[LOG_COMPONENT_MAX];
+	str rest = spec, piece;
+	int r;
+
+	memset(to, LOG_INFO, sizeof to);
+	while (str_split(&rest, ',', &piece)) {
+		r = set_one(str_trim(piece), to, err);
+		if (r < 0)
+			return r;
+	}
+	for (int i = 0; apply && i < LOG_COMPONENT_MAX; i++)
+		levels[i] = to[i];
+	return 0;
+}
+
+bool log_wanted(enum log_component c, enum log_level level)
+{
+	return level <= levels[c];
+}
+
+static int open_file(void)
+{
+	struct stat st;
+
+	out.fd = open(out.path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (out.fd < 0)
+		return -errno;
+	out.size = fstat(out.fd, &st) == 0 ? (size_t)st.st_size : 0;
+	return 0;
+}
+
+int log_open(const char *path, size_t max_bytes, bool also_stderr)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&out.lock);
+	out.also_stderr = also_stderr;
+	out.max = max_bytes;
+	if (path) {
+		snprintf(out.path, sizeof out.path, "%s", path);
+		r = open_file();
+	}
+	pthread_mutex_unlock(&out.lock);
+	return r;
+}
+
+void log_close(void)
+{
+	pthread_mutex_lock(&out.lock);
+	fs_closep(&out.fd);
+	out.also_stderr = false;
+	pthread_mutex_unlock(&out.lock);
+}
+
+static void rotate(void)
+{
+	char old[FS_PATH + 4];
+
+	snprintf(old, sizeof old, "%s.1", out.path);
+	close(out.fd);
+	rename(out.path, old);
+	open_file();
+}
+
+/* Nothing in a line may look like another line or drive a terminal. */
+static size_t make_visible(char *line, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)line[i] < 0x20 || line[i] == 0x7F)
+			line[i] = ' ';
+	line[n] = '\n';
+	return n + 1;
+}
+
+void log_write(enum log_component c, enum log_level level, const char *fmt, ...)
+{
+	char line[LINE_MAX_BYTES + 2], when[CLOCK_TEXT];
+	va_list ap;
+	int n, more;
+	size_t len;
+
+	clock_format(clock_wall_us(), 0, when);
+	n = snprintf(line, LINE_MAX_BYTES, "%s %-5s %-7s ", when, log_level_names[level],
+		log_component_names[c]);
+	va_start(ap, fmt);
+	more = vsnprintf(line + n, (size_t)(LINE_MAX_BYTES - n), fmt, ap);
+	va_end(ap);
+	len = (size_t)n + (more < 0 ? 0 : (size_t)more);
+	if (len >= LINE_MAX_BYTES)
+		len = str_cut_utf8(str_n(line, LINE_MAX_BYTES - 1), LINE_MAX_BYTES - 2).n;
+	len = make_visible(line, len);
+	pthread_mutex_lock(&out.lock);
+	if (out.fd >= 0) {
+		if (out.size + len > out.max && out.max)
+			rotate();
+		if (out.fd >= 0 && write(out.fd, line, len) == (ssize_t)len)
+			out.size += len;
+	}
+	if (out.also_stderr)
+		(void)!write(STDERR_FILENO, line, len);
+	pthread_mutex_unlock(&out.lock);
+}

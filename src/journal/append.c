@@ -1,0 +1,296 @@
+/* Appending: the loop thread's half of the journal. */
+#include "journal/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "journal/format.h"
+
+enum { RETIRED_MAX = 16 };
+
+struct journal {
+	char dir[FS_PATH];
+	int fd;
+	struct journal_mark end;
+	struct buf batch;
+	int64_t last_order_us;
+	/* What the disk is still owed. The loop only notes it down here; whoever calls
+	 * journal_sync() pays, because a sync may take longer than any hook may wait. */
+	struct {
+		pthread_mutex_t lock;
+		bool file, dir;
+		int retired[RETIRED_MAX]; /* descriptors of closed segments, not yet synced */
+		int nretired;
+	} owed;
+};
+
+void format_segment_header(uint8_t out[SEGMENT_HEADER], uint64_t number, uint64_t identity)
+{
+	memcpy(out, SEGMENT_MAGIC, 8);
+	format_put(out + 8, SEGMENT_VERSION, 8);
+	format_put(out + 16, number, 8);
+	format_put(out + 24, identity, 8);
+}
+
+int format_add_record(struct buf *b, const struct record *r)
+{
+	size_t at = b->len, n;
+	uint8_t prefix[RECORD_PREFIX] = { 0 };
+
+	if (buf_add(b, prefix, sizeof prefix) < 0 || record_encode(r, b) < 0) {
+		b->len = at;
+		b->full = false;
+		return -E2BIG;
+	}
+	n = b->len - at - RECORD_PREFIX;
+	format_put(b->p + at, n, 4);
+	format_put(b->p + at + 4, format_checksum(b->p + at, b->p + at + RECORD_PREFIX, n), 4);
+	return 0;
+}
+
+int journal_segment_path(char out[4096], const char *dir, uint64_t number)
+{
+	int n = snprintf(out, FS_PATH, "%s/%016llx.j", dir, (unsigned long long)number);
+
+	return n < 0 || n >= FS_PATH ? -ENAMETOOLONG : 0;
+}
+
+/* Leaves the current descriptor for journal_sync() to sync and close. */
+static void retire_segment(struct journal *j)
+{
+	pthread_mutex_lock(&j->owed.lock);
+	j->owed.dir = true;
+	if (j->fd >= 0) {
+		/* The writer syncs every second, so sixteen closed segments waiting means it hangs; then
+		 * the kernel writes the oldest back in its own time. */
+		if (j->owed.nretired == RETIRED_MAX) {
+			close(j->owed.retired[0]);
+			memmove(j->owed.retired, j->owed.retired + 1, (RETIRED_MAX - 1) * sizeof(int));
+			j->owed.nretired--;
+		}
+		j->owed.retired[j->owed.nretired++] = j->fd;
+		j->owed.file = false;
+	}
+	pthread_mutex_unlock(&j->owed.lock);
+}
+
+/* Opens the segment after the current one. */
+static int open_segment(struct journal *j)
+{
+	uint8_t header[SEGMENT_HEADER];
+	struct journal_mark next = { .segment = j->end.segment + 1, .offset = SEGMENT_HEADER };
+	char path[FS_PATH];
+	int fd, r;
+
+	if (getrandom(&next.identity, sizeof next.identity, 0) < 0)
+		next.identity = (uint64_t)clock_wall_us();
+	next.identity &= INT64_MAX; /* kept in a signed column of the store */
+	r = journal_segment_path(path, j->dir, next.segment);
+	if (r < 0)
+		return r;
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	format_segment_header(header, next.segment, next.identity);
+	r = journal_fault("write");
+	if (r == 0)
+		r = fs_write_all(fd, header, sizeof header);
+	if (r < 0) {
+		close(fd);
+		unlink(path);
+		return r;
+	}
+	retire_segment(j);
+	j->fd = fd;
+	j->end = next;
+	return 0;
+}
+
+int journal_open(const char *dir, struct journal **ret)
+{
+	struct journal *j = xcalloc(1, sizeof *j);
+	_cleanup_(freep) uint64_t *numbers = NULL;
+	size_t n = 0;
+	int r;
+
+	snprintf(j->dir, sizeof j->dir, "%s", dir);
+	j->fd = -1;
+	pthread_mutex_init(&j->owed.lock, NULL);
+	buf_init(&j->batch, 4 * LIMIT_RECORD);
+	r = fs_private_dir(dir);
+	if (r == 0)
+		r = journal_list(dir, &numbers, &n);
+	if (r == 0) {
+		j->end.segment = n ? numbers[n - 1] : 0;
+		r = open_segment(j);
+	}
+	if (r < 0) {
+		journal_free(j);
+		return r;
+	}
+	*ret = j;
+	return 0;
+}
+
+void journal_free(struct journal *j)
+{
+	if (!j)
+		return;
+	for (int i = 0; i < j->owed.nretired; i++)
+		close(j->owed.retired[i]);
+	fs_closep(&j->fd);
+	pthread_mutex_destroy(&j->owed.lock);
+	buf_release(&j->batch);
+	free(j);
+}
+
+struct journal_mark journal_end(const struct journal *j)
+{
+	return j->end;
+}
+
+int journal_add(struct journal *j, struct record *r)
+{
+	int64_t now = clock_wall_us();
+
+	/* Order never runs backwards or stands still within a daemon's life, whatever the clock does. */
+	j->last_order_us = now > j->last_order_us ? now : j->last_order_us + 1;
+	if (!(r->marks & EVENT_SPOOLED))
+		r->order_us = j->last_order_us;
+	return format_add_record(&j->batch, r);
+}
+
+/* A write that did not happen in full must leave no trace, or the next record would follow a torn
+ * one and be lost with it. */
+static int undo_write(struct journal *j, int cause)
+{
+	if (journal_fault("truncate") == 0 && ftruncate(j->fd, (off_t)j->end.offset) == 0)
+		return cause;
+	log_warn(LOG_JOURNAL, "segment %016llx cannot be truncated after a failed write, leaving it",
+		(unsigned long long)j->end.segment);
+	(void)open_segment(j);
+	return cause;
+}
+
+int journal_flush(struct journal *j, struct journal_mark *ret_end)
+{
+	int r;
+
+	if (j->batch.len) {
+		r = journal_fault("write");
+		if (r == 0)
+			r = fs_write_all(j->fd, j->batch.p, j->batch.len);
+		if (r < 0) {
+			r = undo_write(j, r);
+			buf_clear(&j->batch);
+			return r;
+		}
+		j->end.offset += j->batch.len;
+		pthread_mutex_lock(&j->owed.lock);
+		j->owed.file = true;
+		pthread_mutex_unlock(&j->owed.lock);
+		/* A burst or a giant payload must not keep its memory for ever. */
+		if (j->batch.cap > MIB(1))
+			buf_release(&j->batch);
+		else
+			buf_clear(&j->batch);
+	}
+	*ret_end = j->end;
+	if (j->end.offset >= LIMIT_SEGMENT)
+		(void)open_segment(j);
+	return 0;
+}
+
+static int sync_and_close(int fd)
+{
+	int r = journal_fault("fsync");
+
+	if (r == 0 && fdatasync(fd) < 0)
+		r = -errno;
+	close(fd);
+	return r;
+}
+
+int journal_sync(struct journal *j)
+{
+	int fds[RETIRED_MAX + 1], n, r = 0, one;
+	bool dir;
+
+	pthread_mutex_lock(&j->owed.lock);
+	n = j->owed.nretired;
+	memcpy(fds, j->owed.retired, (size_t)n * sizeof(int));
+	if (j->owed.file) {
+		/* A copy, so that the loop may retire the original meanwhile. */
+		one = fcntl(j->fd, F_DUPFD_CLOEXEC, 0);
+		if (one >= 0)
+			fds[n++] = one;
+	}
+	dir = j->owed.dir;
+	j->owed.nretired = 0;
+	j->owed.file = j->owed.dir = false;
+	pthread_mutex_unlock(&j->owed.lock);
+	for (int i = 0; i < n; i++) {
+		one = sync_and_close(fds[i]);
+		r = r < 0 ? r : one;
+	}
+	if (dir) {
+		one = fs_sync_dir(j->dir);
+		r = r < 0 ? r : one;
+	}
+	return r;
+}
+
+bool journal_needs_sync(struct journal *j)
+{
+	bool needs;
+
+	pthread_mutex_lock(&j->owed.lock);
+	needs = j->owed.file || j->owed.dir || j->owed.nretired;
+	pthread_mutex_unlock(&j->owed.lock);
+	return needs;
+}
+
+int spool_write(const char *dir, const struct record *r, bool sync)
+{
+	struct buf b;
+	uint8_t header[SEGMENT_HEADER];
+	char temp[FS_PATH], path[FS_PATH], id[ULID_TEXT + 1];
+	int fd = -1, result;
+
+	buf_init(&b, LIMIT_RECORD + KIB(64));
+	ulid_format(&r->id, id);
+	snprintf(temp, sizeof temp, "%s/.%s.tmp", dir, id);
+	snprintf(path, sizeof path, "%s/%s.j", dir, id);
+	format_segment_header(header, 0, format_get(r->id.b + 8, 8) & INT64_MAX);
+	buf_add(&b, header, sizeof header);
+	result = format_add_record(&b, r);
+	if (result == 0)
+		result = fs_private_dir(dir);
+	if (result == 0)
+		result = journal_fault("write");
+	if (result == 0) {
+		fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+		result = fd < 0 ? -errno : fs_write_all(fd, b.p, b.len);
+	}
+	if (result == 0 && sync && fsync(fd) < 0)
+		result = -errno;
+	if (result == 0 && rename(temp, path) < 0)
+		result = -errno;
+	if (result == 0 && sync)
+		result = fs_sync_dir(dir);
+	if (result < 0 && fd >= 0)
+		unlink(temp);
+	fs_closep(&fd);
+	buf_release(&b);
+	return result;
+}

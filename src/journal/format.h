@@ -1,0 +1,43 @@
+/* format: the bytes of a segment, shared by the files of this module only. */
+#ifndef HOOKD_JOURNAL_FORMAT_H
+#define HOOKD_JOURNAL_FORMAT_H
+
+#include <stdint.h>
+
+#include "base/crc32c.h"
+#include "journal/journal.h"
+
+enum {
+	SEGMENT_HEADER = JOURNAL_FIRST_OFFSET, /* magic 8, version 4, zero 4, number 8, identity 8 */
+	RECORD_PREFIX = 8,                     /* length 4, checksum 4 */
+	SEGMENT_VERSION = 1,
+};
+
+#define SEGMENT_MAGIC "hookdjnl"
+
+static inline void format_put(void *to, uint64_t value, int n)
+{
+	for (int i = 0; i < n; i++)
+		((uint8_t *)to)[i] = (uint8_t)(value >> (8 * i));
+}
+
+static inline uint64_t format_get(const void *from, int n)
+{
+	uint64_t value = 0;
+
+	for (int i = n; i-- > 0;)
+		value = value << 8 | ((const uint8_t *)from)[i];
+	return value;
+}
+
+static inline uint32_t format_checksum(const void *length, const void *body, size_t n)
+{
+	return crc32c(crc32c(0, length, 4), body, n);
+}
+
+void format_segment_header(uint8_t out[SEGMENT_HEADER], uint64_t number, uint64_t identity);
+
+/* Appends prefix and body of one record to b. */
+int format_add_record(struct buf *b, const struct record *r);
+
+#endif

@@ -1,0 +1,174 @@
+/* Reading: the writer thread's half, also used by replay, spool pickup and `hookd db check`. */
+#include "journal/journal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "base/limits.h"
+#include "journal/format.h"
+
+enum { READ_STEP = 1 << 18 };
+
+int journal_reader_open(struct journal_reader *r, const char *path)
+{
+	uint8_t header[SEGMENT_HEADER];
+	struct stat st;
+	ssize_t n;
+
+	*r = (struct journal_reader){ .offset = SEGMENT_HEADER };
+	buf_init(&r->data, LIMIT_RECORD + RECORD_PREFIX + READ_STEP);
+	r->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (r->fd < 0)
+		return -errno;
+	if (fstat(r->fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		journal_reader_close(r);
+		return -EBADMSG;
+	}
+	n = pread(r->fd, header, sizeof header, 0);
+	if (n != (ssize_t)sizeof header || memcmp(header, SEGMENT_MAGIC, 8) != 0 ||
+		format_get(header + 8, 4) != SEGMENT_VERSION) {
+		journal_reader_close(r);
+		return n < 0 ? -errno : -EBADMSG;
+	}
+	r->number = format_get(header + 16, 8);
+	r->identity = format_get(header + 24, 8);
+	return 0;
+}
+
+void journal_reader_close(struct journal_reader *r)
+{
+	fs_closep(&r->fd);
+	buf_release(&r->data);
+}
+
+void journal_reader_seek(struct journal_reader *r, uint64_t offset)
+{
+	buf_clear(&r->data);
+	r->used = 0;
+	r->offset = offset;
+}
+
+/* Makes at least `need` unused bytes available; 0 when the file has no more. */
+static int fill(struct journal_reader *r, size_t need)
+{
+	while (r->data.len - r->used < need) {
+		size_t have = r->data.len - r->used, want;
+		char *to;
+		ssize_t n;
+
+		buf_consume(&r->data, r->used);
+		r->used = 0;
+		want = MAX(need - have, (size_t)READ_STEP);
+		to = buf_reserve(&r->data, want);
+		if (!to)
+			return -EBADMSG;
+		n = pread(r->fd, to, want, (off_t)(r->offset + have));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : 0;
+		buf_commit(&r->data, (size_t)n);
+	}
+	return 1;
+}
+
+int journal_reader_next(struct journal_reader *r, str *ret_body)
+{
+	const char *p;
+	size_t n;
+	int got;
+
+	got = fill(r, RECORD_PREFIX);
+	if (got <= 0)
+		return got;
+	n = (size_t)format_get(r->data.p + r->used, 4);
+	if (n == 0 || n > LIMIT_RECORD)
+		return -EBADMSG;
+	got = fill(r, RECORD_PREFIX + n);
+	if (got <= 0)
+		return got;
+	p = r->data.p + r->used;
+	if (format_checksum(p, p + RECORD_PREFIX, n) != format_get(p + 4, 4))
+		return -EBADMSG;
+	r->used += RECORD_PREFIX + n;
+	r->offset += RECORD_PREFIX + n;
+	*ret_body = str_n(p + RECORD_PREFIX, n);
+	return 1;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* "00000000000000a7.j" */
+static bool parse_segment_name(const char *name, uint64_t *ret)
+{
+	uint64_t value = 0;
+
+	for (int i = 0; i < 16; i++) {
+		int c = name[i];
+
+		if (c >= '0' && c <= '9')
+			value = value << 4 | (uint64_t)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			value = value << 4 | (uint64_t)(c - 'a' + 10);
+		else
+			return false;
+	}
+	*ret = value;
+	return strcmp(name + 16, ".j") == 0;
+}
+
+int journal_list(const char *dir, uint64_t **ret_numbers, size_t *ret_n)
+{
+	DIR *d = opendir(dir);
+	uint64_t *numbers = NULL, number;
+	size_t n = 0, cap = 0;
+	struct dirent *e;
+
+	if (!d)
+		return errno == ENOENT ? (*ret_numbers = NULL, *ret_n = 0, 0) : -errno;
+	while ((e = readdir(d))) {
+		if (!parse_segment_name(e->d_name, &number))
+			continue;
+		if (n == cap)
+			numbers = xrealloc(numbers, (cap = cap ? cap * 2 : 64) * sizeof *numbers);
+		numbers[n++] = number;
+	}
+	closedir(d);
+	if (n)
+		qsort(numbers, n, sizeof *numbers, compare_numbers);
+	*ret_numbers = numbers;
+	*ret_n = n;
+	return 0;
+}
+
+int journal_delete_segment(const char *dir, uint64_t number)
+{
+	char path[FS_PATH];
+	int r = journal_segment_path(path, dir, number);
+
+	if (r < 0)
+		return r;
+	return unlink(path) < 0 ? -errno : 0;
+}
+
+int journal_quarantine(const char *dir, uint64_t number)
+{
+	char path[FS_PATH], aside[FS_PATH + 16];
+	int r = journal_segment_path(path, dir, number);
+
+	if (r < 0)
+		return r;
+	snprintf(aside, sizeof aside, "%s.damaged", path);
+	return rename(path, aside) < 0 ? -errno : 0;
+}

@@ -1,0 +1,385 @@
+#include "loop/loop.h"
+
+#include <event2/event.h>
+#include <event2/event_struct.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "os/os.h"
+
+/* One piece of work on its way to a worker or back to the loop. */
+struct task {
+	struct task *next;
+	void (*work)(void *arg); /* NULL: a post */
+	void (*done)(void *arg);
+	void *arg;
+};
+
+/* First in, first out, shared between threads. */
+struct task_queue {
+	pthread_mutex_t lock;
+	pthread_cond_t more;
+	struct task *first, **last;
+	bool closed;
+};
+
+struct loop {
+	struct event_base *base;
+	struct event wake;
+	int wake_fds[2];
+	struct task_queue back, jobs;
+	_Atomic bool waking; /* a wake-up is already on its way */
+	pthread_t *workers;
+	unsigned nworkers, pending_jobs;
+	bool stopping;
+	void (*before_sleep)(void *arg);
+	void *before_sleep_arg;
+	_Atomic int64_t cpu_us;
+};
+
+static void task_queue_init(struct task_queue *q)
+{
+	pthread_mutex_init(&q->lock, NULL);
+	pthread_cond_init(&q->more, NULL);
+	q->last = &q->first;
+}
+
+static void task_queue_push(struct task_queue *q, struct task *t)
+{
+	t->next = NULL;
+	pthread_mutex_lock(&q->lock);
+	*q->last = t;
+	q->last = &t->next;
+	pthread_cond_signal(&q->more);
+	pthread_mutex_unlock(&q->lock);
+}
+
+static struct task *task_queue_take_all(struct task_queue *q)
+{
+	struct task *all;
+
+	pthread_mutex_lock(&q->lock);
+	all = q->first;
+	q->first = NULL;
+	q->last = &q->first;
+	pthread_mutex_unlock(&q->lock);
+	return all;
+}
+
+static struct task *task_queue_wait_one(struct task_queue *q)
+{
+	struct task *t;
+
+	pthread_mutex_lock(&q->lock);
+	while (!q->first && !q->closed)
+		pthread_cond_wait(&q->more, &q->lock);
+	t = q->first;
+	if (t) {
+		q->first = t->next;
+		if (!q->first)
+			q->last = &q->first;
+	}
+	pthread_mutex_unlock(&q->lock);
+	return t;
+}
+
+static void task_queue_close(struct task_queue *q)
+{
+	pthread_mutex_lock(&q->lock);
+	q->closed = true;
+	pthread_cond_broadcast(&q->more);
+	pthread_mutex_unlock(&q->lock);
+}
+
+static void hand_back(struct loop *l, struct task *t)
+{
+	task_queue_push(&l->back, t);
+	if (!atomic_exchange(&l->waking, true))
+		os_wake_send(l->wake_fds[1]);
+}
+
+static void *worker_main(void *arg)
+{
+	struct loop *l = arg;
+	struct task *t;
+
+	os_thread_name("hookd-worker");
+	while ((t = task_queue_wait_one(&l->jobs))) {
+		t->work(t->arg);
+		hand_back(l, t);
+	}
+	return NULL;
+}
+
+static void run_tasks(struct loop *l)
+{
+	struct task *t, *next;
+
+	/* Cleared before taking: a post that comes after the take wakes the loop again. */
+	atomic_store(&l->waking, false);
+	for (t = task_queue_take_all(&l->back); t; t = next) {
+		next = t->next;
+		if (t->work)
+			l->pending_jobs--;
+		t->done(t->arg);
+		free(t);
+	}
+}
+
+static void on_wake(evutil_socket_t fd, short what, void *arg)
+{
+	(void)what;
+	os_wake_drain((int)fd);
+	run_tasks(arg);
+}
+
+/* Workers take no signals: they all belong to the loop. */
+static void start_workers(struct loop *l, unsigned n)
+{
+	sigset_t all, old;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	l->workers = xcalloc(n, sizeof *l->workers);
+	for (unsigned i = 0; i < n; i++)
+		if (pthread_create(&l->workers[l->nworkers], NULL, worker_main, l) == 0)
+			l->nworkers++;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+struct loop *loop_new(unsigned workers)
+{
+	struct loop *l = xcalloc(1, sizeof *l);
+	struct event_config *config = event_config_new();
+
+	/* Deadlines are milliseconds; the precise timer costs nothing here. */
+	event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER | EVENT_BASE_FLAG_NOLOCK);
+	l->base = event_base_new_with_config(config);
+	event_config_free(config);
+	if (!l->base || os_wake_open(l->wake_fds) < 0) {
+		if (l->base)
+			event_base_free(l->base);
+		free(l);
+		return NULL;
+	}
+	task_queue_init(&l->back);
+	task_queue_init(&l->jobs);
+	event_assign(&l->wake, l->base, l->wake_fds[0], EV_READ | EV_PERSIST, on_wake, l);
+	event_add(&l->wake, NULL);
+	start_workers(l, workers);
+	return l;
+}
+
+void loop_free(struct loop *l)
+{
+	if (!l)
+		return;
+	task_queue_close(&l->jobs);
+	for (unsigned i = 0; i < l->nworkers; i++)
+		pthread_join(l->workers[i], NULL);
+	run_tasks(l);
+	free(l->workers);
+	event_del(&l->wake);
+	os_wake_close(l->wake_fds);
+	event_base_free(l->base);
+	free(l);
+}
+
+void loop_run(struct loop *l)
+{
+	while (!l->stopping) {
+		event_base_loop(l->base, EVLOOP_ONCE);
+		if (l->before_sleep)
+			l->before_sleep(l->before_sleep_arg);
+		atomic_store_explicit(&l->cpu_us, os_thread_cpu_us(), memory_order_relaxed);
+	}
+}
+
+void loop_stop(struct loop *l)
+{
+	l->stopping = true;
+}
+
+void loop_before_sleep(struct loop *l, void (*fn)(void *arg), void *arg)
+{
+	l->before_sleep = fn;
+	l->before_sleep_arg = arg;
+}
+
+int64_t loop_cpu_us(const struct loop *l)
+{
+	return atomic_load_explicit(&l->cpu_us, memory_order_relaxed);
+}
+
+/* -- descriptors ------------------------------------------------------------------------------ */
+
+struct loop_io {
+	struct event ev;
+	struct event_base *base;
+	void (*fn)(int what, void *arg);
+	void *arg;
+	int fd, what;
+};
+
+static void on_io(evutil_socket_t fd, short what, void *arg)
+{
+	struct loop_io *io = arg;
+
+	(void)fd;
+	io->fn((what & EV_READ ? LOOP_READ : 0) | (what & EV_WRITE ? LOOP_WRITE : 0), io->arg);
+}
+
+static void io_add(struct loop_io *io)
+{
+	short what = EV_PERSIST;
+
+	if (!io->what)
+		return;
+	if (io->what & LOOP_READ)
+		what |= EV_READ;
+	if (io->what & LOOP_WRITE)
+		what |= EV_WRITE;
+	event_assign(&io->ev, io->base, io->fd, what, on_io, io);
+	event_add(&io->ev, NULL);
+}
+
+struct loop_io *loop_io_new(struct loop *l, int fd, int what, void (*fn)(int what, void *arg), void *arg)
+{
+	struct loop_io *io = xcalloc(1, sizeof *io);
+
+	io->base = l->base;
+	io->fd = fd;
+	io->what = what;
+	io->fn = fn;
+	io->arg = arg;
+	io_add(io);
+	return io;
+}
+
+void loop_io_set(struct loop_io *io, int what)
+{
+	if (io->what == what)
+		return;
+	if (io->what)
+		event_del(&io->ev);
+	io->what = what;
+	io_add(io);
+}
+
+void loop_io_free(struct loop_io *io)
+{
+	if (!io)
+		return;
+	if (io->what)
+		event_del(&io->ev);
+	free(io);
+}
+
+/* -- timers and signals ------------------------------------------------------------------------ */
+
+struct loop_timer {
+	struct event ev;
+	void (*fn)(void *arg);
+	void *arg;
+};
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct loop_timer *t = arg;
+
+	(void)fd;
+	(void)what;
+	t->fn(t->arg);
+}
+
+struct loop_timer *loop_timer_new(struct loop *l, void (*fn)(void *arg), void *arg)
+{
+	struct loop_timer *t = xcalloc(1, sizeof *t);
+
+	t->fn = fn;
+	t->arg = arg;
+	event_assign(&t->ev, l->base, -1, 0, on_timer, t);
+	return t;
+}
+
+void loop_timer_set(struct loop_timer *t, int64_t us)
+{
+	struct timeval tv = { .tv_sec = us / USEC_PER_SEC, .tv_usec = us % USEC_PER_SEC };
+
+	if (us < 0)
+		event_del(&t->ev);
+	else
+		event_add(&t->ev, &tv);
+}
+
+void loop_timer_free(struct loop_timer *t)
+{
+	if (!t)
+		return;
+	event_del(&t->ev);
+	free(t);
+}
+
+struct loop_signal {
+	struct event ev;
+	void (*fn)(int signo, void *arg);
+	void *arg;
+};
+
+static void on_signal(evutil_socket_t signo, short what, void *arg)
+{
+	struct loop_signal *s = arg;
+
+	(void)what;
+	s->fn((int)signo, s->arg);
+}
+
+struct loop_signal *loop_signal_new(struct loop *l, int signo, void (*fn)(int signo, void *arg), void *arg)
+{
+	struct loop_signal *s = xcalloc(1, sizeof *s);
+
+	s->fn = fn;
+	s->arg = arg;
+	event_assign(&s->ev, l->base, signo, EV_SIGNAL | EV_PERSIST, on_signal, s);
+	event_add(&s->ev, NULL);
+	return s;
+}
+
+void loop_signal_free(struct loop_signal *s)
+{
+	if (!s)
+		return;
+	event_del(&s->ev);
+	free(s);
+}
+
+/* -- work from and for other threads ----------------------------------------------------------- */
+
+void loop_post(struct loop *l, void (*fn)(void *arg), void *arg)
+{
+	struct task *t = xcalloc(1, sizeof *t);
+
+	t->done = fn;
+	t->arg = arg;
+	hand_back(l, t);
+}
+
+void loop_submit(struct loop *l, void (*work)(void *arg), void (*done)(void *arg), void *arg)
+{
+	struct task *t = xcalloc(1, sizeof *t);
+
+	t->work = work;
+	t->done = done;
+	t->arg = arg;
+	l->pending_jobs++;
+	task_queue_push(&l->jobs, t);
+}
+
+unsigned loop_jobs(const struct loop *l)
+{
+	return l->pending_jobs;
+}

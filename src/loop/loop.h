@@ -1,0 +1,63 @@
+/* loop: the one event loop of the daemon, a façade over libevent.
+ *
+ * DESIGN. One thread runs loop_run(). It waits for descriptors, timers, signals and posts from other
+ * threads, runs their callbacks, and then the before-sleep step: that is where one write to the
+ * journal serves all events of an iteration. No callback may block or take longer than a millisecond;
+ * what takes longer is a job, which runs on a worker thread and comes back as a callback on the loop.
+ * No callback ever runs on a foreign thread.
+ *
+ * Ownership: handles belong to whoever made them and are freed by their own _free(), also from inside
+ * their callback. Only loop_post() may be called from other threads. */
+#ifndef HOOKD_LOOP_LOOP_H
+#define HOOKD_LOOP_LOOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/macro.h"
+
+struct loop;
+struct loop_io;
+struct loop_timer;
+struct loop_signal;
+
+struct loop *loop_new(unsigned workers);
+void loop_free(struct loop *l);
+DEFINE_FREEP(struct loop, loop_free);
+
+/* Runs until loop_stop(). */
+void loop_run(struct loop *l);
+void loop_stop(struct loop *l);
+
+/* Called once per iteration, after all callbacks and before sleeping. */
+void loop_before_sleep(struct loop *l, void (*fn)(void *arg), void *arg);
+
+enum { LOOP_READ = 1, LOOP_WRITE = 2 };
+
+/* Watches fd for the events in `what` until freed or changed. The descriptor stays the caller's. */
+struct loop_io *loop_io_new(struct loop *l, int fd, int what, void (*fn)(int what, void *arg), void *arg);
+void loop_io_set(struct loop_io *io, int what);
+void loop_io_free(struct loop_io *io);
+
+/* Fires once, `us` microseconds after loop_timer_set(); setting it again moves it, a negative time
+ * disarms it. */
+struct loop_timer *loop_timer_new(struct loop *l, void (*fn)(void *arg), void *arg);
+void loop_timer_set(struct loop_timer *t, int64_t us);
+void loop_timer_free(struct loop_timer *t);
+
+struct loop_signal *loop_signal_new(struct loop *l, int signo, void (*fn)(int signo, void *arg), void *arg);
+void loop_signal_free(struct loop_signal *s);
+
+/* Runs fn(arg) on the loop thread soon. From any thread, in order of posting. */
+void loop_post(struct loop *l, void (*fn)(void *arg), void *arg);
+
+/* Runs work(arg) on a worker thread, then done(arg) on the loop thread. From the loop thread only. */
+void loop_submit(struct loop *l, void (*work)(void *arg), void (*done)(void *arg), void *arg);
+
+/* Jobs submitted and not yet done; a stop waits for them. */
+unsigned loop_jobs(const struct loop *l);
+
+/* Microseconds of CPU time the loop thread has used; from any thread, at most an iteration old. */
+int64_t loop_cpu_us(const struct loop *l);
+
+#endif

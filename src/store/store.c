@@ -1,0 +1,366 @@
+/* Opening, migrating and querying; the only file that knows sqlite3.h besides check.c. */
+#include "store/store.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include "store/migrations.h"
+
+enum { QUERIES_MAX = 128 };
+
+struct query {
+	const char *sql;
+	sqlite3_stmt *stmt;
+	struct store *store;
+};
+
+struct store {
+	sqlite3 *db;
+	struct query queries[QUERIES_MAX];
+	size_t nqueries;
+};
+
+/* SQLite's codes in our words. */
+static int to_errno(int rc)
+{
+	switch (rc & 0xFF) {
+	case SQLITE_OK: return 0;
+	case SQLITE_FULL: return -ENOSPC;
+	case SQLITE_NOMEM: return -ENOMEM;
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB: return -EUCLEAN;
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED: return -EBUSY;
+	case SQLITE_READONLY: return -EROFS;
+	case SQLITE_PERM:
+	case SQLITE_AUTH: return -EACCES;
+	case SQLITE_CANTOPEN: return -ENOENT;
+	case SQLITE_CONSTRAINT: return -EEXIST;
+	case SQLITE_TOOBIG: return -E2BIG;
+	default: return -EIO;
+	}
+}
+
+const char *store_error(struct store *s)
+{
+	return sqlite3_errmsg(s->db);
+}
+
+int store_exec(struct store *s, const char *sql)
+{
+	return to_errno(sqlite3_exec(s->db, sql, NULL, NULL, NULL));
+}
+
+int store_schema_version(void)
+{
+	return (int)migrations_count;
+}
+
+/* -- migrations -------------------------------------------------------------------------------- */
+
+static int read_version(struct store *s, int *ret)
+{
+	struct query *q = store_query(s, "PRAGMA user_version");
+	int r = q ? query_step(q) : -EUCLEAN;
+
+	if (r != 1)
+		return r < 0 ? r : -EUCLEAN;
+	*ret = (int)query_int(q, 0);
+	query_reset(q);
+	return 0;
+}
+
+/* A consistent copy, taken by SQLite itself: the file is never opened by other means. */
+static int copy_to(struct store *s, const char *dir, int version)
+{
+	char path[FS_PATH], when[CLOCK_TEXT];
+	sqlite3_backup *b;
+	sqlite3 *to = NULL;
+	int rc, r = fs_private_dir(dir);
+
+	if (r < 0)
+		return r;
+	clock_format(clock_wall_us(), 0, when);
+	for (char *p = when; *p; p++)
+		if (*p == ':' || *p == '.')
+			*p = '-';
+	snprintf(path, sizeof path, "%s/before-migration-from-%d-%s.db", dir, version, when);
+	rc = sqlite3_open_v2(path, &to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+	if (rc == SQLITE_OK) {
+		b = sqlite3_backup_init(to, "main", s->db, "main");
+		if (b) {
+			sqlite3_backup_step(b, -1);
+			rc = sqlite3_backup_finish(b);
+		} else {
+			rc = sqlite3_errcode(to);
+		}
+	}
+	sqlite3_close(to);
+	if (rc != SQLITE_OK)
+		unlink(path);
+	return to_errno(rc);
+}
+
+static int migrate_one(struct store *s, size_t i)
+{
+	char pragma[64];
+	int r = store_exec(s, "BEGIN IMMEDIATE");
+
+	if (r == 0)
+		r = store_exec(s, migrations[i].sql);
+	snprintf(pragma, sizeof pragma, "PRAGMA user_version = %zu", i + 1);
+	if (r == 0)
+		r = store_exec(s, pragma);
+	if (r == 0)
+		r = store_exec(s, "COMMIT");
+	if (r < 0) {
+		log_error(LOG_STORE, "migration %s failed: %s", migrations[i].name, store_error(s));
+		store_exec(s, "ROLLBACK");
+	}
+	return r;
+}
+
+static int migrate(struct store *s, const char *backups, struct err *err)
+{
+	int version, r = read_version(s, &version);
+
+	if (r < 0)
+		return err_set(err, r, "the store cannot be read: %s", store_error(s));
+	if (version > (int)migrations_count)
+		return err_set(err, -EPROTONOSUPPORT,
+			"the store was written by a newer hookd (schema %d, this release knows %zu); upgrade hookd",
+			version, migrations_count);
+	if (version > 0 && version < (int)migrations_count) {
+		r = copy_to(s, backups, version);
+		if (r < 0)
+			return err_set(err, r, "no copy of the store could be made before its migration: %s; "
+					       "make room in %s and restart hookd", strerror(-r), backups);
+	}
+	for (size_t i = (size_t)version; i < migrations_count; i++) {
+		r = migrate_one(s, i);
+		if (r < 0)
+			return err_set(err, r, "migration %s of the store failed (%s); the store is as it was before",
+				migrations[i].name, strerror(-r));
+	}
+	return 0;
+}
+
+/* -- opening ----------------------------------------------------------------------------------- */
+
+static int check_version_for_reading(struct store *s, struct err *err)
+{
+	int version, r = read_version(s, &version);
+
+	if (r < 0)
+		return err_set(err, r, "the store cannot be read: %s; run: hookd db check", store_error(s));
+	if (version == 0)
+		return err_set(err, -ENOENT, "there is no store yet; start hookd");
+	if (version != (int)migrations_count)
+		return err_set(err, -EPROTONOSUPPORT,
+			"the store has schema %d and this release reads %zu; restart hookd", version,
+			migrations_count);
+	return 0;
+}
+
+static int configure(struct store *s, enum store_mode mode)
+{
+	int r;
+
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_busy_timeout(s->db, 5000);
+	r = store_exec(s, "PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = ON; PRAGMA cache_size = -2048;"
+			  "PRAGMA temp_store = MEMORY");
+	if (r == 0 && mode == STORE_WRITE)
+		r = store_exec(s, "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;"
+				  "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 4194304");
+	if (r == 0 && mode == STORE_READ)
+		r = store_exec(s, "PRAGMA query_only = ON");
+	return r;
+}
+
+/* sqlite3_initialize() makes page caches for many connections; hookd has two and stays small. */
+static void initialize_once(void)
+{
+	static bool done;
+
+	if (done)
+		return;
+	done = true;
+	sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0);
+	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
+int store_open(const char *path, enum store_mode mode, const char *backups, struct store **ret, struct err *err)
+{
+	struct store *s = xcalloc(1, sizeof *s);
+	int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW, r, rc;
+
+	initialize_once();
+	flags |= mode == STORE_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+	rc = sqlite3_open_v2(path, &s->db, flags, NULL);
+	if (rc != SQLITE_OK) {
+		r = err_set(err, to_errno(rc), rc == SQLITE_CANTOPEN && mode == STORE_READ ?
+			"there is no store at %s yet; start hookd" : "the store %s cannot be opened", path);
+	} else if ((r = configure(s, mode)) < 0) {
+		err_set(err, r, "the store %s cannot be used: %s%s", path, store_error(s),
+			r == -EUCLEAN ? "; run: hookd db check" : "");
+	} else {
+		r = mode == STORE_WRITE ? migrate(s, backups, err) : check_version_for_reading(s, err);
+	}
+	if (r < 0) {
+		store_close(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+void store_close(struct store *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->nqueries; i++)
+		sqlite3_finalize(s->queries[i].stmt);
+	sqlite3_close(s->db);
+	free(s);
+}
+
+/* -- queries ----------------------------------------------------------------------------------- */
+
+struct query *store_query(struct store *s, const char *sql)
+{
+	struct query *q;
+
+	for (size_t i = 0; i < s->nqueries; i++)
+		if (s->queries[i].sql == sql) {
+			query_reset(&s->queries[i]);
+			return &s->queries[i];
+		}
+	if (s->nqueries == QUERIES_MAX)
+		abort(); /* a query text that is not a literal: a bug */
+	q = &s->queries[s->nqueries];
+	if (sqlite3_prepare_v3(s->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &q->stmt, NULL) != SQLITE_OK) {
+		log_error(LOG_STORE, "cannot prepare a query: %s", store_error(s));
+		q->stmt = NULL;
+		return NULL;
+	}
+	q->sql = sql;
+	q->store = s;
+	s->nqueries++;
+	return q;
+}
+
+void query_reset(struct query *q)
+{
+	if (!q)
+		return;
+	sqlite3_reset(q->stmt);
+	sqlite3_clear_bindings(q->stmt);
+}
+
+void query_bind_int(struct query *q, int at, int64_t value)
+{
+	if (q)
+		sqlite3_bind_int64(q->stmt, at, value);
+}
+
+void query_bind_str(struct query *q, int at, str value)
+{
+	if (q && value.p)
+		sqlite3_bind_text64(q->stmt, at, value.p, value.n, SQLITE_STATIC, SQLITE_UTF8);
+}
+
+void query_bind_blob(struct query *q, int at, const void *p, size_t n)
+{
+	if (q)
+		sqlite3_bind_blob64(q->stmt, at, p, n, SQLITE_STATIC);
+}
+
+void query_bind_null(struct query *q, int at)
+{
+	if (q)
+		sqlite3_bind_null(q->stmt, at);
+}
+
+int query_step(struct query *q)
+{
+	int rc;
+
+	if (!q)
+		return -EUCLEAN;
+	rc = sqlite3_step(q->stmt);
+	if (rc == SQLITE_ROW)
+		return 1;
+	if (rc == SQLITE_DONE)
+		return 0;
+	return to_errno(rc);
+}
+
+int query_run(struct query *q)
+{
+	int r;
+
+	while ((r = query_step(q)) == 1)
+		;
+	query_reset(q);
+	return r;
+}
+
+int64_t query_int(struct query *q, int column)
+{
+	return sqlite3_column_int64(q->stmt, column);
+}
+
+str query_str(struct query *q, int column)
+{
+	const char *p = (const char *)sqlite3_column_blob(q->stmt, column);
+
+	return p ? str_n(p, (size_t)sqlite3_column_bytes(q->stmt, column)) :
+		   query_is_null(q, column) ? STR_NONE : STR("");
+}
+
+bool query_is_null(struct query *q, int column)
+{
+	return sqlite3_column_type(q->stmt, column) == SQLITE_NULL;
+}
+
+int64_t store_changes(struct store *s)
+{
+	return sqlite3_changes64(s->db);
+}
+
+int64_t store_last_rowid(struct store *s)
+{
+	return sqlite3_last_insert_rowid(s->db);
+}
+
+int store_check(struct store *s, struct buf *out)
+{
+	static const char *const checks[] = { "PRAGMA integrity_check(100)", "PRAGMA foreign_key_check" };
+	int bad = 0;
+
+	for (size_t i = 0; i < countof(checks); i++) {
+		struct query *q = store_query(s, checks[i]);
+		int r;
+
+		while ((r = query_step(q)) == 1)
+			if (!str_eq(query_str(q, 0), STR("ok"))) {
+				buf_addf(out, STR_FMT "\n", STR_ARG(query_str(q, 0)));
+				bad = 1;
+			}
+		if (r < 0) {
+			buf_addf(out, "%s\n", store_error(s));
+			bad = 1;
+		}
+		query_reset(q);
+	}
+	return bad ? -EUCLEAN : 0;
+}

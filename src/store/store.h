@@ -1,0 +1,122 @@
+/* store: the SQLite database, behind one rule.
+ *
+ * DESIGN. Exactly one connection, in the writer thread of the daemon, ever writes or checkpoints
+ * (SQLite before 3.51.3 can damage a WAL database when two do); everybody else opens it read-only.
+ * The writer reads records from the journal and the spool, folds them through a callback (capture/)
+ * and commits in batches with synchronous=FULL: as fast as NORMAL at a hundred rows a commit, and a
+ * segment may be deleted after it.
+ *
+ *   loop ──mark──▶ writer: journal ─▶ fold ─▶ COMMIT (rows + journal position) ─▶ delete segments
+ *                     └──▶ loop: "everything up to this mark is committed"
+ *
+ * Migrations are numbered SQL files compiled in; before the first one that changes an existing
+ * store a copy is taken with SQLite's backup call, and each runs in one transaction with its number.
+ * A store from a newer release is refused, not touched.
+ *
+ * Same-layer use: store reads journal/. */
+#ifndef HOOKD_STORE_STORE_H
+#define HOOKD_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/macro.h"
+#include "base/str.h"
+#include "event/event.h"
+#include "journal/journal.h"
+
+struct store;
+
+enum store_mode {
+	STORE_READ,  /* read-only; any thread, one handle per thread */
+	STORE_WRITE, /* the writer thread; migrates */
+};
+
+/* err says in words what is wrong and what to do: -EUCLEAN damaged, -EPROTONOSUPPORT newer release,
+ * -ENOENT no store yet (STORE_READ). backups is the directory for the copy taken before a migration. */
+int store_open(const char *path, enum store_mode mode, const char *backups, struct store **ret,
+	struct err *err);
+void store_close(struct store *s);
+DEFINE_FREEP(struct store, store_close);
+
+int store_schema_version(void);
+
+/* -- queries ---------------------------------------------------------------------------------- */
+
+/* A prepared statement, kept by the store under its SQL text (which must be a literal or live as
+ * long as the store). Bind from 1 on, step, read columns from 0 on, and reset; store_query() resets
+ * by itself. Columns are valid until the next step. */
+struct query;
+
+struct query *store_query(struct store *s, const char *sql);
+void query_bind_int(struct query *q, int at, int64_t value);
+void query_bind_str(struct query *q, int at, str value); /* STR_NONE is NULL */
+void query_bind_blob(struct query *q, int at, const void *p, size_t n);
+void query_bind_null(struct query *q, int at);
+/* 1: a row; 0: done; -errno: failed (-ENOSPC, -EIO, -EUCLEAN, …). */
+int query_step(struct query *q);
+/* Steps to the end and resets: for statements without rows. 0 or -errno. */
+int query_run(struct query *q);
+void query_reset(struct query *q);
+int64_t query_int(struct query *q, int column);
+str query_str(struct query *q, int column);
+bool query_is_null(struct query *q, int column);
+
+int64_t store_changes(struct store *s);
+int64_t store_last_rowid(struct store *s);
+
+/* Runs SQL that needs no binding; for migrations and pragmas. */
+int store_exec(struct store *s, const char *sql);
+
+/* integrity_check and foreign keys; problems as lines in out. 0 when there are none, -EUCLEAN else. */
+int store_check(struct store *s, struct buf *out);
+
+/* The text of SQLite's last complaint. */
+const char *store_error(struct store *s);
+
+/* -- the writer thread ------------------------------------------------------------------------- */
+
+struct writer;
+
+struct writer_config {
+	const char *store_path, *journal_dir, *spool_dir, *backup_dir;
+	struct journal *journal; /* for its once-a-second sync; may be NULL */
+	int linger_ms;           /* how long to gather before a commit when nobody waits */
+	/* Folds one record inside the current transaction. 1: new; 0: seen before; -errno: the batch
+	 * is rolled back and tried again later. */
+	int (*fold)(struct store *s, const struct record *r);
+	/* Called on the writer thread after each commit. */
+	void (*committed)(void *arg);
+	void *arg;
+};
+
+/* What the writer did, for status. Counters rise; from any thread. */
+struct writer_state {
+	bool open;            /* the store is open and migrated */
+	char trouble[320];    /* why folding stands still, or "" */
+	uint64_t folded, doubled, spooled, damaged, commits;
+	uint64_t unfolded_bytes;
+	struct journal_mark committed;
+	int64_t oldest_unfolded_us; /* wall time of the oldest record not yet committed, or 0 */
+	int64_t cpu_us;
+};
+
+/* Opens nothing yet: the thread itself opens, migrates and replays, so that the daemon listens and
+ * decides meanwhile. The config's strings are copied. */
+struct writer *writer_start(const struct writer_config *config);
+/* Commits what is there, syncs the journal and ends the thread. */
+void writer_stop(struct writer *w);
+
+/* There are records up to end. urgent: somebody waits, do not linger. Never blocks. */
+void writer_notify(struct writer *w, struct journal_mark end, bool urgent);
+/* Something may lie in the spool. */
+void writer_notify_spool(struct writer *w);
+
+/* Waits until everything up to end is committed: 0, or -ETIMEDOUT. Not for the loop thread. */
+int writer_wait(struct writer *w, struct journal_mark end, int timeout_ms);
+
+void writer_get_state(struct writer *w, struct writer_state *ret);
+
+#endif

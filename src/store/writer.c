@@ -1,0 +1,638 @@
+/* The writer thread: journal and spool in, committed rows out. */
+#include "store/store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include "os/os.h"
+
+enum {
+	BATCH_RECORDS = 512,          /* rows in one commit at most */
+	BATCH_BYTES = 8 << 20,
+	RETRY_MS = 1000,              /* after trouble with the store */
+	SYNC_EVERY_MS = 1000,         /* the loss window of durability: normal */
+	WAL_LARGE = 64 << 20,         /* past this the WAL is truncated, not only checkpointed */
+	WAL_LOOK_EVERY = 64,          /* commits */
+};
+
+struct writer {
+	struct writer_config config;
+	char store_path[FS_PATH], journal_dir[FS_PATH], spool_dir[FS_PATH], backup_dir[FS_PATH];
+	pthread_t thread;
+
+	/* Under lock: what the others tell the thread, and what it tells them. */
+	pthread_mutex_t lock;
+	pthread_cond_t wake, folded;
+	struct journal_mark wanted;
+	bool has_wanted, urgent, spool, stop;
+	int64_t wanted_since_us; /* monotonic: when the oldest unfolded mark was announced */
+	int64_t wanted_wall_us;
+	struct writer_state state;
+
+	/* The thread's own. */
+	struct store *store;
+	struct journal_reader reader; /* open on segment `at`, when reader_open */
+	bool reader_open;
+	struct journal_mark at; /* folded up to here (committed or in the current batch) */
+	int64_t last_sync_us;
+};
+
+static void set_trouble(struct writer *w, const char *text)
+{
+	pthread_mutex_lock(&w->lock);
+	if (text[0] && strcmp(w->state.trouble, text) != 0)
+		log_error(LOG_STORE, "%s", text);
+	if (!text[0] && w->state.trouble[0])
+		log_info(LOG_STORE, "the store works again");
+	snprintf(w->state.trouble, sizeof w->state.trouble, "%s", text);
+	pthread_mutex_unlock(&w->lock);
+}
+
+/* -- position ----------------------------------------------------------------------------------- */
+
+static int save_position(struct writer *w)
+{
+	struct query *q = store_query(w->store,
+		"INSERT INTO journal(segment, identity, offset) VALUES (?1, ?2, ?3) "
+		"ON CONFLICT(segment) DO UPDATE SET identity = ?2, offset = ?3");
+
+	query_bind_int(q, 1, (int64_t)w->at.segment);
+	query_bind_int(q, 2, (int64_t)w->at.identity);
+	query_bind_int(q, 3, (int64_t)w->at.offset);
+	return query_run(q);
+}
+
+/* Where to go on in a segment: behind what was committed, if it is the same segment. */
+static uint64_t load_position(struct writer *w, uint64_t segment, uint64_t identity)
+{
+	struct query *q = store_query(w->store, "SELECT identity, offset FROM journal WHERE segment = ?1");
+	uint64_t offset = JOURNAL_FIRST_OFFSET;
+
+	query_bind_int(q, 1, (int64_t)segment);
+	if (query_step(q) == 1 && (uint64_t)query_int(q, 0) == identity)
+		offset = (uint64_t)query_int(q, 1);
+	query_reset(q);
+	return offset;
+}
+
+static int open_reader(struct writer *w, uint64_t segment)
+{
+	char path[FS_PATH];
+	struct stat st;
+	uint64_t offset;
+	int r = journal_segment_path(path, w->journal_dir, segment);
+
+	if (r == 0)
+		r = journal_reader_open(&w->reader, path);
+	if (r < 0)
+		return r;
+	offset = load_position(w, segment, w->reader.identity);
+	/* A power cut may have shortened the file behind a committed position: nothing is left to
+	 * fold in it then. */
+	if (fstat(w->reader.fd, &st) == 0 && offset > (uint64_t)st.st_size)
+		offset = (uint64_t)st.st_size;
+	journal_reader_seek(&w->reader, offset);
+	w->reader_open = true;
+	w->at = (struct journal_mark){ .segment = segment, .identity = w->reader.identity, .offset = offset };
+	return 0;
+}
+
+static void close_reader(struct writer *w)
+{
+	if (w->reader_open)
+		journal_reader_close(&w->reader);
+	w->reader_open = false;
+}
+
+/* -- folding ------------------------------------------------------------------------------------ */
+
+struct batch {
+	unsigned records, fresh, doubled, broken;
+	size_t bytes;
+};
+
+static int fold_bytes(struct writer *w, str body, bool spooled, struct batch *b)
+{
+	struct record record;
+	int r = record_decode(body, &record);
+
+	if (r < 0) {
+		/* The checksum held, so these are bytes somebody wrote on purpose: a newer release's. */
+		b->broken++;
+		return 0;
+	}
+	if (spooled)
+		record.marks |= EVENT_SPOOLED;
+	r = w->config.fold(w->store, &record);
+	if (r < 0)
+		return r;
+	b->records++;
+	b->bytes += body.n;
+	if (r > 0)
+		b->fresh++;
+	else
+		b->doubled++;
+	return 0;
+}
+
+/* SQLite checkpoints by itself (PASSIVE, every 1,000 pages), which never shrinks the file. Readers in
+ * the middle of a query make TRUNCATE fail; then the next look tries again. */
+static void bound_wal(struct writer *w)
+{
+	char path[FS_PATH + 8];
+	struct stat st;
+
+	if (w->state.commits % WAL_LOOK_EVERY != 0)
+		return;
+	snprintf(path, sizeof path, "%s-wal", w->store_path);
+	if (stat(path, &st) == 0 && st.st_size > WAL_LARGE)
+		(void)store_exec(w->store, "PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
+static int commit(struct writer *w, struct batch *b)
+{
+	int r = journal_fault("commit");
+
+	if (r == 0)
+		r = store_exec(w->store, "COMMIT");
+	if (r < 0)
+		return r;
+	bound_wal(w);
+	pthread_mutex_lock(&w->lock);
+	w->state.folded += b->fresh;
+	w->state.doubled += b->doubled;
+	w->state.damaged += b->broken;
+	w->state.commits++;
+	w->state.cpu_us = os_thread_cpu_us();
+	pthread_mutex_unlock(&w->lock);
+	return 0;
+}
+
+/* The batch did not make it: forget it and read again from what is committed. */
+static int roll_back(struct writer *w, int cause)
+{
+	char text[320];
+
+	snprintf(text, sizeof text, "events cannot be folded into the store: %s (%s); they stay in the "
+				    "journal and are tried again every second", strerror(-cause), store_error(w->store));
+	set_trouble(w, text);
+	store_exec(w->store, "ROLLBACK");
+	close_reader(w);
+	return cause;
+}
+
+/* Folds up to one batch from the open segment. 1: more may follow; 0: at its end; -EBADMSG: damaged
+ * from here on (what came before is committed); other: trouble. */
+static int fold_batch(struct writer *w)
+{
+	struct batch b = { 0 };
+	str body = STR_NONE;
+	int got = 0, r = store_exec(w->store, "BEGIN IMMEDIATE");
+
+	if (r < 0)
+		return roll_back(w, r);
+	while (b.records < BATCH_RECORDS && b.bytes < BATCH_BYTES) {
+		got = journal_reader_next(&w->reader, &body);
+		if (got != 1)
+			break;
+		r = fold_bytes(w, body, false, &b);
+		if (r < 0)
+			return roll_back(w, r);
+	}
+	w->at.offset = w->reader.offset;
+	if (b.records || b.broken) {
+		r = save_position(w);
+		if (r == 0)
+			r = commit(w, &b);
+	} else {
+		store_exec(w->store, "ROLLBACK");
+	}
+	if (r < 0)
+		return roll_back(w, r);
+	set_trouble(w, "");
+	return got;
+}
+
+/* Tells whoever waits how far it has come. */
+static void publish(struct writer *w)
+{
+	pthread_mutex_lock(&w->lock);
+	w->state.committed = w->at;
+	w->state.unfolded_bytes = 0;
+	if (w->has_wanted && journal_mark_cmp(&w->at, &w->wanted) >= 0) {
+		w->wanted_since_us = w->wanted_wall_us = 0;
+	} else if (w->has_wanted && w->wanted.segment == w->at.segment) {
+		w->state.unfolded_bytes = w->wanted.offset - w->at.offset;
+	}
+	w->state.oldest_unfolded_us = w->wanted_wall_us;
+	pthread_cond_broadcast(&w->folded);
+	pthread_mutex_unlock(&w->lock);
+	if (w->config.committed)
+		w->config.committed(w->config.arg);
+}
+
+static void forget_segment(struct writer *w, uint64_t number)
+{
+	struct query *q = store_query(w->store, "DELETE FROM journal WHERE segment = ?1");
+
+	query_bind_int(q, 1, (int64_t)number);
+	query_run(q);
+}
+
+/* Everything in the segment is committed, or it is damaged and set aside. */
+static void finish_segment(struct writer *w, uint64_t number, bool damaged)
+{
+	close_reader(w);
+	if (damaged) {
+		log_error(LOG_JOURNAL, "segment %016llx is damaged at byte %llu; what came before is stored, the "
+				       "file is kept as %016llx.j.damaged",
+			(unsigned long long)number, (unsigned long long)w->at.offset, (unsigned long long)number);
+		pthread_mutex_lock(&w->lock);
+		w->state.damaged++;
+		pthread_mutex_unlock(&w->lock);
+		(void)journal_quarantine(w->journal_dir, number);
+	} else {
+		(void)journal_delete_segment(w->journal_dir, number);
+	}
+	forget_segment(w, number);
+}
+
+/* Folds one segment to its end. newest: it is still being written, so it is never finished. */
+static int fold_segment(struct writer *w, uint64_t number, bool newest)
+{
+	int r = 0;
+
+	if (!w->reader_open || w->at.segment != number) {
+		close_reader(w);
+		r = open_reader(w, number);
+		if (r == -EBADMSG && !newest) {
+			w->at = (struct journal_mark){ .segment = number };
+			finish_segment(w, number, true);
+			return 0;
+		}
+		/* The newest one may not have its header yet. */
+		if (r < 0)
+			return r == -EBADMSG || r == -ENOENT ? 0 : r;
+	}
+	while ((r = fold_batch(w)) == 1)
+		publish(w);
+	publish(w);
+	if (r == -EBADMSG && !newest) {
+		finish_segment(w, number, true);
+		return 0;
+	}
+	if (r == 0 && !newest)
+		finish_segment(w, number, false);
+	return r == -EBADMSG ? 0 : r;
+}
+
+static int fold_journal(struct writer *w)
+{
+	_cleanup_(freep) uint64_t *numbers = NULL;
+	uint64_t newest;
+	size_t n = 0;
+	int r;
+
+	pthread_mutex_lock(&w->lock);
+	newest = w->has_wanted ? w->wanted.segment : UINT64_MAX;
+	pthread_mutex_unlock(&w->lock);
+	/* The usual case: more in the segment that is open already. */
+	if (w->reader_open && w->at.segment == newest)
+		return fold_segment(w, newest, true);
+	r = journal_list(w->journal_dir, &numbers, &n);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		if (numbers[i] <= newest)
+			r = fold_segment(w, numbers[i], numbers[i] == newest || i + 1 == n);
+	return r;
+}
+
+/* -- spool -------------------------------------------------------------------------------------- */
+
+/* Reads one spool file into the current transaction. 1: done, delete after commit; 0: leave it. */
+static int fold_spool_file(struct writer *w, const char *path, struct batch *b)
+{
+	struct journal_reader reader;
+	str body;
+	int got, r = journal_reader_open(&reader, path);
+	char aside[FS_PATH + 16];
+
+	if (r == 0) {
+		while ((got = journal_reader_next(&reader, &body)) == 1 && r == 0)
+			r = fold_bytes(w, body, true, b);
+		journal_reader_close(&reader);
+		if (r < 0)
+			return r;
+		r = got;
+	}
+	if (r == 0)
+		return 1;
+	if (r != -EBADMSG)
+		return 0;
+	snprintf(aside, sizeof aside, "%s.damaged", path);
+	log_error(LOG_SPOOL, "%s is damaged and kept as %s", path, aside);
+	b->broken++;
+	(void)rename(path, aside);
+	return 0;
+}
+
+static void delete_files(const char *dir, char (*names)[64], unsigned n)
+{
+	char path[FS_PATH];
+
+	for (unsigned i = 0; i < n; i++)
+		if (fs_join(path, dir, names[i]) == 0)
+			unlink(path);
+}
+
+/* One batch of spool files. Returns how many were folded, or -errno. */
+static int fold_spool_batch(struct writer *w)
+{
+	static char names[BATCH_RECORDS][64]; /* the writer is one thread */
+	char path[FS_PATH];
+	struct batch b = { 0 };
+	struct dirent *e;
+	unsigned n = 0;
+	DIR *d = opendir(w->spool_dir);
+	int r;
+
+	if (!d)
+		return errno == ENOENT ? 0 : -errno;
+	r = store_exec(w->store, "BEGIN IMMEDIATE");
+	while (r >= 0 && n < BATCH_RECORDS && b.bytes < BATCH_BYTES && (e = readdir(d))) {
+		size_t len = strlen(e->d_name);
+
+		if (e->d_name[0] == '.' || len >= sizeof names[0] || len < 3 || strcmp(e->d_name + len - 2, ".j") != 0)
+			continue;
+		if (fs_join(path, w->spool_dir, e->d_name) < 0)
+			continue;
+		r = fold_spool_file(w, path, &b);
+		if (r == 1)
+			memcpy(names[n++], e->d_name, len + 1);
+	}
+	closedir(d);
+	if (r >= 0)
+		r = n ? commit(w, &b) : store_exec(w->store, "ROLLBACK");
+	if (r < 0)
+		return roll_back(w, r);
+	if (n) {
+		delete_files(w->spool_dir, names, n);
+		log_info(LOG_SPOOL, "%u events picked up from the spool, %u of them already known", b.records, b.doubled);
+		pthread_mutex_lock(&w->lock);
+		w->state.spooled += n;
+		pthread_mutex_unlock(&w->lock);
+	}
+	return (int)n;
+}
+
+static int fold_spool(struct writer *w)
+{
+	int r;
+
+	while ((r = fold_spool_batch(w)) > 0)
+		publish(w);
+	return r;
+}
+
+/* -- the thread --------------------------------------------------------------------------------- */
+
+static int open_store(struct writer *w)
+{
+	struct err err = { 0 };
+	int r;
+
+	if (w->store)
+		return 0;
+	r = store_open(w->store_path, STORE_WRITE, w->backup_dir, &w->store, &err);
+	if (r < 0) {
+		set_trouble(w, err.text);
+		return r;
+	}
+	set_trouble(w, "");
+	pthread_mutex_lock(&w->lock);
+	w->state.open = true;
+	pthread_mutex_unlock(&w->lock);
+	return 0;
+}
+
+static void sync_journal(struct writer *w)
+{
+	int r;
+
+	if (!w->config.journal)
+		return;
+	r = journal_sync(w->config.journal);
+	w->last_sync_us = clock_mono_us();
+	if (r < 0)
+		log_error(LOG_JOURNAL, "the journal could not be synced: %s", strerror(-r));
+}
+
+/* Milliseconds until there is something to do, -1 for "when told"; called under the lock. */
+static int next_wait_ms(struct writer *w, bool trouble, int64_t now)
+{
+	int64_t wait = -1, until;
+
+	if (w->stop || (w->spool && !trouble))
+		return 0;
+	if (trouble)
+		wait = RETRY_MS;
+	else if (w->wanted_since_us) {
+		until = w->wanted_since_us + w->config.linger_ms * USEC_PER_MSEC - now;
+		wait = w->urgent || until <= 0 ? 0 : until / USEC_PER_MSEC + 1;
+	}
+	if (w->config.journal && journal_needs_sync(w->config.journal)) {
+		until = (w->last_sync_us + SYNC_EVERY_MS * USEC_PER_MSEC - now) / USEC_PER_MSEC;
+		if (until < 0)
+			until = 0;
+		if (wait < 0 || until < wait)
+			wait = until;
+	}
+	return (int)wait;
+}
+
+/* Sleeps until there is work. False: stop was asked for. */
+static bool wait_for_work(struct writer *w, bool trouble)
+{
+	struct timespec until;
+	bool go_on;
+	int ms;
+
+	pthread_mutex_lock(&w->lock);
+	ms = next_wait_ms(w, trouble, clock_mono_us());
+	if (ms < 0) {
+		pthread_cond_wait(&w->wake, &w->lock);
+	} else if (ms > 0) {
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_nsec += (long)(ms % 1000) * 1000000;
+		until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		pthread_cond_timedwait(&w->wake, &w->lock, &until);
+	}
+	go_on = !w->stop;
+	pthread_mutex_unlock(&w->lock);
+	return go_on;
+}
+
+/* One round; < 0 is trouble that is tried again. */
+static int do_work(struct writer *w)
+{
+	bool fold, spool;
+	int64_t now = clock_mono_us();
+	int r;
+
+	pthread_mutex_lock(&w->lock);
+	fold = w->wanted_since_us && (w->urgent || w->stop ||
+		now - w->wanted_since_us >= w->config.linger_ms * USEC_PER_MSEC);
+	spool = w->spool;
+	w->urgent = w->spool = false;
+	pthread_mutex_unlock(&w->lock);
+	if (now - w->last_sync_us >= SYNC_EVERY_MS * USEC_PER_MSEC)
+		sync_journal(w);
+	r = open_store(w);
+	if (r == 0 && fold)
+		r = fold_journal(w);
+	if (r == 0 && spool)
+		r = fold_spool(w);
+	if (r < 0) {
+		pthread_mutex_lock(&w->lock);
+		w->spool |= spool;
+		w->urgent |= fold;
+		pthread_mutex_unlock(&w->lock);
+	}
+	return r;
+}
+
+static void *writer_main(void *arg)
+{
+	struct writer *w = arg;
+	int r;
+
+	os_thread_name("hookd-writer");
+	r = open_store(w);
+	if (r == 0)
+		r = fold_journal(w); /* replay: what an earlier daemon left */
+	pthread_mutex_lock(&w->lock);
+	w->spool = true;
+	if (r < 0 && !w->wanted_since_us)
+		w->wanted_since_us = clock_mono_us();
+	pthread_mutex_unlock(&w->lock);
+	while (wait_for_work(w, r < 0))
+		r = do_work(w);
+	do_work(w);
+	sync_journal(w);
+	close_reader(w);
+	if (w->store) {
+		store_exec(w->store, "PRAGMA optimize");
+		store_close(w->store);
+	}
+	return NULL;
+}
+
+struct writer *writer_start(const struct writer_config *config)
+{
+	struct writer *w = xcalloc(1, sizeof *w);
+	pthread_condattr_t attr;
+	sigset_t all, old;
+
+	w->config = *config;
+	snprintf(w->store_path, sizeof w->store_path, "%s", config->store_path);
+	snprintf(w->journal_dir, sizeof w->journal_dir, "%s", config->journal_dir);
+	snprintf(w->spool_dir, sizeof w->spool_dir, "%s", config->spool_dir);
+	snprintf(w->backup_dir, sizeof w->backup_dir, "%s", config->backup_dir);
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&w->wake, &attr);
+	pthread_cond_init(&w->folded, &attr);
+	pthread_condattr_destroy(&attr);
+	if (config->journal) {
+		w->wanted = journal_end(config->journal);
+		w->has_wanted = true;
+	}
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	if (pthread_create(&w->thread, NULL, writer_main, w) != 0)
+		abort();
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return w;
+}
+
+void writer_stop(struct writer *w)
+{
+	if (!w)
+		return;
+	pthread_mutex_lock(&w->lock);
+	w->stop = true;
+	pthread_cond_signal(&w->wake);
+	pthread_mutex_unlock(&w->lock);
+	pthread_join(w->thread, NULL);
+	free(w);
+}
+
+void writer_notify(struct writer *w, struct journal_mark end, bool urgent)
+{
+	bool wake;
+
+	pthread_mutex_lock(&w->lock);
+	wake = !w->wanted_since_us || (urgent && !w->urgent);
+	/* A waiter may ask for less than what was announced since. */
+	if (!w->has_wanted || journal_mark_cmp(&w->wanted, &end) < 0)
+		w->wanted = end;
+	w->has_wanted = true;
+	if (journal_mark_cmp(&w->state.committed, &end) < 0) {
+		if (!w->wanted_since_us) {
+			w->wanted_since_us = clock_mono_us();
+			w->wanted_wall_us = clock_wall_us();
+		}
+		w->urgent |= urgent;
+	} else {
+		wake = false;
+	}
+	if (wake)
+		pthread_cond_signal(&w->wake);
+	pthread_mutex_unlock(&w->lock);
+}
+
+void writer_notify_spool(struct writer *w)
+{
+	pthread_mutex_lock(&w->lock);
+	w->spool = true;
+	pthread_cond_signal(&w->wake);
+	pthread_mutex_unlock(&w->lock);
+}
+
+int writer_wait(struct writer *w, struct journal_mark end, int timeout_ms)
+{
+	struct timespec until;
+	int r = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
+	until.tv_sec += timeout_ms / 1000 + until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	writer_notify(w, end, true);
+	pthread_mutex_lock(&w->lock);
+	while (journal_mark_cmp(&w->state.committed, &end) < 0 && r == 0)
+		r = pthread_cond_timedwait(&w->folded, &w->lock, &until);
+	r = journal_mark_cmp(&w->state.committed, &end) < 0 ? -ETIMEDOUT : 0;
+	pthread_mutex_unlock(&w->lock);
+	return r;
+}
+
+void writer_get_state(struct writer *w, struct writer_state *ret)
+{
+	pthread_mutex_lock(&w->lock);
+	*ret = w->state;
+	ret->oldest_unfolded_us = w->wanted_wall_us;
+	pthread_mutex_unlock(&w->lock);
+}
