@@ -198,7 +198,8 @@ def test_a_private_prompt_mutes_its_turn(rig, claude, installed, model):
     claude.ask(m, "<private>hidden-prompt-4711</private>").ok()
     installed.wait_for_event("SessionEnd")
     assert m.results()["toolu_priv"][0] == "hidden-tool-4711"
-    assert installed.files_with("hidden-prompt-4711", "hidden-tool-4711", "hidden-answer-4711") == []
+    hidden = ("hidden-prompt-4711", "hidden-tool-4711", "hidden-answer-4711")
+    assert installed.files_with(*hidden) == []
 
 
 # -- 5: the daemon dies ----------------------------------------------------------------------------
