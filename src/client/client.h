@@ -1,8 +1,8 @@
 /* client: hookc, the program agents call for every hook event.
  *
  * It reads one payload from stdin, sends it to the daemon in one frame, and prints what comes back.
- * It knows no agent, no rule and no JSON beyond brackets: everything an agent wants to see is decided
- * elsewhere, so hookc is the part that must never fail. Three promises:
+ * It knows no agent, no rule and no JSON beyond brackets: everything an agent wants to see is
+ * decided elsewhere, so hookc is the part that must never fail. Three promises:
  *
  *   - it never waits long: not for stdin, not for the daemon, not for whoever reads stdout;
  *   - trouble of our own is never the agent's: without a usable daemon the bytes go to
@@ -25,10 +25,11 @@
 
 /* -- scanner.c: is the JSON value complete? ------------------------------------------------------
  *
- * Agents keep the pipe open after the last brace, so hookc must see for itself where the value ends.
- * Counting brackets outside strings is enough for that; whether the value is valid is the daemon's
- * business, so a wrong closing bracket counts like a right one. Input that starts with anything but
- * '{' or '[' (after an optional byte order mark and blanks) has no end the scanner could see.
+ * Agents keep the pipe open after the last brace, so hookc must see for itself where the value
+ * ends. Counting brackets outside strings is enough for that; whether the value is valid is the
+ * daemon's business, so a wrong closing bracket counts like a right one. Input that starts with
+ * anything but '{' or '[' (after an optional byte order mark and blanks) has no end the scanner
+ * could see.
  *
  * A zeroed struct is ready for use. */
 enum scanner_state {
@@ -57,7 +58,7 @@ static inline bool scanner_done(const struct scanner *s)
 	return s->state == SCAN_DONE;
 }
 
-/* -- input.c: stdin ------------------------------------------------------------------------------ */
+/* -- input.c: stdin ---------------------------------------------------------------------------- */
 
 enum {
 	INPUT_IDLE_MS = 2000,   /* a writer that pauses this long has nothing more to say */
@@ -77,7 +78,7 @@ struct input {
  * sending much. The descriptor's flags are left alone: the agent shares them. */
 void input_read(int fd, char *room, size_t room_size, struct input *ret);
 
-/* -- env.c: what of the environment leaves this process ------------------------------------------ */
+/* -- env.c: what of the environment leaves this process ---------------------------------------- */
 
 /* The places hookc itself needs; NULL when unset, empty or relative. */
 struct env_places {
@@ -91,7 +92,7 @@ void env_collect(char *const *envp, struct env_places *ret, struct wire_hook *h)
 /* True when a variable of this name (without "=value") may be sent. */
 bool env_is_allowed(str name);
 
-/* -- handover.c: no usable daemon ---------------------------------------------------------------- */
+/* -- handover.c: no usable daemon -------------------------------------------------------------- */
 
 /* Why there is none; `hookd offline --reason` takes these words. */
 enum handover_reason {

@@ -113,7 +113,8 @@ void handover(const struct handover *h)
 	fd = frame_file(h);
 	if (fd < 0)
 		return;
-	/* A relative --dir needs it; if the directory is gone, hookd says so better than we could. */
+	/* A relative --dir needs it; if the directory is gone, hookd says so better than we
+	 * could. */
 	if (h->cwd)
 		(void)!chdir(h->cwd);
 	argv[n++] = "hookd";

@@ -22,9 +22,9 @@ enum {
 	ARGS_BYTES_MAX = 16 << 10,
 };
 
-/* One block, small parts first: an ordinary event touches one page of each, and even where the kernel
- * backs large areas with huge pages the start of this one shares its first 2 MiB with the program and
- * gets small ones. */
+/* One block, small parts first: an ordinary event touches one page of each, and even where the
+ * kernel backs large areas with huge pages the start of this one shares its first 2 MiB with the
+ * program and gets small ones. */
 static struct {
 	struct wire_hook hook;
 	char cwd[PATH_MAX];
@@ -77,8 +77,8 @@ struct call {
 	bool version, help;
 };
 
-/* Options stand before the agent. One we do not know is passed over: a hook line written for another
- * release must go on working. */
+/* Options stand before the agent. One we do not know is passed over: a hook line written for
+ * another release must go on working. */
 static char **take_options(char **arg, struct call *c)
 {
 	for (; *arg && (*arg)[0] == '-'; arg++) {
@@ -108,7 +108,8 @@ static void take_arguments(char **arg, struct call *c, struct wire_hook *h)
 	c->agent = *arg++;
 	if (*arg && (*arg)[0] != '-')
 		c->event = *arg++;
-	/* Codex hands its notification over as the last argument and leaves stdin to the terminal. */
+	/* Codex hands its notification over as the last argument and leaves stdin to the
+	 * terminal. */
 	if (*arg && c->event && str_eq_name(str_of(c->event), STR("notify"))) {
 		char **last = arg;
 
@@ -147,8 +148,8 @@ static _Noreturn void help(const struct call *c)
 
 /* -- payload ----------------------------------------------------------------------------------- */
 
-/* When the hook line does not say which event it is, the payload does. This looks only far enough to
- * choose how long to wait: any mention of a decision event counts, wherever it stands. */
+/* When the hook line does not say which event it is, the payload does. This looks only far enough
+ * to choose how long to wait: any mention of a decision event counts, wherever it stands. */
 static bool payload_names_decision(str payload)
 {
 	static const char keys[][20] = { "\"hook_event_name\"", "\"agent_action_name\"",
@@ -205,7 +206,8 @@ static size_t list_places(const struct call *c, const struct env_places *env,
 {
 	size_t n = 0;
 
-	/* A hook line that names its directory leaves nothing for a project's environment to change. */
+	/* A hook line that names its directory leaves nothing for a project's environment to
+	 * change. */
 	if (c->dir) {
 		out[n++] = (struct place){ c->dir, "/run" };
 		return n;

@@ -78,8 +78,8 @@ void input_read(int fd, char *room, size_t room_size, struct input *ret)
 
 		if (got == 0)
 			break;
-		/* Whatever came behind the value in the same read is not part of it: whether it comes
-		 * in the same read is chance, and the answer must not depend on that. */
+		/* Whatever came behind the value in the same read is not part of it: whether it
+		 * comes in the same read is chance, and the answer must not depend on that. */
 		n += scanner_feed(&s, room + n, got);
 	}
 	*ret = (struct input){ .kept = str_n(room, n), .total = n };

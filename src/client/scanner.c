@@ -50,7 +50,8 @@ size_t scanner_feed(struct scanner *s, const char *p, size_t n)
 			s->state = plain_byte(s, p[i++]);
 			break;
 		case SCAN_STRING:
-			/* Nearly all bytes of a large payload are here, so no state is written for them. */
+			/* Nearly all bytes of a large payload are here, so no state is written
+			 * for them. */
 			while (i < n && p[i] != '"' && p[i] != '\\')
 				i++;
 			if (i < n)

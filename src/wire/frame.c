@@ -62,8 +62,8 @@ int wire_header_decode(const void *p, struct wire_header *ret)
 
 	if (in[0] != WIRE_MAGIC || in[1] == 0)
 		return -EBADMSG;
-	/* A number we do not speak may use the rest as it likes; the caller refuses it by its number,
-	 * which is a better answer than "nonsense". */
+	/* A number we do not speak may use the rest as it likes; the caller refuses it by its
+	 * number, which is a better answer than "nonsense". */
 	if (in[1] >= WIRE_PROTO_MIN && in[1] <= WIRE_PROTO)
 		if (in[2] == 0 || in[2] >= WIRE_TYPE_MAX || in[3] != 0)
 			return -EBADMSG;
@@ -233,7 +233,8 @@ int wire_hook_decode(str body, struct wire_hook *ret)
 		if (tag > 0 && tag < TAG_MAX) {
 			if (field_sizes[tag] && field_sizes[tag] != n)
 				return -EBADMSG;
-			/* Two payloads or two agents: whichever we took, somebody could mean the other. */
+			/* Two payloads or two agents: whichever we took, somebody could mean the
+			 * other. */
 			if (seen >> tag & 1 && tag != TAG_ARG && tag != TAG_ENV)
 				return -EBADMSG;
 			seen |= UINT32_C(1) << tag;

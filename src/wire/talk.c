@@ -13,9 +13,9 @@
 #include "base/macro.h"
 #include "os/os.h"
 
-/* A daemon that says WAIT for this long is broken, whatever it runs: no agent lets a hook run for an
- * hour. One that says it more often than every 50 ms of that hour is no daemon of ours: counting
- * stops a flood within a second instead. */
+/* A daemon that says WAIT for this long is broken, whatever it runs: no agent lets a hook run for
+ * an hour. One that says it more often than every 50 ms of that hour is no daemon of ours:
+ * counting stops a flood within a second instead. */
 enum { LONGEST_EXCHANGE_S = 3600, MOST_WAITS = LONGEST_EXCHANGE_S * 20 };
 
 /* Pauses between two attempts at a full backlog: short at first, because it mostly drains in well
@@ -142,7 +142,7 @@ static int send_all(int fd, str head, str payload, int64_t deadline_us)
 		size_t sent;
 
 		m.msg_iovlen = head.n && payload.n ? 2 : 1;
-		n = sendmsg(fd, &m, MSG_NOSIGNAL);
+		n = sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n < 0) {
 			int r = errno == EAGAIN ? wait_for(fd, POLLOUT, deadline_us) : -errno;
 
@@ -168,7 +168,8 @@ static int take_frame(const char *room, size_t have, size_t room_size, struct wi
 		return 0;
 	if (wire_header_decode(room, &h) < 0)
 		return -EPROTO;
-	/* "I do not speak your number" must be understood whatever number says it, and needs no body. */
+	/* "I do not speak your number" must be understood whatever number says it, and needs no
+	 * body. */
 	if (h.type == WIRE_REFUSED) {
 		*ret = (struct wire_reply){ .type = WIRE_REFUSED };
 		return -EPROTO;
@@ -191,7 +192,7 @@ static int receive_more(int fd, int64_t deadline_us, char *room, size_t room_siz
 
 	if (r < 0)
 		return r;
-	n = recv(fd, room + *have, room_size - *have, 0);
+	n = recv(fd, room + *have, room_size - *have, MSG_DONTWAIT);
 	if (n == 0)
 		return -EPIPE;
 	if (n < 0)
@@ -218,7 +219,8 @@ static int receive_done(int fd, int64_t deadline_us, char *room, size_t room_siz
 			if (++waits > MOST_WAITS)
 				return -EPROTO;
 			start += size;
-			deadline_us = MIN(clock_mono_us() + WIRE_NEXT_FRAME_MS * USEC_PER_MSEC, last_us);
+			deadline_us = clock_mono_us() + WIRE_NEXT_FRAME_MS * USEC_PER_MSEC;
+			deadline_us = MIN(deadline_us, last_us);
 			continue;
 		}
 		/* What is left of an answered WAIT makes room for the whole of the next frame. */
