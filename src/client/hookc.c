@@ -105,9 +105,13 @@ static void take_arguments(char **arg, struct call *c, struct wire_hook *h)
 	arg = take_options(arg, c);
 	if (!*arg)
 		return;
-	c->agent = *arg++;
+	/* An empty word is what a script makes of an unset variable. */
+	c->agent = (*arg)[0] ? *arg : "generic";
+	arg++;
 	if (*arg && (*arg)[0] != '-')
 		c->event = *arg++;
+	if (c->event && !*c->event)
+		c->event = NULL;
 	/* Codex hands its notification over as the last argument and leaves stdin to the
 	 * terminal. */
 	if (*arg && c->event && str_eq_name(str_of(c->event), STR("notify"))) {

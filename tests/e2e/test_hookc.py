@@ -667,18 +667,20 @@ def test_usage(place, args, code):
     assert b"usage: hookc" in done.stderr
 
 
-@pytest.mark.parametrize("args,event,rest", [
-    (("claude",), "", []),
-    (("claude", "Stop"), "Stop", []),
-    (("claude", "--later", "Stop"), "", ["--later", "Stop"]),
-    (("--later", "claude", "Stop", "-x"), "Stop", ["-x"]),
-    (("claude", ""), "", []),
+@pytest.mark.parametrize("args,agent,event,rest", [
+    (("claude",), "claude", "", []),
+    (("claude", "Stop"), "claude", "Stop", []),
+    (("claude", "--later", "Stop"), "claude", "", ["--later", "Stop"]),
+    (("--later", "claude", "Stop", "-x"), "claude", "Stop", ["-x"]),
+    (("claude", ""), "claude", "", []),
+    (("", "Stop"), "generic", "Stop", []),
+    (("a" * 5000, "b" * 5000), "a" * 512, "b" * 512, []),
 ])
-def test_arguments(place, args, event, rest):
+def test_arguments(place, args, agent, event, rest):
     daemon = place.daemon()
     assert_neutral(place.run(*args))
     hook = daemon.hooks[0]
-    assert (hook.agent, hook.event, hook.args) == ("claude", event, rest)
+    assert (hook.agent, hook.event, hook.args) == (agent, event, rest)
 
 
 @pytest.mark.parametrize("before", [[], ["--flag"]])
@@ -705,6 +707,7 @@ def test_notify_without_argument_reads_stdin(place):
     ((), b'{"hook_event_name":"PreToolUse"}', DECISION_MS),
     ((), b'{"hook_event_name" :\n "beforeShellExecution"}', DECISION_MS),
     ((), b'{"agent_action_name":"pre_run_command"}', DECISION_MS),
+    (("",), b'{"hook_event_name":"PreToolUse"}', DECISION_MS),
     ((), b'{"x":"\\"hook_event_name\\"", "hook_event_name":"Stop"}', DECISION_MS),
     ((), b'{"hook_event_name":"PostToolUse","text":"PreToolUse"}', CAPTURE_MS),
     ((), b'{"hook_event_name":', CAPTURE_MS),
