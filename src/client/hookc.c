@@ -22,17 +22,25 @@ enum {
 	ARGS_BYTES_MAX = 16 << 10,
 };
 
-/* One block, small parts first: an ordinary event touches one page of each, and even where the
- * kernel backs large areas with huge pages the start of this one shares its first 2 MiB with the
- * program and gets small ones. */
+/* All memory. cwd, head, socket path and reply lie in `work` one behind the other, each only as
+ * long as it is: an ordinary event touches a single page there, and page faults are a good part
+ * of what a start costs. */
 static struct {
 	struct wire_hook hook;
-	char cwd[PATH_MAX];
-	char path[PATH_MAX];
-	char head[LIMIT_FRAME_HEAD];
-	char reply[WIRE_REPLY_FIXED + LIMIT_REPLY];
+	size_t used;
+	char work[2 * PATH_MAX + LIMIT_FRAME_HEAD + WIRE_REPLY_FIXED + LIMIT_REPLY];
 	char payload[LIMIT_PAYLOAD];
 } mem;
+
+static char *work_here(void)
+{
+	return mem.work + mem.used;
+}
+
+static size_t work_left(void)
+{
+	return sizeof mem.work - mem.used;
+}
 
 /* -- output ------------------------------------------------------------------------------------ */
 
@@ -233,19 +241,20 @@ static int connect_place(const struct place *place, int64_t deadline_us)
 {
 	static const char name[] = "/hookd.sock";
 	size_t base = strlen(place->base), tail = strlen(place->tail);
+	char *path = work_here(); /* until the reply comes */
 	int r;
 
-	if (base + tail + sizeof name > sizeof mem.path)
+	if (base + tail + sizeof name > PATH_MAX)
 		return -ENAMETOOLONG;
-	memcpy(mem.path, place->base, base);
-	memcpy(mem.path + base, place->tail, tail);
-	memcpy(mem.path + base + tail, name, sizeof name);
-	r = wire_connect(mem.path, deadline_us);
+	memcpy(path, place->base, base);
+	memcpy(path + base, place->tail, tail);
+	memcpy(path + base + tail, name, sizeof name);
+	r = wire_connect(path, deadline_us);
 	if (r != -ENAMETOOLONG)
 		return r;
 	/* Socket addresses end after 107 bytes; from inside the directory the name is short. */
-	mem.path[base + tail] = 0;
-	if (chdir(mem.path) < 0)
+	path[base + tail] = 0;
+	if (chdir(path) < 0)
 		return -errno;
 	return wire_connect(name + 1, deadline_us);
 }
@@ -282,8 +291,8 @@ static enum handover_reason ask_daemon(const struct call *c, const struct env_pl
 		int fd = connect_place(&places[i], deadline_us), r = fd;
 
 		if (fd >= 0) {
-			r = wire_exchange(fd, head, mem.hook.payload, deadline_us, mem.reply,
-				sizeof mem.reply, &reply);
+			r = wire_exchange(fd, head, mem.hook.payload, deadline_us, work_here(),
+				work_left(), &reply);
 			if (r == 0)
 				finish(&reply);
 			/* It may have taken the event; a second daemon must not get it too. */
@@ -312,8 +321,10 @@ int main(int argc, char **argv)
 		help(&c);
 	/* Before stdin is read: the agent may still be writing meanwhile. */
 	env_collect(environ, &env, h);
-	if (getcwd(mem.cwd, sizeof mem.cwd))
-		h->cwd = str_of(mem.cwd);
+	if (getcwd(mem.work, PATH_MAX)) {
+		h->cwd = str_of(mem.work);
+		mem.used = h->cwd.n + 1;
+	}
 	h->pid = (uint32_t)getpid();
 	h->ppid = (uint32_t)getppid();
 	take_payload(&c, h);
@@ -323,7 +334,7 @@ int main(int argc, char **argv)
 	h->at_ms = ulid_ms(&h->id);
 	decision = c.event ? wire_is_decision(h->event) : payload_names_decision(h->payload);
 	h->deadline_ms = decision ? WIRE_FIRST_DECISION_MS : WIRE_FIRST_CAPTURE_MS;
-	head = wire_hook_encode(h, mem.head, sizeof mem.head);
+	head = wire_hook_encode(h, work_here(), LIMIT_FRAME_HEAD);
 	if (head < 0)
 		_exit(0);
 	over = (struct handover){
@@ -332,10 +343,11 @@ int main(int argc, char **argv)
 		.agent = c.agent,
 		.event = c.event,
 		.cwd = h->cwd.p,
-		.head = str_n(mem.head, (size_t)head),
+		.head = str_n(work_here(), (size_t)head),
 		.payload = h->payload,
 		.started_us = start_us,
 	};
+	mem.used += (size_t)head;
 	over.reason = ask_daemon(&c, &env, over.head, start_us + h->deadline_ms * USEC_PER_MSEC);
 	handover(&over);
 	_exit(0);
