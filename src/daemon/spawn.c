@@ -95,7 +95,8 @@ static int wait_ready(int fd, int timeout_ms, struct err *err)
 
 int daemon_spawn(const char *self, const struct places *places, int timeout_ms, struct err *err)
 {
-	char *argv[] = { (char *)self, "run", "--detached", "--dir", (char *)places->state, NULL };
+	char *argv[] = { (char *)self, (char *)"run", (char *)"--detached", (char *)"--dir",
+		(char *)places->state, NULL };
 	char *env[countof(kept_env) + 1];
 	int fds[2], r;
 	pid_t pid;

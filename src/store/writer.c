@@ -538,7 +538,8 @@ static void *writer_main(void *arg)
 	sync_journal(w);
 	close_reader(w);
 	if (w->store) {
-		store_exec(w->store, "PRAGMA optimize");
+		/* Leaves a store that is one file, whoever may still read it. */
+		store_exec(w->store, "PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)");
 		store_close(w->store);
 	}
 	return NULL;
