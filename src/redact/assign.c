@@ -79,7 +79,7 @@ static const char *const harmless_values[] = { "string", "number", "integer", "b
 	"bearer", "username", "changeme", "change-me", "change_me", "placeholder", "redacted", "hidden",
 	"removed", "example", "inherit", "prompt", "static", "public", "private", "return", "function",
 	"char", "void", "const", "struct", "unsigned", "credentials", "credential", "api_key", "apikey",
-	"identifier", "symbol", NULL };
+	"identifier", "symbol", "options", "option", "argument", "arguments", "parameter", NULL };
 /* How references to something kept elsewhere begin, and what hookd itself wrote, */
 static const char *const reference_starts[] = { "<", "$", "{", "%(", "%s", "%{", "[redacted", "[contents of",
 	"[hidden", "process.env", "os.environ", "os.getenv", "getenv", "env.", "env(", "env[",
@@ -246,46 +246,53 @@ static bool begins_word(str s, size_t i)
 	return isupper(c) && islower((unsigned char)s.p[i - 1]);
 }
 
-/* The name around the keyword, when it is one under which a secret would stand. */
+/* The name around the keyword; false when the keyword is only part of another word. */
 static bool find_name(str s, const struct keyword *k, size_t begin, size_t end, struct span *ret)
 {
 	size_t from = begin, to = end;
-	str rest, word, last = STR_NONE;
 
 	if ((k->flags & WORD) && !begins_word(s, begin))
 		return false;
 	if (byte_at(s, to) == 's' || (byte_at(s, to) == 'S' && isupper((unsigned char)s.p[to - 1]))) {
-		if ((k->flags & PLURAL_NOT) || (k->flags & WORD))
+		if (k->flags & (PLURAL_NOT | WORD))
 			return false;
 		to++;
 	}
 	if (goes_on(s, to))
 		return false;
+	end = to;
 	while (from > 0 && begin - from < NAME_MAX_SIDE && is_name_byte((unsigned char)s.p[from - 1]))
 		from--;
-	rest = str_n(s.p + from, begin - from);
-	while (next_word(&rest, &word))
-		last = word;
-	if (last.n && in_list(harmless_before, last))
-		return false;
-	end = to;
 	while (to < s.n && to - end < NAME_MAX_SIDE && is_name_byte((unsigned char)s.p[to]))
 		to++;
 	while (to > end && s.p[to - 1] == '.')
 		to--;
-	rest = str_n(s.p + end, to - end);
-	while (next_word(&rest, &word))
-		if (in_list(harmless_after, word))
-			return false;
 	*ret = (struct span){ from, to, k->name, 0 };
 	return true;
+}
+
+/* max_tokens, password_file: the words beside the keyword say that no secret stands under the name. */
+static bool is_harmless_name(str s, const struct span *name, size_t begin, size_t end)
+{
+	str rest = str_n(s.p + name->begin, begin - name->begin), word, last = STR_NONE;
+
+	while (next_word(&rest, &word))
+		last = word;
+	if (last.n && in_list(harmless_before, last))
+		return true;
+	rest = str_n(s.p + end, name->end - end);
+	while (next_word(&rest, &word))
+		if (in_list(harmless_after, word))
+			return true;
+	return false;
 }
 
 bool assign_is_name(str s, const struct keyword *k, size_t begin, size_t end)
 {
 	struct span name;
 
-	return find_name(s, k, begin, end, &name) && name.begin == 0 && name.end == s.n;
+	return find_name(s, k, begin, end, &name) && name.begin == 0 && name.end == s.n &&
+	       !is_harmless_name(s, &name, begin, end);
 }
 
 /* -- the value -------------------------------------------------------------------------------- */
@@ -457,6 +464,23 @@ static bool is_expression(str v)
 				  str_starts(str_from(v, i), STR("::")));
 }
 
+/* module.Name2: every piece begins like an identifier. */
+static bool is_dotted(str v)
+{
+	bool dotted = false;
+
+	for (size_t i = 0; i < v.n; i++) {
+		unsigned char c = (unsigned char)v.p[i];
+
+		if ((i == 0 || v.p[i - 1] == '.') && !isalpha(c) && c != '_')
+			return false;
+		if (!isalnum(c) && c != '_' && c != '.')
+			return false;
+		dotted |= c == '.';
+	}
+	return dotted;
+}
+
 static bool judge_word(const struct keyword *k, struct makeup m, const struct style *st)
 {
 	bool plain = m.lower && m.upper == 0;
@@ -483,6 +507,8 @@ static bool judge_bare(const struct keyword *k, str v, const struct style *st)
 	if (m.lower + m.upper == 0)
 		return (k->flags & NUMBERS) && plain_place;
 	if (is_expression(v) && !(st->upper && st->tight && m.digits))
+		return false;
+	if (is_dotted(v) && !plain_place && !st->tight && !(k->flags & NUMBERS))
 		return false;
 	if (k->flags & STRONG)
 		return plain_place || st->tight || (k->flags & NUMBERS) || looks_random(v);
@@ -517,7 +543,8 @@ bool assign_find(str s, const struct keyword *k, size_t begin, size_t end, struc
 	str text;
 
 	if ((k->flags & KEY_ONLY) || !find_name(s, k, begin, end, &name) ||
-		!find_separator(s, &name, &st, &at))
+		!find_separator(s, &name, &st, &at) || strchr("$<{", s.p[at]) ||
+		is_harmless_name(s, &name, begin, end))
 		return false;
 	if (st.sep == ':')
 		at = skip_type(s, at);

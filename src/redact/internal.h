@@ -111,7 +111,8 @@ struct redactor {
 		uint32_t turn;
 		size_t end;
 	} *done; /* per row, and one for keywords: nothing is looked for again before `end` */
-	uint32_t turn;
+	uint32_t turn;       /* one per string */
+	uint32_t no_pem_end; /* in which the rest of the string had no END: not searched again */
 	struct span *spans;
 	size_t nspans, cap;
 	struct buf untagged, text, out;

@@ -67,8 +67,7 @@ const struct secret secrets[] = {
 	{ "google-oauth-secret", "GOCSPX-", "GOCSPX-" W "{20,40}", .run = 20 },
 	{ "google-refresh-token", "1//0", "1//0" W "{30,200}", .run = 30, .flags = SECRET_WORD },
 	{ "digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", "do[opr]_v1_" H "{64}", .run = 64 },
-	{ "alibaba-key-id", "LTAI", "LTAI" A "{12,24}" END_A, .run = 12, .flags = SECRET_WORD,
-		.check = CHECK_MIXED },
+	{ "alibaba-key-id", "LTAI", "LTAI" A "{12,24}" END_A, .run = 12, .flags = SECRET_WORD },
 	{ "tencent-key-id", "AKID", "AKID" A "{32}" END_A, .run = 32, .flags = SECRET_WORD },
 	{ "heroku-key", "HRKU-", "HRKU-" W "{30,80}", .run = 30 },
 	{ "heroku-key", "heroku", "heroku" TO "(" H "{8}-(?:" H "{4}-){3}" H "{12})", .flags = SECRET_NOCASE },
@@ -205,7 +204,7 @@ const struct secret secrets[] = {
 	{ "cookie", "cookie", "(?<!set-)cookies?[\"'\\\\]{0,3}\\s{0,4}[:=,]\\s{0,4}[\"'\\\\`]{0,3}"
 		"([A-Za-z0-9_.-]{1,80}=[^\\s\"'\\\\`;,<>(){}]{6,4000}(?:;\\s?[A-Za-z0-9_.-]{1,80}=[^\\s\"'\\\\`;<>]{0,4000}){0,40})",
 		.ahead = 8000, .flags = SECRET_NOCASE, .check = CHECK_BOTH },
-	{ "url-password", "://", "://[^\\s/@:\"'<>\\\\]{0,100}:([^\\s/\"'<>`\\\\]{3,300})@(?!sha256:)[A-Za-z0-9\\[{$]",
+	{ "url-password", "://", "://[^\\s/@:\"'<>\\[\\\\]{0,100}:([^\\s/\"'<>`\\\\]{3,300})@(?!sha256:)[A-Za-z0-9\\[{$]",
 		.check = CHECK_VALUE },
 	{ "url-token", "://", "://([A-Za-z0-9_-]{20,200})@[A-Za-z0-9]", .check = CHECK_MIXED, .run = 20 },
 	{ "curl-user", "curl", "curl\\b[^\\n|;]{0,500}?\\s(?:-u|--user|--proxy-user|-U)[ =]{0,2}[\"'\\\\]{0,3}[^\\s:\"'$]{1,80}:"

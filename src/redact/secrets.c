@@ -132,13 +132,17 @@ static bool passes(enum secret_check check, str v)
 
 /* From the first line of a PEM block to its last, or to the end of the string when there is none and
  * what follows is a block indeed; false when it is a program that looks for one. */
-static bool pem_end(str s, size_t *end_of_line)
+static bool pem_end(struct redactor *r, str s, size_t *end_of_line)
 {
 	static const char between[] = " \t\r\n\\\"'+nr";
 	size_t at = *end_of_line, body = at, run;
-	ptrdiff_t end = str_find(str_from(s, at), STR("-----END"));
+	ptrdiff_t end = -1;
 	bool broken;
 
+	if (r->no_pem_end != r->turn)
+		end = str_find(str_from(s, at), STR("-----END"));
+	if (end < 0)
+		r->no_pem_end = r->turn;
 	if (end >= 0) {
 		at += (size_t)end + 8;
 		end = str_find(str_from(s, at), STR("-----"));
@@ -152,7 +156,7 @@ static bool pem_end(str s, size_t *end_of_line)
 		if (!is_word_byte((unsigned char)s.p[body + run]) && !memchr("+/=", s.p[body + run], 3))
 			break;
 	*end_of_line = s.n;
-	return broken || run >= 16 || body + run == s.n;
+	return broken || run >= 16 || (run && body + run == s.n);
 }
 
 static void try_secret(struct redactor *r, str s, unsigned index, const struct automaton_hit *hit)
@@ -177,7 +181,7 @@ static void try_secret(struct redactor *r, str s, unsigned index, const struct a
 	while (span.end == hit->begin + ahead && ahead < s.n && span.end < s.n &&
 		(is_word_byte((unsigned char)s.p[span.end]) || memchr("+/=-.%", s.p[span.end], 6)))
 		span.end++, ahead++;
-	if ((row->flags & SECRET_PEM) && !pem_end(s, &span.end))
+	if ((row->flags & SECRET_PEM) && !pem_end(r, s, &span.end))
 		return;
 	r->done[index].turn = r->turn;
 	r->done[index].end = MAX(span.end, hit->end);

@@ -16,19 +16,27 @@ static bool ends_name(str s, size_t at)
 	return at >= s.n || strchr(" \t\r\n\f\v/>", s.p[at]);
 }
 
-/* "<" or "</" at `at`, then the name. */
-static bool is_tag(str s, size_t at, bool closing, str name)
+/* The name of a tag stands at `at`. */
+static bool is_name(str s, size_t at, str name)
 {
-	at += closing ? 2 : 1;
 	return s.n >= at && s.n - at >= name.n && str_eq_nocase(str_n(s.p + at, name.n), name) &&
 	       ends_name(s, at + name.n);
+}
+
+/* The name stands after "</", or "<\/" as some write it in JSON, at `at`. */
+static bool closes(str s, size_t at, str name)
+{
+	at++;
+	if (at < s.n && s.p[at] == '\\')
+		at++;
+	return at < s.n && s.p[at] == '/' && is_name(s, at + 1, name);
 }
 
 /* Which tag opens at `at`, or -1. */
 static int opens(str s, size_t at)
 {
 	for (int i = 0; i < PRIVACY_TAGS; i++)
-		if (is_tag(s, at, false, str_of(privacy_tags[i])))
+		if (is_name(s, at + 1, str_of(privacy_tags[i])))
 			return i;
 	return -1;
 }
@@ -59,9 +67,9 @@ static size_t skip(str s, size_t at, str name)
 		return past(s, at);
 	for (at++; at < s.n && (p = memchr(s.p + at, '<', s.n - at)); at++) {
 		at = (size_t)(p - s.p);
-		if (is_tag(s, at, false, name))
+		if (is_name(s, at + 1, name))
 			depth++;
-		else if (at + 1 < s.n && s.p[at + 1] == '/' && is_tag(s, at, true, name) && --depth == 0)
+		else if (closes(s, at, name) && --depth == 0)
 			return past(s, at);
 	}
 	return s.n;

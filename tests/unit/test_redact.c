@@ -179,7 +179,8 @@ static void ordinary_text_stays(void **state)
 		"token: \"IDENTIFIER\"", "PASSWORD_MIN_LENGTH = 12", "secretName: db-credentials-1",
 		"credentials_path: /etc/x1/creds", "TOKEN=$(cat /run/token1)", "API_KEY={{ api_key_1 }}",
 		"SECRET=xxxxxxxxxxxx", "password=********", "private_key_path=\"/etc/ssl/x1.txt\"",
-		"pwd=/home/user1/work", "PWD=/home/user1/work",
+		"START = b\"-----BEGIN OPENSSH PRIVATE KEY-----\"", "use the --password options of curl",
+		"def f(private_key: ed25519.Ed25519PrivateKey, n: int)", "pwd=/home/user1/work", "PWD=/home/user1/work",
 	};
 
 	for (size_t i = 0; i < countof(same); i++)
@@ -236,6 +237,7 @@ static void tags(void **state)
 	assert_text("a<private>b", "a");
 	assert_text("a<private", "a");
 	assert_text("a<private/>b", "ab");
+	assert_text("a<private>b<\\/private>c", "ac");
 	assert_text("a<private x=\"/>\">b</private>c", "ac");
 	assert_text("a<system-reminder>b <private> c</system-reminder>d", "ad");
 	assert_text("<claude-mem-context>x</claude-mem-context><system_instruction>y</system_instruction>"
