@@ -197,11 +197,13 @@ static int run_sessions(struct op_call *call)
 	str agent = op_param_str(call, "agent");
 	struct query *q = store_query(call->store,
 		"SELECT key, agent, native_id, cwd, transcript, status, started_at, last_at, ended_at, events, prompts, tools "
-		"FROM sessions WHERE (?1 IS NULL OR agent = ?1) ORDER BY last_at DESC LIMIT ?2");
+		"FROM sessions WHERE (?1 IS NULL OR agent = ?1) AND (?3 OR native_id NOT GLOB 'hookd-doctor-*') "
+		"ORDER BY last_at DESC LIMIT ?2");
 	int got;
 
 	query_bind_str(q, 1, agent);
 	query_bind_int(q, 2, op_param_int(call, "limit", 50, 1, 10000));
+	query_bind_int(q, 3, json_true(json_get(call->params, STR("all"))));
 	jw_object(w);
 	jw_key(w, "sessions");
 	jw_array(w);
@@ -358,7 +360,7 @@ const struct op ops[] = {
 	{ "ops", "The operations there are.", false, run_ops },
 	{ "status", "Counters, queues, cost and trouble of the daemon.", false, run_status },
 	{ "stop", "Ends the daemon after everything under way is answered and stored.", false, run_stop },
-	{ "sessions", "Sessions, newest first. agent, limit.", true, run_sessions },
+	{ "sessions", "Sessions, newest first. agent, limit, all (with those of hookd doctor).", true, run_sessions },
 	{ "events", "The newest events, or those after a number. after, limit, session.", true, run_events },
 	{ "event", "One event by its key. id.", true, run_event },
 	{ "activities", "Tool calls, newest first. session, limit.", true, run_activities },

@@ -205,7 +205,7 @@ static int run_command(struct cli *cli)
 	}
 	cli->dir = cli_value(cli, "dir", NULL);
 	r = places_find(cli->dir, &cli->places, &err);
-	if (r < 0)
+	if (r < 0 && !(cli->cmd->flags & CMD_ANYWHERE))
 		return cli_fail("%s", err.text);
 	return cli->cmd->run(cli);
 }

@@ -26,6 +26,7 @@ const struct cmd cmd_version = {
 	.name = "version",
 	.args = "",
 	.text = "Print the version.",
+	.flags = CMD_ANYWHERE,
 	.options = json_option,
 	.run = run_version,
 };
@@ -49,6 +50,7 @@ const struct cmd cmd_help = {
 	.name = "help",
 	.args = "[COMMAND]",
 	.text = "Show the commands, or how to use one.",
+	.flags = CMD_ANYWHERE,
 	.max_args = 1,
 	.run = run_help,
 };

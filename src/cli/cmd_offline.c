@@ -151,6 +151,8 @@ static void keep_in_spool(struct offline *o, const struct event *e)
 	struct err err;
 	int r;
 
+	if (!p->state[0])
+		return;
 	redact(redactor, &o->cli->arena, e, muted && !prompt ? REDACT_MUTED : 0, &record, &report);
 	if (places_make(p, &err) < 0)
 		return;
@@ -192,7 +194,9 @@ static int run(struct cli *cli)
 		return EXIT_DONE; /* nothing that could be kept, and nobody to tell */
 	o.started_us = str_to_int(str_of(cli_value(cli, "started-us", "")), &started) ? started : clock_mono_us();
 	o.decision = wire_is_decision(o.hook.event);
-	if (strcmp(reason, "absent") == 0 || strcmp(reason, "refused") == 0) {
+	/* Without a HOME there is nowhere to keep anything, but the rules hold.
+	 * A daemon that is there but hangs, is full or speaks another protocol is left alone. */
+	if (strcmp(reason, "absent") == 0 && cli->places.state[0]) {
 		start_daemon_once(&o);
 		if (deliver(&o, &exit_code))
 			goto done;
@@ -214,7 +218,7 @@ const struct cmd cmd_offline = {
 	.name = "offline",
 	.args = "AGENT [EVENT]",
 	.text = "Take an event without a daemon; called by hookc.",
-	.flags = CMD_HIDDEN,
+	.flags = CMD_HIDDEN | CMD_ANYWHERE,
 	.min_args = 0,
 	.max_args = ARGS_MAX,
 	.options = offline_options,

@@ -170,7 +170,7 @@ static int listen_everywhere(struct daemon *d, struct err *err)
 
 	if (r < 0)
 		return err_set(err, r, "cannot listen at %s: %s", d->places->socket,
-			r == -EEXIST ? "something that is not our socket is in the way; move it" : strerror(-r));
+			r == -EADDRINUSE ? "something that is not our socket is in the way; move it" : strerror(-r));
 	if (!second[0])
 		return 0;
 	/* The second address is a convenience; without it hookc finds the first. */
@@ -246,20 +246,24 @@ static int build(struct daemon *d, struct err *err)
 	d->loop = loop_new(WORKERS);
 	if (!d->loop)
 		return err_set(err, -ENOMEM, "the event loop cannot be made");
+	/* The sockets first, because they are what most often cannot be had; nobody is served before
+	 * loop_run(), when all the rest is there. */
+	d->server = api.server = server_new(d->loop, &handlers);
+	r = listen_everywhere(d, err);
+	if (r < 0)
+		return r;
 	r = journal_open(d->places->journal, &d->journal);
 	if (r < 0)
 		return err_set(err, r, "the journal in %s cannot be opened: %s", d->places->journal, strerror(-r));
 	engine.loop = api.loop = d->loop;
 	engine.journal = api.journal = d->journal;
 	d->engine = api.engine = engine_new(&engine);
-	d->server = api.server = server_new(d->loop, &handlers);
 	loop_before_sleep(d->loop, engine_before_sleep, d->engine);
-	/* The writer before the first event, the sockets last: whoever connects finds all of it. */
 	start_writer(d);
 	api.writer = d->writer;
 	d->api = api_new(&api);
 	start_watching(d);
-	return listen_everywhere(d, err);
+	return 0;
 }
 
 /* Against the order of use: first who brings work in, then who does it, last what they stand on. */
