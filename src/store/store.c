@@ -128,16 +128,10 @@ static int migrate_one(struct store *s, size_t i)
 	return r;
 }
 
-static int migrate(struct store *s, const char *backups, struct err *err)
+static int migrate(struct store *s, const char *backups, int version, struct err *err)
 {
-	int version, r = read_version(s, &version);
+	int r;
 
-	if (r < 0)
-		return err_set(err, r, "the store cannot be read: %s", store_error(s));
-	if (version > (int)migrations_count)
-		return err_set(err, -EPROTONOSUPPORT,
-			"the store was written by a newer hookd (schema %d, this release knows %zu); upgrade hookd",
-			version, migrations_count);
 	if (version > 0 && version < (int)migrations_count) {
 		r = copy_to(s, backups, version);
 		if (r < 0)
@@ -155,34 +149,41 @@ static int migrate(struct store *s, const char *backups, struct err *err)
 
 /* -- opening ----------------------------------------------------------------------------------- */
 
-static int check_version_for_reading(struct store *s, struct err *err)
+/* Looks before anything is written: a store this release must not touch is not touched. */
+static int check_version(struct store *s, enum store_mode mode, int *ret_version, struct err *err)
 {
-	int version, r = read_version(s, &version);
+	int r = read_version(s, ret_version);
 
 	if (r < 0)
 		return err_set(err, r, "the store cannot be read: %s; run: hookd db check", store_error(s));
-	if (version == 0)
-		return err_set(err, -ENOENT, "there is no store yet; start hookd");
-	if (version != (int)migrations_count)
+	if (*ret_version > (int)migrations_count)
 		return err_set(err, -EPROTONOSUPPORT,
-			"the store has schema %d and this release reads %zu; restart hookd", version,
+			"the store was written by a newer hookd (schema %d, this release knows %zu); upgrade hookd",
+			*ret_version, migrations_count);
+	if (mode == STORE_READ && *ret_version == 0)
+		return err_set(err, -ENOENT, "there is no store yet; start hookd");
+	if (mode == STORE_READ && *ret_version != (int)migrations_count)
+		return err_set(err, -EPROTONOSUPPORT,
+			"the store has schema %d and this release reads %zu; restart hookd", *ret_version,
 			migrations_count);
 	return 0;
 }
 
-static int configure(struct store *s, enum store_mode mode)
+static int configure(struct store *s, enum store_mode mode, int version)
 {
-	int r;
+	int r = store_exec(s, "PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = ON; PRAGMA cache_size = -2048;"
+			      "PRAGMA temp_store = MEMORY");
 
-	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	sqlite3_busy_timeout(s->db, 5000);
-	r = store_exec(s, "PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = ON; PRAGMA cache_size = -2048;"
-			  "PRAGMA temp_store = MEMORY");
-	if (r == 0 && mode == STORE_WRITE)
-		r = store_exec(s, "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;"
-				  "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 4194304");
-	if (r == 0 && mode == STORE_READ)
-		r = store_exec(s, "PRAGMA query_only = ON");
+	if (r < 0)
+		return r;
+	if (mode == STORE_READ)
+		return store_exec(s, "PRAGMA query_only = ON");
+	/* Can only be chosen while the file is empty, and would be a write on any other. */
+	if (version == 0)
+		r = store_exec(s, "PRAGMA auto_vacuum = INCREMENTAL");
+	if (r == 0)
+		r = store_exec(s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+				  "PRAGMA journal_size_limit = 4194304");
 	return r;
 }
 
@@ -201,7 +202,7 @@ static void initialize_once(void)
 int store_open(const char *path, enum store_mode mode, const char *backups, struct store **ret, struct err *err)
 {
 	struct store *s = xcalloc(1, sizeof *s);
-	int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW, r, rc;
+	int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW, r, rc, version = 0;
 
 	initialize_once();
 	flags |= mode == STORE_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
@@ -209,12 +210,17 @@ int store_open(const char *path, enum store_mode mode, const char *backups, stru
 	if (rc != SQLITE_OK) {
 		r = err_set(err, to_errno(rc), rc == SQLITE_CANTOPEN && mode == STORE_READ ?
 			"there is no store at %s yet; start hookd" : "the store %s cannot be opened", path);
-	} else if ((r = configure(s, mode)) < 0) {
+		store_close(s);
+		return r;
+	}
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_busy_timeout(s->db, 5000);
+	r = check_version(s, mode, &version, err);
+	if (r == 0 && (r = configure(s, mode, version)) < 0)
 		err_set(err, r, "the store %s cannot be used: %s%s", path, store_error(s),
 			r == -EUCLEAN ? "; run: hookd db check" : "");
-	} else {
-		r = mode == STORE_WRITE ? migrate(s, backups, err) : check_version_for_reading(s, err);
-	}
+	if (r == 0 && mode == STORE_WRITE)
+		r = migrate(s, backups, version, err);
 	if (r < 0) {
 		store_close(s);
 		return r;

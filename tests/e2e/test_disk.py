@@ -1,0 +1,258 @@
+"""A disk that is full, read-only, or fails at the n-th call; stores and journals that are damaged."""
+import json
+import os
+import sqlite3
+import signal
+import subprocess
+
+import pytest
+
+from world import DONE, hook, payload, read_frame, tool, wait_for
+
+root_only = pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+
+
+@pytest.fixture
+def small(world):
+    """A world whose directory is a real ext4 file system of 12 MB."""
+    image = world.top / "image"
+    with open(image, "wb") as f:
+        f.truncate(12 << 20)
+    subprocess.run(["mkfs.ext4", "-q", "-m", "0", str(image)], check=True)
+    world.dir.mkdir()
+    done = subprocess.run(["mount", "-o", "loop", str(image), str(world.dir)], capture_output=True)
+    if done.returncode:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "hookd-test", str(world.dir)], check=True)
+    world.dir.chmod(0o700)
+    yield world
+    world.stop()
+    wait_for(lambda: not world.daemons(), what="the daemon to end")
+    subprocess.run(["umount", str(world.dir)], check=True)
+
+
+def fill(directory):
+    """Takes every free byte, in ever smaller pieces."""
+    path = directory / "filler"
+    with open(path, "ab", buffering=0) as f:
+        size = 1 << 20
+        while size:
+            try:
+                f.write(b"\1" * size)
+            except OSError:
+                size //= 2
+    return path
+
+
+@root_only
+def test_full_disk_holds_nobody_up_and_ends_by_itself(small):
+    small.start()
+    for n in range(20):
+        small.hookc("PostToolUse", tool(n))
+    assert len(small.events()) == 20
+    filler = fill(small.dir)
+    refused = 0
+    with small.connect() as s:
+        for n in range(20, 60):
+            s.sendall(hook(json.dumps(tool(n, tool_response={"text": "x" * 20000})).encode()))
+            kind, stored, *_ = read_frame(s)
+            assert kind == DONE
+            refused += stored == 0
+    assert refused > 0
+    # Rules decide as always, and the agent sees nothing of the trouble.
+    done = small.hookc("PreToolUse", payload("PreToolUse", tool_name="Bash", tool_use_id="u",
+                                             tool_input={"command": "hookd-selftest-deny"}))
+    assert json.loads(done.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny"
+    status = small.status()
+    assert status["events"]["unstored"] >= refused
+    assert b"TROUBLE" in small.hookd("status").stdout
+    assert b"cannot be written: No space" in small.hookd("logs").stdout
+    filler.unlink()
+
+    def works_again():
+        with small.connect() as s:
+            s.sendall(hook(json.dumps(tool(1000)).encode(), key=b"\2" * 16))
+            return read_frame(s)[1] == 1
+
+    wait_for(works_again, 5, "the journal to work again without a restart")
+    wait_for(lambda: small.status()["store"]["trouble"] == "", 10, "the store to work again")
+    ids = [e["tool_use_id"] for e in small.events()]
+    assert len(ids) == len(set(ids))
+    assert {f"t{n}" for n in range(20)} | {"t1000"} <= set(ids)
+    assert small.rpc("check")["ok"]
+
+
+@root_only
+def test_full_disk_with_no_daemon(small):
+    small.start()
+    small.stop()
+    fill(small.dir)
+    done = small.hookc("PostToolUse", tool(1))
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+@root_only
+def test_read_only_file_system(small):
+    small.start()
+    small.stop()
+    subprocess.run(["mount", "-o", "remount,ro", str(small.dir)], check=True)
+    done = small.hookc("PostToolUse", tool(1))
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert small.hookd("start", ok=False).returncode == 1
+    subprocess.run(["mount", "-o", "remount,rw", str(small.dir)], check=True)
+    small.hookd("start")
+
+
+def run_with_fault(world, fault, n=30):
+    """Sends n events to a daemon whose calls fail as told; the acknowledged ones."""
+    acknowledged = set()
+    started = world.hookd("start", ok=False, env={"HOOKD_TEST_FAIL": fault})
+    if started.returncode:
+        return acknowledged, False
+    with world.connect() as s:
+        for i in range(n):
+            s.sendall(hook(json.dumps(tool(i)).encode()))
+            kind, stored, *_ = read_frame(s)
+            assert kind == DONE
+            if stored:
+                acknowledged.add(f"t{i}")
+    return acknowledged, True
+
+
+@pytest.mark.parametrize("call", ["write", "fsync", "truncate", "commit"])
+@pytest.mark.parametrize("nth", ["1", "2", "3", "5", "8", "13", "21", "2+"])
+def test_the_nth_call_fails(world, call, nth):
+    acknowledged, started = run_with_fault(world, f"{call}:{nth}" + (f",write:{nth}" if call == "truncate" else ""))
+    pid = world.pid()
+    if started:
+        world.kill(pid)
+    world.hookd("start")  # without the fault: recovery must find everything acknowledged
+    ids = [e["tool_use_id"] for e in world.events()]
+    assert len(ids) == len(set(ids))
+    assert acknowledged <= set(ids)
+    assert world.rpc("check")["ok"]
+
+
+def journal_segments(world):
+    return sorted((world.dir / "journal").glob("*.j"))
+
+
+def events_left_in_journal(world, n=10):
+    """A dead daemon that has folded nothing: its store says no, its journal says yes."""
+    world.hookd("start", env={"HOOKD_TEST_FAIL": "commit:1+"})
+    with world.connect() as s:
+        for i in range(n):
+            s.sendall(hook(json.dumps(tool(i)).encode()))
+            assert read_frame(s)[:2] == (DONE, 1)
+    world.kill()
+
+
+def test_replay_after_a_crash(world):
+    events_left_in_journal(world)
+    world.hookd("start")
+    assert [e["tool_use_id"] for e in world.events()] == [f"t{i}" for i in range(10)]
+    assert len(journal_segments(world)) == 1
+
+
+def test_torn_tail_is_normal(world):
+    events_left_in_journal(world)
+    path = journal_segments(world)[-1]
+    data = path.read_bytes()
+    path.write_bytes(data[:-7])
+    world.hookd("start")
+    assert [e["tool_use_id"] for e in world.events()] == [f"t{i}" for i in range(9)]
+
+
+def test_a_flipped_bit_ends_that_segment_only_and_is_reported(world):
+    events_left_in_journal(world)
+    first = journal_segments(world)[-1]
+    data = bytearray(first.read_bytes())
+    data[len(data) // 2] ^= 4
+    first.write_bytes(data)
+    world.hookd("start")
+    world.hookc("PostToolUse", tool(99))
+    ids = [e["tool_use_id"] for e in world.events()]
+    assert "t99" in ids and "t0" in ids and len(ids) < 11
+    assert list((world.dir / "journal").glob("*.damaged"))
+    assert world.status()["store"]["damaged"] == 1
+    assert b"TROUBLE" in world.hookd("status").stdout
+
+
+def test_a_foreign_file_in_the_journal_and_spool(world):
+    world.start()
+    world.stop()
+    (world.dir / "journal/0000000000000002.j").write_bytes(b"hello")
+    (world.dir / "journal/notes.txt").write_bytes(b"mine")
+    (world.dir / "spool/01ARZ3NDEKTSV4RRFFQ69G5FAV.j").write_bytes(b"torn")
+    (world.dir / "spool/readme").write_bytes(b"mine")
+    world.hookd("start")
+    world.hookc("PostToolUse", tool(1))
+    assert len(world.events()) == 1
+    assert (world.dir / "journal/notes.txt").exists() and (world.dir / "spool/readme").exists()
+    wait_for(lambda: (world.dir / "spool/01ARZ3NDEKTSV4RRFFQ69G5FAV.j.damaged").exists(), what="the file set aside")
+
+
+@pytest.mark.parametrize("contents", [b"", b"this is no database\n" * 100, b"SQLite format 3\0" + b"\0" * 84])
+def test_a_store_that_is_none(world, contents):
+    world.dir.mkdir(mode=0o700)
+    (world.dir / "hookd.db").write_bytes(contents)
+    world.start()
+    done = world.hookc("PostToolUse", tool(1))
+    assert (done.returncode, done.stdout) == (0, b"")
+    if contents:
+        status = wait_for(lambda: (s := world.status())["store"]["trouble"] and s, what="the trouble")
+        assert status["journal"]["unfolded_records"] == 1
+        world.stop()
+        (world.dir / "hookd.db").unlink()
+        world.hookd("start")
+    assert len(world.events()) == 1
+
+
+def test_a_store_of_a_newer_release_is_not_touched(world):
+    world.hookc("PostToolUse", tool(1))
+    world.events()
+    world.stop()
+    db = sqlite3.connect(world.dir / "hookd.db")
+    db.execute("PRAGMA user_version = 999")
+    db.commit()
+    db.close()
+    before = (world.dir / "hookd.db").read_bytes()
+    world.start()
+    world.hookc("PostToolUse", tool(2))
+    status = wait_for(lambda: (s := world.status())["store"]["trouble"] and s, what="the trouble")
+    assert "newer hookd" in status["store"]["trouble"] and "upgrade" in status["store"]["trouble"]
+    world.stop()
+    assert (world.dir / "hookd.db").read_bytes() == before
+
+
+def test_the_store_vanishes_while_open(world):
+    """Rows go with the file, of course; hooks go on, and a restart makes a new store."""
+    world.start()
+    world.hookc("PostToolUse", tool(1))
+    world.events()
+    for p in world.dir.glob("hookd.db*"):
+        p.unlink()
+    done = world.hookc("PostToolUse", tool(2))
+    assert (done.returncode, done.stdout) == (0, b"")
+    world.stop()
+    world.hookd("start")
+    world.hookc("PostToolUse", tool(3))
+    assert "t3" in [e["tool_use_id"] for e in world.events()]
+
+
+def test_many_copies_of_one_spool_file_are_one_event(world):
+    world.start()
+    os.kill(world.pid(), signal.SIGSTOP)
+    try:
+        world.hookc("PostToolUse", tool(1))
+        (one,) = (world.dir / "spool").glob("*.j")
+        data = one.read_bytes()
+    finally:
+        os.kill(world.pid(), signal.SIGCONT)
+    wait_for(lambda: len(world.events()) == 1, what="the event")
+    world.stop()
+    for n in range(3000):
+        (world.dir / f"spool/{n:026d}.j").write_bytes(data)
+    world.hookd("start")
+    wait_for(lambda: not list((world.dir / "spool").glob("*.j")), what="the spool to empty")
+    assert len(world.events()) == 1
+    assert world.status()["store"]["doubled"] >= 3000
