@@ -242,21 +242,13 @@ static int connect_place(const struct place *place, int64_t deadline_us)
 	static const char name[] = "/hookd.sock";
 	size_t base = strlen(place->base), tail = strlen(place->tail);
 	char *path = work_here(); /* until the reply comes */
-	int r;
 
 	if (base + tail + sizeof name > PATH_MAX)
 		return -ENAMETOOLONG;
 	memcpy(path, place->base, base);
 	memcpy(path + base, place->tail, tail);
 	memcpy(path + base + tail, name, sizeof name);
-	r = wire_connect(path, deadline_us);
-	if (r != -ENAMETOOLONG)
-		return r;
-	/* Socket addresses end after 107 bytes; from inside the directory the name is short. */
-	path[base + tail] = 0;
-	if (chdir(path) < 0)
-		return -errno;
-	return wire_connect(name + 1, deadline_us);
+	return wire_connect(path, deadline_us);
 }
 
 static enum handover_reason reason_for(int error, const struct wire_reply *reply)

@@ -95,7 +95,7 @@ static void log_turn(const struct turn *t)
 		return;
 	ulid_format(&r->id, id);
 	log_write(LOG_ENGINE, LOG_INFO, "%s " STR_FMT " " STR_FMT " " STR_FMT "%s" STR_FMT " %s %s%s" STR_FMT,
-		event_kinds[r->kind].log_tag, STR_ARG(r->agent), STR_ARG(str_head(r->session, 64)),
+		event_kinds[r->kind].log_tag, STR_ARG(r->agent), STR_ARG(str_cut_utf8(r->session, 64)),
 		STR_ARG(r->native), str_empty(r->tool_name) ? "" : " ", STR_ARG(r->tool_name), id,
 		wire_stored_name(t->stored), t->verdict.action ? " verdict=" : "",
 		STR_ARG(t->verdict.action ? str_of(verdict_action_names[t->verdict.action]) : STR("")));

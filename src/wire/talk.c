@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -101,7 +102,7 @@ static int connect_patiently(int fd, const struct sockaddr_un *a, int64_t deadli
 	}
 }
 
-int wire_connect(const char *path, int64_t deadline_us)
+static int connect_here(const char *path, int64_t deadline_us)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	size_t n = strlen(path);
@@ -126,6 +127,31 @@ int wire_connect(const char *path, int64_t deadline_us)
 		return r;
 	}
 	return fd;
+}
+
+int wire_connect(const char *path, int64_t deadline_us)
+{
+	const char *slash = strrchr(path, '/');
+	char dir[PATH_MAX];
+	int r = connect_here(path, deadline_us), back;
+
+	if (r != -ENAMETOOLONG || !slash || (size_t)(slash - path) >= sizeof dir)
+		return r;
+	/* Socket addresses end after 107 bytes; from inside the directory the name is short. Only
+	 * programs of one thread come here. */
+	memcpy(dir, path, (size_t)(slash - path));
+	dir[slash - path] = 0;
+	back = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (chdir(dir) < 0)
+		r = -errno;
+	else
+		r = connect_here(slash + 1, deadline_us);
+	/* A directory that cannot be opened cannot be returned to, and did not matter. */
+	if (back >= 0) {
+		(void)!fchdir(back);
+		close(back);
+	}
+	return r;
 }
 
 /* -- one exchange ------------------------------------------------------------------------------ */

@@ -129,7 +129,8 @@ enum {
 
 /* Connects to the socket at path and checks that the peer runs as this user.
  * -ENOENT, -ECONNREFUSED: nobody listens. -EAGAIN: the backlog was full until the deadline.
- * -EPERM: somebody else's socket. -ENAMETOOLONG: try relative to a directory.
+ * -EPERM: somebody else's socket. Paths longer than a socket address
+ * are reached from inside their directory, so call it before there are threads.
  * deadline_us is on the monotonic clock. */
 int wire_connect(const char *path, int64_t deadline_us);
 
