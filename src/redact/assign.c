@@ -406,13 +406,34 @@ static bool follows_set(str s, const struct span *name, size_t keyword)
 					str_ends(before, STR("with")));
 }
 
+/* - name: DB_PASSWORD, and on the next line value: …; the same in JSON. Returns i when it is not.
+ */
+static size_t skip_to_pair(str s, size_t i)
+{
+	size_t at = i;
+
+	while (at < s.n && at - i < NAME_MAX_SIDE && memchr(" \t\r\n,;\\", s.p[at], 7))
+		at += s.p[at] == '\\' && byte_at(s, at + 1) == 'n' ? 2 : 1;
+	at += quote_at(s, at);
+	if (s.n - at < 5 || !str_eq_nocase(str_n(s.p + at, 5), STR("value")))
+		return i;
+	at += 5;
+	at = skip_blanks(s, at + quote_at(s, at));
+	return byte_at(s, at) == ':' || byte_at(s, at) == '=' ? at + 1 : i;
+}
+
 /* Where name and value are not joined by a sign: what stands between them instead. */
 static size_t find_loose_separator(str s, const struct span *name, size_t keyword, size_t i,
 	bool blanks, bool quote, struct style *st)
 {
-	static const char *const joints[] = { "|| ", "?? ", "or ", "value=" };
+	static const char *const joints[] = { "|| ", "?? ", "or " };
 	str rest = str_from(s, i);
 
+	if (skip_to_pair(s, i) != i) {
+		st->sep = ' ';
+		st->flag = true;
+		return skip_to_pair(s, i);
+	}
 	st->flag |= follows_env(s, name->begin);
 	if (st->flag && quote && str_starts(rest, STR(","))) {
 		st->sep = ' ';
@@ -569,7 +590,7 @@ static bool judge_bare(const struct keyword *k, str v, const struct style *st)
 	bool plain_place = st->flag || st->query || st->sep == '>' || (st->upper && st->tight) ||
 			   (st->starts && st->ends);
 
-	if ((st->flag && v.p[0] == '-') || st->sep == ',')
+	if ((st->flag && v.p[0] == '-') || st->sep == ',' || m.blanks)
 		return false;
 	if (is_word(m))
 		return judge_word(k, m, v.n, st);

@@ -176,6 +176,22 @@ static bool find_file(struct walk *w, const struct json *obj, int levels, str *r
 
 static void walk_value(struct walk *w, const struct json *v, const struct place *place);
 
+/* {"name": "DB_PASSWORD", "value": "…"}: the name under which the value belongs, or NULL. */
+static const char *pair_name(struct walk *w, const struct json *obj)
+{
+	const char *name = NULL;
+	bool value = false;
+
+	json_each(m, obj)
+	{
+		value |= str_eq_nocase(m->key, STR("value"));
+		if (!name && m->type == JSON_STRING && m->text.n <= LIMIT_NAME &&
+			(str_eq_nocase(m->key, STR("name")) || str_eq_nocase(m->key, STR("key"))))
+			secrets_clean(w->r, m->text, &name);
+	}
+	return value ? name : NULL;
+}
+
 static void walk_member(struct walk *w, const struct json *m, const struct place *around)
 {
 	struct place place = *around;
@@ -183,7 +199,7 @@ static void walk_member(struct walk *w, const struct json *m, const struct place
 
 	put_string(w, secrets_clean(w->r, m->key, &name));
 	buf_add_char(w->out, ':');
-	place.name = name;
+	place.name = name || !str_eq_nocase(m->key, STR("value")) ? name : around->name;
 	if (str_is_set(place.file)) {
 		enum file_key kind = file_key_of(m->key);
 
@@ -197,7 +213,7 @@ static void walk_member(struct walk *w, const struct json *m, const struct place
 
 static void walk_object(struct walk *w, const struct json *v, const struct place *around)
 {
-	struct place place = { around->file, around->contents };
+	struct place place = { around->file, around->contents, pair_name(w, v) };
 
 	if (!str_is_set(place.file) && !find_file(w, v, PEEK, &place.file))
 		place.file = STR_NONE;

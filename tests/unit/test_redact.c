@@ -207,6 +207,7 @@ static void ordinary_text_stays(void **state)
 		"private_key_path=\"/etc/ssl/x1.txt\"",
 		"START = b\"-----BEGIN OPENSSH PRIVATE KEY-----\"",
 		"use the --password options of curl",
+		"test number 2 would I<pass> or I<fail> 10 times",
 		"def f(private_key: ed25519.Ed25519PrivateKey, n: int)",
 		"pwd=/home/user1/work",
 		"PWD=/home/user1/work",
@@ -351,6 +352,20 @@ static void keys_name_secrets(void **state)
 	assert_true(has(out, "\"dbPassword\":\"[redacted:password]\""));
 	assert_true(has(out, "Jane Roe") && has(out, "\"max_tokens\":5") && has(out, "bearer99") &&
 		    has(out, "${PW}"));
+}
+
+static void pairs_of_name_and_value(void **state)
+{
+	str out = payload_of(EVENT_POST_TOOL_USE,
+		"{\"env\":[{\"value\":\"sunshine\",\"name\":\"DB_PASSWORD\"},{\"Key\":\"region\","
+		"\"Value\":"
+		"\"eu-west\"},{\"name\":\"max_tokens\",\"value\":\"100000\"}]}");
+
+	assert_true(str_eq(
+		out, STR("{\"env\":[{\"value\":\"[redacted:password]\",\"name\":\"DB_PASSWORD\"},{"
+			 "\"Key\":"
+			 "\"region\",\"Value\":\"eu-west\"},{\"name\":\"max_tokens\",\"value\":"
+			 "\"100000\"}]}")));
 }
 
 static void secrets_in_keys_and_escapes(void **state)
@@ -657,6 +672,7 @@ int main(void)
 		TEST(literals_of_a_hostile_number),
 		TEST(keeps_the_shape),
 		TEST(keys_name_secrets),
+		TEST(pairs_of_name_and_value),
 		TEST(secrets_in_keys_and_escapes),
 		TEST(fields_are_cleaned),
 		TEST(wholly_private_prompts),
