@@ -111,7 +111,8 @@ int match_find(struct match *m, str subject, size_t from, size_t ret_groups[2 * 
 		return -ELOOP;
 	if (!ret_groups)
 		return 1;
-	/* r counts the groups up to the last one that took part; 0 means there were more than fit. */
+	/* r counts the groups up to the last one that took part; 0 means there were more than fit.
+	 */
 	found = pcre2_get_ovector_pointer(m->data);
 	for (int i = 0; i < MATCH_GROUPS; i++) {
 		bool set = (r == 0 || i < r) && found[2 * i] != PCRE2_UNSET;

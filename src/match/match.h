@@ -6,9 +6,9 @@
  * What that answer means is the caller's decision: a guard rule takes it as a hit, redaction as a
  * miss of one of its own patterns, which are written so that it cannot happen.
  *
- * Subjects are bytes. With MATCH_UTF a '.' is a character and \w knows letters beyond ASCII; invalid
- * bytes in the subject match nothing, and are no error. Without it a byte is a byte, which is faster
- * and right for patterns made of ASCII only.
+ * Subjects are bytes. With MATCH_UTF a '.' is a character and \w knows letters beyond ASCII;
+ * invalid bytes in the subject match nothing, and are no error. Without it a byte is a byte, which
+ * is faster and right for patterns made of ASCII only.
  *
  * A match belongs to one thread at a time (the room for its groups is part of it). */
 #ifndef HOOKD_MATCH_MATCH_H

@@ -1,20 +1,20 @@
-/* Names and their values: password = "…", TOKEN=…, "api_key": "…", --secret …, <password>…</…>.
+/* Names and their values: password = "…", TOKEN=…, "api_key": "…", --secret …, the password is ….
  *
- * DESIGN. No pattern can tell `password: hunter22` from `password: string`, so this is code: find the
- * name around the keyword, the separator after it, the value, and then judge the value by how it was
- * written. Quoted text under a strong name is a secret unless it is a placeholder. A bare word is one
- * only where bare words are values (environment lines, YAML, query strings, flags); elsewhere it is
- * a variable. "token" and "auth" stand for many harmless things in source code, so their values must
- * look random as well. */
+ * DESIGN. No pattern can tell `password: hunter22` from `password: string`, so this is code: find
+ * the name around the keyword, the separator after it, the value, and then judge the value by how
+ * it was written. Quoted text under a strong name is a secret unless it is a placeholder. A bare
+ * word is one only where bare words are values (environment lines, YAML, query strings, flags);
+ * elsewhere it is a variable. "token" and "auth" stand for many harmless things in source code, so
+ * their values must look random as well. */
 #include <ctype.h>
 
 #include "redact/internal.h"
 
 enum {
-	STRONG = 1 << 0,   /* hardly ever harmless */
-	WORD = 1 << 1,     /* only as a word of its own: auth, not author */
-	KEY_ONLY = 1 << 2, /* as a key only; secrets[] knows its form in text */
-	NUMBERS = 1 << 3,  /* digits alone may be the value */
+	STRONG = 1 << 0,     /* hardly ever harmless */
+	WORD = 1 << 1,       /* only as a word of its own: auth, not author */
+	KEY_ONLY = 1 << 2,   /* as a key only; secrets[] knows its form in text */
+	NUMBERS = 1 << 3,    /* digits alone may be the value */
 	PLURAL_NOT = 1 << 4, /* the plural is a count or a list */
 
 	NAME_MAX_SIDE = 64,
@@ -34,6 +34,8 @@ const struct keyword keywords[] = {
 	{ "api_key", "api-key", STRONG },
 	{ "apikey", "api-key", STRONG },
 	{ "api-key", "api-key", STRONG },
+	{ "api key", "api-key", STRONG },
+	{ "secret key", "secret-key", STRONG },
 	{ "access_key", "access-key", STRONG },
 	{ "accesskey", "access-key", STRONG },
 	{ "access-key", "access-key", STRONG },
@@ -52,43 +54,46 @@ const struct keyword keywords[] = {
 };
 const size_t nkeywords = countof(keywords);
 
-/* A name with one of these words beside the keyword speaks about the secret, it does not hold it. */
+/* A name with one of these words beside the keyword speaks about a secret, it does not hold it. */
 static const char *const harmless_after[] = { "type", "types", "method", "methods", "mode", "name",
 	"names", "file", "files", "path", "paths", "dir", "url", "uri", "endpoint", "host", "count",
 	"counts", "limit", "limits", "length", "len", "size", "id", "ids", "ref", "refs", "hint",
 	"policy", "field", "fields", "label", "provider", "status", "state", "expiry", "expires",
 	"expiration", "expire", "ttl", "at", "prefix", "suffix", "format", "class", "index", "idx",
-	"usage", "used", "min", "max", "rule", "rules", "regex", "regexp", "pattern", "error", "errors",
-	"message", "msg", "help", "description", "desc", "required", "enabled", "disabled", "input",
-	"reset", "page", "form", "manager", "store", "service", "handler", "helper", "helpers",
-	"validator", "version", "header", "headers", "param", "params", "parameter", "budget", "cost",
-	"kind", "list", "map", "table", "pos", "position", "offset", "start", "end", "begin", "line",
-	"column", "strength", "placeholder", "title", "algorithm", "alg", "audience", "issuer", "scope",
-	"scopes", "scheme", "env", "var", "script", "source", "bucket", "rate", "window", "prompt",
-	"callback", "func", "function", "command", "middleware", "plugin", "module", NULL };
+	"usage", "used", "min", "max", "rule", "rules", "regex", "regexp", "pattern", "error",
+	"errors", "message", "msg", "help", "description", "desc", "required", "enabled",
+	"disabled", "input", "reset", "page", "form", "manager", "store", "service", "handler",
+	"helper", "helpers", "validator", "version", "header", "headers", "param", "params",
+	"parameter", "budget", "cost", "kind", "list", "map", "table", "pos", "position", "offset",
+	"start", "end", "begin", "line", "column", "strength", "placeholder", "title", "algorithm",
+	"alg", "audience", "issuer", "scope", "scopes", "scheme", "env", "var", "script", "source",
+	"bucket", "rate", "window", "prompt", "callback", "func", "function", "command",
+	"middleware", "plugin", "module", "mgr", "const", "userdata", NULL };
 static const char *const harmless_before[] = { "is", "has", "no", "not", "num", "max", "min", "n",
-	"use", "show", "hide", "allow", "require", "requires", "required", "enable", "disable", "forgot",
-	"total", "count", "completion", "cached", "validate", "check", "verify", "next", "prev",
-	"previous", "stop", "eos", "bos", "pad", "unk", "sep", "cls", "mask", "special", "page", "without",
-	"skip", "need", "needs", NULL };
+	"use", "show", "hide", "allow", "require", "requires", "required", "enable", "disable",
+	"forgot", "total", "count", "completion", "cached", "validate", "check", "verify", "next",
+	"prev", "previous", "stop", "eos", "bos", "pad", "unk", "sep", "cls", "mask", "special",
+	"page", "without", "skip", "need", "needs", NULL };
 
 /* Whole values that say nothing: types, constants, examples. */
 static const char *const harmless_values[] = { "string", "number", "integer", "boolean", "bytes",
 	"object", "buffer", "secretstr", "varchar", "unknown", "undefined", "optional", "required",
-	"disabled", "enabled", "default", "password", "passwd", "passphrase", "secret", "secrets", "token",
-	"bearer", "username", "changeme", "change-me", "change_me", "placeholder", "redacted", "hidden",
-	"removed", "example", "inherit", "prompt", "static", "public", "private", "return", "function",
-	"char", "void", "const", "struct", "unsigned", "credentials", "credential", "api_key", "apikey",
-	"identifier", "symbol", "options", "option", "argument", "arguments", "parameter", NULL };
+	"disabled", "enabled", "default", "password", "passwd", "passphrase", "secret", "secrets",
+	"token", "bearer", "username", "changeme", "change-me", "change_me", "placeholder",
+	"redacted", "hidden", "removed", "example", "inherit", "prompt", "static", "public",
+	"private", "return", "function", "char", "void", "const", "struct", "unsigned",
+	"credentials", "credential", "pass", "pwd", "user", "api_key", "apikey", "identifier",
+	"symbol", "options", "option", "argument", "arguments", "parameter", NULL };
 /* How references to something kept elsewhere begin, and what hookd itself wrote, */
-static const char *const reference_starts[] = { "<", "$", "{", "%(", "%s", "%{", "[redacted", "[contents of",
-	"[hidden", "process.env", "os.environ", "os.getenv", "getenv", "env.", "env(", "env[",
-	"import.meta", "system.getenv", "vault:", "...", "none", "null", "nil", "true", "false", NULL };
+static const char *const reference_starts[] = { "<", "$", "{", "%(", "%s", "%{", "[redacted",
+	"[contents of", "[hidden", "process.env", "os.environ", "os.getenv", "getenv", "env.",
+	"env(", "env[", "import.meta", "system.getenv", "vault:", "...", "none", "null", "nil",
+	"true", "false", NULL };
 /* and examples, expressions and places in text. */
-static const char *const harmless_starts[] = { "your", "my-", "my_", "example", "insert", "enter ", "dummy",
-	"config.", "settings.", "self.", "this.", "args.", "options.", "opts.", "secrets.", "todo",
-	"fixme", "replace", "await ", "new ", "function", "lambda", "async ", "http://", "https://", "/",
-	"./", "../", "~/", "file:", NULL };
+static const char *const harmless_starts[] = { "your", "my-", "my_", "example", "insert", "enter ",
+	"dummy", "config.", "settings.", "self.", "this.", "args.", "options.", "opts.", "secrets.",
+	"todo", "fixme", "replace", "await ", "new ", "function", "lambda", "async ", "http://",
+	"https://", "/", "./", "../", "~/", "file:", NULL };
 
 /* -- small questions about bytes -------------------------------------------------------------- */
 
@@ -124,8 +129,8 @@ static bool starts_with_any(const char *const *list, str s)
 /* What a value is made of. */
 struct makeup {
 	size_t digits, lower, upper, blanks, other;
-	size_t turns; /* from letter to digit or back */
-	size_t same;  /* bytes equal to the first */
+	size_t turns;   /* from letter to digit or back */
+	size_t same;    /* bytes equal to the first */
 	bool reference; /* a format or an interpolation inside */
 };
 
@@ -195,21 +200,26 @@ static bool is_masked(str v)
 	return true;
 }
 
+static bool says_something(str v)
+{
+	struct makeup m = makeup_of(str_head(v, VALUE_LOOK));
+
+	if (v.n == 0 || in_list(harmless_values, v) || starts_with_any(reference_starts, v))
+		return false;
+	return !m.reference && m.same != v.n && !is_masked(v) &&
+	       !(v.p[0] == '%' && v.p[v.n - 1] == '%');
+}
+
 bool value_is_secret(str v)
 {
-	struct makeup m;
-
 	v = str_trim(v);
-	if (v.n < VALUE_MIN || in_list(harmless_values, v) || starts_with_any(reference_starts, v))
-		return false;
-	m = makeup_of(str_head(v, VALUE_LOOK));
-	return !m.reference && m.same != v.n && !is_masked(v) && !(v.p[0] == '%' && v.p[v.n - 1] == '%');
+	return v.n >= VALUE_MIN && says_something(v);
 }
 
 bool value_is_placeholder(str v)
 {
 	v = str_trim(v);
-	return !value_is_secret(v) || starts_with_any(harmless_starts, v) || names_a_secret(v);
+	return !says_something(v) || starts_with_any(harmless_starts, v) || names_a_secret(v);
 }
 
 /* -- the name --------------------------------------------------------------------------------- */
@@ -222,7 +232,8 @@ static bool next_word(str *rest, str *ret)
 	while (rest->n && !isalnum((unsigned char)rest->p[0]))
 		*rest = str_from(*rest, 1);
 	while (i < rest->n && isalnum((unsigned char)rest->p[i]) &&
-		!(i && isupper((unsigned char)rest->p[i]) && islower((unsigned char)rest->p[i - 1])))
+		!(i && isupper((unsigned char)rest->p[i]) &&
+			islower((unsigned char)rest->p[i - 1])))
 		i++;
 	*ret = str_head(*rest, i);
 	*rest = str_from(*rest, i);
@@ -253,7 +264,8 @@ static bool find_name(str s, const struct keyword *k, size_t begin, size_t end, 
 
 	if ((k->flags & WORD) && !begins_word(s, begin))
 		return false;
-	if (byte_at(s, to) == 's' || (byte_at(s, to) == 'S' && isupper((unsigned char)s.p[to - 1]))) {
+	if (byte_at(s, to) == 's' ||
+		(byte_at(s, to) == 'S' && isupper((unsigned char)s.p[to - 1]))) {
 		if (k->flags & (PLURAL_NOT | WORD))
 			return false;
 		to++;
@@ -261,7 +273,8 @@ static bool find_name(str s, const struct keyword *k, size_t begin, size_t end, 
 	if (goes_on(s, to))
 		return false;
 	end = to;
-	while (from > 0 && begin - from < NAME_MAX_SIDE && is_name_byte((unsigned char)s.p[from - 1]))
+	while (from > 0 && begin - from < NAME_MAX_SIDE &&
+		is_name_byte((unsigned char)s.p[from - 1]))
 		from--;
 	while (to < s.n && to - end < NAME_MAX_SIDE && is_name_byte((unsigned char)s.p[to]))
 		to++;
@@ -271,7 +284,7 @@ static bool find_name(str s, const struct keyword *k, size_t begin, size_t end, 
 	return true;
 }
 
-/* max_tokens, password_file: the words beside the keyword say that no secret stands under the name. */
+/* max_tokens, password_file: words beside the keyword say that no secret stands under the name. */
 static bool is_harmless_name(str s, const struct span *name, size_t begin, size_t end)
 {
 	str rest = str_n(s.p + name->begin, begin - name->begin), word, last = STR_NONE;
@@ -299,13 +312,13 @@ bool assign_is_name(str s, const struct keyword *k, size_t begin, size_t end)
 
 /* How name and value were written. */
 struct style {
-	char sep;      /* = : > or ' ' after a flag */
-	bool tight;    /* no blank around the separator */
-	bool upper;    /* the name is in capitals */
-	bool flag;     /* --name value */
-	bool starts;   /* nothing but indentation before the name on its line */
-	bool ends;     /* nothing after the value on its line */
-	bool query;    /* between & or ; */
+	char sep;    /* = : > or ' ' after a flag, 'i' for "is", ',' for anything else */
+	bool tight;  /* no blank around the separator */
+	bool upper;  /* the name is in capitals */
+	bool flag;   /* --name value */
+	bool starts; /* nothing but indentation before the name on its line */
+	bool ends;   /* nothing after the value on its line */
+	bool query;  /* between & or ; */
 };
 
 static size_t skip_blanks(str s, size_t i)
@@ -322,8 +335,9 @@ static size_t quote_at(str s, size_t i)
 
 	while (n < 3 && byte_at(s, i + n) == '\\')
 		n++;
-	return byte_at(s, i + n) == '"' || byte_at(s, i + n) == '\'' || byte_at(s, i + n) == '`' ?
-		       n + 1 : 0;
+	return byte_at(s, i + n) == '"' || byte_at(s, i + n) == '\'' || byte_at(s, i + n) == '`'
+		       ? n + 1
+		       : 0;
 }
 
 /* Nothing but marks, digits and the words that may stand before an assignment. */
@@ -342,8 +356,9 @@ static bool starts_line(str s, size_t name)
 			break;
 		}
 	before = str_trim(before);
-	if (str_eq(before, STR("export")) || str_eq(before, STR("set")) || str_eq(before, STR("ENV")) ||
-		str_ends(before, STR("declare -x")) || str_eq(before, STR("setenv")))
+	if (str_eq(before, STR("export")) || str_eq(before, STR("set")) ||
+		str_eq(before, STR("ENV")) || str_ends(before, STR("declare -x")) ||
+		str_eq(before, STR("setenv")))
 		return true;
 	for (i = 0; i < before.n; i++)
 		letters += isalpha((unsigned char)before.p[i]) != 0;
@@ -357,8 +372,96 @@ static bool ends_line(str s, size_t i)
 	       (s.p[i] == '\\' && (byte_at(s, i + 1) == 'n' || byte_at(s, i + 1) == 'r'));
 }
 
+/* password: str = "…", password string = "…": the value stands after the type. */
+static size_t skip_type(str s, size_t i)
+{
+	size_t j = i;
+
+	while (isalnum(byte_at(s, j)) || (byte_at(s, j) && strchr("_.[]|<>?", byte_at(s, j))))
+		j++;
+	if (j == i || j - i > NAME_MAX_SIDE)
+		return i;
+	j = skip_blanks(s, j);
+	if (byte_at(s, j) != '=')
+		return i;
+	j = skip_blanks(s, j + 1);
+	return quote_at(s, j) ? j : i;
+}
+
+/* ENV NAME value, as in a Dockerfile. */
+static bool follows_env(str s, size_t name)
+{
+	return name >= 4 && memcmp(s.p + name - 4, "ENV ", 4) == 0 &&
+	       (name == 4 || !is_name_byte((unsigned char)s.p[name - 5]));
+}
+
+/* setPassword("…") */
+static bool follows_set(str s, const struct span *name, size_t keyword)
+{
+	str before = str_n(s.p + name->begin, keyword - name->begin);
+
+	while (before.n && !isalpha((unsigned char)before.p[before.n - 1]))
+		before.n--;
+	return before.n >= 3 && (str_eq_nocase(str_from(before, before.n - 3), STR("set")) ||
+					str_ends(before, STR("with")));
+}
+
+/* - name: DB_PASSWORD, and on the next line value: …; the same in JSON. Returns i when it is not.
+ */
+static size_t skip_to_pair(str s, size_t i)
+{
+	size_t at = i;
+
+	while (at < s.n && at - i < NAME_MAX_SIDE && memchr(" \t\r\n,;\\", s.p[at], 7))
+		at += s.p[at] == '\\' && byte_at(s, at + 1) == 'n' ? 2 : 1;
+	at += quote_at(s, at);
+	if (s.n - at < 5 || !str_eq_nocase(str_n(s.p + at, 5), STR("value")))
+		return i;
+	at += 5;
+	at = skip_blanks(s, at + quote_at(s, at));
+	return byte_at(s, at) == ':' || byte_at(s, at) == '=' ? at + 1 : i;
+}
+
+/* Where name and value are not joined by a sign: what stands between them instead. */
+static size_t find_loose_separator(str s, const struct span *name, size_t keyword, size_t i,
+	bool blanks, bool quote, struct style *st)
+{
+	static const char *const joints[] = { "|| ", "?? ", "or " };
+	str rest = str_from(s, i);
+
+	if (skip_to_pair(s, i) != i) {
+		st->sep = ' ';
+		st->flag = true;
+		return skip_to_pair(s, i);
+	}
+	st->flag |= follows_env(s, name->begin);
+	if (st->flag && quote && str_starts(rest, STR(","))) {
+		st->sep = ' ';
+		return i + 1;
+	}
+	if (st->flag && blanks && !quote) {
+		st->sep = ' ';
+		return i;
+	}
+	if (blanks && str_starts(rest, STR("is "))) {
+		st->sep = 'i';
+		return i + 2;
+	}
+	st->sep = ',';
+	if ((quote && str_starts(rest, STR(","))) ||
+		(str_starts(rest, STR("(")) && follows_set(s, name, keyword)))
+		return i + 1;
+	for (size_t j = 0; j < countof(joints); j++)
+		if (blanks && str_starts(rest, str_of(joints[j])))
+			return i + strlen(joints[j]);
+	if (blanks && !quote && (quote_at(s, i) || skip_type(s, i) != i))
+		return skip_type(s, i);
+	return SIZE_MAX;
+}
+
 /* From the end of the name over quotes, brackets and separator to the value. */
-static bool find_separator(str s, const struct span *name, struct style *st, size_t *ret)
+static bool find_separator(
+	str s, const struct span *name, size_t keyword, struct style *st, size_t *ret)
 {
 	size_t i = name->end, quote = quote_at(s, i), blanks;
 	unsigned char c;
@@ -379,35 +482,16 @@ static bool find_separator(str s, const struct span *name, struct style *st, siz
 		return false;
 	if (c == '>' && (blanks || name->begin == 0 || s.p[name->begin - 1] != '<'))
 		return false;
-	if (c == '=' || c == ':' || c == '>') {
-		st->sep = (char)c;
+	st->sep = (char)c;
+	if (c == '=' || c == ':' || c == '>')
 		i++;
-	} else if (st->flag && c == ',' && quote) {
-		st->sep = ' ';
-		i++;
-	} else if (st->flag && blanks && !quote) {
-		st->sep = ' ';
-	} else {
+	else
+		i = find_loose_separator(s, name, keyword, i, blanks > 0, quote > 0, st);
+	if (i >= s.n)
 		return false;
-	}
 	*ret = skip_blanks(s, i);
 	st->tight = !blanks && *ret == i;
 	return *ret < s.n;
-}
-
-/* password: str = "…": the value stands after the type. */
-static size_t skip_type(str s, size_t i)
-{
-	size_t j = i;
-
-	while (isalnum(byte_at(s, j)) || (byte_at(s, j) && strchr("_.[]|<>?", byte_at(s, j))))
-		j++;
-	if (j == i || j - i > NAME_MAX_SIDE)
-		return i;
-	j = skip_blanks(s, j);
-	if (byte_at(s, j) != '=' || byte_at(s, j + 1) == '=')
-		return i;
-	return skip_blanks(s, j + 1);
 }
 
 /* The inside of the quoted text whose quote (of q bytes) stands at i. It ends with its line. */
@@ -432,13 +516,15 @@ static struct span quoted(str s, size_t i, size_t q)
 /* The word at i, or its first `most` bytes. */
 static struct span bare(str s, size_t i, const struct style *st, size_t most)
 {
-	const char *stop = st->sep == '>' ? "<\n" : st->upper && st->tight ? " \t\r\n\"'`" :
-									    " \t\r\n\"'`,;)}]<&|";
+	const char *stop = st->sep == '>'           ? "<\n"
+			   : st->upper && st->tight ? " \t\r\n\"'`"
+						    : " \t\r\n\"'`,;)}]<&|";
 	size_t to = i;
 
 	for (; to < s.n && to - i < most && s.p[to] && !strchr(stop, s.p[to]); to++)
-		if (s.p[to] == '\\' && (byte_at(s, to + 1) == 'n' || byte_at(s, to + 1) == 'r' ||
-					       byte_at(s, to + 1) == 't' || byte_at(s, to + 1) == '"'))
+		if (s.p[to] == '\\' &&
+			(byte_at(s, to + 1) == 'n' || byte_at(s, to + 1) == 'r' ||
+				byte_at(s, to + 1) == 't' || byte_at(s, to + 1) == '"'))
 			break;
 	/* What the shell takes for itself at the end of a word. */
 	while (to > i && strchr(";&|),", s.p[to - 1]))
@@ -481,7 +567,7 @@ static bool is_dotted(str v)
 	return dotted;
 }
 
-static bool judge_word(const struct keyword *k, struct makeup m, const struct style *st)
+static bool judge_word(const struct keyword *k, struct makeup m, size_t n, const struct style *st)
 {
 	bool plain = m.lower && m.upper == 0;
 
@@ -491,7 +577,11 @@ static bool judge_word(const struct keyword *k, struct makeup m, const struct st
 		return m.lower > 0;
 	if (st->upper && st->tight && st->sep == '=')
 		return m.lower > 0;
-	return plain && st->sep == ':' && st->starts && st->ends && !st->tight;
+	if (!plain || !st->starts || !st->ends)
+		return false;
+	return st->sep == ':'
+		       ? !st->tight
+		       : st->sep == '=' && (k->flags & (NUMBERS | WORD)) == NUMBERS && m.lower == n;
 }
 
 static bool judge_bare(const struct keyword *k, str v, const struct style *st)
@@ -500,10 +590,12 @@ static bool judge_bare(const struct keyword *k, str v, const struct style *st)
 	bool plain_place = st->flag || st->query || st->sep == '>' || (st->upper && st->tight) ||
 			   (st->starts && st->ends);
 
-	if (st->flag && v.p[0] == '-')
+	if ((st->flag && v.p[0] == '-') || st->sep == ',' || m.blanks)
 		return false;
 	if (is_word(m))
-		return judge_word(k, m, st);
+		return judge_word(k, m, v.n, st);
+	if (st->sep == 'i' && !m.digits)
+		return false;
 	if (m.lower + m.upper == 0)
 		return (k->flags & NUMBERS) && plain_place;
 	if (is_expression(v) && !(st->upper && st->tight && m.digits))
@@ -515,12 +607,16 @@ static bool judge_bare(const struct keyword *k, str v, const struct style *st)
 	return looks_random(v) && (plain_place || v.n >= 16);
 }
 
-static bool judge_quoted(const struct keyword *k, str v)
+static bool judge_quoted(const struct keyword *k, str v, const struct style *st)
 {
 	struct makeup m = makeup_of(v);
 
+	/* Side by side, names and values look like any two strings of a list. */
+	if (st->sep == ',' &&
+		(m.digits < (k->flags & STRONG ? 1 : 3) || m.blanks || v.p[0] == '\\'))
+		return false;
 	if (!(k->flags & STRONG))
-		return looks_random(v);
+		return looks_random(v) || (v.n >= 16 && m.lower + m.upper + m.digits == v.n);
 	/* Sentences for people, not passphrases. */
 	if (m.blanks && (isupper((unsigned char)v.p[0]) || m.blanks > 5 || m.other > m.blanks))
 		return m.digits && m.blanks == 1;
@@ -543,7 +639,7 @@ bool assign_find(str s, const struct keyword *k, size_t begin, size_t end, struc
 	str text;
 
 	if ((k->flags & KEY_ONLY) || !find_name(s, k, begin, end, &name) ||
-		!find_separator(s, &name, &st, &at) || strchr("$<{", s.p[at]) ||
+		!find_separator(s, &name, begin, &st, &at) || strchr("$<{", s.p[at]) ||
 		is_harmless_name(s, &name, begin, end))
 		return false;
 	if (st.sep == ':')
@@ -555,13 +651,14 @@ bool assign_find(str s, const struct keyword *k, size_t begin, size_t end, struc
 	st.upper = upper_name(s, &name);
 	value = quote ? quoted(s, at, quote) : bare(s, at, &st, VALUE_LOOK);
 	text = str_n(s.p + value.begin, MIN(value.end - value.begin, (size_t)VALUE_LOOK));
-	if (value_is_placeholder(text))
+	if (text.n < VALUE_MIN || value_is_placeholder(text))
 		return false;
 	st.starts = starts_line(s, name.begin);
 	st.ends = ends_line(s, value.end);
 	st.query = st.tight && st.sep == '=' &&
-		   ((name.begin > 0 && strchr("?&;", s.p[name.begin - 1])) || byte_at(s, value.end) == '&');
-	if (quote ? !judge_quoted(k, text) : !judge_bare(k, text, &st))
+		   ((name.begin > 0 && strchr("?&;", s.p[name.begin - 1])) ||
+			   byte_at(s, value.end) == '&');
+	if (quote ? !judge_quoted(k, text, &st) : !judge_bare(k, text, &st))
 		return false;
 	if (!quote && text.n == VALUE_LOOK)
 		value = bare(s, at, &st, SIZE_MAX);

@@ -1,8 +1,8 @@
 /* Aho–Corasick as a plain table: state and byte class give the next state, failure links are
- * resolved when it is built. Bytes that occur in no literal share one class, upper and lower case of
- * a letter another, so that the table stays near 100 KB and the part that ordinary text touches
- * (states one or two letters deep) stays in the first cache. States are numbered so that those where
- * a literal ends come last: the inner loop is two loads and one comparison. */
+ * resolved when it is built. Bytes that occur in no literal share one class, upper and lower case
+ * of a letter another, so that the table stays near 100 KB and the part that ordinary text touches
+ * (states one or two letters deep) stays in the first cache. States are numbered so that those
+ * where a literal ends come last: the inner loop is two loads and one comparison. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@ struct automaton_output {
 };
 
 struct node {
-	uint16_t *next; /* per class; 0 is the root and, while building, "none" */
+	uint16_t *next;      /* per class; 0 is the root and, while building, "none" */
 	uint32_t fail, link; /* link: nearest suffix where a literal ends */
 	uint32_t literal;    /* first own literal + 1 */
 };

@@ -5,24 +5,66 @@
 static const struct {
 	const char *name, *under;
 } secret_files[] = {
-	{ ".env" }, { ".env.*" }, { "*.env" }, { ".envrc" },
-	{ "id_rsa" }, { "id_dsa" }, { "id_ecdsa" }, { "id_ed25519" }, { "id_ecdsa_sk" }, { "id_ed25519_sk" },
-	{ "*.pem" }, { "*.key" }, { "*.p12" }, { "*.pfx" }, { "*.ppk" }, { "*.jks" }, { "*.keystore" },
-	{ "*.kdbx" }, { "*.ovpn" }, { "*.p8" },
-	{ ".netrc" }, { "_netrc" }, { ".pgpass" }, { ".my.cnf" }, { ".pypirc" }, { ".htpasswd" },
-	{ ".git-credentials" }, { ".dockercfg" }, { ".vault-token" }, { "kubeconfig" }, { "*.kubeconfig" },
-	{ "credentials", ".aws" }, { "config", ".kube" }, { "config.json", ".docker" },
-	{ "credentials", ".cargo" }, { "credentials.toml", ".cargo" }, { "hosts.yml", "gh" },
-	{ "auth.json", ".codex" }, { "shadow", "etc" }, { ".credentials.json" }, { "credentials.json" },
-	{ "*-credentials.json" }, { "client_secret*.json" }, { "service-account*.json" },
-	{ "service_account*.json" }, { "serviceaccount*.json" }, { "application_default_credentials.json" },
-	{ "secrets.yml" }, { "secrets.yaml" }, { "secrets.json" }, { "secrets.toml" }, { "secrets.env" },
-	{ "*.secrets.yml" }, { "*.secrets.yaml" },
+	{ ".env" },
+	{ ".env.*" },
+	{ "*.env" },
+	{ ".envrc" },
+	{ "id_rsa" },
+	{ "id_dsa" },
+	{ "id_ecdsa" },
+	{ "id_ed25519" },
+	{ "id_ecdsa_sk" },
+	{ "id_ed25519_sk" },
+	{ "*.pem" },
+	{ "*.key" },
+	{ "*.p12" },
+	{ "*.pfx" },
+	{ "*.ppk" },
+	{ "*.jks" },
+	{ "*.keystore" },
+	{ "*.kdbx" },
+	{ "*.ovpn" },
+	{ "*.p8" },
+	{ ".netrc" },
+	{ "_netrc" },
+	{ ".pgpass" },
+	{ ".my.cnf" },
+	{ ".pypirc" },
+	{ ".htpasswd" },
+	{ ".git-credentials" },
+	{ ".dockercfg" },
+	{ ".vault-token" },
+	{ "kubeconfig" },
+	{ "*.kubeconfig" },
+	{ "credentials", ".aws" },
+	{ "config", ".kube" },
+	{ "config.json", ".docker" },
+	{ "credentials", ".cargo" },
+	{ "credentials.toml", ".cargo" },
+	{ "hosts.yml", "gh" },
+	{ "auth.json", ".codex" },
+	{ "shadow", "etc" },
+	{ ".credentials.json" },
+	{ "credentials.json" },
+	{ "*-credentials.json" },
+	{ "client_secret*.json" },
+	{ "service-account*.json" },
+	{ "service_account*.json" },
+	{ "serviceaccount*.json" },
+	{ "application_default_credentials.json" },
+	{ "secrets.yml" },
+	{ "secrets.yaml" },
+	{ "secrets.json" },
+	{ "secrets.toml" },
+	{ "secrets.env" },
+	{ "*.secrets.yml" },
+	{ "*.secrets.yaml" },
 };
 
 /* Examples and documentation of the above. */
-static const char *const harmless_endings[] = { ".example", ".sample", ".template", ".tmpl", ".dist",
-	".defaults", ".schema", ".md", "example.env", "sample.env", "template.env", ".pub" };
+static const char *const harmless_endings[] = { ".example", ".sample", ".template", ".tmpl",
+	".dist", ".defaults", ".schema", ".md", "example.env", "sample.env", "template.env",
+	".pub" };
 
 static bool fits(str name, const char *pattern)
 {
@@ -64,7 +106,8 @@ bool file_is_secret(str path, str *ret_base)
 	}
 	for (size_t i = 0; i < countof(secret_files); i++)
 		if (fits(base, secret_files[i].name) &&
-			(!secret_files[i].under || str_eq_nocase(folder, str_of(secret_files[i].under)))) {
+			(!secret_files[i].under ||
+				str_eq_nocase(folder, str_of(secret_files[i].under)))) {
 			*ret_base = base;
 			return true;
 		}
@@ -73,13 +116,13 @@ bool file_is_secret(str path, str *ret_base)
 
 /* -- commands --------------------------------------------------------------------------------- */
 
-static const char *const readers[] = { "cat", "less", "more", "head", "tail", "bat", "batcat", "type",
-	"grep", "egrep", "fgrep", "rg", "ag", "sed", "awk", "gawk", "source", ".", "nl", "tac", "strings",
-	"xxd", "od", "hexdump", "base64", "sort", "uniq", "cut", "diff", "cmp", "jq", "yq", "openssl", "git",
-	"tee", "paste", "column", "get-content", "gc", "dd" };
+static const char *const readers[] = { "cat", "less", "more", "head", "tail", "bat", "batcat",
+	"type", "grep", "egrep", "fgrep", "rg", "ag", "sed", "awk", "gawk", "source", ".", "nl",
+	"tac", "strings", "xxd", "od", "hexdump", "base64", "sort", "uniq", "cut", "diff", "cmp",
+	"jq", "yq", "openssl", "git", "tee", "paste", "column", "get-content", "gc", "dd" };
 /* Words in front of the command that do not change what it is. */
-static const char *const wrappers[] = { "sudo", "env", "command", "time", "nohup", "exec", "builtin",
-	"nice", "doas", "then", "do", "else", "eval" };
+static const char *const wrappers[] = { "sudo", "env", "command", "time", "nohup", "exec",
+	"builtin", "nice", "doas", "then", "do", "else", "eval" };
 
 static bool in_table(const char *const *table, size_t n, str word)
 {
@@ -94,7 +137,7 @@ static bool is_one_of(char c, const char *set)
 	return c && strchr(set, c);
 }
 
-/* A word without the quotes around it; an option's value or a path in a git revision counts alone. */
+/* The value of an option and the path in a git revision count alone. */
 static bool word_names_secret(str word, str *ret_base)
 {
 	size_t i = word.n;
@@ -139,15 +182,16 @@ static bool command_take_word(struct command *c, str word, str *ret_base)
 	if ((c->reads || c->from_file) && word_names_secret(word, ret_base))
 		return true;
 	c->from_file = false;
-	if (c->first && !in_table(wrappers, countof(wrappers), word) && str_find_char(word, '=') < 0) {
+	if (c->first && !in_table(wrappers, countof(wrappers), word) &&
+		str_find_char(word, '=') < 0) {
 		c->first = false;
 		c->reads |= in_table(readers, countof(readers), take_last(&path));
 	}
 	return false;
 }
 
-/* Not a shell: words end at blanks, quotes and operators, and an operator begins a new command. That
- * errs on the side of finding too much, which here only costs an output that is not kept. */
+/* Not a shell: words end at blanks, quotes and operators, and an operator begins a new command.
+ * That errs on the side of finding too much, which here only costs an output that is not kept. */
 bool file_command_reads(str s, str *ret_base)
 {
 	struct command c = { .first = true };
@@ -172,35 +216,59 @@ static const struct {
 	const char *key;
 	enum file_key kind;
 } members[] = {
-	{ "file_path", FILE_KEY_PATH },     { "filePath", FILE_KEY_PATH },
-	{ "path", FILE_KEY_PATH },          { "notebook_path", FILE_KEY_PATH },
-	{ "filename", FILE_KEY_PATH },      { "absolute_path", FILE_KEY_PATH },
-	{ "target_file", FILE_KEY_PATH },   { "relative_path", FILE_KEY_PATH },
-	{ "content", FILE_KEY_CONTENT },    { "contents", FILE_KEY_CONTENT },
-	{ "new_string", FILE_KEY_CONTENT }, { "old_string", FILE_KEY_CONTENT },
-	{ "newString", FILE_KEY_CONTENT },  { "oldString", FILE_KEY_CONTENT },
-	{ "new_str", FILE_KEY_CONTENT },    { "old_str", FILE_KEY_CONTENT },
-	{ "new_source", FILE_KEY_CONTENT }, { "file_text", FILE_KEY_CONTENT },
-	{ "insert_text", FILE_KEY_CONTENT }, { "originalFile", FILE_KEY_CONTENT },
-	{ "structuredPatch", FILE_KEY_CONTENT }, { "edits", FILE_KEY_CONTENT },
-	{ "diff", FILE_KEY_CONTENT },       { "patch", FILE_KEY_CONTENT },
-	{ "code_edit", FILE_KEY_CONTENT },  { "text", FILE_KEY_CONTENT },
-	{ "stdout", FILE_KEY_CONTENT },     { "stderr", FILE_KEY_CONTENT },
-	{ "tool_response", FILE_KEY_RESPONSE }, { "tool_output", FILE_KEY_RESPONSE },
-	{ "tool_result", FILE_KEY_RESPONSE }, { "result_json", FILE_KEY_RESPONSE },
-	{ "result", FILE_KEY_RESPONSE },    { "output", FILE_KEY_RESPONSE },
-	{ "response", FILE_KEY_RESPONSE },  { "llmContent", FILE_KEY_RESPONSE },
-	{ "returnDisplay", FILE_KEY_RESPONSE }, { "file", FILE_KEY_RESPONSE },
-	{ "tool_input", FILE_KEY_INPUT },   { "args", FILE_KEY_INPUT },
-	{ "arguments", FILE_KEY_INPUT },    { "input", FILE_KEY_INPUT },
-	{ "command", FILE_KEY_COMMAND },    { "cmd", FILE_KEY_COMMAND },
-	{ "type", FILE_KEY_PLAIN },         { "cwd", FILE_KEY_PLAIN },
+	{ "file_path", FILE_KEY_PATH },
+	{ "filePath", FILE_KEY_PATH },
+	{ "path", FILE_KEY_PATH },
+	{ "notebook_path", FILE_KEY_PATH },
+	{ "filename", FILE_KEY_PATH },
+	{ "absolute_path", FILE_KEY_PATH },
+	{ "target_file", FILE_KEY_PATH },
+	{ "relative_path", FILE_KEY_PATH },
+	{ "content", FILE_KEY_CONTENT },
+	{ "contents", FILE_KEY_CONTENT },
+	{ "new_string", FILE_KEY_CONTENT },
+	{ "old_string", FILE_KEY_CONTENT },
+	{ "newString", FILE_KEY_CONTENT },
+	{ "oldString", FILE_KEY_CONTENT },
+	{ "new_str", FILE_KEY_CONTENT },
+	{ "old_str", FILE_KEY_CONTENT },
+	{ "new_source", FILE_KEY_CONTENT },
+	{ "file_text", FILE_KEY_CONTENT },
+	{ "insert_text", FILE_KEY_CONTENT },
+	{ "originalFile", FILE_KEY_CONTENT },
+	{ "structuredPatch", FILE_KEY_CONTENT },
+	{ "edits", FILE_KEY_CONTENT },
+	{ "diff", FILE_KEY_CONTENT },
+	{ "patch", FILE_KEY_CONTENT },
+	{ "code_edit", FILE_KEY_CONTENT },
+	{ "text", FILE_KEY_CONTENT },
+	{ "stdout", FILE_KEY_CONTENT },
+	{ "stderr", FILE_KEY_CONTENT },
+	{ "tool_response", FILE_KEY_RESPONSE },
+	{ "tool_output", FILE_KEY_RESPONSE },
+	{ "tool_result", FILE_KEY_RESPONSE },
+	{ "result_json", FILE_KEY_RESPONSE },
+	{ "result", FILE_KEY_RESPONSE },
+	{ "output", FILE_KEY_RESPONSE },
+	{ "response", FILE_KEY_RESPONSE },
+	{ "llmContent", FILE_KEY_RESPONSE },
+	{ "returnDisplay", FILE_KEY_RESPONSE },
+	{ "file", FILE_KEY_RESPONSE },
+	{ "tool_input", FILE_KEY_INPUT },
+	{ "args", FILE_KEY_INPUT },
+	{ "arguments", FILE_KEY_INPUT },
+	{ "input", FILE_KEY_INPUT },
+	{ "command", FILE_KEY_COMMAND },
+	{ "cmd", FILE_KEY_COMMAND },
+	{ "type", FILE_KEY_PLAIN },
+	{ "cwd", FILE_KEY_PLAIN },
 };
 
 enum file_key file_key_of(str key)
 {
 	for (size_t i = 0; i < countof(members); i++)
-		if (members[i].key[0] == (key.n ? key.p[0] : 0) && str_eq(key, str_of(members[i].key)))
+		if (members[i].key[0] == (key.n ? key.p[0] : 0) &&
+			str_eq(key, str_of(members[i].key)))
 			return members[i].kind;
 	return FILE_KEY_NONE;
 }

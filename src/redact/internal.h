@@ -3,8 +3,8 @@
  * DESIGN. One string goes this way:
  *
  *   automaton.c  one pass over the bytes; stops at every literal of the three tables below
- *     tags.c     a literal of privacy_tags[]: the string is rewritten without the tags and scanned anew
- *     secrets.c  a literal of secrets[]: its pattern is tried at that place, and only there
+ *     tags.c     a literal of privacy_tags[]: the string is rewritten without the tags and scanned
+ * anew secrets.c  a literal of secrets[]: its pattern is tried at that place, and only there
  *     assign.c   a literal of keywords[]: is it the name of a value, and is the value a secret?
  *   secrets.c    what was found is merged and written as [redacted:<name>]
  *
@@ -27,8 +27,8 @@
 
 struct automaton;
 
-/* Literals are found without regard to ASCII case. Build once after the last literal: -E2BIG when the
- * tables would not fit their 16 bit offsets. */
+/* Literals are found without regard to ASCII case. Build once after the last literal: -E2BIG when
+ * the tables would not fit their 16 bit offsets. */
 struct automaton *automaton_new(void);
 void automaton_free(struct automaton *a);
 void automaton_add(struct automaton *a, str literal, unsigned value);
@@ -80,8 +80,8 @@ enum {
 };
 
 /* A row. The pattern is tried at the place of the literal, or, when `back` is given, from that many
- * bytes before it on; it sees at most `ahead` bytes (0: SECRET_AHEAD) from the literal on. Its first
- * group, when it has one, is what is replaced; else all of it. */
+ * bytes before it on; it sees at most `ahead` bytes (0: SECRET_AHEAD) from the literal on. Its
+ * first group, when it has one, is what is replaced; else all of it. */
 struct secret {
 	const char *name;
 	const char *literals; /* one of them must occur; blanks between them */
@@ -110,8 +110,8 @@ struct redactor {
 	struct {
 		uint32_t turn;
 		size_t end;
-	} *done; /* per row, and one for keywords: nothing is looked for again before `end` */
-	uint32_t turn;       /* one per string */
+	} * done;      /* per row, and one for keywords: nothing is looked for again before `end` */
+	uint32_t turn; /* one per string */
 	uint32_t no_pem_end; /* in which the rest of the string had no END: not searched again */
 	struct span *spans;
 	size_t nspans, cap;
@@ -122,9 +122,9 @@ struct redactor {
 int secrets_init(struct redactor *r);
 void secrets_release(struct redactor *r);
 
-/* s after tags and secrets were taken out: s itself when there was nothing to do, else memory of the
- * redactor that is good until the next call. ret_key (which may be NULL) gets the name under which a
- * value belongs that stands under this key, or NULL. */
+/* s after tags and secrets were taken out: s itself when there was nothing to do, else memory of
+ * the redactor that is good until the next call. ret_key (which may be NULL) gets the name under
+ * which a value belongs that stands under this key, or NULL. */
 str secrets_clean(struct redactor *r, str s, const char **ret_key);
 
 /* -- assign.c --------------------------------------------------------------------------------- */
@@ -165,7 +165,7 @@ enum file_key {
 	FILE_KEY_RESPONSE, /* what a tool said */
 	FILE_KEY_INPUT,    /* what a tool was told */
 	FILE_KEY_COMMAND,
-	FILE_KEY_PLAIN,    /* never contents: kept when a response is not */
+	FILE_KEY_PLAIN, /* never contents: kept when a response is not */
 };
 
 /* What a member of that name holds in the payloads of the agents. */

@@ -1,5 +1,5 @@
-/* Muted sessions as marker files. The name is a hash because a session id is whatever an agent sent:
- * it may hold slashes, or be a megabyte long. */
+/* Muted sessions as marker files. The name is a hash because a session id is whatever an agent
+ * sent: it may hold slashes, or be a megabyte long. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -105,8 +105,8 @@ static void walk_string(struct walk *w, str s, const struct place *place)
 	if (place->contents && s.n) {
 		str name = str_cut_utf8(place->file, FILE_NAME_SHOWN);
 
-		snprintf(text, sizeof text, "[contents of " STR_FMT " not kept: %zu bytes]", STR_ARG(name),
-			s.n);
+		snprintf(text, sizeof text, "[contents of " STR_FMT " not kept: %zu bytes]",
+			STR_ARG(name), s.n);
 		w->r->secrets++;
 		put_string(w, secrets_clean(w->r, str_of(text), NULL));
 	} else if (place->name && value_is_secret(s)) {
@@ -127,7 +127,8 @@ static bool list_reads(struct walk *w, const struct json *list, str *ret)
 	bool reads;
 
 	buf_clear(b);
-	json_each(item, list) {
+	json_each(item, list)
+	{
 		if (file_command_reads(json_str(item), ret))
 			return true;
 		buf_add_str(b, str_head(json_str(item), LIMIT_PATH));
@@ -142,7 +143,8 @@ static bool list_reads(struct walk *w, const struct json *list, str *ret)
 /* Does a member of obj, or of what a tool was told or said in it, name a secret file? */
 static bool find_file(struct walk *w, const struct json *obj, int levels, str *ret)
 {
-	json_each(m, obj) {
+	json_each(m, obj)
+	{
 		bool found = false;
 
 		if (m->type != JSON_STRING && m->type != JSON_OBJECT && m->type != JSON_ARRAY)
@@ -152,13 +154,14 @@ static bool find_file(struct walk *w, const struct json *obj, int levels, str *r
 			found = m->type == JSON_STRING && file_is_secret(m->text, ret);
 			break;
 		case FILE_KEY_COMMAND:
-			found = m->type == JSON_STRING ? file_command_reads(m->text, ret) :
-				m->type == JSON_ARRAY  ? list_reads(w, m, ret) :
-							 false;
+			found = m->type == JSON_STRING  ? file_command_reads(m->text, ret)
+				: m->type == JSON_ARRAY ? list_reads(w, m, ret)
+							: false;
 			break;
 		case FILE_KEY_INPUT:
 		case FILE_KEY_RESPONSE:
-			found = m->type == JSON_OBJECT && levels > 0 && find_file(w, m, levels - 1, ret);
+			found = m->type == JSON_OBJECT && levels > 0 &&
+				find_file(w, m, levels - 1, ret);
 			break;
 		default:
 			break;
@@ -173,6 +176,22 @@ static bool find_file(struct walk *w, const struct json *obj, int levels, str *r
 
 static void walk_value(struct walk *w, const struct json *v, const struct place *place);
 
+/* {"name": "DB_PASSWORD", "value": "…"}: the name under which the value belongs, or NULL. */
+static const char *pair_name(struct walk *w, const struct json *obj)
+{
+	const char *name = NULL;
+	bool value = false;
+
+	json_each(m, obj)
+	{
+		value |= str_eq_nocase(m->key, STR("value"));
+		if (!name && m->type == JSON_STRING && m->text.n <= LIMIT_NAME &&
+			(str_eq_nocase(m->key, STR("name")) || str_eq_nocase(m->key, STR("key"))))
+			secrets_clean(w->r, m->text, &name);
+	}
+	return value ? name : NULL;
+}
+
 static void walk_member(struct walk *w, const struct json *m, const struct place *around)
 {
 	struct place place = *around;
@@ -180,7 +199,7 @@ static void walk_member(struct walk *w, const struct json *m, const struct place
 
 	put_string(w, secrets_clean(w->r, m->key, &name));
 	buf_add_char(w->out, ':');
-	place.name = name;
+	place.name = name || !str_eq_nocase(m->key, STR("value")) ? name : around->name;
 	if (str_is_set(place.file)) {
 		enum file_key kind = file_key_of(m->key);
 
@@ -194,12 +213,13 @@ static void walk_member(struct walk *w, const struct json *m, const struct place
 
 static void walk_object(struct walk *w, const struct json *v, const struct place *around)
 {
-	struct place place = { around->file, around->contents };
+	struct place place = { around->file, around->contents, pair_name(w, v) };
 
 	if (!str_is_set(place.file) && !find_file(w, v, PEEK, &place.file))
 		place.file = STR_NONE;
 	buf_add_char(w->out, '{');
-	json_each(m, v) {
+	json_each(m, v)
+	{
 		if (is_full(w))
 			break;
 		if (m != v->first)
@@ -215,7 +235,8 @@ static void walk_array(struct walk *w, const struct json *v, const struct place 
 	struct place place = *around;
 
 	buf_add_char(w->out, '[');
-	json_each(m, v) {
+	json_each(m, v)
+	{
 		str flag = json_str(m);
 
 		if (is_full(w))
@@ -322,7 +343,9 @@ static str make_tree(struct redactor *r, struct arena *a, const struct event *e,
 
 static int hex_digit(char c)
 {
-	return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+	return c >= '0' && c <= '9'                 ? c - '0'
+	       : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
+						    : -1;
 }
 
 /* Text that was JSON once may spell a tag or a secret in escapes (\u003cprivate>). */
@@ -351,7 +374,7 @@ static str unescape_ascii(struct arena *a, str s)
 	return str_n(out, n);
 }
 
-/* Where the bytes were cut off, the last word may be the first half of a secret, too short to tell. */
+/* Where the bytes were cut off, the last word may be half a secret, too short to tell. */
 static str drop_torn_word(str s)
 {
 	size_t n = 0;
@@ -361,7 +384,8 @@ static str drop_torn_word(str s)
 	return str_head(s, s.n - (n < 4 ? 0 : n));
 }
 
-static str make_raw(struct redactor *r, struct arena *a, const struct event *e, str raw, bool *ret_cut)
+static str make_raw(
+	struct redactor *r, struct arena *a, const struct event *e, str raw, bool *ret_cut)
 {
 	struct walk w = walk_begin(r, a, LIMIT_RECORD_PAYLOAD);
 	char hex[SHA256_HEX + 1];
@@ -372,8 +396,8 @@ static str make_raw(struct redactor *r, struct arena *a, const struct event *e, 
 	add_member(&w, "raw", secrets_clean(r, raw, NULL));
 	if (e->marks & EVENT_CUT) {
 		sha256_hex(e->sha256, hex);
-		buf_addf(w.out, ",\"cut\":{\"bytes\":%llu,\"sha256\":\"%s\"}", (unsigned long long)e->total,
-			hex);
+		buf_addf(w.out, ",\"cut\":{\"bytes\":%llu,\"sha256\":\"%s\"}",
+			(unsigned long long)e->total, hex);
 	}
 	buf_add_char(w.out, '}');
 	*ret_cut = w.cut;
@@ -449,26 +473,37 @@ static str clean_field(struct redactor *r, struct arena *a, str s, size_t max)
 static const struct {
 	size_t from, to, max;
 } fields[] = {
-#define FIELD(member, max) { offsetof(struct event, member), offsetof(struct record, member), max }
-	FIELD(agent, LIMIT_NAME),       FIELD(native, LIMIT_NAME),
-	FIELD(session, LIMIT_NAME),     FIELD(tool_name, LIMIT_NAME),
-	FIELD(tool_use_id, LIMIT_NAME), FIELD(agent_id, LIMIT_NAME),
-	FIELD(cwd, LIMIT_PATH),         FIELD(transcript_path, LIMIT_PATH),
+#define FIELD(member, max)                                                           \
+	{                                                                            \
+		offsetof(struct event, member), offsetof(struct record, member), max \
+	}
+	FIELD(agent, LIMIT_NAME),
+	FIELD(native, LIMIT_NAME),
+	FIELD(session, LIMIT_NAME),
+	FIELD(tool_name, LIMIT_NAME),
+	FIELD(tool_use_id, LIMIT_NAME),
+	FIELD(agent_id, LIMIT_NAME),
+	FIELD(cwd, LIMIT_PATH),
+	FIELD(transcript_path, LIMIT_PATH),
 #undef FIELD
 };
 
 void redact(struct redactor *r, struct arena *a, const struct event *e, unsigned flags,
 	struct record *ret, struct redact_report *ret_report)
 {
-	struct record rec = { .id = e->id, .at_us = e->at_us, .order_us = e->at_us, .kind = e->kind,
-		.tool_class = e->tool_class, .marks = e->marks };
+	struct record rec = { .id = e->id,
+		.at_us = e->at_us,
+		.order_us = e->at_us,
+		.kind = e->kind,
+		.tool_class = e->tool_class,
+		.marks = e->marks };
 	str raw = e->payload ? STR_NONE : unescape_ascii(a, e->raw);
 	bool private, cut = false;
 
 	r->secrets = 0;
 	for (size_t i = 0; i < countof(fields); i++)
-		*(str *)((char *)&rec + fields[i].to) = clean_field(r, a,
-			*(const str *)((const char *)e + fields[i].from), fields[i].max);
+		*(str *)((char *)&rec + fields[i].to) = clean_field(
+			r, a, *(const str *)((const char *)e + fields[i].from), fields[i].max);
 	private = is_wholly_private(r, e, raw);
 	if (private || (flags & REDACT_MUTED)) {
 		rec.marks |= EVENT_PRIVATE;
@@ -483,7 +518,8 @@ void redact(struct redactor *r, struct arena *a, const struct event *e, unsigned
 	if (e->kind == EVENT_SESSION_START)
 		rec.host = make_host(r, a, e);
 	if (ret_report)
-		*ret_report = (struct redact_report){ .secrets = r->secrets, .wholly_private = private };
+		*ret_report =
+			(struct redact_report){ .secrets = r->secrets, .wholly_private = private };
 	if (r->text.cap > KEEP_BUFFER)
 		buf_release(&r->text);
 	if (r->untagged.cap > KEEP_BUFFER)

@@ -67,7 +67,8 @@ static void add_span(struct redactor *r, struct span span)
 
 static bool is_word_byte(unsigned char c)
 {
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       c == '_';
 }
 
 static bool is_hex(unsigned char c)
@@ -75,13 +76,15 @@ static bool is_hex(unsigned char c)
 	return (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'f');
 }
 
-/* A word begins at i. The letter of an escape (\n in JSON that was quoted twice) and the digits of
- * %3D belong to no word. */
+/* A word begins at i. The letter of an escape (\n in JSON that was quoted twice), the digits of %3D
+ * and the mark of a removed line in a diff belong to no word. */
 static bool begins_word(str s, size_t i)
 {
 	const unsigned char *p = (const unsigned char *)s.p;
 
 	if (i == 0 || (!is_word_byte(p[i - 1]) && p[i - 1] != '-'))
+		return true;
+	if (p[i - 1] == '-' && (i == 1 || !is_word_byte(p[i - 2])))
 		return true;
 	if (i >= 2 && p[i - 2] == '\\' && strchr("nrtbf", p[i - 1]))
 		return true;
@@ -97,8 +100,8 @@ static bool may_match(const struct secret *row, str s, const struct automaton_hi
 	if ((row->flags & SECRET_WORD) && !begins_word(s, hit->begin))
 		return false;
 	for (size_t i = 0; i < row->run; i++)
-		if (hit->end + i >= s.n ||
-			(!is_word_byte((unsigned char)s.p[hit->end + i]) && s.p[hit->end + i] != '-'))
+		if (hit->end + i >= s.n || (!is_word_byte((unsigned char)s.p[hit->end + i]) &&
+						   s.p[hit->end + i] != '-'))
 			return false;
 	if (row->flags & SECRET_NOCASE)
 		return true;
@@ -112,11 +115,13 @@ static bool may_match(const struct secret *row, str s, const struct automaton_hi
 static struct match *pattern_of(struct redactor *r, unsigned index)
 {
 	const struct secret *row = &secrets[index];
-	unsigned flags = (row->back ? 0 : MATCH_ANCHORED) | (row->flags & SECRET_NOCASE ? MATCH_NOCASE : 0);
+	unsigned flags =
+		(row->back ? 0 : MATCH_ANCHORED) | (row->flags & SECRET_NOCASE ? MATCH_NOCASE : 0);
 	struct err err;
 
 	/* The table is part of the program: a row that does not compile never leaves the tests. */
-	if (!r->patterns[index] && match_compile(str_of(row->pattern), flags, &r->patterns[index], &err) < 0)
+	if (!r->patterns[index] &&
+		match_compile(str_of(row->pattern), flags, &r->patterns[index], &err) < 0)
 		abort();
 	return r->patterns[index];
 }
@@ -130,8 +135,8 @@ static bool passes(enum secret_check check, str v)
 	return true;
 }
 
-/* From the first line of a PEM block to its last, or to the end of the string when there is none and
- * what follows is a block indeed; false when it is a program that looks for one. */
+/* From the first line of a PEM block to its last, or to the end of the string when there is none
+ * and what follows is a block indeed; false when it is a program that looks for one. */
 static bool pem_end(struct redactor *r, str s, size_t *end_of_line)
 {
 	static const char between[] = " \t\r\n\\\"'+nr";
@@ -153,7 +158,8 @@ static bool pem_end(struct redactor *r, str s, size_t *end_of_line)
 	while (body < s.n && body - at < 16 && s.p[body] && strchr(between, s.p[body]))
 		body++;
 	for (run = 0; body + run < s.n && run < 16; run++)
-		if (!is_word_byte((unsigned char)s.p[body + run]) && !memchr("+/=", s.p[body + run], 3))
+		if (!is_word_byte((unsigned char)s.p[body + run]) &&
+			!memchr("+/=", s.p[body + run], 3))
 			break;
 	*end_of_line = s.n;
 	return broken || run >= 16 || (run && body + run == s.n);
@@ -162,7 +168,8 @@ static bool pem_end(struct redactor *r, str s, size_t *end_of_line)
 static void try_secret(struct redactor *r, str s, unsigned index, const struct automaton_hit *hit)
 {
 	const struct secret *row = &secrets[index];
-	size_t groups[2 * MATCH_GROUPS], from = hit->begin, ahead = row->ahead ? row->ahead : SECRET_AHEAD;
+	size_t groups[2 * MATCH_GROUPS], from = hit->begin,
+					 ahead = row->ahead ? row->ahead : SECRET_AHEAD;
 	struct span span = { .name = row->name, .rank = index };
 
 	if (r->done[index].turn == r->turn && hit->begin < r->done[index].end)

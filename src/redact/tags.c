@@ -1,11 +1,16 @@
-/* Privacy tags. Tags of one name nest; inside one, the others mean nothing. Taking a tag out can put
- * the two halves of another one together (<pri<private></private>vate>), so passes go on until
- * nothing is left; whoever nests that on purpose deeper than PASSES loses the rest of the string. */
+/* Privacy tags. Tags of one name nest; inside one, the others mean nothing. Taking a tag out can
+ * put the two halves of another one together (<pri<private></private>vate>), so passes go on until
+ * nothing is left; whoever nests that on purpose deeper than PASSES loses the rest of the string.
+ */
 #include "redact/internal.h"
 
 const char *const privacy_tags[PRIVACY_TAGS] = {
-	"private",          "claude-mem-context", "system_instruction",
-	"system-instruction", "persisted-output",   "system-reminder",
+	"private",
+	"claude-mem-context",
+	"system_instruction",
+	"system-instruction",
+	"persisted-output",
+	"system-reminder",
 };
 
 enum { PASSES = 4 };
@@ -54,7 +59,8 @@ static bool closes_itself(str s, size_t at, size_t end)
 {
 	str tag = str_n(s.p + at, end - at);
 
-	return str_ends(tag, STR("/>")) && str_find_char(tag, '"') < 0 && str_find_char(tag, '\'') < 0;
+	return str_ends(tag, STR("/>")) && str_find_char(tag, '"') < 0 &&
+	       str_find_char(tag, '\'') < 0;
 }
 
 /* Where what opens at `at` ends: past its closing tag, or the end of the string. */

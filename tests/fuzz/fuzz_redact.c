@@ -1,5 +1,6 @@
 /* Any bytes as a payload, with a secret planted in them: the record must be a JSON object in valid
- * UTF-8, and the secret must not be in it. The first byte chooses kind, flags and where it is planted. */
+ * UTF-8, and the secret must not be in it. The first byte chooses kind, flags and where it is
+ * planted. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,8 @@ static const char *marker(void)
 {
 	static char text[64];
 
-	snprintf(text, sizeof text, " %s_%s%s ", "ghp", "0123456789abcdefghij", "klmnopqrstuvwxyzABCD");
+	snprintf(text, sizeof text, " %s_%s%s ", "ghp", "0123456789abcdefghij",
+		"klmnopqrstuvwxyzABCD");
 	return text;
 }
 
@@ -36,7 +38,8 @@ static void check_record(struct arena *a, const struct record *rec, bool planted
 	check(root->type == JSON_OBJECT, "payload is not an object");
 	check(rec->payload.n <= LIMIT_RECORD, "payload is too long");
 	check(utf8_valid(rec->session) && rec->session.n <= LIMIT_NAME, "session");
-	check(!planted || str_find(rec->payload, str_trim(str_of(marker()))) < 0, "the secret is still there");
+	check(!planted || str_find(rec->payload, str_trim(str_of(marker()))) < 0,
+		"the secret is still there");
 }
 
 /* As text between blanks, or as a JSON string of its own: {"x":<bytes>,"y":"…"}. */

@@ -54,7 +54,9 @@ static void assert_same(const char *in)
 /* An event as the adapter would make it, from the JSON of a payload. */
 static struct event event_of(enum event_kind kind, const char *json)
 {
-	struct event e = { .kind = kind, .agent = STR("claude"), .native = STR("Native"),
+	struct event e = { .kind = kind,
+		.agent = STR("claude"),
+		.native = STR("Native"),
 		.session = STR("3f2b8c1e-0b7a-4a57-9d2e-5a7c1f0e9b12") };
 	struct json *root = NULL;
 
@@ -132,8 +134,9 @@ static bool shows(const struct sample *s, const struct secret *row, uint64_t *se
 	sample_expand(&text, s->before, seed);
 	sample_expand(&text, s->secret, seed);
 	buf_add_str(&text, str_of(s->after));
-	assert_int_equal(match_compile(str_of(row->pattern), row->flags & SECRET_NOCASE ? MATCH_NOCASE : 0, &m,
-				 NULL), 0);
+	assert_int_equal(match_compile(str_of(row->pattern),
+				 row->flags & SECRET_NOCASE ? MATCH_NOCASE : 0, &m, NULL),
+		0);
 	return match_find(m, buf_str(&text), 0, NULL) == 1;
 }
 
@@ -158,29 +161,56 @@ static void every_row_has_a_sample(void **state)
 static void ordinary_text_stays(void **state)
 {
 	static const char *const same[] = {
-		"", "a", "password", "secret", "3f2b8c1e-0b7a-4a57-9d2e-5a7c1f0e9b12",
+		"",
+		"a",
+		"password",
+		"secret",
+		"3f2b8c1e-0b7a-4a57-9d2e-5a7c1f0e9b12",
 		"8b693a2f1c0d9e8f7a6b5c4d3e2f1a0b9c8d7e6f",
 		"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
 		"\"integrity\": \"sha512-oRz9xyUzJtYc0Wq5Wn0eHfGm1iJ4Zo0aF7cQ==\"",
 		"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk",
 		"/home/user/project/src/auth/token_store.c:120:14",
 		"static int token_next(struct lexer *lx, struct token *ret)",
-		"password: string", "password?: string;", "token: str = None", "token = get_token()",
-		"self.password = password", "password=password, token=token", "if (token == TOKEN_EOF)",
+		"password: string",
+		"password?: string;",
+		"token: str = None",
+		"token = get_token()",
+		"self.password = password",
+		"password=password, token=token",
+		"if (token == TOKEN_EOF)",
 		"const { data: session, status: authStatus } = useSession()",
-		"max_tokens: 4096", "tokens = tokenizer.encode(text1)", "author: \"Jane Roe\"",
-		"auth_type = \"oauth2\"", "token_type: bearer", "passed: 120, bypass=0",
+		"max_tokens: 4096",
+		"tokens = tokenizer.encode(text1)",
+		"author: \"Jane Roe\"",
+		"auth_type = \"oauth2\"",
+		"token_type: bearer",
+		"passed: 120, bypass=0",
 		"<input type=\"password\" name=\"pass\" placeholder=\"Password\">",
 		"parser.add_argument(\"--password\", help=\"the password 123\")",
 		"throw new Error(\"Invalid password: must have 8 characters\")",
-		"secrets: inherit", "api_key = os.getenv(\"OPENAI_API_KEY\")",
-		"git clone https://github.com/owner/repo.git", "http://localhost:8080/path@v2",
-		"docker pull docker://alpine:3.18@sha256:abc", "Bearer of bad news", "cookie: chocolate",
-		"token: \"IDENTIFIER\"", "PASSWORD_MIN_LENGTH = 12", "secretName: db-credentials-1",
-		"credentials_path: /etc/x1/creds", "TOKEN=$(cat /run/token1)", "API_KEY={{ api_key_1 }}",
-		"SECRET=xxxxxxxxxxxx", "password=********", "private_key_path=\"/etc/ssl/x1.txt\"",
-		"START = b\"-----BEGIN OPENSSH PRIVATE KEY-----\"", "use the --password options of curl",
-		"def f(private_key: ed25519.Ed25519PrivateKey, n: int)", "pwd=/home/user1/work", "PWD=/home/user1/work",
+		"secrets: inherit",
+		"api_key = os.getenv(\"OPENAI_API_KEY\")",
+		"git clone https://github.com/owner/repo.git",
+		"http://localhost:8080/path@v2",
+		"docker pull docker://alpine:3.18@sha256:abc",
+		"Bearer of bad news",
+		"cookie: chocolate",
+		"token: \"IDENTIFIER\"",
+		"PASSWORD_MIN_LENGTH = 12",
+		"secretName: db-credentials-1",
+		"credentials_path: /etc/x1/creds",
+		"TOKEN=$(cat /run/token1)",
+		"API_KEY={{ api_key_1 }}",
+		"SECRET=xxxxxxxxxxxx",
+		"password=********",
+		"private_key_path=\"/etc/ssl/x1.txt\"",
+		"START = b\"-----BEGIN OPENSSH PRIVATE KEY-----\"",
+		"use the --password options of curl",
+		"test number 2 would I<pass> or I<fail> 10 times",
+		"def f(private_key: ed25519.Ed25519PrivateKey, n: int)",
+		"pwd=/home/user1/work",
+		"PWD=/home/user1/work",
 	};
 
 	for (size_t i = 0; i < countof(same); i++)
@@ -190,8 +220,9 @@ static void ordinary_text_stays(void **state)
 static void secrets_in_every_surrounding(void **state)
 {
 	_cleanup_(buf_release) struct buf token = BUF_INIT(100), b = BUF_INIT(KIB(4));
-	static const char *const around[] = { "%s", "x=%s", "'%s'", "\\n%s\\n", "%%3D%s&", "(%s)", "[%s]",
-		"é%sé", "<%s>", "url/%s/x", "a %s, b", "{\"k\":\"%s\"}", "%s\n%s" };
+	static const char *const around[] = { "%s", "x=%s", "'%s'", "\\n%s\\n", "%%3D%s&", "(%s)",
+		"[%s]", "é%sé", "<%s>", "url/%s/x", "a %s, b", "{\"k\":\"%s\"}", "%s\n%s",
+		"-%s\n+%s" };
 	uint64_t seed = 7;
 
 	sample_expand(&token, "npm_{a36}", &seed);
@@ -221,7 +252,8 @@ static void unclosed_pem_takes_the_rest(void **state)
 {
 	assert_text("a\n-----BEGIN EC PRIVATE KEY-----\nMHcCAQEE", "a\n[redacted:private-key]");
 	assert_text("a\n-----BEGIN PRIVATE KEY-----", "a\n[redacted:private-key]");
-	assert_text("-----BEGIN PRIVATE KEY-----\nx\n-----END PRIVATE KEY-----\nb", "[redacted:private-key]\nb");
+	assert_text("-----BEGIN PRIVATE KEY-----\nx\n-----END PRIVATE KEY-----\nb",
+		"[redacted:private-key]\nb");
 }
 
 /* -- tags ------------------------------------------------------------------------------------- */
@@ -240,8 +272,11 @@ static void tags(void **state)
 	assert_text("a<private>b<\\/private>c", "ac");
 	assert_text("a<private x=\"/>\">b</private>c", "ac");
 	assert_text("a<system-reminder>b <private> c</system-reminder>d", "ad");
-	assert_text("<claude-mem-context>x</claude-mem-context><system_instruction>y</system_instruction>"
-		    "<system-instruction>z</system-instruction><persisted-output>p</persisted-output>.", ".");
+	assert_text(
+		"<claude-mem-context>x</claude-mem-context><system_instruction>y</"
+		"system_instruction>"
+		"<system-instruction>z</system-instruction><persisted-output>p</persisted-output>.",
+		".");
 	assert_text("<pri<private>x</private>vate>secret</private>left", "left");
 	assert_same("<privateer>a</privateer>");
 	assert_same("a < private > b <b>c</b>");
@@ -250,8 +285,9 @@ static void tags(void **state)
 
 static void tags_of_a_hostile_number(void **state)
 {
-	static const char *const units[] = { "<private>", "<private>x</private>", "<pri<private>", "<private ",
-		"</private>", "<<<private/>", "<system-reminder><private>", "<private></privat" };
+	static const char *const units[] = { "<private>", "<private>x</private>", "<pri<private>",
+		"<private ", "</private>", "<<<private/>", "<system-reminder><private>",
+		"<private></privat" };
 	int64_t begin = clock_mono_us();
 
 	for (size_t i = 0; i < countof(units); i++) {
@@ -269,9 +305,10 @@ static void tags_of_a_hostile_number(void **state)
 /* Every literal of every table, 10^5 times: nothing may look at the whole string each time. */
 static void literals_of_a_hostile_number(void **state)
 {
-	static const char *const units[] = { "password=$", "token=\"", "eyJ", "eyJaaaaaaaa.", "cookie:a=b;",
-		"://a:", "sk-", "-----BEGIN ", "-----BEGIN PRIVATE KEY-----\"x ", "bearer ", "password=", "bot ",
-		"authorization: bearer ", "curl -u ", "-us1", "secret: '\\", "mysql -p ", "<password>", "--token " };
+	static const char *const units[] = { "password=$", "token=\"", "eyJ", "eyJaaaaaaaa.",
+		"cookie:a=b;", "://a:", "sk-", "-----BEGIN ", "-----BEGIN PRIVATE KEY-----\"x ",
+		"bearer ", "password=", "bot ", "authorization: bearer ", "curl -u ", "-us1",
+		"secret: '\\", "mysql -p ", "<password>", "--token " };
 	int64_t begin = clock_mono_us();
 
 	for (size_t i = 0; i < countof(units); i++) {
@@ -299,9 +336,12 @@ static void keeps_the_shape(void **state)
 static void keys_name_secrets(void **state)
 {
 	str out = payload_of(EVENT_PRE_TOOL_USE,
-		"{\"tool_input\":{\"dbPassword\":\"sunshine\",\"api-key\":\"abcdef\",\"token\":\"abcdef\","
-		"\"secrets\":[\"onesecret\"],\"author\":\"Jane Roe\",\"max_tokens\":5,\"token_type\":\"bearer99\","
-		"\"password\":\"${PW}\",\"Authorization\":\"Bearer zzzzzz\",\"argv\":[\"x\",\"--password\",\"sunshine\"],"
+		"{\"tool_input\":{\"dbPassword\":\"sunshine\",\"api-key\":\"abcdef\",\"token\":"
+		"\"abcdef\","
+		"\"secrets\":[\"onesecret\"],\"author\":\"Jane "
+		"Roe\",\"max_tokens\":5,\"token_type\":\"bearer99\","
+		"\"password\":\"${PW}\",\"Authorization\":\"Bearer "
+		"zzzzzz\",\"argv\":[\"x\",\"--password\",\"sunshine\"],"
 		"\"pwd\":\"hunter22\"}}");
 
 	assert_false(has(out, "sunshine"));
@@ -311,7 +351,21 @@ static void keys_name_secrets(void **state)
 	assert_false(has(out, "hunter22"));
 	assert_true(has(out, "\"dbPassword\":\"[redacted:password]\""));
 	assert_true(has(out, "Jane Roe") && has(out, "\"max_tokens\":5") && has(out, "bearer99") &&
-		has(out, "${PW}"));
+		    has(out, "${PW}"));
+}
+
+static void pairs_of_name_and_value(void **state)
+{
+	str out = payload_of(EVENT_POST_TOOL_USE,
+		"{\"env\":[{\"value\":\"sunshine\",\"name\":\"DB_PASSWORD\"},{\"Key\":\"region\","
+		"\"Value\":"
+		"\"eu-west\"},{\"name\":\"max_tokens\",\"value\":\"100000\"}]}");
+
+	assert_true(str_eq(
+		out, STR("{\"env\":[{\"value\":\"[redacted:password]\",\"name\":\"DB_PASSWORD\"},{"
+			 "\"Key\":"
+			 "\"region\",\"Value\":\"eu-west\"},{\"name\":\"max_tokens\",\"value\":"
+			 "\"100000\"}]}")));
 }
 
 static void secrets_in_keys_and_escapes(void **state)
@@ -321,7 +375,8 @@ static void secrets_in_keys_and_escapes(void **state)
 	str out;
 
 	sample_expand(&token, "ghp_{a36}", &seed);
-	buf_addf(&b, "{\"%s\":1,\"x\":\"\\u0067%s\",\"y\":\"\\u003cprivate>hidden\"}", token.p, token.p + 1);
+	buf_addf(&b, "{\"%s\":1,\"x\":\"\\u0067%s\",\"y\":\"\\u003cprivate>hidden\"}", token.p,
+		token.p + 1);
 	out = payload_of(EVENT_STOP, b.p);
 	assert_false(has(out, token.p + 4));
 	assert_false(has(out, "hidden"));
@@ -375,7 +430,8 @@ static void wholly_private_prompts(void **state)
 	};
 
 	for (size_t i = 0; i < countof(cases); i++) {
-		str json = arena_strf(&arena, "{\"prompt\":\"%s\",\"cwd\":\"/w\"}", cases[i].prompt);
+		str json =
+			arena_strf(&arena, "{\"prompt\":\"%s\",\"cwd\":\"/w\"}", cases[i].prompt);
 		struct event e = event_of(EVENT_USER_PROMPT_SUBMIT, json.p);
 		struct redact_report report;
 		struct record rec = record_of(&e, 0, &report);
@@ -396,17 +452,20 @@ static void muted_keeps_no_content(void **state)
 	rec = record_of(&e, REDACT_MUTED, NULL);
 	assert_true(rec.marks & EVENT_PRIVATE);
 	assert_true(str_eq(rec.payload, STR("{\"hook_event_name\":\"Native\",\"session_id\":"
-		"\"3f2b8c1e-0b7a-4a57-9d2e-5a7c1f0e9b12\",\"tool_name\":\"Bash\",\"tool_use_id\":\"tu_1\","
-		"\"private\":true}")));
+					    "\"3f2b8c1e-0b7a-4a57-9d2e-5a7c1f0e9b12\",\"tool_"
+					    "name\":\"Bash\",\"tool_use_id\":\"tu_1\","
+					    "\"private\":true}")));
 }
 
 static void secret_files(void **state)
 {
-	static const char *const secret[] = { ".env", "/a/.env", "a/.env.local", "C:\\x\\.ENV", "id_ed25519",
-		"/h/.ssh/id_rsa", "x.pem", "server.key", "/h/.aws/credentials", "/h/.kube/config",
-		"service-account-prod.json", "secrets.yaml", ".netrc", ".pgpass", "k.p12" };
-	static const char *const open[] = { "", "env", ".env/", ".env.example", ".env.sample", "a/.env/x.py",
-		"id_rsa.pub", "credentials", "config", "key", "monkey.c", ".envoy", "environment.ts", "secrets.py" };
+	static const char *const secret[] = { ".env", "/a/.env", "a/.env.local", "C:\\x\\.ENV",
+		"id_ed25519", "/h/.ssh/id_rsa", "x.pem", "server.key", "/h/.aws/credentials",
+		"/h/.kube/config", "service-account-prod.json", "secrets.yaml", ".netrc", ".pgpass",
+		"k.p12" };
+	static const char *const open[] = { "", "env", ".env/", ".env.example", ".env.sample",
+		"a/.env/x.py", "id_rsa.pub", "credentials", "config", "key", "monkey.c", ".envoy",
+		"environment.ts", "secrets.py" };
 	str base;
 
 	for (size_t i = 0; i < countof(secret); i++)
@@ -419,35 +478,43 @@ static void secret_files(void **state)
 
 static void commands_that_read_them(void **state)
 {
-	static const char *const reads[] = { "cat .env", "cd x && cat ./.env | grep A", "source .env; x",
-		". ./.env", "sudo cat /etc/shadow", "export $(grep -v '^#' .env | xargs)", "head -5 \"config/.env\"",
-		"wc -l < .env", "FOO=1 /bin/cat .env.local", "git show HEAD:.env", "awk '{print}' id_rsa",
+	static const char *const reads[] = { "cat .env", "cd x && cat ./.env | grep A",
+		"source .env; x", ". ./.env", "sudo cat /etc/shadow",
+		"export $(grep -v '^#' .env | xargs)", "head -5 \"config/.env\"", "wc -l < .env",
+		"FOO=1 /bin/cat .env.local", "git show HEAD:.env", "awk '{print}' id_rsa",
 		"bash -c 'cat .env'", "sed -n '1,5p;$p' .env" };
-	static const char *const not[] = { "ls -la .env", "rm .env", "echo .env", "cat README.md", "cat .env.example",
-		"touch .env && cat x", "test -f .env", "" };
+	static const char *const not [] = { "ls -la .env", "rm .env", "echo .env", "cat README.md",
+		"cat .env.example", "touch .env && cat x", "test -f .env", "" };
 	str base;
 
 	for (size_t i = 0; i < countof(reads); i++)
 		if (!file_command_reads(str_of(reads[i]), &base))
 			fail_msg("%s", reads[i]);
-	for (size_t i = 0; i < countof(not); i++)
-		if (file_command_reads(str_of(not[i]), &base))
-			fail_msg("%s", not[i]);
+	for (size_t i = 0; i < countof(not ); i++)
+		if (file_command_reads(str_of(not [i]), &base))
+			fail_msg("%s", not [i]);
 }
 
 static void contents_of_secret_files(void **state)
 {
 	static const char *const payloads[] = {
 		"{\"tool_input\":{\"file_path\":\"/p/.env\",\"content\":\"MARKER\"}}",
-		"{\"tool_input\":{\"file_path\":\"/p/.env\",\"old_string\":\"MARKER\",\"new_string\":\"MARKER\"},"
-		"\"tool_response\":{\"filePath\":\"/p/.env\",\"originalFile\":\"MARKER\",\"structuredPatch\":"
+		"{\"tool_input\":{\"file_path\":\"/p/"
+		".env\",\"old_string\":\"MARKER\",\"new_string\":\"MARKER\"},"
+		"\"tool_response\":{\"filePath\":\"/p/"
+		".env\",\"originalFile\":\"MARKER\",\"structuredPatch\":"
 		"[{\"lines\":[\"-MARKER\"]}]}}",
-		"{\"tool_response\":{\"type\":\"text\",\"file\":{\"filePath\":\"/p/.env\",\"content\":\"MARKER\"}}}",
-		"{\"tool_input\":{\"command\":\"cat .env\"},\"tool_response\":{\"stdout\":\"MARKER\",\"stderr\":\"\"}}",
-		"{\"tool_input\":{\"command\":[\"bash\",\"-lc\",\"cat .env\"]},\"tool_response\":\"MARKER\"}",
+		"{\"tool_response\":{\"type\":\"text\",\"file\":{\"filePath\":\"/p/"
+		".env\",\"content\":\"MARKER\"}}}",
+		"{\"tool_input\":{\"command\":\"cat "
+		".env\"},\"tool_response\":{\"stdout\":\"MARKER\",\"stderr\":\"\"}}",
+		"{\"tool_input\":{\"command\":[\"bash\",\"-lc\",\"cat "
+		".env\"]},\"tool_response\":\"MARKER\"}",
 		"{\"file_path\":\"/p/.env\",\"edits\":[{\"old_string\":\"MARKER\"}]}",
-		"{\"calls\":[{\"tool_input\":{\"path\":\".env\"},\"tool_response\":[{\"text\":\"MARKER\"}]}]}",
-		"{\"tool_input\":{\"path\":\".env\",\"pattern\":\"A\"},\"tool_response\":{\"content\":\"MARKER\"}}",
+		"{\"calls\":[{\"tool_input\":{\"path\":\".env\"},\"tool_response\":[{\"text\":"
+		"\"MARKER\"}]}]}",
+		"{\"tool_input\":{\"path\":\".env\",\"pattern\":\"A\"},\"tool_response\":{"
+		"\"content\":\"MARKER\"}}",
 	};
 
 	for (size_t i = 0; i < countof(payloads); i++) {
@@ -456,10 +523,13 @@ static void contents_of_secret_files(void **state)
 		if (has(out, "MARKER") || !has(out, ".env not kept: "))
 			fail_msg("%s: " STR_FMT, payloads[i], STR_ARG(out));
 	}
-	assert_true(has(payload_of(EVENT_POST_TOOL_USE, payloads[0]), "[contents of .env not kept: 6 bytes]"));
+	assert_true(has(payload_of(EVENT_POST_TOOL_USE, payloads[0]),
+		"[contents of .env not kept: 6 bytes]"));
 	assert_true(has(payload_of(EVENT_POST_TOOL_USE, payloads[2]), "\"filePath\":\"/p/.env\""));
-	assert_true(has(payload_of(EVENT_POST_TOOL_USE,
-		"{\"tool_input\":{\"file_path\":\"a.c\"},\"tool_response\":{\"content\":\"MARKER\"}}"), "MARKER"));
+	assert_true(
+		has(payload_of(EVENT_POST_TOOL_USE, "{\"tool_input\":{\"file_path\":\"a.c\"},"
+						    "\"tool_response\":{\"content\":\"MARKER\"}}"),
+			"MARKER"));
 }
 
 static void text_that_is_no_json(void **state)
@@ -468,28 +538,36 @@ static void text_that_is_no_json(void **state)
 	uint64_t seed = 11;
 	str out;
 
-	buf_add_str(&b, STR("{\"a\":\xff \\u003cprivate>gone</private> \"password\":\"hunter22\" "));
+	buf_add_str(
+		&b, STR("{\"a\":\xff \\u003cprivate>gone</private> \"password\":\"hunter22\" "));
 	sample_expand(&b, "glpat-{w20}", &seed);
 	out = payload_of(EVENT_UNKNOWN, b.p);
-	assert_true(str_eq(out, STR("{\"raw\":\"{\\\"a\\\":\xEF\xBF\xBD  \\\"password\\\":\\\"[redacted:password]\\\" "
+	assert_true(str_eq(out, STR("{\"raw\":\"{\\\"a\\\":\xEF\xBF\xBD  "
+				    "\\\"password\\\":\\\"[redacted:password]\\\" "
 				    "[redacted:gitlab-token]\"}")));
 	assert_true(str_eq(payload_of(EVENT_UNKNOWN, ""), STR("{\"raw\":\"\"}")));
 }
 
 static struct event cut_event(enum event_kind kind, const char *raw)
 {
-	return (struct event){ .kind = kind, .agent = STR("claude"), .marks = EVENT_CUT | EVENT_NOT_JSON,
-		.raw = str_of(raw), .total = 9000000, .sha256 = { 0xab } };
+	return (struct event){ .kind = kind,
+		.agent = STR("claude"),
+		.marks = EVENT_CUT | EVENT_NOT_JSON,
+		.raw = str_of(raw),
+		.total = 9000000,
+		.sha256 = { 0xab } };
 }
 
 static void cut_payloads(void **state)
 {
-	struct event e = cut_event(EVENT_POST_TOOL_USE, "{\"a\":\"x <private>hidden \\u003c/private");
+	struct event e =
+		cut_event(EVENT_POST_TOOL_USE, "{\"a\":\"x <private>hidden \\u003c/private");
 	struct redact_report report;
 	str out = record_of(&e, 0, NULL).payload;
 
-	assert_true(str_eq(out, STR("{\"raw\":\"{\\\"a\\\":\\\"x \",\"cut\":{\"bytes\":9000000,\"sha256\":\""
-		"ab00000000000000000000000000000000000000000000000000000000000000\"}}")));
+	assert_true(str_eq(
+		out, STR("{\"raw\":\"{\\\"a\\\":\\\"x \",\"cut\":{\"bytes\":9000000,\"sha256\":\""
+			 "ab00000000000000000000000000000000000000000000000000000000000000\"}}")));
 	e.raw = STR("{\"a\":\"-----BEGIN RSA PRIVATE KEY-----\\nMIIhidden\\nMII");
 	assert_false(has(record_of(&e, 0, NULL).payload, "MII"));
 	e.raw = STR("{\"a\":\"key ghp_0123456789abcdef");
@@ -545,8 +623,10 @@ static void hostile_depth(void **state)
 
 static void hostile_bytes(void **state)
 {
-	assert_true(has(payload_of(EVENT_STOP, "{\"a\":\"\xff\xc0\x80\xed\xa0\x80 \\ud800\"}"), "\xEF\xBF\xBD"));
-	assert_true(has(payload_of(EVENT_STOP, "{\"a\":\"\\u0000password=\\u0000hunter22\"}"), "\\u0000"));
+	assert_true(has(payload_of(EVENT_STOP, "{\"a\":\"\xff\xc0\x80\xed\xa0\x80 \\ud800\"}"),
+		"\xEF\xBF\xBD"));
+	assert_true(has(
+		payload_of(EVENT_STOP, "{\"a\":\"\\u0000password=\\u0000hunter22\"}"), "\\u0000"));
 }
 
 /* -- mute ------------------------------------------------------------------------------------- */
@@ -581,14 +661,31 @@ static void muting(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(every_sample), TEST(every_row_has_a_sample), TEST(ordinary_text_stays),
-		TEST(secrets_in_every_surrounding), TEST(many_and_overlapping), TEST(unclosed_pem_takes_the_rest),
-		TEST(tags), TEST(tags_of_a_hostile_number), TEST(literals_of_a_hostile_number),
-		TEST(keeps_the_shape), TEST(keys_name_secrets), TEST(secrets_in_keys_and_escapes),
-		TEST(fields_are_cleaned), TEST(wholly_private_prompts), TEST(muted_keeps_no_content),
-		TEST(secret_files), TEST(commands_that_read_them), TEST(contents_of_secret_files),
-		TEST(text_that_is_no_json), TEST(cut_payloads), TEST(the_limit_of_a_record), TEST(hostile_depth),
-		TEST(hostile_bytes), TEST(muting),
+		TEST(every_sample),
+		TEST(every_row_has_a_sample),
+		TEST(ordinary_text_stays),
+		TEST(secrets_in_every_surrounding),
+		TEST(many_and_overlapping),
+		TEST(unclosed_pem_takes_the_rest),
+		TEST(tags),
+		TEST(tags_of_a_hostile_number),
+		TEST(literals_of_a_hostile_number),
+		TEST(keeps_the_shape),
+		TEST(keys_name_secrets),
+		TEST(pairs_of_name_and_value),
+		TEST(secrets_in_keys_and_escapes),
+		TEST(fields_are_cleaned),
+		TEST(wholly_private_prompts),
+		TEST(muted_keeps_no_content),
+		TEST(secret_files),
+		TEST(commands_that_read_them),
+		TEST(contents_of_secret_files),
+		TEST(text_that_is_no_json),
+		TEST(cut_payloads),
+		TEST(the_limit_of_a_record),
+		TEST(hostile_depth),
+		TEST(hostile_bytes),
+		TEST(muting),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

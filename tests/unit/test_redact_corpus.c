@@ -19,26 +19,36 @@
 
 enum { SECRETS = 1000, LINES = 5000, LINES_PER_FILE = 40 };
 
-/* Where a secret is met: the kind of event and the members around it. %s is the JSON text of a string
- * that holds the sample between two pieces of ordinary text. */
+/* Where a secret is met: the kind of event and the members around it. %s is the JSON text of a
+ * string that holds the sample between two pieces of ordinary text. */
 static const struct {
 	enum event_kind kind;
 	const char *payload;
 	const char *before, *after;
 } contexts[] = {
-	{ EVENT_USER_PROMPT_SUBMIT, "{\"prompt\":%s}", "Please use ", " for the deployment, thanks." },
+	{ EVENT_USER_PROMPT_SUBMIT, "{\"prompt\":%s}", "Please use ",
+		" for the deployment, thanks." },
 	{ EVENT_USER_PROMPT_SUBMIT, "{\"prompt\":%s}", "", "" },
-	{ EVENT_PRE_TOOL_USE, "{\"tool_name\":\"Bash\",\"tool_input\":{\"command\":%s}}", "cd /srv && ", "" },
-	{ EVENT_PRE_TOOL_USE, "{\"tool_name\":\"Bash\",\"tool_input\":{\"command\":%s}}", "echo '", "' > out.txt" },
-	{ EVENT_POST_TOOL_USE, "{\"tool_name\":\"Bash\",\"tool_response\":{\"stdout\":%s,\"stderr\":\"\"}}",
+	{ EVENT_PRE_TOOL_USE, "{\"tool_name\":\"Bash\",\"tool_input\":{\"command\":%s}}",
+		"cd /srv && ", "" },
+	{ EVENT_PRE_TOOL_USE, "{\"tool_name\":\"Bash\",\"tool_input\":{\"command\":%s}}", "echo '",
+		"' > out.txt" },
+	{ EVENT_POST_TOOL_USE,
+		"{\"tool_name\":\"Bash\",\"tool_response\":{\"stdout\":%s,\"stderr\":\"\"}}",
 		"total 12\nmain.c\n", "\ndone\n" },
-	{ EVENT_POST_TOOL_USE, "{\"tool_name\":\"Read\",\"tool_response\":{\"file\":{\"filePath\":\"a.yml\",\"content\":%s}}}",
+	{ EVENT_POST_TOOL_USE,
+		"{\"tool_name\":\"Read\",\"tool_response\":{\"file\":{\"filePath\":\"a.yml\","
+		"\"content\":%s}}}",
 		"version: 3\nservices:\n  ", "\n  ports: [80]\n" },
-	{ EVENT_PRE_TOOL_USE, "{\"tool_name\":\"Write\",\"tool_input\":{\"file_path\":\"a.py\",\"content\":%s}}",
+	{ EVENT_PRE_TOOL_USE,
+		"{\"tool_name\":\"Write\",\"tool_input\":{\"file_path\":\"a.py\",\"content\":%s}}",
 		"import os\n\nVALUE = \"", "\"\nprint(VALUE)\n" },
-	{ EVENT_POST_TOOL_USE, "{\"tool_response\":%s}", "2026-01-02T03:04:05Z INFO request id=17 sent ", " in 12 ms" },
-	{ EVENT_POST_TOOL_USE, "{\"tool_response\":{\"stdout\":%s}}", "{\"level\":\"info\",\"msg\":\"", "\"}" },
-	{ EVENT_POST_TOOL_USE, "{\"tool_response\":[{\"type\":\"text\",\"text\":%s}]}", "REGION=eu\nVALUE=", "\nDEBUG=1\n" },
+	{ EVENT_POST_TOOL_USE, "{\"tool_response\":%s}",
+		"2026-01-02T03:04:05Z INFO request id=17 sent ", " in 12 ms" },
+	{ EVENT_POST_TOOL_USE, "{\"tool_response\":{\"stdout\":%s}}",
+		"{\"level\":\"info\",\"msg\":\"", "\"}" },
+	{ EVENT_POST_TOOL_USE, "{\"tool_response\":[{\"type\":\"text\",\"text\":%s}]}",
+		"REGION=eu\nVALUE=", "\nDEBUG=1\n" },
 	{ EVENT_NOTIFICATION, "{\"message\":%s}", "     12\t", "" },
 	{ EVENT_UNKNOWN, "not json %s", "+ ", "" },
 };
@@ -89,7 +99,8 @@ static void secrets_are_gone(void **state)
 		gone += make_one(r, &a, i, &seed);
 		arena_reset(&a);
 	}
-	print_message("# secrets: %d of %d gone (%.1f %%)\n", gone, SECRETS, 100.0 * gone / SECRETS);
+	print_message(
+		"# secrets: %d of %d gone (%.1f %%)\n", gone, SECRETS, 100.0 * gone / SECRETS);
 	arena_release(&a);
 	redactor_free(r);
 	assert_true(gone >= SECRETS * 99 / 100);
@@ -127,7 +138,8 @@ static void take_file(struct lines *l, const char *path)
 
 	if (!f)
 		return;
-	for (int n = 0; taken < LINES_PER_FILE && l->seen < l->most && fgets(line, sizeof line, f); n++)
+	for (int n = 0; taken < LINES_PER_FILE && l->seen < l->most && fgets(line, sizeof line, f);
+		n++)
 		if (n % 7 == 3) {
 			take_line(l, line);
 			taken++;
@@ -137,7 +149,8 @@ static void take_file(struct lines *l, const char *path)
 
 static bool is_code(const char *name)
 {
-	static const char *const endings[] = { ".h", ".c", ".py", ".pm", ".pl", ".sh", ".js", ".ts" };
+	static const char *const endings[] = { ".h", ".c", ".py", ".pm", ".pl", ".sh", ".js",
+		".ts" };
 	str s = str_of(name);
 
 	for (size_t i = 0; i < countof(endings); i++)
