@@ -58,6 +58,8 @@ void sha256_add(struct sha256 *s, const void *p, size_t n)
 	const uint8_t *in = p;
 	size_t have = s->len % 64;
 
+	if (!n)
+		return; /* p may be NULL then, which memcpy() must not see */
 	s->len += n;
 	if (have) {
 		size_t take = 64 - have < n ? 64 - have : n;

@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from world import DONE, REFUSED, field, frame, hook, read_frame, tool, wait_for
+from world import BUILD, DONE, REFUSED, field, frame, hook, read_frame, tool, wait_for
 
 
 def good(world, n=1):
@@ -25,7 +25,8 @@ def test_r01_lengths(world, length):
             assert read_frame(s)[0] == REFUSED
             assert s.recv(1) == b""
     good(world)
-    assert world.status()["rss_bytes"] < 40 << 20
+    if BUILD.name == "build":  # sanitizers keep freed memory
+        assert world.status()["rss_bytes"] < 40 << 20
 
 
 @pytest.mark.parametrize("body", [b"", b"\1", field(1, b"short"), field(1, b"0" * 16), field(6, b"claude"),

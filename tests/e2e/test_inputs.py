@@ -49,7 +49,8 @@ def test_j_every_kind_of_text_is_kept(world, data):
     json.dumps(e, ensure_ascii=False).encode("utf-8")  # valid: no lone surrogate came out
     assert e["event"] == "PostToolUse" and e["agent"] == "claude"
     assert alive(pid) and world.pid() == pid
-    assert world.status()["rss_bytes"] < 120 << 20
+    if BUILD.name == "build":  # sanitizers keep freed memory
+        assert world.status()["rss_bytes"] < 120 << 20
 
 
 def test_j07_truncated_at_every_byte(world):
