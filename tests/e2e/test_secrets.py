@@ -1,0 +1,157 @@
+"""A thousand made-up secrets, and not one byte of them on any disk: journal, spool, store, WAL and log.
+
+The values are made here from a fixed seed, by other hands than the patterns' own samples, so this is a
+check from outside. None of them ever was a real one."""
+import json
+import os
+import random
+import signal
+import string
+
+import pytest
+
+from world import payload, wait_for
+
+ALNUM = string.ascii_letters + string.digits
+UPPER = string.ascii_uppercase + string.digits
+HEX = "0123456789abcdef"
+B64 = ALNUM + "+/"
+URL64 = ALNUM + "-_"
+
+
+def word(rng, letters, n):
+    # At least one digit: a token without any is a rarity of its own.
+    return "".join(rng.choice(letters) for _ in range(n - 1)) + rng.choice("0123456789")
+
+
+# name, how to make one; what stands outside {} is how it is met.
+FORMATS = {
+    "aws key id": lambda r: "AKIA" + word(r, UPPER, 16),
+    "aws session key id": lambda r: "ASIA" + word(r, UPPER, 16),
+    "aws secret": lambda r: "aws_secret_access_key=" + word(r, B64, 40),
+    "github classic": lambda r: "ghp_" + word(r, ALNUM, 36),
+    "github oauth": lambda r: "gho_" + word(r, ALNUM, 36),
+    "github server": lambda r: "ghs_" + word(r, ALNUM, 36),
+    "github fine": lambda r: "github_pat_" + word(r, ALNUM, 22) + "_" + word(r, ALNUM, 59),
+    "gitlab": lambda r: "glpat-" + word(r, URL64, 20),
+    "openai": lambda r: "sk-proj-" + word(r, URL64, 48),
+    "openai old": lambda r: "sk-" + word(r, ALNUM, 20) + "T3BlbkFJ" + word(r, ALNUM, 20),
+    "anthropic": lambda r: "sk-ant-api03-" + word(r, URL64, 93) + "AA",
+    "google api": lambda r: "AIza" + word(r, URL64, 35),
+    "google oauth": lambda r: "ya29." + word(r, URL64, 60),
+    "slack bot": lambda r: "xoxb-" + word(r, string.digits, 12) + "-" + word(r, string.digits, 12) + "-" + word(r, ALNUM, 24),
+    "slack hook": lambda r: "https://hooks.slack.com/services/T" + word(r, UPPER, 8) + "/B" + word(r, UPPER, 8) + "/" + word(r, ALNUM, 24),
+    "stripe": lambda r: "sk_live_" + word(r, ALNUM, 24),
+    "stripe restricted": lambda r: "rk_live_" + word(r, ALNUM, 24),
+    "stripe hook": lambda r: "whsec_" + word(r, ALNUM, 32),
+    "sendgrid": lambda r: "SG." + word(r, URL64, 22) + "." + word(r, URL64, 43),
+    "npm": lambda r: "npm_" + word(r, ALNUM, 36),
+    "pypi": lambda r: "pypi-AgEIcHlwaS5vcmc" + word(r, URL64, 70),
+    "docker": lambda r: "dckr_pat_" + word(r, URL64, 27),
+    "vault": lambda r: "hvs." + word(r, URL64, 90),
+    "digitalocean": lambda r: "dop_v1_" + word(r, HEX, 64),
+    "shopify": lambda r: "shpat_" + word(r, HEX, 32),
+    "telegram": lambda r: word(r, string.digits, 10) + ":AA" + word(r, URL64, 33),
+    "databricks": lambda r: "dapi" + word(r, HEX, 32),
+    "hugging face": lambda r: "hf_" + word(r, string.ascii_letters, 34),
+    "linear": lambda r: "lin_api_" + word(r, ALNUM, 40),
+    "figma": lambda r: "figd_" + word(r, URL64, 40),
+    "atlassian": lambda r: "ATATT3xFfGF0" + word(r, URL64, 180),
+    "planetscale": lambda r: "pscale_tkn_" + word(r, URL64, 43),
+    "supabase": lambda r: "sbp_" + word(r, HEX, 40),
+    "grafana": lambda r: "glsa_" + word(r, ALNUM, 32) + "_" + word(r, HEX, 8),
+    "new relic": lambda r: "NRAK-" + word(r, UPPER, 27),
+    "groq": lambda r: "gsk_" + word(r, ALNUM, 52),
+    "replicate": lambda r: "r8_" + word(r, ALNUM, 37),
+    "age": lambda r: "AGE-SECRET-KEY-1" + word(r, UPPER, 58),
+    "jwt": lambda r: "eyJ" + word(r, URL64, 33) + ".eyJ" + word(r, URL64, 80) + "." + word(r, URL64, 43),
+    "bearer": lambda r: "Authorization: Bearer " + word(r, URL64, 40),
+    "basic": lambda r: "authorization: basic " + word(r, ALNUM, 32) + "==",
+    "url password": lambda r: "postgres://app:" + word(r, ALNUM, 18) + "@db.internal:5432/x",
+    "env password": lambda r: "DB_PASSWORD=" + word(r, ALNUM + "!#%", 16),
+    "yaml secret": lambda r: "client_secret: " + word(r, ALNUM, 28),
+    "json token": lambda r: '"access_token": "' + word(r, ALNUM, 40) + '"',
+    "flag": lambda r: "--password " + word(r, ALNUM, 14),
+    "export": lambda r: "export API_KEY='" + word(r, ALNUM, 32) + "'",
+    "pem": lambda r: "-----BEGIN RSA PRIVATE KEY-----\n" + "\n".join(word(r, B64, 64) for _ in range(4)) + "\n-----END RSA PRIVATE KEY-----",
+}
+
+# The part that must not survive: everything of it that is not the name it hides behind.
+VISIBLE = ("aws_secret_access_key=", "Authorization: Bearer ", "authorization: basic ", "postgres://app:", "DB_PASSWORD=",
+           "client_secret: ", '"access_token": "', "--password ", "export API_KEY='", "https://hooks.slack.com/services/")
+
+
+def core(text):
+    for head in VISIBLE:
+        if text.startswith(head):
+            text = text[len(head):]
+    text = text.split("@db.internal")[0].rstrip("\"'=")
+    if text.startswith("-----BEGIN"):
+        text = text.splitlines()[2]
+    return text
+
+
+CONTEXTS = [
+    ("UserPromptSubmit", lambda t: {"prompt": f"please use {t} for the deployment"}),
+    ("UserPromptSubmit", lambda t: {"prompt": t}),
+    ("PreToolUse", lambda t: {"tool_name": "Bash", "tool_input": {"command": f"run {t} && true"}}),
+    ("PostToolUse", lambda t: {"tool_name": "Bash", "tool_input": {"command": "env"}, "tool_response": {"stdout": f"a\n{t}\nb\n"}}),
+    ("PostToolUse", lambda t: {"tool_name": "Read", "tool_input": {"file_path": "/p/config.yml"},
+                               "tool_response": {"file": {"filePath": "/p/config.yml", "content": f"x: 1\n{t}\ny: 2\n"}}}),
+    ("PreToolUse", lambda t: {"tool_name": "Write", "tool_input": {"file_path": "/p/a.sh", "content": f"#!/bin/sh\n{t}\n"}}),
+    ("Stop", lambda t: {"last_assistant_message": f"I found {t} in the file"}),
+    ("Notification", lambda t: {"message": t}),
+    ("BrandNew", lambda t: {"deep": [{"er": {t[:120]: t}}]}),
+]
+
+
+def made(n, seed=42):
+    rng = random.Random(seed)
+    names = list(FORMATS)
+    for i in range(n):
+        yield FORMATS[names[i % len(names)]](rng), names[i % len(names)], CONTEXTS[rng.randrange(len(CONTEXTS))]
+
+
+def test_a_thousand_secrets_are_on_no_disk(world):
+    pid = world.start()
+    secrets = []
+    for i, (text, name, (event, wrap)) in enumerate(made(1000)):
+        if i == 700:
+            os.kill(pid, signal.SIGSTOP)  # some of them take the way of the spool
+        if i == 710:
+            os.kill(pid, signal.SIGCONT)
+        world.hookc(event, payload(event, **wrap(text)))
+        secrets.append((name, core(text)))
+    wait_for(lambda: len(world.events()) == 1000, what="all events")
+    world.stop()
+    data = b"".join(p.read_bytes() for p in world.files())
+    found = [(name, s) for name, s in secrets if s.encode() in data or json.dumps(s)[1:-1].encode() in data]
+    print(f"{1000 - len(found)} of 1000 secrets gone; left: {sorted({n for n, _ in found})}")
+    assert len(found) <= 10, found
+    # And nothing but the secrets went: what stands around them is there.
+    assert data.count(b"for the deployment") > 50
+
+
+@pytest.mark.parametrize("name", [".env", ".env.production", "id_rsa", "server.pem", ".netrc"])
+def test_contents_of_secret_files_are_kept_as_name_and_size(world, name):
+    text = "zebra-one\nzebra-two\n"
+    world.hookc("PostToolUse", payload("PostToolUse", tool_name="Read", tool_use_id="r", tool_input={"file_path": f"/p/{name}"},
+                                       tool_response={"type": "text", "file": {"filePath": f"/p/{name}", "content": text}}))
+    world.hookc("PreToolUse", payload("PreToolUse", tool_name="Write", tool_use_id="w",
+                                      tool_input={"file_path": f"/p/{name}", "content": text}))
+    world.hookc("PostToolUse", payload("PostToolUse", tool_name="Bash", tool_use_id="b", tool_input={"command": f"cat /p/{name}"},
+                                       tool_response={"stdout": text, "stderr": ""}))
+    assert len(world.events()) == 3
+    assert world.contains(b"zebra") == []
+    assert all(name in json.dumps(e["payload"]) for e in world.events())
+
+
+def test_private_tags_everywhere(world):
+    for i, text in enumerate(["a <private>zebra</private> b", "a <PRIVATE reason='x'>zebra</PRIVATE> b", "a <private>zebra",
+                              "a <private>ze<private>bra</private>zebra</private> b", "<system-reminder>zebra</system-reminder> a b"]):
+        world.hookc("UserPromptSubmit", payload("UserPromptSubmit", prompt=text))
+        world.hookc("PreToolUse", payload("PreToolUse", tool_name="Bash", tool_use_id=f"a{i}", tool_input={"command": text}))
+        world.hookc("PostToolUse", payload("PostToolUse", tool_name="Bash", tool_use_id=f"a{i}", tool_input={},
+                                           tool_response={"stdout": text}))
+    assert len(world.events()) == 15
+    assert world.contains(b"zebra") == []
