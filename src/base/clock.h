@@ -27,7 +27,7 @@ static inline int64_t clock_wall_us(void)
 	return clock_read_us(CLOCK_REALTIME);
 }
 
-enum { CLOCK_TEXT = 32 };
+enum { CLOCK_TEXT = 64 };
 
 /* "2026-11-15T08:27:50.123Z" in UTC, or local time without the Z when `local`. */
 void clock_format(int64_t wall_us, int local, char out[CLOCK_TEXT]);

@@ -179,7 +179,7 @@ long long fs_dir_bytes(const char *dir, unsigned *ret_files)
 	struct dirent *e;
 	struct stat st;
 
-	while (d && (e = readdir(d)))
+	while (d && files < FS_COUNT_MAX && (e = readdir(d)))
 		if (e->d_name[0] != '.' && fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 			S_ISREG(st.st_mode)) {
 			bytes += st.st_size;

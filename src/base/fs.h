@@ -37,7 +37,9 @@ int fs_sync_dir(const char *dir);
 /* Bytes free for this user on the file system of path, or -1. */
 long long fs_free_bytes(const char *path);
 
-/* Bytes of all plain files directly in dir; *ret_files may be NULL. */
+/* Bytes of the plain files directly in dir; *ret_files may be NULL. Stops counting at FS_COUNT_MAX
+ * files, because it is called where nothing may take long. */
+enum { FS_COUNT_MAX = 1000 };
 long long fs_dir_bytes(const char *dir, unsigned *ret_files);
 
 static inline void fs_closep(int *fd)

@@ -36,7 +36,7 @@ struct cmd_option {
 
 enum {
 	CMD_HIDDEN = 1 << 0, /* plumbing: not in the overview */
-	CMD_RAW = 1 << 1,    /* parses its own arguments */
+	CMD_ANYWHERE = 1 << 1, /* runs even where there is no place for hookd's files */
 };
 
 struct cli;

@@ -35,7 +35,7 @@ static void copy_path(char out[FS_PATH], str path)
 	snprintf(out, FS_PATH, STR_FMT, STR_ARG(path));
 }
 
-/* "config=/…" and "data=/…" lines; absent or foreign: everything in the one directory. */
+/* "config=/…", "data=/…" and "runtime=/…" lines; absent or foreign: everything in the one directory. */
 static void read_places_file(struct places *p)
 {
 	char path[FS_PATH];
@@ -52,6 +52,8 @@ static void read_places_file(struct places *p)
 				copy_path(p->config, str_from(line, 7));
 			else if (str_starts(line, STR("data=/")))
 				copy_path(p->data, str_from(line, 5));
+			else if (str_starts(line, STR("runtime=/")))
+				copy_path(p->runtime_socket, str_from(line, 8));
 		}
 	}
 	buf_release(&b);
@@ -120,8 +122,8 @@ int places_find(const char *dir, struct places *ret, struct err *err)
 int places_make(const struct places *p, struct err *err)
 {
 	const char *dirs[] = { p->state, p->data, p->run, p->journal, p->spool };
-	char path[FS_PATH], text[2 * FS_PATH + 64], old[2 * FS_PATH + 64];
-	struct buf b = BUF_INIT(sizeof old - 1);
+	char path[FS_PATH], text[3 * FS_PATH + 64];
+	struct buf b = BUF_INIT(sizeof text);
 	int r;
 
 	for (size_t i = 0; i < countof(dirs); i++) {
@@ -130,7 +132,7 @@ int places_make(const struct places *p, struct err *err)
 			return err_set(err, r, "the directory %s cannot be used: %s", dirs[i],
 				r == -EPERM ? "it belongs to somebody else" : strerror(-r));
 	}
-	snprintf(text, sizeof text, "config=%s\ndata=%s\n", p->config, p->data);
+	snprintf(text, sizeof text, "config=%s\ndata=%s\nruntime=%s\n", p->config, p->data, p->runtime_socket);
 	r = fs_join(path, p->state, "places");
 	if (r == 0 && (fs_read_file(path, &b) < 0 || !str_eq(buf_str(&b), str_of(text))))
 		r = fs_replace_file(path, str_of(text), false);

@@ -174,14 +174,22 @@ struct loop *loop_new(unsigned workers)
 	return l;
 }
 
-void loop_free(struct loop *l)
+void loop_stop_workers(struct loop *l)
 {
 	if (!l)
 		return;
 	task_queue_close(&l->jobs);
 	for (unsigned i = 0; i < l->nworkers; i++)
 		pthread_join(l->workers[i], NULL);
+	l->nworkers = 0;
 	run_tasks(l);
+}
+
+void loop_free(struct loop *l)
+{
+	if (!l)
+		return;
+	loop_stop_workers(l);
 	free(l->workers);
 	event_del(&l->wake);
 	os_wake_close(l->wake_fds);

@@ -54,6 +54,10 @@ void loop_post(struct loop *l, void (*fn)(void *arg), void *arg);
 /* Runs work(arg) on a worker thread, then done(arg) on the loop thread. From the loop thread only. */
 void loop_submit(struct loop *l, void (*work)(void *arg), void (*done)(void *arg), void *arg);
 
+/* Lets the workers finish what they have, ends them, and runs the callbacks that are due: after it,
+ * nothing runs on another thread on behalf of this loop. loop_free() does it too. */
+void loop_stop_workers(struct loop *l);
+
 /* Jobs submitted and not yet done; a stop waits for them. */
 unsigned loop_jobs(const struct loop *l);
 

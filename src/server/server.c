@@ -414,7 +414,7 @@ static int remove_stale(const char *path)
 	if (lstat(path, &st) < 0)
 		return errno == ENOENT ? 0 : -errno;
 	if (!S_ISSOCK(st.st_mode) || st.st_uid != geteuid())
-		return -EEXIST;
+		return -EADDRINUSE;
 	return unlink(path) < 0 ? -errno : 0;
 }
 

@@ -45,7 +45,7 @@ void server_free(struct server *s);
 DEFINE_FREEP(struct server, server_free);
 
 /* Binds and listens at path (mode 0600). A stale socket file is removed: the caller holds the
- * daemon's lock, so it can only be a dead daemon's. -EEXIST when something else is in the way. */
+ * daemon's lock, so it can only be a dead daemon's. -EADDRINUSE when something else is in the way. */
 int server_listen(struct server *s, const char *path);
 
 /* Removes the socket files that are still ours and accepts no more. */

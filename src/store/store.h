@@ -97,6 +97,7 @@ struct writer_state {
 	bool open;            /* the store is open and migrated */
 	char trouble[320];    /* why folding stands still, or "" */
 	uint64_t folded, doubled, spooled, damaged, commits;
+	uint64_t taken; /* records read from the segments this daemon wrote itself */
 	uint64_t unfolded_bytes;
 	struct journal_mark committed;
 	int64_t oldest_unfolded_us; /* wall time of the oldest record not yet committed, or 0 */
@@ -106,15 +107,18 @@ struct writer_state {
 /* Opens nothing yet: the thread itself opens, migrates and replays, so that the daemon listens and
  * decides meanwhile. The config's strings are copied. */
 struct writer *writer_start(const struct writer_config *config);
-/* Commits what is there, syncs the journal and ends the thread. */
+/* Commits what is there, syncs the journal and ends the thread; whoever waits is told. */
 void writer_stop(struct writer *w);
+/* After writer_stop(), when no thread can ask any more. */
+void writer_free(struct writer *w);
 
 /* There are records up to end. urgent: somebody waits, do not linger. Never blocks. */
 void writer_notify(struct writer *w, struct journal_mark end, bool urgent);
 /* Something may lie in the spool. */
 void writer_notify_spool(struct writer *w);
 
-/* Waits until everything up to end is committed: 0, or -ETIMEDOUT. Not for the loop thread. */
+/* Waits until everything up to end is committed: 0, -ETIMEDOUT, or
+ * -ECANCELED when the writer has been stopped. Not for the loop thread. */
 int writer_wait(struct writer *w, struct journal_mark end, int timeout_ms);
 
 void writer_get_state(struct writer *w, struct writer_state *ret);

@@ -35,7 +35,7 @@ struct writer {
 	pthread_mutex_t lock;
 	pthread_cond_t wake, folded;
 	struct journal_mark wanted;
-	bool has_wanted, urgent, spool, stop;
+	bool has_wanted, urgent, spool, stop, stopped;
 	int64_t wanted_since_us; /* monotonic: when the oldest unfolded mark was announced */
 	int64_t wanted_wall_us;
 	struct writer_state state;
@@ -46,6 +46,7 @@ struct writer {
 	bool reader_open;
 	struct journal_mark at; /* folded up to here (committed or in the current batch) */
 	int64_t last_sync_us;
+	uint64_t first_own; /* number of the first segment of this daemon */
 };
 
 static void set_trouble(struct writer *w, const char *text)
@@ -118,7 +119,7 @@ static void close_reader(struct writer *w)
 /* -- folding ------------------------------------------------------------------------------------ */
 
 struct batch {
-	unsigned records, fresh, doubled, broken;
+	unsigned records, fresh, doubled, broken, spooled;
 	size_t bytes;
 };
 
@@ -138,6 +139,7 @@ static int fold_bytes(struct writer *w, str body, bool spooled, struct batch *b)
 	if (r < 0)
 		return r;
 	b->records++;
+	b->spooled += spooled;
 	b->bytes += body.n;
 	if (r > 0)
 		b->fresh++;
@@ -173,6 +175,8 @@ static int commit(struct writer *w, struct batch *b)
 	w->state.folded += b->fresh;
 	w->state.doubled += b->doubled;
 	w->state.damaged += b->broken;
+	if (w->reader_open && w->at.segment >= w->first_own)
+		w->state.taken += b->records - b->spooled;
 	w->state.commits++;
 	w->state.cpu_us = os_thread_cpu_us();
 	pthread_mutex_unlock(&w->lock);
@@ -220,6 +224,8 @@ static int fold_batch(struct writer *w)
 	}
 	if (r < 0)
 		return roll_back(w, r);
+	if (b.doubled)
+		log_info(LOG_STORE, "Deduped %u events that were known already", b.doubled);
 	set_trouble(w, "");
 	return got;
 }
@@ -532,7 +538,8 @@ static void *writer_main(void *arg)
 	sync_journal(w);
 	close_reader(w);
 	if (w->store) {
-		store_exec(w->store, "PRAGMA optimize");
+		/* Leaves a store that is one file, whoever may still read it. */
+		store_exec(w->store, "PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)");
 		store_close(w->store);
 	}
 	return NULL;
@@ -557,6 +564,7 @@ struct writer *writer_start(const struct writer_config *config)
 	pthread_condattr_destroy(&attr);
 	if (config->journal) {
 		w->wanted = journal_end(config->journal);
+		w->first_own = w->wanted.segment;
 		w->has_wanted = true;
 	}
 	sigfillset(&all);
@@ -576,6 +584,19 @@ void writer_stop(struct writer *w)
 	pthread_cond_signal(&w->wake);
 	pthread_mutex_unlock(&w->lock);
 	pthread_join(w->thread, NULL);
+	pthread_mutex_lock(&w->lock);
+	w->stopped = true;
+	pthread_cond_broadcast(&w->folded);
+	pthread_mutex_unlock(&w->lock);
+}
+
+void writer_free(struct writer *w)
+{
+	if (!w)
+		return;
+	pthread_cond_destroy(&w->wake);
+	pthread_cond_destroy(&w->folded);
+	pthread_mutex_destroy(&w->lock);
 	free(w);
 }
 
@@ -622,9 +643,9 @@ int writer_wait(struct writer *w, struct journal_mark end, int timeout_ms)
 	until.tv_nsec %= 1000000000;
 	writer_notify(w, end, true);
 	pthread_mutex_lock(&w->lock);
-	while (journal_mark_cmp(&w->state.committed, &end) < 0 && r == 0)
+	while (journal_mark_cmp(&w->state.committed, &end) < 0 && r == 0 && !w->stopped)
 		r = pthread_cond_timedwait(&w->folded, &w->lock, &until);
-	r = journal_mark_cmp(&w->state.committed, &end) < 0 ? -ETIMEDOUT : 0;
+	r = journal_mark_cmp(&w->state.committed, &end) >= 0 ? 0 : w->stopped ? -ECANCELED : -ETIMEDOUT;
 	pthread_mutex_unlock(&w->lock);
 	return r;
 }

@@ -15,7 +15,8 @@
  * not speak the client's number answers REFUSED, and the client hands over to `hookd offline` of its
  * own release.
  *
- * Replies are WAIT (still working, here is another `ms` of patience) or DONE (bytes for stdout and
+ * Replies are WAIT (still working; the client then allows WIRE_NEXT_FRAME_MS for the next
+ * frame, and `ms` says what the daemon expects to need) or DONE (bytes for stdout and
  * stderr, and the exit code): everything an agent wants to see is decided by the daemon, so a new
  * agent never needs a new client. `stored`, not the exit code, is the acknowledgement.
  *
@@ -135,7 +136,7 @@ int wire_connect(const char *path, int64_t deadline_us);
 /* Sends head and payload and reads frames until DONE. Each WAIT moves the deadline to
  * WIRE_NEXT_FRAME_MS from then: a daemon that hangs in the middle is noticed. `room` receives the
  * reply; ret->out and ret->err point into it.
- * 0: DONE. -EPROTO: REFUSED or nonsense. -ETIMEDOUT, -EPIPE, …: no usable answer. */
+ * 0: DONE. -EPROTO: nonsense, or REFUSED, which ret->type then says. -ETIMEDOUT, -EPIPE, …: no usable answer. */
 int wire_exchange(int fd, str head, str payload, int64_t deadline_us, char *room, size_t room_size,
 	struct wire_reply *ret);
 

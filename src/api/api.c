@@ -1,0 +1,208 @@
+/* Requests in, answers out: the JSON-RPC shell around the table. */
+#include "api/api.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/limits.h"
+#include "base/log.h"
+
+enum {
+	/* JSON-RPC's own numbers. */
+	RPC_PARSE_ERROR = -32700,
+	RPC_NO_METHOD = -32601,
+	RPC_BAD_REQUEST = -32600,
+	RPC_FAILED = -32000,
+	CATCH_UP_MS = 3000, /* how long a reader waits for the writer */
+};
+
+struct api {
+	struct api_context ctx;
+	pthread_mutex_t lock; /* of store: workers take turns */
+	struct store *store;
+};
+
+/* One request under way. */
+struct request {
+	struct api *api;
+	struct conn *conn;
+	struct arena arena;
+	const struct op *op;
+	struct json *root;
+	struct buf result;
+	struct err err;
+	struct journal_mark seen; /* everything acknowledged when it came */
+	int failed;
+};
+
+int64_t op_param_int(const struct op_call *call, const char *name, int64_t fallback, int64_t min, int64_t max)
+{
+	int64_t value;
+
+	if (!json_int(json_get(call->params, str_of(name)), &value))
+		return fallback;
+	return value < min ? min : value > max ? max : value;
+}
+
+str op_param_str(const struct op_call *call, const char *name)
+{
+	return json_str(json_get(call->params, str_of(name)));
+}
+
+/* -- answering ----------------------------------------------------------------------------------- */
+
+static void send_answer(struct request *q, int code)
+{
+	struct buf b;
+	struct json_writer w = JSON_WRITER(&b);
+	struct json *id = json_get(q->root, STR("id"));
+	struct iovec piece;
+
+	buf_init(&b, LIMIT_RPC_REPLY);
+	jw_object(&w);
+	jw_field_str(&w, "jsonrpc", STR("2.0"));
+	jw_key(&w, "id");
+	if (id)
+		jw_value(&w, id);
+	else
+		jw_null(&w);
+	if (code) {
+		jw_key(&w, "error");
+		jw_object(&w);
+		jw_field_int(&w, "code", code);
+		jw_field_str(&w, "message", str_of(q->err.text));
+		jw_end_object(&w);
+	} else {
+		jw_key(&w, "result");
+		jw_raw(&w, buf_str(&q->result));
+	}
+	jw_end_object(&w);
+	buf_add_char(&b, '\n');
+	if (b.full) {
+		buf_clear(&b);
+		buf_add_str(&b, STR("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,\"message\":"
+				    "\"the answer is larger than 16 MiB; ask for less\"}}\n"));
+	}
+	piece = (struct iovec){ b.p, b.len };
+	conn_answer(q->conn, &piece, 1);
+	buf_release(&b);
+	buf_release(&q->result);
+	arena_release(&q->arena);
+	free(q);
+}
+
+static void run_op(struct request *q, struct store *store)
+{
+	struct json *params = json_get(q->root, STR("params"));
+	struct json_writer w = JSON_WRITER(&q->result);
+	struct op_call call = { .api = q->api, .ctx = &q->api->ctx, .store = store, .arena = &q->arena, .w = &w,
+		.err = &q->err };
+
+	call.params = params ? params : json_get(q->root, STR("args"));
+	q->failed = q->op->run(&call);
+	if (q->failed < 0 && !q->err.text[0])
+		err_set(&q->err, q->failed, "%s", strerror(-q->failed));
+}
+
+/* -- on a worker ----------------------------------------------------------------------------------- */
+
+static void work(void *arg)
+{
+	struct request *q = arg;
+	struct api *a = q->api;
+	struct writer_state state;
+
+	if (writer_wait(a->ctx.writer, q->seen, CATCH_UP_MS) < 0) {
+		writer_get_state(a->ctx.writer, &state);
+		/* Old rows are better than none, when the store can be read at all. */
+		log_warn(LOG_API, "%s answers without the newest events: the store is behind", q->op->name);
+	}
+	pthread_mutex_lock(&a->lock);
+	q->failed = a->store ? 0 : store_open(a->ctx.places->store, STORE_READ, NULL, &a->store, &q->err);
+	if (q->failed == 0)
+		run_op(q, a->store);
+	/* A damaged or replaced store is opened afresh next time. */
+	if (q->failed < 0 && a->store) {
+		store_close(a->store);
+		a->store = NULL;
+	}
+	pthread_mutex_unlock(&a->lock);
+}
+
+static void worked(void *arg)
+{
+	struct request *q = arg;
+
+	send_answer(q, q->failed < 0 ? RPC_FAILED : 0);
+}
+
+/* -- requests ----------------------------------------------------------------------------------------- */
+
+static const struct op *find_op(str name)
+{
+	for (const struct op *o = ops; o->name; o++)
+		if (str_eq_name(name, str_of(o->name)))
+			return o;
+	return NULL;
+}
+
+static void refuse(struct request *q, int code, const char *text)
+{
+	err_set(&q->err, -EINVAL, "%s", text);
+	send_answer(q, code);
+}
+
+void api_line(struct conn *c, str line, void *arg)
+{
+	struct api *a = arg;
+	struct request *q = xcalloc(1, sizeof *q);
+	struct json *method;
+
+	q->api = a;
+	q->conn = c;
+	buf_init(&q->result, LIMIT_RPC_REPLY);
+	/* The line lies in the connection's buffer until the answer, so the tree may borrow from it. */
+	if (json_parse(&q->arena, line, JSON_LENIENT_UTF8, &q->root, &q->err) < 0) {
+		send_answer(q, RPC_PARSE_ERROR);
+		return;
+	}
+	method = json_get(q->root, STR("method"));
+	if (!method)
+		method = json_get(q->root, STR("cmd"));
+	if (!method || method->type != JSON_STRING) {
+		refuse(q, RPC_BAD_REQUEST, "a request is an object with a method");
+		return;
+	}
+	q->op = find_op(method->text);
+	if (!q->op) {
+		refuse(q, RPC_NO_METHOD, "there is no such method; the method 'ops' lists them");
+		return;
+	}
+	if (!q->op->on_worker) {
+		run_op(q, NULL);
+		send_answer(q, q->failed < 0 ? RPC_FAILED : 0);
+		return;
+	}
+	q->seen = journal_end(a->ctx.journal);
+	loop_submit(a->ctx.loop, work, worked, q);
+}
+
+struct api *api_new(const struct api_context *ctx)
+{
+	struct api *a = xcalloc(1, sizeof *a);
+
+	a->ctx = *ctx;
+	pthread_mutex_init(&a->lock, NULL);
+	return a;
+}
+
+void api_free(struct api *a)
+{
+	if (!a)
+		return;
+	store_close(a->store);
+	pthread_mutex_destroy(&a->lock);
+	free(a);
+}

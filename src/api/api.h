@@ -1,0 +1,72 @@
+/* api: what hookd can be asked, as one table of operations.
+ *
+ * A row is an operation: name, a sentence, where it runs, a function from parameters to a result. The
+ * socket serves the rows as JSON-RPC 2.0 methods; HTTP routes and MCP tools will be made from the same
+ * rows. Operations that read the store run on a worker with a read-only handle, after everything
+ * acknowledged up to the call has been committed, so a reader never misses what a hook just reported.
+ *
+ *   → {"jsonrpc":"2.0","id":1,"method":"sessions","params":{"limit":10}}
+ *   ← {"jsonrpc":"2.0","id":1,"result":{…}}
+ *
+ * The older shape {"cmd":…,"args":…} is understood too. */
+#ifndef HOOKD_API_API_H
+#define HOOKD_API_API_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "config/config.h"
+#include "engine/engine.h"
+#include "json/json.h"
+#include "loop/loop.h"
+#include "server/server.h"
+#include "store/store.h"
+
+struct api;
+
+/* What operations work on. Everything outlives the api. */
+struct api_context {
+	struct loop *loop;
+	struct server *server;
+	struct engine *engine;
+	struct journal *journal;
+	struct writer *writer;
+	const struct places *places;
+	const struct config *config;
+	const struct config_problem *config_problems;
+	int64_t started_us; /* wall clock */
+	void (*stop)(void *arg); /* asks the daemon to end */
+	void *stop_arg;
+};
+
+struct op_call {
+	struct api *api;
+	const struct api_context *ctx;
+	struct store *store;       /* worker operations: read-only */
+	struct arena *arena;
+	const struct json *params; /* an object, or NULL */
+	struct json_writer *w;     /* the result goes here */
+	struct err *err;
+};
+
+struct op {
+	const char *name, *text;
+	bool on_worker;
+	int (*run)(struct op_call *call); /* 0, or -errno with call->err */
+};
+
+extern const struct op ops[]; /* ends with a row without a name */
+
+struct api *api_new(const struct api_context *ctx);
+void api_free(struct api *a);
+
+/* Handler of the server: a line has come. arg is the api. */
+void api_line(struct conn *c, str line, void *arg);
+
+/* Parameters, with defaults. */
+int64_t op_param_int(const struct op_call *call, const char *name, int64_t fallback, int64_t min, int64_t max);
+str op_param_str(const struct op_call *call, const char *name);
+
+#endif

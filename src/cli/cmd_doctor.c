@@ -1,0 +1,329 @@
+/* doctor: proves the whole path instead of describing it.
+ *
+ * Each installed hook line is run as the agent would run it, with a payload of our own, and the event
+ * is looked for in the store under its session; PreToolUse is given the words of the built-in test
+ * rule, and its denial must come back. These events stay in the store under sessions named
+ * hookd-doctor-…, which lists leave out. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agents/agents.h"
+#include "base/clock.h"
+#include "base/ulid.h"
+#include "cli/commands.h"
+#include "config/config.h"
+#include "daemon/daemon.h"
+#include "install/install.h"
+
+enum { HOOK_LIMIT_MS = 5000, OUTPUT_MAX = 65536 };
+
+enum finding { FINDING_OK, FINDING_NOTE, FINDING_BAD, FINDING_MAX };
+
+struct doctor {
+	struct cli *cli;
+	struct buf json;
+	struct json_writer w;
+	unsigned found[FINDING_MAX];
+	bool as_json;
+};
+
+static void tell(struct doctor *d, enum finding f, const char *what, const char *fmt, ...) _printf_(4, 5);
+static void tell(struct doctor *d, enum finding f, const char *what, const char *fmt, ...)
+{
+	static const char *const signs[FINDING_MAX] = { "ok", "note", "BAD" };
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	d->found[f]++;
+	if (!d->as_json) {
+		printf("%-5s %-10s ", signs[f], what);
+		cli_print_safe(str_of(text));
+		putchar('\n');
+		fflush(stdout);
+		return;
+	}
+	jw_object(&d->w);
+	jw_field_str(&d->w, "check", str_of(what));
+	jw_field_str(&d->w, "finding", f == FINDING_BAD ? STR("bad") : str_of(signs[f]));
+	jw_field_str(&d->w, "text", str_of(text));
+	jw_end_object(&d->w);
+}
+
+/* -- places, config, daemon ---------------------------------------------------------------------------------- */
+
+static void check_places(struct doctor *d)
+{
+	const struct places *p = &d->cli->places;
+	const char *dirs[] = { p->state, p->data, p->run, p->journal, p->spool };
+	struct stat st;
+
+	for (size_t i = 0; i < countof(dirs); i++) {
+		if (stat(dirs[i], &st) < 0)
+			tell(d, FINDING_BAD, "places", "%s: %s", dirs[i], strerror(errno));
+		else if (st.st_uid != geteuid())
+			tell(d, FINDING_BAD, "places", "%s belongs to another user", dirs[i]);
+		else if (st.st_mode & 077)
+			tell(d, FINDING_BAD, "places", "%s can be entered by others; chmod 700 it", dirs[i]);
+	}
+	if (!d->found[FINDING_BAD])
+		tell(d, FINDING_OK, "places", "%s and the rest are private", p->state);
+}
+
+static void check_config(struct doctor *d)
+{
+	struct config_problem *problems;
+	struct config config;
+
+	config_load(d->cli->places.config, &config, &problems);
+	for (const struct config_problem *p = problems; p; p = p->next)
+		tell(d, FINDING_BAD, "config", "%s:%u:%u: %s", d->cli->places.config, p->err.line, p->err.col, p->err.text);
+	if (!problems)
+		tell(d, FINDING_OK, "config", "durability %s; %s", config.values[OPTION_DURABILITY].text,
+			access(d->cli->places.config, F_OK) == 0 ? d->cli->places.config : "no config file, defaults hold");
+	config_problems_free(problems);
+	config_release(&config);
+}
+
+static bool check_daemon(struct doctor *d)
+{
+	struct json *s = NULL;
+	struct err err = { 0 };
+	int64_t pid = 0;
+	str trouble;
+
+	if (cli_call(d->cli, true, "status", STR_NONE, &s, &err) < 0) {
+		tell(d, FINDING_BAD, "daemon", "%s", err.text);
+		return false;
+	}
+	json_int(json_get(s, STR("pid")), &pid);
+	tell(d, FINDING_OK, "daemon", "answers, pid %lld", (long long)pid);
+	if (!str_eq(json_str(json_get(s, STR("version"))), STR(HOOKD_VERSION)))
+		tell(d, FINDING_NOTE, "daemon", "it is of another release than this command; hookd restart brings them together");
+	trouble = json_str(json_path(s, "store", "trouble", NULL));
+	if (!str_empty(trouble))
+		tell(d, FINDING_BAD, "store", STR_FMT, STR_ARG(trouble));
+	else
+		tell(d, FINDING_OK, "store", "open and up to date");
+	trouble = json_str(json_path(s, "journal", "trouble", NULL));
+	if (!str_empty(trouble))
+		tell(d, FINDING_BAD, "journal", STR_FMT, STR_ARG(trouble));
+	return true;
+}
+
+/* -- hook lines -------------------------------------------------------------------------------------------------- */
+
+static str make_payload(struct doctor *d, const char *session, str event)
+{
+	struct buf b = BUF_INIT(8192);
+	struct json_writer w = JSON_WRITER(&b);
+	char cwd[FS_PATH];
+	str payload;
+
+	jw_object(&w);
+	jw_field_str(&w, "session_id", str_of(session));
+	jw_field_str(&w, "hook_event_name", event);
+	jw_field_str(&w, "cwd", str_of(getcwd(cwd, sizeof cwd)));
+	jw_field_str(&w, "prompt", STR("hookd doctor"));
+	jw_field_str(&w, "tool_name", STR("Bash"));
+	jw_field_str(&w, "tool_use_id", STR("hookd-doctor"));
+	jw_key(&w, "tool_input");
+	jw_object(&w);
+	jw_field_str(&w, "command", STR("echo hookd-selftest-deny"));
+	jw_end_object(&w);
+	jw_end_object(&w);
+	payload = arena_str(&d->cli->arena, buf_str(&b));
+	buf_release(&b);
+	return payload;
+}
+
+/* Runs the line as the agent would: program and arguments, payload on stdin. The exit code, or -errno. */
+static int fire(struct doctor *d, const struct install_entry *e, str payload, struct buf *out)
+{
+	char **argv = arena_alloc(&d->cli->arena, (e->nargs + 2) * sizeof *argv);
+	char *home = arena_alloc(&d->cli->arena, FS_PATH), *env[] = { home, NULL };
+	const char *program = arena_cstr(&d->cli->arena, e->command);
+	int64_t until = clock_mono_us() + HOOK_LIMIT_MS * USEC_PER_MSEC;
+	posix_spawn_file_actions_t actions;
+	int in[2], back[2], r, status;
+	pid_t pid;
+
+	snprintf(home, FS_PATH, "HOME=%s", getenv("HOME") ? getenv("HOME") : "/");
+	argv[0] = (char *)program;
+	for (size_t i = 0; i < e->nargs; i++)
+		argv[i + 1] = (char *)arena_cstr(&d->cli->arena, e->args[i]);
+	if (pipe2(in, O_CLOEXEC) < 0 || pipe2(back, O_CLOEXEC) < 0)
+		return -errno;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, in[0], 0);
+	posix_spawn_file_actions_adddup2(&actions, back[1], 1);
+	posix_spawn_file_actions_adddup2(&actions, back[1], 2);
+	r = posix_spawn(&pid, program, &actions, NULL, argv, env);
+	posix_spawn_file_actions_destroy(&actions);
+	close(in[0]);
+	close(back[1]);
+	signal(SIGPIPE, SIG_IGN);
+	if (r == 0)
+		(void)fs_write_all(in[1], payload.p, payload.n);
+	close(in[1]);
+	while (r == 0) {
+		struct pollfd p = { .fd = back[0], .events = POLLIN };
+		int64_t left = (until - clock_mono_us()) / USEC_PER_MSEC;
+		char *to = buf_reserve(out, 4096);
+		ssize_t n = left > 0 && to && poll(&p, 1, (int)left) > 0 ? read(back[0], to, 4096) : -1;
+
+		if (n < 0)
+			kill(pid, SIGKILL);
+		if (n <= 0)
+			break;
+		buf_commit(out, (size_t)n);
+	}
+	close(back[0]);
+	if (r != 0)
+		return -r;
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -EINTR;
+}
+
+/* How many events of that session and name the store has. */
+static int count_stored(struct doctor *d, const char *session, str event)
+{
+	struct json *result = NULL;
+	struct err err = { 0 };
+	int n = 0;
+
+	if (cli_call(d->cli, false, "events", arena_strf(&d->cli->arena, "{\"session\":\"%s\",\"limit\":100}", session),
+		    &result, &err) < 0)
+		return 0;
+	json_each(e, json_get(result, STR("events")))
+		n += str_eq(json_str(json_get(e, STR("native_event"))), event);
+	return n;
+}
+
+static void check_line(struct doctor *d, const struct agent *agent, const struct install_entry *e)
+{
+	char session[64], id[ULID_TEXT + 1];
+	struct ulid u = ulid_make();
+	struct buf out = BUF_INIT(OUTPUT_MAX);
+	int64_t began;
+	int exit_code, stored;
+	bool denied;
+
+	ulid_format(&u, id);
+	snprintf(session, sizeof session, "hookd-doctor-%s", id);
+	began = clock_mono_us();
+	exit_code = fire(d, e, make_payload(d, session, e->event), &out);
+	began = clock_mono_us() - began;
+	stored = count_stored(d, session, e->event);
+	denied = str_find(buf_str(&out), STR("hookd-selftest-deny")) >= 0;
+	if (exit_code < 0)
+		tell(d, FINDING_BAD, agent->name, STR_FMT ": " STR_FMT " cannot be run: %s", STR_ARG(e->event),
+			STR_ARG(e->command), strerror(-exit_code));
+	else if (exit_code != 0)
+		tell(d, FINDING_BAD, agent->name, STR_FMT ": the hook ended with %d: " STR_FMT, STR_ARG(e->event), exit_code,
+			STR_ARG(str_head(buf_str(&out), 200)));
+	else if (stored != 1)
+		tell(d, FINDING_BAD, agent->name, STR_FMT ": the event is in the store %d times instead of once", STR_ARG(e->event),
+			stored);
+	else if (str_eq(e->event, STR("PreToolUse")) && !denied)
+		tell(d, FINDING_BAD, agent->name, "PreToolUse: the test rule's denial did not come back");
+	else
+		tell(d, e->current ? FINDING_OK : FINDING_NOTE, agent->name, STR_FMT ": fired, stored once%s (%.1f ms)%s",
+			STR_ARG(e->event), denied ? ", denial came back" : "", (double)began / 1000,
+			e->current ? "" : "; it calls another hookc or state directory than this one, hookd init brings it up to date");
+	buf_release(&out);
+}
+
+static void check_agent(struct doctor *d, const struct agent *agent)
+{
+	char project[FS_PATH], hookc[FS_PATH];
+	struct install_request q = { .agent = agent, .home = getenv("HOME"), .hookc = hookc, .state = d->cli->places.state };
+	const char *self = cli_self_path(d->cli), *slash = strrchr(self, '/');
+	struct install_entry *entries = NULL;
+	struct err err = { 0 };
+	int r;
+
+	snprintf(hookc, sizeof hookc, "%.*s/hookc", slash ? (int)(slash - self) : 1, slash ? self : ".");
+	if (cli_has(d->cli, "project"))
+		q.project = getcwd(project, sizeof project);
+	r = install_list(&q, &d->cli->arena, &entries, &err);
+	if (r == -EOPNOTSUPP)
+		return;
+	if (r < 0) {
+		tell(d, FINDING_BAD, agent->name, "%s", err.text);
+		return;
+	}
+	if (!entries && install_agent_found(&q))
+		tell(d, FINDING_NOTE, agent->name, "%s is here but hookd is not installed in it; run: hookd init", agent->label);
+	for (const struct install_entry *e = entries; e; e = e->next)
+		check_line(d, agent, e);
+}
+
+/* -- all ------------------------------------------------------------------------------------------------------------- */
+
+static void show_duties(struct doctor *d)
+{
+	char every[CLOCK_TEXT];
+
+	for (const struct duty *duty = daemon_duties; duty->text; duty++) {
+		clock_format_age(duty->every_us, every);
+		tell(d, FINDING_OK, "janitor", "%s, every %s", duty->text, every);
+	}
+}
+
+static int run(struct cli *cli)
+{
+	struct doctor d = { .cli = cli, .as_json = cli_has(cli, "json") };
+	struct err err = { 0 };
+
+	buf_init(&d.json, 1 << 20);
+	d.w = (struct json_writer)JSON_WRITER(&d.json);
+	if (places_make(&cli->places, &err) < 0)
+		return cli_fail("%s", err.text);
+	jw_object(&d.w);
+	jw_key(&d.w, "checks");
+	jw_array(&d.w);
+	check_places(&d);
+	check_config(&d);
+	if (check_daemon(&d))
+		for (size_t i = 0; agents[i]; i++)
+			check_agent(&d, agents[i]);
+	if (cli_has(cli, "verbose"))
+		show_duties(&d);
+	jw_end_array(&d.w);
+	jw_field_bool(&d.w, "ok", !d.found[FINDING_BAD]);
+	jw_end_object(&d.w);
+	if (d.as_json)
+		puts(d.json.p);
+	else
+		puts(d.found[FINDING_BAD] ? "\nsomething needs attention: see the lines marked BAD" : "\nall is well");
+	buf_release(&d.json);
+	return d.found[FINDING_BAD] ? EXIT_FAILED : EXIT_DONE;
+}
+
+static const struct cmd_option doctor_options[] = {
+	{ "project", 0, NULL, false, "look at the hooks of the project in this directory" },
+	{ "verbose", 'v', NULL, false, "also list what the janitor does" },
+	{ "json", 0, NULL, false, "print JSON" },
+	{ 0 },
+};
+
+const struct cmd cmd_doctor = {
+	.name = "doctor",
+	.args = "",
+	.text = "Prove that every installed hook works, by sending a real event through it.",
+	.options = doctor_options,
+	.run = run,
+};

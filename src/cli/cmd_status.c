@@ -1,0 +1,128 @@
+/* status: is it well? */
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "cli/commands.h"
+
+static int64_t number(const struct json *root, const char *a, const char *b)
+{
+	int64_t value = 0;
+
+	json_int(b ? json_path(root, a, b, NULL) : json_path(root, a, NULL), &value);
+	return value;
+}
+
+static str text(const struct json *root, const char *a, const char *b)
+{
+	return json_str(b ? json_path(root, a, b, NULL) : json_path(root, a, NULL));
+}
+
+static void print_line(const char *name, const char *fmt, ...) _printf_(2, 3);
+static void print_line(const char *name, const char *fmt, ...)
+{
+	va_list ap;
+
+	printf("%-12s ", name);
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	putchar('\n');
+}
+
+/* What needs a person's eye; each as one sentence. Returns how many there were. */
+static int print_trouble(const struct json *s)
+{
+	static const struct {
+		const char *a, *b;
+	} texts[] = { { "journal", "trouble" }, { "store", "trouble" } };
+	int n = 0;
+
+	for (size_t i = 0; i < countof(texts); i++) {
+		str t = text(s, texts[i].a, texts[i].b);
+
+		if (!str_empty(t)) {
+			print_line("TROUBLE", STR_FMT, STR_ARG(t));
+			n++;
+		}
+	}
+	if (number(s, "events", "unstored")) {
+		print_line("TROUBLE", "%lld events were answered but could not be kept (disk full?)",
+			(long long)number(s, "events", "unstored"));
+		n++;
+	}
+	if (number(s, "store", "damaged")) {
+		print_line("TROUBLE", "%lld damaged pieces of the journal or spool were set aside; see: hookd logs",
+			(long long)number(s, "store", "damaged"));
+		n++;
+	}
+	if (number(s, "config_problems", NULL)) {
+		print_line("TROUBLE", "the config file has problems; see: hookd config validate");
+		n++;
+	}
+	if (number(s, "journal", "oldest_unfolded_age_us") > 600 * USEC_PER_SEC) {
+		print_line("TROUBLE", "the oldest event that is not in the store yet has waited for more than 10 minutes");
+		n++;
+	}
+	return n;
+}
+
+static void print_status(const struct json *s)
+{
+	char up[CLOCK_TEXT], last[CLOCK_TEXT] = "none yet";
+	int64_t last_us = number(s, "events", "last_at_us");
+
+	clock_format_age(number(s, "uptime_us", NULL), up);
+	if (last_us) {
+		clock_format_age(clock_wall_us() - last_us, last);
+		snprintf(last + strlen(last), sizeof last - strlen(last), " ago");
+	}
+	print_line("daemon", "running for %s, pid %lld, version " STR_FMT, up, (long long)number(s, "pid", NULL),
+		STR_ARG(text(s, "version", NULL)));
+	print_line("events", "%lld since start, last one: %s", (long long)number(s, "events_received", NULL), last);
+	print_line("durability", STR_FMT " (loss window: " STR_FMT ")", STR_ARG(text(s, "durability", NULL)),
+		STR_ARG(text(s, "loss_window", NULL)));
+	print_line("journal", "%lld events not yet in the store, %lld bytes in %lld segments",
+		(long long)number(s, "journal", "unfolded_records"), (long long)number(s, "journal", "bytes"),
+		(long long)number(s, "journal", "segments"));
+	print_line("spool", "%lld files waiting, %lld picked up", (long long)number(s, "spool", "files"),
+		(long long)number(s, "spool", "picked_up"));
+	print_line("store", STR_FMT ", %lld MB free", STR_ARG(text(s, "store", "path")),
+		(long long)(number(s, "store", "free_bytes") >> 20));
+	print_line("cost", "%.1f MB of memory, %lld µs of CPU per event in the loop",
+		(double)number(s, "rss_bytes", NULL) / 1e6,
+		(long long)(number(s, "cpu", "loop_us") / MAX(number(s, "events_received", NULL), 1)));
+	if (!print_trouble(s))
+		print_line("health", "ok");
+}
+
+static int run(struct cli *cli)
+{
+	struct json *s = NULL;
+	struct err err = { 0 };
+	int r = cli_call(cli, false, "status", STR_NONE, &s, &err);
+
+	if (r == -ENOENT) {
+		if (cli_has(cli, "json"))
+			puts("{\"running\":false}");
+		else
+			printf("hookd is not running; the next hook starts it, or: hookd start\n");
+		return EXIT_FAILED;
+	}
+	if (r < 0)
+		return cli_fail("%s", err.text);
+	if (cli_has(cli, "json"))
+		return cli_print_json(s);
+	print_status(s);
+	return EXIT_DONE;
+}
+
+static const struct cmd_option status_options[] = { { "json", 0, NULL, false, "print JSON" }, { 0 } };
+
+const struct cmd cmd_status = {
+	.name = "status",
+	.args = "",
+	.text = "Show whether the daemon runs and is well.",
+	.options = status_options,
+	.run = run,
+};

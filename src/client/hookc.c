@@ -1,0 +1,354 @@
+/* hookc [--dir STATE] <agent> [<Event>] [args…]: see client.h. */
+#include "client/client.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/macro.h"
+
+#ifndef HOOKD_VERSION
+#define HOOKD_VERSION "unknown"
+#endif
+
+extern char **environ;
+
+enum {
+	EXIT_USAGE = 64,
+	OUTPUT_MS = 10000, /* for whoever reads stdout or stderr to make room */
+	ARGS_BYTES_MAX = 16 << 10,
+};
+
+/* All memory. cwd, head, socket path and reply lie in `work` one behind the other, each only as
+ * long as it is: an ordinary event touches a single page there, and page faults are a good part
+ * of what a start costs. */
+static struct {
+	struct wire_hook hook;
+	size_t used;
+	char work[2 * PATH_MAX + LIMIT_FRAME_HEAD + WIRE_REPLY_FIXED + LIMIT_REPLY];
+	char payload[LIMIT_PAYLOAD];
+} mem;
+
+static char *work_here(void)
+{
+	return mem.work + mem.used;
+}
+
+static size_t work_left(void)
+{
+	return sizeof mem.work - mem.used;
+}
+
+/* -- output ------------------------------------------------------------------------------------ */
+
+/* Whoever reads may be gone, may be slow or may never read: none of that is worth more than giving
+ * up. Pieces that a pipe takes whole, each asked for first, never block. */
+static void print(int fd, str s)
+{
+	int64_t end_us = clock_mono_us() + OUTPUT_MS * USEC_PER_MSEC;
+
+	while (s.n) {
+		struct pollfd p = { .fd = fd, .events = POLLOUT };
+		int64_t left_ms = (end_us - clock_mono_us()) / USEC_PER_MSEC;
+		ssize_t n;
+		int r = left_ms > 0 ? poll(&p, 1, (int)left_ms) : 0;
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r <= 0 || p.revents & POLLNVAL)
+			return;
+		n = write(fd, s.p, MIN(s.n, PIPE_BUF));
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
+			return;
+		s = str_from(s, n > 0 ? (size_t)n : 0);
+	}
+}
+
+static _Noreturn void finish(const struct wire_reply *reply)
+{
+	/* Only who prints can meet a broken pipe. */
+	if (reply->out.n || reply->err.n)
+		signal(SIGPIPE, SIG_IGN);
+	print(STDOUT_FILENO, reply->out);
+	print(STDERR_FILENO, reply->err);
+	_exit(reply->exit_code);
+}
+
+/* -- command line ------------------------------------------------------------------------------ */
+
+struct call {
+	const char *dir, *agent, *event;
+	str payload; /* set when it came as an argument */
+	bool version, help;
+};
+
+/* Options stand before the agent. One we do not know is passed over: a hook line written for
+ * another release must go on working. */
+static char **take_options(char **arg, struct call *c)
+{
+	for (; *arg && (*arg)[0] == '-'; arg++) {
+		str a = str_of(*arg);
+
+		if (str_eq(a, STR("--dir")) && arg[1])
+			c->dir = *++arg;
+		else if (str_starts(a, STR("--dir=")))
+			c->dir = a.p + sizeof "--dir=" - 1;
+		else if (str_eq(a, STR("--version")))
+			c->version = true;
+		else if (str_eq(a, STR("--help")) || str_eq(a, STR("-h")))
+			c->help = true;
+	}
+	if (c->dir && !*c->dir)
+		c->dir = NULL;
+	return arg;
+}
+
+static void take_arguments(char **arg, struct call *c, struct wire_hook *h)
+{
+	size_t bytes = 0;
+
+	arg = take_options(arg, c);
+	if (!*arg)
+		return;
+	/* An empty word is what a script makes of an unset variable. */
+	c->agent = (*arg)[0] ? *arg : "generic";
+	arg++;
+	if (*arg && (*arg)[0] != '-')
+		c->event = *arg++;
+	if (c->event && !*c->event)
+		c->event = NULL;
+	/* Codex hands its notification over as the last argument and leaves stdin to the
+	 * terminal. */
+	if (*arg && c->event && str_eq_name(str_of(c->event), STR("notify"))) {
+		char **last = arg;
+
+		while (last[1])
+			last++;
+		c->payload = str_head(str_of(*last), LIMIT_PAYLOAD);
+		*last = NULL;
+	}
+	for (; *arg && h->nargs < WIRE_ARGS_MAX; arg++) {
+		str a = str_cut_utf8(str_of(*arg), ARGS_BYTES_MAX - bytes);
+
+		h->args[h->nargs++] = a;
+		bytes += a.n;
+	}
+	h->agent = str_cut_utf8(str_of(c->agent), LIMIT_NAME);
+	h->event = c->event ? str_cut_utf8(str_of(c->event), LIMIT_NAME) : STR_NONE;
+}
+
+static _Noreturn void help(const struct call *c)
+{
+	char proto = '0' + WIRE_PROTO;
+	struct wire_reply r = { .exit_code = c->version || c->help ? 0 : EXIT_USAGE };
+
+	if (c->version) {
+		print(STDOUT_FILENO, STR("hookc " HOOKD_VERSION " protocol "));
+		print(STDOUT_FILENO, str_n(&proto, 1));
+		r.out = STR("\n");
+	} else {
+		r.err = STR("usage: hookc [--dir STATE] <agent> [<Event>] < payload.json\n"
+			    "       hookc codex notify '<json>'\n"
+			    "       hookc --version\n"
+			    "Agents call this for every hook event; `hookd init` sets it up.\n");
+	}
+	finish(&r);
+}
+
+/* -- payload ----------------------------------------------------------------------------------- */
+
+/* When the hook line does not say which event it is, the payload does. This looks only far enough
+ * to choose how long to wait: any mention of a decision event counts, wherever it stands. */
+static bool payload_names_decision(str payload)
+{
+	static const char keys[][20] = { "\"hook_event_name\"", "\"agent_action_name\"",
+		"\"hookName\"" };
+
+	for (size_t i = 0; i < countof(keys); i++) {
+		str key = str_of(keys[i]), rest = payload;
+		ptrdiff_t at;
+
+		while ((at = str_find(rest, key)) >= 0) {
+			str value;
+
+			rest = str_from(rest, (size_t)at + key.n);
+			value = str_trim(str_head(rest, LIMIT_NAME));
+			if (value.n && value.p[0] == ':')
+				value = str_trim(str_from(value, 1));
+			if (value.n == 0 || value.p[0] != '"')
+				continue;
+			value = str_from(value, 1);
+			at = str_find_char(value, '"');
+			if (at > 0 && wire_is_decision(str_head(value, (size_t)at)))
+				return true;
+		}
+	}
+	return false;
+}
+
+static void take_payload(const struct call *c, struct wire_hook *h)
+{
+	struct input in;
+
+	if (str_is_set(c->payload)) {
+		h->payload = c->payload;
+		return;
+	}
+	input_read(STDIN_FILENO, mem.payload, sizeof mem.payload, &in);
+	h->payload = in.kept;
+	h->cut = in.cut;
+	h->total = in.total;
+	memcpy(h->sha256, in.sha256, sizeof h->sha256);
+}
+
+/* -- the daemon -------------------------------------------------------------------------------- */
+
+/* A directory that may hold the socket: base, then tail. */
+struct place {
+	const char *base, *tail;
+};
+
+enum { PLACES_MAX = 2 };
+
+static size_t list_places(const struct call *c, const struct env_places *env,
+	struct place out[PLACES_MAX])
+{
+	size_t n = 0;
+
+	/* A hook line that names its directory leaves nothing for a project's environment to
+	 * change. */
+	if (c->dir) {
+		out[n++] = (struct place){ c->dir, "/run" };
+		return n;
+	}
+	if (env->hookd_dir) {
+		out[n++] = (struct place){ env->hookd_dir, "/run" };
+		return n;
+	}
+	if (env->runtime_dir)
+		out[n++] = (struct place){ env->runtime_dir, "/hookd" };
+	if (env->state_home)
+		out[n++] = (struct place){ env->state_home, "/hookd/run" };
+	else if (env->home)
+		out[n++] = (struct place){ env->home, "/.local/state/hookd/run" };
+	return n;
+}
+
+static int connect_place(const struct place *place, int64_t deadline_us)
+{
+	static const char name[] = "/hookd.sock";
+	size_t base = strlen(place->base), tail = strlen(place->tail);
+	char *path = work_here(); /* until the reply comes */
+	int r;
+
+	if (base + tail + sizeof name > PATH_MAX)
+		return -ENAMETOOLONG;
+	memcpy(path, place->base, base);
+	memcpy(path + base, place->tail, tail);
+	memcpy(path + base + tail, name, sizeof name);
+	r = wire_connect(path, deadline_us);
+	if (r != -ENAMETOOLONG)
+		return r;
+	/* Socket addresses end after 107 bytes; from inside the directory the name is short. */
+	path[base + tail] = 0;
+	if (chdir(path) < 0)
+		return -errno;
+	return wire_connect(name + 1, deadline_us);
+}
+
+static enum handover_reason reason_for(int error, const struct wire_reply *reply)
+{
+	switch (-error) {
+	case EPROTO:
+		return reply->type == WIRE_REFUSED ? REASON_REFUSED : REASON_PROTOCOL;
+	case ETIMEDOUT:
+		return REASON_TIMEOUT;
+	case EAGAIN:
+		return REASON_BUSY;
+	case EPERM:
+	case EACCES:
+		return REASON_FOREIGN;
+	case EPROTOTYPE:
+		return REASON_PROTOCOL;
+	default:
+		return REASON_ABSENT;
+	}
+}
+
+/* Prints the daemon's answer and exits, or returns why there was none. */
+static enum handover_reason ask_daemon(const struct call *c, const struct env_places *env,
+	str head, int64_t deadline_us)
+{
+	enum handover_reason reason = REASON_ABSENT;
+	struct place places[PLACES_MAX];
+	size_t n = list_places(c, env, places);
+
+	for (size_t i = 0; i < n; i++) {
+		struct wire_reply reply = { .type = 0 };
+		int fd = connect_place(&places[i], deadline_us), r = fd;
+
+		if (fd >= 0) {
+			r = wire_exchange(fd, head, mem.hook.payload, deadline_us, work_here(),
+				work_left(), &reply);
+			if (r == 0)
+				finish(&reply);
+			/* It may have taken the event; a second daemon must not get it too. */
+			close(fd);
+			return reason_for(r, &reply);
+		}
+		/* "Nobody there" says less than whatever another place said. */
+		if (reason == REASON_ABSENT)
+			reason = reason_for(r, &reply);
+	}
+	return reason;
+}
+
+int main(int argc, char **argv)
+{
+	struct wire_hook *h = &mem.hook;
+	struct call c = { NULL };
+	struct env_places env;
+	struct handover over;
+	bool decision;
+	int64_t start_us;
+	ptrdiff_t head;
+
+	take_arguments(argc > 0 ? argv + 1 : argv, &c, h);
+	if (!c.agent || c.version || c.help)
+		help(&c);
+	/* Before stdin is read: the agent may still be writing meanwhile. */
+	env_collect(environ, &env, h);
+	if (getcwd(mem.work, PATH_MAX)) {
+		h->cwd = str_of(mem.work);
+		mem.used = h->cwd.n + 1;
+	}
+	h->pid = (uint32_t)getpid();
+	h->ppid = (uint32_t)getppid();
+	take_payload(&c, h);
+
+	start_us = clock_mono_us();
+	h->id = ulid_make();
+	h->at_ms = ulid_ms(&h->id);
+	decision = c.event ? wire_is_decision(h->event) : payload_names_decision(h->payload);
+	h->deadline_ms = decision ? WIRE_FIRST_DECISION_MS : WIRE_FIRST_CAPTURE_MS;
+	head = wire_hook_encode(h, work_here(), LIMIT_FRAME_HEAD);
+	if (head < 0)
+		_exit(0);
+	over = (struct handover){
+		.argv0 = argv[0],
+		.dir = c.dir,
+		.agent = c.agent,
+		.event = c.event,
+		.cwd = h->cwd.p,
+		.head = str_n(work_here(), (size_t)head),
+		.payload = h->payload,
+		.started_us = start_us,
+	};
+	mem.used += (size_t)head;
+	over.reason = ask_daemon(&c, &env, over.head, start_us + h->deadline_ms * USEC_PER_MSEC);
+	handover(&over);
+	_exit(0);
+}

@@ -1,0 +1,327 @@
+#include "daemon/daemon.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api/api.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "capture/capture.h"
+#include "config/config.h"
+#include "os/os.h"
+
+enum {
+	WORKERS = 2,
+	STALL_S = 15,      /* a connection that stands still in the middle of something */
+	STOP_MS = 1500,    /* for turns under way */
+	LOCK_WAIT_MS = 2000, /* a restart: the old daemon may still be closing its store */
+};
+
+struct daemon {
+	const struct places *places;
+	struct config config;
+	struct config_problem *problems;
+	int lock_fd;
+	struct loop *loop;
+	struct journal *journal;
+	struct engine *engine;
+	struct server *server;
+	struct writer *writer;
+	struct api *api;
+	struct janitor *janitor;
+	struct loop_signal *signals[3];
+	struct loop_io *spool_io;
+	int spool_watch;
+	struct loop_timer *stop_timer;
+	int64_t stop_until_us;
+	bool stopping;
+};
+
+/* -- duties ------------------------------------------------------------------------------------------ */
+
+static void duty_expire(void *arg)
+{
+	struct daemon *d = arg;
+
+	server_expire(d->server, STALL_S * USEC_PER_SEC);
+}
+
+static void duty_spool(void *arg)
+{
+	struct daemon *d = arg;
+
+	writer_notify_spool(d->writer);
+}
+
+static void begin_stop(void *arg);
+
+/* Somebody removed or replaced our socket: hooks no longer reach this daemon, so it makes room for one
+ * they can reach. */
+static void duty_own_socket(void *arg)
+{
+	struct daemon *d = arg;
+
+	if (!d->stopping && !server_owns_paths(d->server)) {
+		log_warn(LOG_DAEMON, "the socket is no longer ours; ending, so that the next hook starts a daemon it can reach");
+		begin_stop(d);
+	}
+}
+
+const struct duty daemon_duties[] = {
+	{ "close connections that stand still", 60 * USEC_PER_SEC, duty_expire },
+	{ "pick up the spool", 60 * USEC_PER_SEC, duty_spool },
+	{ "check that the socket is still ours", 60 * USEC_PER_SEC, duty_own_socket },
+	{ 0 },
+};
+
+/* -- stopping ----------------------------------------------------------------------------------------- */
+
+static void check_stopped(void *arg)
+{
+	struct daemon *d = arg;
+
+	if ((engine_turns(d->engine) || loop_jobs(d->loop)) && clock_mono_us() < d->stop_until_us) {
+		loop_timer_set(d->stop_timer, 5 * USEC_PER_MSEC);
+		return;
+	}
+	loop_stop(d->loop);
+}
+
+static void begin_stop(void *arg)
+{
+	struct daemon *d = arg;
+
+	if (d->stopping)
+		return;
+	d->stopping = true;
+	server_close_listeners(d->server);
+	d->stop_until_us = clock_mono_us() + STOP_MS * USEC_PER_MSEC;
+	/* Not at once: the answer to `hookd stop` itself still has to leave. */
+	loop_timer_set(d->stop_timer, USEC_PER_MSEC);
+}
+
+static void on_signal(int signo, void *arg)
+{
+	log_info(LOG_DAEMON, "stopping on signal %d", signo);
+	begin_stop(arg);
+}
+
+/* -- starting ------------------------------------------------------------------------------------------ */
+
+static int take_lock(struct daemon *d, struct err *err)
+{
+	int64_t until = clock_mono_us() + LOCK_WAIT_MS * USEC_PER_MSEC;
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	char pid[32];
+
+	d->lock_fd = open(d->places->lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (d->lock_fd < 0)
+		return err_set(err, -errno, "the lock %s cannot be opened: %s", d->places->lock, strerror(errno));
+	while (flock(d->lock_fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return err_set(err, -errno, "the lock %s cannot be taken: %s", d->places->lock, strerror(errno));
+		if (clock_mono_us() > until)
+			return err_set(err, -EEXIST, "another hookd is running for %s", d->places->state);
+		nanosleep(&pause, NULL);
+	}
+	/* For people only; the lock is the truth. */
+	snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
+	if (ftruncate(d->lock_fd, 0) == 0)
+		(void)!write(d->lock_fd, pid, strlen(pid));
+	return 0;
+}
+
+static void load_config(struct daemon *d)
+{
+	config_load(d->places->config, &d->config, &d->problems);
+	log_set_levels(config_text(&d->config, OPTION_LOG_LEVEL), true, NULL);
+}
+
+static void log_config_problems(const struct daemon *d)
+{
+	for (const struct config_problem *p = d->problems; p; p = p->next)
+		log_warn(LOG_CONFIG, "%s:%u:%u: %s", d->places->config, p->err.line, p->err.col, p->err.text);
+}
+
+/* Hooks come in bursts; each is a descriptor for a moment. */
+static void raise_fd_limit(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < r.rlim_max) {
+		r.rlim_cur = MIN(r.rlim_max, (rlim_t)LIMIT_CONNECTIONS * 2);
+		setrlimit(RLIMIT_NOFILE, &r);
+	}
+}
+
+static int listen_everywhere(struct daemon *d, struct err *err)
+{
+	char dir[FS_PATH];
+	const char *second = d->places->runtime_socket;
+	int r = server_listen(d->server, d->places->socket);
+
+	if (r < 0)
+		return err_set(err, r, "cannot listen at %s: %s", d->places->socket,
+			r == -EADDRINUSE ? "something that is not our socket is in the way; move it" : strerror(-r));
+	if (!second[0])
+		return 0;
+	/* The second address is a convenience; without it hookc finds the first. */
+	snprintf(dir, sizeof dir, "%.*s", (int)(strrchr(second, '/') - second), second);
+	r = fs_private_dir(dir);
+	if (r == 0)
+		r = server_listen(d->server, second);
+	if (r < 0)
+		log_warn(LOG_DAEMON, "cannot listen at %s: %s; using %s alone", second, strerror(-r), d->places->socket);
+	return 0;
+}
+
+static void on_spool(int what, void *arg)
+{
+	struct daemon *d = arg;
+
+	(void)what;
+	os_watch_drain(d->spool_watch);
+	writer_notify_spool(d->writer);
+}
+
+static void start_watching(struct daemon *d)
+{
+	static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
+
+	for (size_t i = 0; i < countof(signals); i++)
+		d->signals[i] = loop_signal_new(d->loop, signals[i], on_signal, d);
+	d->spool_watch = os_watch_dir(d->places->spool);
+	if (d->spool_watch >= 0)
+		d->spool_io = loop_io_new(d->loop, d->spool_watch, LOOP_READ, on_spool, d);
+	d->stop_timer = loop_timer_new(d->loop, check_stopped, d);
+	d->janitor = janitor_new(d->loop, daemon_duties, d);
+}
+
+static void start_writer(struct daemon *d)
+{
+	struct writer_config w = {
+		.store_path = d->places->store,
+		.journal_dir = d->places->journal,
+		.spool_dir = d->places->spool,
+		.backup_dir = d->places->backups,
+		.journal = d->journal,
+		.linger_ms = (int)config_number(&d->config, OPTION_STORE_LINGER_MS),
+		.fold = capture_fold,
+		.committed = engine_committed,
+		.arg = d->engine,
+	};
+
+	d->writer = writer_start(&w);
+	engine_set_writer(d->engine, d->writer);
+}
+
+/* The two handlers of the server have different owners. */
+static void on_hook(struct conn *c, str body, void *arg)
+{
+	engine_hook(c, body, ((struct daemon *)arg)->engine);
+}
+
+static void on_line(struct conn *c, str line, void *arg)
+{
+	api_line(c, line, ((struct daemon *)arg)->api);
+}
+
+static int build(struct daemon *d, struct err *err)
+{
+	struct engine_config engine = { .run_dir = d->places->run,
+		.strict = config_number(&d->config, OPTION_DURABILITY) != 0 };
+	struct server_handlers handlers = { .hook = on_hook, .line = on_line, .arg = d };
+	struct api_context api = { .places = d->places, .config = &d->config, .config_problems = d->problems,
+		.started_us = clock_wall_us(), .stop = begin_stop, .stop_arg = d };
+	int r;
+
+	d->loop = loop_new(WORKERS);
+	if (!d->loop)
+		return err_set(err, -ENOMEM, "the event loop cannot be made");
+	/* The sockets first, because they are what most often cannot be had; nobody is served before
+	 * loop_run(), when all the rest is there. */
+	d->server = api.server = server_new(d->loop, &handlers);
+	r = listen_everywhere(d, err);
+	if (r < 0)
+		return r;
+	r = journal_open(d->places->journal, &d->journal);
+	if (r < 0)
+		return err_set(err, r, "the journal in %s cannot be opened: %s", d->places->journal, strerror(-r));
+	engine.loop = api.loop = d->loop;
+	engine.journal = api.journal = d->journal;
+	d->engine = api.engine = engine_new(&engine);
+	loop_before_sleep(d->loop, engine_before_sleep, d->engine);
+	start_writer(d);
+	api.writer = d->writer;
+	d->api = api_new(&api);
+	start_watching(d);
+	return 0;
+}
+
+/* Against the order of use: first who brings work in, then who does it, last what they stand on. */
+static void take_apart(struct daemon *d)
+{
+	if (d->server)
+		server_close_listeners(d->server);
+	if (d->engine)
+		engine_before_sleep(d->engine);
+	writer_stop(d->writer);
+	loop_stop_workers(d->loop);
+	janitor_free(d->janitor);
+	loop_io_free(d->spool_io);
+	fs_closep(&d->spool_watch);
+	for (size_t i = 0; i < countof(d->signals); i++)
+		loop_signal_free(d->signals[i]);
+	loop_timer_free(d->stop_timer);
+	api_free(d->api);
+	server_free(d->server);
+	engine_free(d->engine);
+	loop_free(d->loop);
+	writer_free(d->writer);
+	journal_free(d->journal);
+	config_problems_free(d->problems);
+	config_release(&d->config);
+	fs_closep(&d->lock_fd);
+}
+
+int daemon_run(const struct places *places, const struct daemon_options *how, struct err *err)
+{
+	struct daemon d = { .places = places, .lock_fd = -1, .spool_watch = -1 };
+	int r = places_make(places, err);
+
+	umask(0077);
+	signal(SIGPIPE, SIG_IGN);
+	raise_fd_limit();
+	if (r == 0)
+		r = take_lock(&d, err);
+	if (r < 0) {
+		fs_closep(&d.lock_fd);
+		return r;
+	}
+	load_config(&d);
+	r = log_open(places->log, (size_t)config_number(&d.config, OPTION_LOG_MAX_MB) << 20, how->foreground);
+	if (r < 0)
+		fprintf(stderr, "hookd: the log %s cannot be opened: %s; going on without\n", places->log, strerror(-r));
+	log_config_problems(&d);
+	r = build(&d, err);
+	if (r == 0) {
+		log_info(LOG_DAEMON, "hookd %s listens at %s, pid %ld", HOOKD_VERSION, places->socket, (long)getpid());
+		if (how->ready)
+			how->ready(how->arg);
+		loop_run(d.loop);
+		log_info(LOG_DAEMON, "stopped");
+	} else {
+		log_error(LOG_DAEMON, "%s", err->text);
+	}
+	take_apart(&d);
+	log_close();
+	return r;
+}

@@ -1,0 +1,84 @@
+/* engine: the path of an event through the daemon, and nothing else.
+ *
+ *   pipeline.c   the picture as code: understand, remember, decide, answer
+ *   turn.c       what one event owns while it is under way; exactly one answer
+ *   janitor.c    everything periodic, as one table of duties
+ *
+ * DESIGN. A turn begins with a frame and ends with one DONE. It is answered when two things hold: its
+ * record is in the journal (all turns of one loop iteration share one write), and nobody holds it. A
+ * step that needs time takes a hold and releases it later; meanwhile the client gets a WAIT frame
+ * every 100 ms. Nothing here blocks: payloads over LIMIT_INLINE_PAYLOAD are parsed and redacted on a
+ * worker, and the disk belongs to the writer thread.
+ *
+ * Everything runs on the loop thread unless a function says otherwise. */
+#ifndef HOOKD_ENGINE_ENGINE_H
+#define HOOKD_ENGINE_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/macro.h"
+#include "event/event.h"
+#include "journal/journal.h"
+#include "loop/loop.h"
+#include "server/server.h"
+#include "store/store.h"
+
+struct engine;
+
+struct engine_config {
+	struct loop *loop;
+	struct journal *journal;
+	const char *run_dir; /* for the markers of muted sessions; must outlive the engine */
+	bool strict;         /* durability: answer after the commit */
+};
+
+struct engine *engine_new(const struct engine_config *config);
+void engine_free(struct engine *e);
+DEFINE_FREEP(struct engine, engine_free);
+
+/* The writer is started after the engine, because it reports to it. */
+void engine_set_writer(struct engine *e, struct writer *w);
+
+/* Handler of the server: a frame has come. arg is the engine. */
+void engine_hook(struct conn *c, str body, void *arg);
+
+/* The loop's before-sleep step: one journal write for all turns of this iteration, then their
+ * answers. arg is the engine. */
+void engine_before_sleep(void *arg);
+
+/* The writer has committed something; any thread. arg is the engine. */
+void engine_committed(void *arg);
+
+/* Turns that have not been answered yet. */
+unsigned engine_turns(const struct engine *e);
+
+struct engine_state {
+	uint64_t received;  /* frames */
+	uint64_t journaled; /* acknowledged */
+	uint64_t unstored;  /* answered, but the journal could not take them */
+	uint64_t late, incomplete, not_json, muted, secrets;
+	uint64_t verdicts[VERDICT_ACTION_MAX];
+	uint64_t kinds[EVENT_KIND_MAX];
+	int64_t last_event_us;
+	char journal_trouble[128];
+};
+
+void engine_get_state(const struct engine *e, struct engine_state *ret);
+
+/* -- janitor ------------------------------------------------------------------------------------ */
+
+/* Everything periodic. A row costs nothing while the daemon is idle if its period is long: an idle
+ * daemon wakes up at most twice a minute. */
+struct duty {
+	const char *text; /* shown by doctor */
+	int64_t every_us;
+	void (*run)(void *arg);
+};
+
+struct janitor;
+
+struct janitor *janitor_new(struct loop *l, const struct duty *duties, void *arg);
+void janitor_free(struct janitor *j);
+
+#endif

@@ -1,0 +1,186 @@
+/* The path of an event:
+ *
+ *   frame ─▶ understand ─▶ keep ─▶ decide ─────────────────▶ answer
+ *            adapter       redact   guard · hooks · context   the agent's own words
+ *                          journal
+ *
+ * understand() and keep() are pure work on the turn's arena and may run on a worker; the rest runs on
+ * the loop. The answer leaves after the journal's write (turn.c), never before. */
+#include <errno.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "engine/turn.h"
+#include "guard/guard.h"
+
+/* -- understand: bytes become an event ------------------------------------------------------------ */
+
+static void understand(struct turn *t)
+{
+	agent_parse(t->agent, &t->hook, &t->arena, &t->event);
+	t->event.marks |= t->late ? EVENT_LATE : 0;
+}
+
+/* A caller who has given up must not have hooks run or decisions made in its name; what happened is
+ * recorded all the same. */
+static bool is_late(const struct turn *t)
+{
+	return clock_wall_us() / USEC_PER_MSEC > t->hook.at_ms + (int64_t)t->hook.deadline_ms;
+}
+
+/* -- keep: the event becomes a record --------------------------------------------------------------- */
+
+static void keep(struct turn *t, struct redactor *redactor)
+{
+	const struct event *e = &t->event;
+	bool prompt = e->kind == EVENT_USER_PROMPT_SUBMIT;
+	bool muted = redact_is_muted(t->engine->config.run_dir, e->agent, e->session);
+
+	redact(redactor, &t->arena, e, muted && !prompt ? REDACT_MUTED : 0, &t->record, &t->report);
+	/* A wholly private prompt mutes its tools and its summary, until the next prompt or the end. */
+	if (prompt ? t->report.wholly_private != muted : muted && e->kind == EVENT_SESSION_END)
+		(void)redact_set_muted(t->engine->config.run_dir, e->agent, e->session,
+			prompt && t->report.wholly_private);
+}
+
+static void add_to_journal(struct turn *t)
+{
+	struct engine *e = t->engine;
+
+	if (journal_add(e->config.journal, &t->record) < 0)
+		turn_written(t, WIRE_STORED_NO);
+	else
+		turn_list_add(&e->unflushed, t);
+}
+
+/* -- decide: every voice may raise the verdict ------------------------------------------------------ */
+
+/* A voice at the decision seam. It may take a hold on the turn and come back later. */
+struct voice {
+	const char *name;
+	void (*speak)(struct turn *t);
+};
+
+static void speak_guard(struct turn *t)
+{
+	guard_decide(&t->event, &t->arena, &t->verdict);
+}
+
+static const struct voice guards[] = { { "guard", speak_guard }, { 0 } };
+static const struct voice hooks[] = { { 0 } };    /* the user's own hooks */
+static const struct voice contexts[] = { { 0 } }; /* memory, code, efforts */
+
+static void let_speak(const struct voice *voices, struct turn *t)
+{
+	for (; voices->name; voices++)
+		voices->speak(t);
+}
+
+static void decide(struct turn *t)
+{
+	let_speak(guards, t);
+	let_speak(hooks, t);
+	let_speak(contexts, t);
+}
+
+/* -- answer ------------------------------------------------------------------------------------------ */
+
+static void log_turn(const struct turn *t)
+{
+	const struct record *r = &t->record;
+	char id[ULID_TEXT + 1];
+
+	if (!log_wanted(LOG_ENGINE, LOG_INFO))
+		return;
+	ulid_format(&r->id, id);
+	log_write(LOG_ENGINE, LOG_INFO, "%s " STR_FMT " " STR_FMT " " STR_FMT "%s" STR_FMT " %s %s%s" STR_FMT,
+		event_kinds[r->kind].log_tag, STR_ARG(r->agent), STR_ARG(str_head(r->session, 64)),
+		STR_ARG(r->native), str_empty(r->tool_name) ? "" : " ", STR_ARG(r->tool_name), id,
+		wire_stored_name(t->stored), t->verdict.action ? " verdict=" : "",
+		STR_ARG(t->verdict.action ? str_of(verdict_action_names[t->verdict.action]) : STR("")));
+}
+
+void pipeline_answer(struct turn *t)
+{
+	struct answer answer = { .out = &t->out };
+	struct wire_reply reply = { .type = WIRE_DONE, .stored = t->stored };
+	uint8_t head[WIRE_REPLY_FIXED];
+	struct iovec pieces[3];
+
+	agent_render(t->agent, &t->event, &t->verdict, &t->arena, &answer);
+	reply.exit_code = answer.exit_code;
+	reply.out = t->out.full ? STR_NONE : buf_str(&t->out);
+	reply.err = answer.err;
+	wire_reply_encode(&reply, head);
+	pieces[0] = (struct iovec){ head, sizeof head };
+	pieces[1] = (struct iovec){ (void *)reply.out.p, reply.out.n };
+	pieces[2] = (struct iovec){ (void *)reply.err.p, reply.err.n };
+	conn_answer(t->conn, pieces, 3);
+	t->conn = NULL;
+	log_turn(t);
+}
+
+/* -- all of it ----------------------------------------------------------------------------------------- */
+
+static void count(struct engine_state *s, const struct turn *t)
+{
+	const struct event *e = &t->event;
+
+	s->kinds[e->kind]++;
+	s->late += !!(e->marks & EVENT_LATE);
+	s->incomplete += !!(e->marks & EVENT_INCOMPLETE);
+	s->not_json += !!(e->marks & EVENT_NOT_JSON);
+	s->muted += !!(t->record.marks & EVENT_PRIVATE);
+	s->secrets += t->report.secrets;
+	s->verdicts[t->verdict.action]++;
+	s->last_event_us = t->record.at_us;
+}
+
+/* The second half, on the loop: the record exists. */
+static void go_on(struct turn *t)
+{
+	turn_hold(t); /* a voice may answer at once; the turn must outlive this function */
+	add_to_journal(t);
+	if (!(t->event.marks & EVENT_LATE))
+		decide(t);
+	count(&t->engine->state, t);
+	turn_release(t);
+}
+
+static void work_on_large(void *arg)
+{
+	struct turn *t = arg;
+	struct engine *e = t->engine;
+
+	understand(t);
+	pthread_mutex_lock(&e->worker_lock);
+	keep(t, e->worker_redactor);
+	pthread_mutex_unlock(&e->worker_lock);
+}
+
+static void large_is_done(void *arg)
+{
+	struct turn *t = arg;
+
+	go_on(t);
+	turn_release(t);
+}
+
+void pipeline_start(struct turn *t)
+{
+	if (wire_hook_decode(t->body, &t->hook) < 0) {
+		turn_refuse(t);
+		return;
+	}
+	t->agent = agent_find(t->hook.agent);
+	t->late = is_late(t);
+	if (t->hook.payload.n > LIMIT_INLINE_PAYLOAD) {
+		turn_hold(t);
+		loop_submit(t->engine->config.loop, work_on_large, large_is_done, t);
+		return;
+	}
+	understand(t);
+	keep(t, t->engine->redactor);
+	go_on(t);
+}

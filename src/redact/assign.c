@@ -1,0 +1,570 @@
+/* Names and their values: password = "…", TOKEN=…, "api_key": "…", --secret …, <password>…</…>.
+ *
+ * DESIGN. No pattern can tell `password: hunter22` from `password: string`, so this is code: find the
+ * name around the keyword, the separator after it, the value, and then judge the value by how it was
+ * written. Quoted text under a strong name is a secret unless it is a placeholder. A bare word is one
+ * only where bare words are values (environment lines, YAML, query strings, flags); elsewhere it is
+ * a variable. "token" and "auth" stand for many harmless things in source code, so their values must
+ * look random as well. */
+#include <ctype.h>
+
+#include "redact/internal.h"
+
+enum {
+	STRONG = 1 << 0,   /* hardly ever harmless */
+	WORD = 1 << 1,     /* only as a word of its own: auth, not author */
+	KEY_ONLY = 1 << 2, /* as a key only; secrets[] knows its form in text */
+	NUMBERS = 1 << 3,  /* digits alone may be the value */
+	PLURAL_NOT = 1 << 4, /* the plural is a count or a list */
+
+	NAME_MAX_SIDE = 64,
+	VALUE_MIN = 6,
+	VALUE_LOOK = 512, /* a value is judged by this much of it */
+};
+
+const struct keyword keywords[] = {
+	{ "password", "password", STRONG | NUMBERS },
+	{ "passwd", "password", STRONG | NUMBERS },
+	{ "passphrase", "passphrase", STRONG | NUMBERS },
+	{ "passcode", "password", STRONG | NUMBERS },
+	{ "pass", "password", STRONG | WORD | NUMBERS },
+	{ "pwd", "password", STRONG | WORD | NUMBERS },
+	{ "secret", "secret", STRONG },
+	{ "secretkey", "secret-key", STRONG },
+	{ "api_key", "api-key", STRONG },
+	{ "apikey", "api-key", STRONG },
+	{ "api-key", "api-key", STRONG },
+	{ "access_key", "access-key", STRONG },
+	{ "accesskey", "access-key", STRONG },
+	{ "access-key", "access-key", STRONG },
+	{ "private_key", "private-key", STRONG },
+	{ "privatekey", "private-key", STRONG },
+	{ "private-key", "private-key", STRONG },
+	{ "encryption_key", "encryption-key", STRONG },
+	{ "signing_key", "signing-key", STRONG },
+	{ "master_key", "master-key", STRONG },
+	{ "account_key", "account-key", STRONG },
+	{ "credential", "credential", STRONG },
+	{ "token", "token", PLURAL_NOT },
+	{ "auth", "auth", WORD },
+	{ "authorization", "authorization", KEY_ONLY },
+	{ "cookie", "cookie", KEY_ONLY },
+};
+const size_t nkeywords = countof(keywords);
+
+/* A name with one of these words beside the keyword speaks about the secret, it does not hold it. */
+static const char *const harmless_after[] = { "type", "types", "method", "methods", "mode", "name",
+	"names", "file", "files", "path", "paths", "dir", "url", "uri", "endpoint", "host", "count",
+	"counts", "limit", "limits", "length", "len", "size", "id", "ids", "ref", "refs", "hint",
+	"policy", "field", "fields", "label", "provider", "status", "state", "expiry", "expires",
+	"expiration", "expire", "ttl", "at", "prefix", "suffix", "format", "class", "index", "idx",
+	"usage", "used", "min", "max", "rule", "rules", "regex", "regexp", "pattern", "error", "errors",
+	"message", "msg", "help", "description", "desc", "required", "enabled", "disabled", "input",
+	"reset", "page", "form", "manager", "store", "service", "handler", "helper", "helpers",
+	"validator", "version", "header", "headers", "param", "params", "parameter", "budget", "cost",
+	"kind", "list", "map", "table", "pos", "position", "offset", "start", "end", "begin", "line",
+	"column", "strength", "placeholder", "title", "algorithm", "alg", "audience", "issuer", "scope",
+	"scopes", "scheme", "env", "var", "script", "source", "bucket", "rate", "window", "prompt",
+	"callback", "func", "function", "command", "middleware", "plugin", "module", NULL };
+static const char *const harmless_before[] = { "is", "has", "no", "not", "num", "max", "min", "n",
+	"use", "show", "hide", "allow", "require", "requires", "required", "enable", "disable", "forgot",
+	"total", "count", "completion", "cached", "validate", "check", "verify", "next", "prev",
+	"previous", "stop", "eos", "bos", "pad", "unk", "sep", "cls", "mask", "special", "page", "without",
+	"skip", "need", "needs", NULL };
+
+/* Whole values that say nothing: types, constants, examples. */
+static const char *const harmless_values[] = { "string", "number", "integer", "boolean", "bytes",
+	"object", "buffer", "secretstr", "varchar", "unknown", "undefined", "optional", "required",
+	"disabled", "enabled", "default", "password", "passwd", "passphrase", "secret", "secrets", "token",
+	"bearer", "username", "changeme", "change-me", "change_me", "placeholder", "redacted", "hidden",
+	"removed", "example", "inherit", "prompt", "static", "public", "private", "return", "function",
+	"char", "void", "const", "struct", "unsigned", "credentials", "credential", "api_key", "apikey",
+	"identifier", "symbol", "options", "option", "argument", "arguments", "parameter", NULL };
+/* How references to something kept elsewhere begin, and what hookd itself wrote, */
+static const char *const reference_starts[] = { "<", "$", "{", "%(", "%s", "%{", "[redacted", "[contents of",
+	"[hidden", "process.env", "os.environ", "os.getenv", "getenv", "env.", "env(", "env[",
+	"import.meta", "system.getenv", "vault:", "...", "none", "null", "nil", "true", "false", NULL };
+/* and examples, expressions and places in text. */
+static const char *const harmless_starts[] = { "your", "my-", "my_", "example", "insert", "enter ", "dummy",
+	"config.", "settings.", "self.", "this.", "args.", "options.", "opts.", "secrets.", "todo",
+	"fixme", "replace", "await ", "new ", "function", "lambda", "async ", "http://", "https://", "/",
+	"./", "../", "~/", "file:", NULL };
+
+/* -- small questions about bytes -------------------------------------------------------------- */
+
+static unsigned char byte_at(str s, size_t i)
+{
+	return i < s.n ? (unsigned char)s.p[i] : 0;
+}
+
+static bool is_name_byte(unsigned char c)
+{
+	return isalnum(c) || c == '_' || c == '-' || c == '.';
+}
+
+static bool in_list(const char *const *list, str s)
+{
+	for (; *list; list++)
+		if (str_eq_nocase(s, str_of(*list)))
+			return true;
+	return false;
+}
+
+static bool starts_with_any(const char *const *list, str s)
+{
+	for (; *list; list++) {
+		str start = str_of(*list);
+
+		if (s.n >= start.n && str_eq_nocase(str_head(s, start.n), start))
+			return true;
+	}
+	return false;
+}
+
+/* What a value is made of. */
+struct makeup {
+	size_t digits, lower, upper, blanks, other;
+	size_t turns; /* from letter to digit or back */
+	size_t same;  /* bytes equal to the first */
+	bool reference; /* a format or an interpolation inside */
+};
+
+static struct makeup makeup_of(str v)
+{
+	struct makeup m = { 0 };
+	int last = 0;
+
+	for (size_t i = 0; i < v.n; i++) {
+		unsigned char c = (unsigned char)v.p[i], next = byte_at(v, i + 1);
+		int kind = isdigit(c) ? 1 : isalpha(c) ? 2 : 0;
+
+		m.digits += kind == 1;
+		m.lower += kind == 2 && islower(c);
+		m.upper += kind == 2 && isupper(c);
+		m.blanks += c == ' ' || c == '\t';
+		m.other += kind == 0 && c != '_' && c != '.' && c != '-';
+		m.turns += kind && last && kind != last;
+		m.same += c == (unsigned char)v.p[0];
+		m.reference |= (c == '$' || c == '#') && (next == '{' || next == '(');
+		m.reference |= c == '{' && (next == '}' || next == '{');
+		last = kind ? kind : last;
+	}
+	return m;
+}
+
+bool value_is_mixed(str v)
+{
+	struct makeup m = makeup_of(v);
+
+	return m.digits && (m.lower || m.upper);
+}
+
+/* Random in the way of tokens: letters and digits take turns, or it is long and has both. */
+static bool looks_random(str v)
+{
+	struct makeup m = makeup_of(v);
+	size_t letters = m.lower + m.upper;
+
+	if (v.n < 8 || m.blanks || !letters)
+		return false;
+	if (m.digits && (m.turns >= 2 || m.digits >= 6))
+		return true;
+	return v.n >= 20 && ((m.digits && m.turns) || (m.upper >= 3 && m.lower >= 3 && m.other));
+}
+
+/* The name of a secret is not one: db_password, X-Auth-Token, clientSecret. */
+static bool names_a_secret(str v)
+{
+	struct makeup m = makeup_of(str_head(v, NAME_MAX_SIDE));
+
+	if (v.n > NAME_MAX_SIDE || m.digits || m.other || m.blanks || m.lower == v.n)
+		return false;
+	for (size_t i = 0; i < nkeywords; i++)
+		for (size_t at = 0, n = strlen(keywords[i].literal); at + n <= v.n; at++)
+			if (str_eq_nocase(str_n(v.p + at, n), str_of(keywords[i].literal)))
+				return true;
+	return false;
+}
+
+/* xxxx-xxxx, ****, ... */
+static bool is_masked(str v)
+{
+	for (size_t i = 0; i < v.n; i++)
+		if (!memchr("xX*.-_ ", v.p[i], 7))
+			return false;
+	return true;
+}
+
+bool value_is_secret(str v)
+{
+	struct makeup m;
+
+	v = str_trim(v);
+	if (v.n < VALUE_MIN || in_list(harmless_values, v) || starts_with_any(reference_starts, v))
+		return false;
+	m = makeup_of(str_head(v, VALUE_LOOK));
+	return !m.reference && m.same != v.n && !is_masked(v) && !(v.p[0] == '%' && v.p[v.n - 1] == '%');
+}
+
+bool value_is_placeholder(str v)
+{
+	v = str_trim(v);
+	return !value_is_secret(v) || starts_with_any(harmless_starts, v) || names_a_secret(v);
+}
+
+/* -- the name --------------------------------------------------------------------------------- */
+
+/* Next word of a name: snake_case, kebab-case, dotted and camelCase. */
+static bool next_word(str *rest, str *ret)
+{
+	size_t i = 0;
+
+	while (rest->n && !isalnum((unsigned char)rest->p[0]))
+		*rest = str_from(*rest, 1);
+	while (i < rest->n && isalnum((unsigned char)rest->p[i]) &&
+		!(i && isupper((unsigned char)rest->p[i]) && islower((unsigned char)rest->p[i - 1])))
+		i++;
+	*ret = str_head(*rest, i);
+	*rest = str_from(*rest, i);
+	return i > 0;
+}
+
+/* A letter at i goes on with the word that ends before i. */
+static bool goes_on(str s, size_t i)
+{
+	unsigned char c = byte_at(s, i);
+
+	return islower(c) || (isupper(c) && i && isupper((unsigned char)s.p[i - 1]));
+}
+
+static bool begins_word(str s, size_t i)
+{
+	unsigned char c = byte_at(s, i);
+
+	if (i == 0 || !isalpha((unsigned char)s.p[i - 1]))
+		return true;
+	return isupper(c) && islower((unsigned char)s.p[i - 1]);
+}
+
+/* The name around the keyword; false when the keyword is only part of another word. */
+static bool find_name(str s, const struct keyword *k, size_t begin, size_t end, struct span *ret)
+{
+	size_t from = begin, to = end;
+
+	if ((k->flags & WORD) && !begins_word(s, begin))
+		return false;
+	if (byte_at(s, to) == 's' || (byte_at(s, to) == 'S' && isupper((unsigned char)s.p[to - 1]))) {
+		if (k->flags & (PLURAL_NOT | WORD))
+			return false;
+		to++;
+	}
+	if (goes_on(s, to))
+		return false;
+	end = to;
+	while (from > 0 && begin - from < NAME_MAX_SIDE && is_name_byte((unsigned char)s.p[from - 1]))
+		from--;
+	while (to < s.n && to - end < NAME_MAX_SIDE && is_name_byte((unsigned char)s.p[to]))
+		to++;
+	while (to > end && s.p[to - 1] == '.')
+		to--;
+	*ret = (struct span){ from, to, k->name, 0 };
+	return true;
+}
+
+/* max_tokens, password_file: the words beside the keyword say that no secret stands under the name. */
+static bool is_harmless_name(str s, const struct span *name, size_t begin, size_t end)
+{
+	str rest = str_n(s.p + name->begin, begin - name->begin), word, last = STR_NONE;
+
+	while (next_word(&rest, &word))
+		last = word;
+	if (last.n && in_list(harmless_before, last))
+		return true;
+	rest = str_n(s.p + end, name->end - end);
+	while (next_word(&rest, &word))
+		if (in_list(harmless_after, word))
+			return true;
+	return false;
+}
+
+bool assign_is_name(str s, const struct keyword *k, size_t begin, size_t end)
+{
+	struct span name;
+
+	return find_name(s, k, begin, end, &name) && name.begin == 0 && name.end == s.n &&
+	       !is_harmless_name(s, &name, begin, end);
+}
+
+/* -- the value -------------------------------------------------------------------------------- */
+
+/* How name and value were written. */
+struct style {
+	char sep;      /* = : > or ' ' after a flag */
+	bool tight;    /* no blank around the separator */
+	bool upper;    /* the name is in capitals */
+	bool flag;     /* --name value */
+	bool starts;   /* nothing but indentation before the name on its line */
+	bool ends;     /* nothing after the value on its line */
+	bool query;    /* between & or ; */
+};
+
+static size_t skip_blanks(str s, size_t i)
+{
+	while (byte_at(s, i) == ' ' || byte_at(s, i) == '\t')
+		i++;
+	return i;
+}
+
+/* A quote, perhaps escaped (JSON inside JSON): its length, or 0. */
+static size_t quote_at(str s, size_t i)
+{
+	size_t n = 0;
+
+	while (n < 3 && byte_at(s, i + n) == '\\')
+		n++;
+	return byte_at(s, i + n) == '"' || byte_at(s, i + n) == '\'' || byte_at(s, i + n) == '`' ?
+		       n + 1 : 0;
+}
+
+/* Nothing but marks, digits and the words that may stand before an assignment. */
+static bool starts_line(str s, size_t name)
+{
+	size_t i = name, letters = 0;
+	str before;
+
+	while (i > 0 && s.p[i - 1] != '\n' && name - i < 40)
+		i--;
+	/* "\n" as two characters, from JSON that was quoted once more. */
+	before = str_n(s.p + i, name - i);
+	for (size_t j = before.n; j-- > 0;)
+		if (j > 0 && before.p[j - 1] == '\\' && before.p[j] == 'n') {
+			before = str_from(before, j + 1);
+			break;
+		}
+	before = str_trim(before);
+	if (str_eq(before, STR("export")) || str_eq(before, STR("set")) || str_eq(before, STR("ENV")) ||
+		str_ends(before, STR("declare -x")) || str_eq(before, STR("setenv")))
+		return true;
+	for (i = 0; i < before.n; i++)
+		letters += isalpha((unsigned char)before.p[i]) != 0;
+	return letters == 0;
+}
+
+static bool ends_line(str s, size_t i)
+{
+	i = skip_blanks(s, i);
+	return i >= s.n || s.p[i] == '\n' || s.p[i] == '\r' || s.p[i] == '#' ||
+	       (s.p[i] == '\\' && (byte_at(s, i + 1) == 'n' || byte_at(s, i + 1) == 'r'));
+}
+
+/* From the end of the name over quotes, brackets and separator to the value. */
+static bool find_separator(str s, const struct span *name, struct style *st, size_t *ret)
+{
+	size_t i = name->end, quote = quote_at(s, i), blanks;
+	unsigned char c;
+
+	st->flag = name->begin < s.n && s.p[name->begin] == '-' &&
+		   (name->begin == 0 || !isalnum((unsigned char)s.p[name->begin - 1]));
+	i += quote;
+	if (byte_at(s, i) == ']' || byte_at(s, i) == '?')
+		i++;
+	blanks = skip_blanks(s, i) - i;
+	i += blanks;
+	c = byte_at(s, i);
+	if (c == ':' && byte_at(s, i + 1) == '=')
+		i++, c = '=';
+	if (c == '=' && byte_at(s, i + 1) == '>')
+		i++;
+	else if ((c == '=' || c == ':') && byte_at(s, i + 1) == (unsigned char)c)
+		return false;
+	if (c == '>' && (blanks || name->begin == 0 || s.p[name->begin - 1] != '<'))
+		return false;
+	if (c == '=' || c == ':' || c == '>') {
+		st->sep = (char)c;
+		i++;
+	} else if (st->flag && c == ',' && quote) {
+		st->sep = ' ';
+		i++;
+	} else if (st->flag && blanks && !quote) {
+		st->sep = ' ';
+	} else {
+		return false;
+	}
+	*ret = skip_blanks(s, i);
+	st->tight = !blanks && *ret == i;
+	return *ret < s.n;
+}
+
+/* password: str = "…": the value stands after the type. */
+static size_t skip_type(str s, size_t i)
+{
+	size_t j = i;
+
+	while (isalnum(byte_at(s, j)) || (byte_at(s, j) && strchr("_.[]|<>?", byte_at(s, j))))
+		j++;
+	if (j == i || j - i > NAME_MAX_SIDE)
+		return i;
+	j = skip_blanks(s, j);
+	if (byte_at(s, j) != '=' || byte_at(s, j + 1) == '=')
+		return i;
+	return skip_blanks(s, j + 1);
+}
+
+/* The inside of the quoted text whose quote (of q bytes) stands at i. It ends with its line. */
+static struct span quoted(str s, size_t i, size_t q)
+{
+	char quote = s.p[i + q - 1];
+	size_t from = i + q, to = from;
+
+	for (; to < s.n && s.p[to] != '\n'; to++) {
+		size_t slashes = 0;
+
+		if (s.p[to] != quote)
+			continue;
+		while (slashes < to - from && s.p[to - 1 - slashes] == '\\')
+			slashes++;
+		if (slashes <= q - 1)
+			return (struct span){ from, to - MIN(slashes, q - 1) };
+	}
+	return (struct span){ from, to };
+}
+
+/* The word at i, or its first `most` bytes. */
+static struct span bare(str s, size_t i, const struct style *st, size_t most)
+{
+	const char *stop = st->sep == '>' ? "<\n" : st->upper && st->tight ? " \t\r\n\"'`" :
+									    " \t\r\n\"'`,;)}]<&|";
+	size_t to = i;
+
+	for (; to < s.n && to - i < most && s.p[to] && !strchr(stop, s.p[to]); to++)
+		if (s.p[to] == '\\' && (byte_at(s, to + 1) == 'n' || byte_at(s, to + 1) == 'r' ||
+					       byte_at(s, to + 1) == 't' || byte_at(s, to + 1) == '"'))
+			break;
+	/* What the shell takes for itself at the end of a word. */
+	while (to > i && strchr(";&|),", s.p[to - 1]))
+		to--;
+	return (struct span){ i, to };
+}
+
+static bool is_word(struct makeup m)
+{
+	return m.digits == 0 && m.other == 0;
+}
+
+/* name(…), name[…], a->b, A::b */
+static bool is_expression(str v)
+{
+	size_t i = 0;
+
+	if (!isalpha(byte_at(v, 0)) && byte_at(v, 0) != '_')
+		return strchr("([{*&!@|", byte_at(v, 0)) != NULL;
+	while (isalnum(byte_at(v, i)) || byte_at(v, i) == '_' || byte_at(v, i) == '.')
+		i++;
+	return i < v.n && (strchr("([{", v.p[i]) || str_starts(str_from(v, i), STR("->")) ||
+				  str_starts(str_from(v, i), STR("::")));
+}
+
+/* module.Name2: every piece begins like an identifier. */
+static bool is_dotted(str v)
+{
+	bool dotted = false;
+
+	for (size_t i = 0; i < v.n; i++) {
+		unsigned char c = (unsigned char)v.p[i];
+
+		if ((i == 0 || v.p[i - 1] == '.') && !isalpha(c) && c != '_')
+			return false;
+		if (!isalnum(c) && c != '_' && c != '.')
+			return false;
+		dotted |= c == '.';
+	}
+	return dotted;
+}
+
+static bool judge_word(const struct keyword *k, struct makeup m, const struct style *st)
+{
+	bool plain = m.lower && m.upper == 0;
+
+	if (!(k->flags & STRONG))
+		return false;
+	if (st->flag || st->query || st->sep == '>')
+		return m.lower > 0;
+	if (st->upper && st->tight && st->sep == '=')
+		return m.lower > 0;
+	return plain && st->sep == ':' && st->starts && st->ends && !st->tight;
+}
+
+static bool judge_bare(const struct keyword *k, str v, const struct style *st)
+{
+	struct makeup m = makeup_of(v);
+	bool plain_place = st->flag || st->query || st->sep == '>' || (st->upper && st->tight) ||
+			   (st->starts && st->ends);
+
+	if (st->flag && v.p[0] == '-')
+		return false;
+	if (is_word(m))
+		return judge_word(k, m, st);
+	if (m.lower + m.upper == 0)
+		return (k->flags & NUMBERS) && plain_place;
+	if (is_expression(v) && !(st->upper && st->tight && m.digits))
+		return false;
+	if (is_dotted(v) && !plain_place && !st->tight && !(k->flags & NUMBERS))
+		return false;
+	if (k->flags & STRONG)
+		return plain_place || st->tight || (k->flags & NUMBERS) || looks_random(v);
+	return looks_random(v) && (plain_place || v.n >= 16);
+}
+
+static bool judge_quoted(const struct keyword *k, str v)
+{
+	struct makeup m = makeup_of(v);
+
+	if (!(k->flags & STRONG))
+		return looks_random(v);
+	/* Sentences for people, not passphrases. */
+	if (m.blanks && (isupper((unsigned char)v.p[0]) || m.blanks > 5 || m.other > m.blanks))
+		return m.digits && m.blanks == 1;
+	return m.lower + m.upper + m.digits > 0 && !is_expression(v);
+}
+
+static bool upper_name(str s, const struct span *name)
+{
+	for (size_t i = name->begin; i < name->end; i++)
+		if (islower((unsigned char)s.p[i]))
+			return false;
+	return true;
+}
+
+bool assign_find(str s, const struct keyword *k, size_t begin, size_t end, struct span *ret)
+{
+	struct style st = { 0 };
+	struct span name, value;
+	size_t at, quote;
+	str text;
+
+	if ((k->flags & KEY_ONLY) || !find_name(s, k, begin, end, &name) ||
+		!find_separator(s, &name, &st, &at) || strchr("$<{", s.p[at]) ||
+		is_harmless_name(s, &name, begin, end))
+		return false;
+	if (st.sep == ':')
+		at = skip_type(s, at);
+	/* b"…", f"…", L"…" */
+	if (isalpha(byte_at(s, at)) && (byte_at(s, at + 1) == '"' || byte_at(s, at + 1) == '\''))
+		at++;
+	quote = quote_at(s, at);
+	st.upper = upper_name(s, &name);
+	value = quote ? quoted(s, at, quote) : bare(s, at, &st, VALUE_LOOK);
+	text = str_n(s.p + value.begin, MIN(value.end - value.begin, (size_t)VALUE_LOOK));
+	if (value_is_placeholder(text))
+		return false;
+	st.starts = starts_line(s, name.begin);
+	st.ends = ends_line(s, value.end);
+	st.query = st.tight && st.sep == '=' &&
+		   ((name.begin > 0 && strchr("?&;", s.p[name.begin - 1])) || byte_at(s, value.end) == '&');
+	if (quote ? !judge_quoted(k, text) : !judge_bare(k, text, &st))
+		return false;
+	if (!quote && text.n == VALUE_LOOK)
+		value = bare(s, at, &st, SIZE_MAX);
+	*ret = (struct span){ value.begin, value.end, k->name, 0 };
+	return true;
+}

@@ -1,0 +1,174 @@
+/* What the files of redact/ share; nothing outside the folder includes it but its tests.
+ *
+ * DESIGN. One string goes this way:
+ *
+ *   automaton.c  one pass over the bytes; stops at every literal of the three tables below
+ *     tags.c     a literal of privacy_tags[]: the string is rewritten without the tags and scanned anew
+ *     secrets.c  a literal of secrets[]: its pattern is tried at that place, and only there
+ *     assign.c   a literal of keywords[]: is it the name of a value, and is the value a secret?
+ *   secrets.c    what was found is merged and written as [redacted:<name>]
+ *
+ * Every step looks at a bounded number of bytes around a literal, so that time stays linear however
+ * hostile the string. Order cannot matter: what is found is sorted by place, and where two overlap
+ * the row that stands first in its table (the more telling one) gives the name. */
+#ifndef HOOKD_REDACT_INTERNAL_H
+#define HOOKD_REDACT_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "match/match.h"
+#include "redact/redact.h"
+
+/* -- automaton.c ------------------------------------------------------------------------------ */
+
+struct automaton;
+
+/* Literals are found without regard to ASCII case. Build once after the last literal: -E2BIG when the
+ * tables would not fit their 16 bit offsets. */
+struct automaton *automaton_new(void);
+void automaton_free(struct automaton *a);
+void automaton_add(struct automaton *a, str literal, unsigned value);
+int automaton_build(struct automaton *a);
+size_t automaton_bytes(const struct automaton *a);
+
+struct automaton_hit {
+	unsigned value;    /* as given to automaton_add() */
+	size_t begin, end; /* of the literal in the text */
+};
+
+/* Zeroed, with text set, to begin with. */
+struct automaton_scan {
+	str text;
+	size_t at;
+	uint32_t state;
+	const struct automaton_output *out;
+	unsigned nout;
+};
+
+/* The next literal, in order of where it ends; false at the end of the text. */
+bool automaton_next(const struct automaton *a, struct automaton_scan *s, struct automaton_hit *ret);
+
+/* -- tags.c ----------------------------------------------------------------------------------- */
+
+enum { PRIVACY_TAGS = 6 };
+extern const char *const privacy_tags[PRIVACY_TAGS]; /* the first is "private" */
+
+struct tags_report {
+	unsigned removed[PRIVACY_TAGS];
+};
+
+/* Appends s without tags and what they enclose. ret (which may be NULL) is added to. */
+void tags_strip(struct buf *b, str s, struct tags_report *ret);
+
+/* -- secrets.c -------------------------------------------------------------------------------- */
+
+enum secret_check {
+	CHECK_NONE,
+	CHECK_MIXED, /* letters and digits both occur, as in everything random of that length */
+	CHECK_VALUE, /* not a placeholder or a reference to a variable */
+	CHECK_BOTH,
+};
+
+enum {
+	SECRET_WORD = 1 << 0,   /* the literal begins a word */
+	SECRET_NOCASE = 1 << 1, /* pattern and literal, otherwise both in the case of the table */
+	SECRET_PEM = 1 << 2,    /* the hit is the first line of a block: goes on to its END */
+};
+
+/* A row. The pattern is tried at the place of the literal, or, when `back` is given, from that many
+ * bytes before it on; it sees at most `ahead` bytes (0: SECRET_AHEAD) from the literal on. Its first
+ * group, when it has one, is what is replaced; else all of it. */
+struct secret {
+	const char *name;
+	const char *literals; /* one of them must occur; blanks between them */
+	const char *pattern;
+	uint8_t run; /* so many of [A-Za-z0-9_-] follow the literal at once: a cheap "no" */
+	uint8_t back;
+	uint16_t ahead;
+	uint8_t flags;
+	enum secret_check check;
+};
+
+enum { SECRET_AHEAD = 600 };
+
+extern const struct secret secrets[];
+extern const size_t nsecrets;
+
+struct span {
+	size_t begin, end;
+	const char *name;
+	unsigned rank;
+};
+
+struct redactor {
+	struct automaton *automaton;
+	struct match **patterns; /* one per row of secrets[], compiled on first use */
+	struct {
+		uint32_t turn;
+		size_t end;
+	} *done; /* per row, and one for keywords: nothing is looked for again before `end` */
+	uint32_t turn;       /* one per string */
+	uint32_t no_pem_end; /* in which the rest of the string had no END: not searched again */
+	struct span *spans;
+	size_t nspans, cap;
+	struct buf untagged, text, out;
+	unsigned secrets; /* pieces replaced since the caller last set it to 0 */
+};
+
+int secrets_init(struct redactor *r);
+void secrets_release(struct redactor *r);
+
+/* s after tags and secrets were taken out: s itself when there was nothing to do, else memory of the
+ * redactor that is good until the next call. ret_key (which may be NULL) gets the name under which a
+ * value belongs that stands under this key, or NULL. */
+str secrets_clean(struct redactor *r, str s, const char **ret_key);
+
+/* -- assign.c --------------------------------------------------------------------------------- */
+
+struct keyword {
+	const char *literal, *name;
+	unsigned flags;
+};
+
+extern const struct keyword keywords[];
+extern const size_t nkeywords;
+
+/* The keyword stands at [begin, end) of s. True when it is (part of) the name of a value that must
+ * not be kept; ret says where the value is. */
+bool assign_find(str s, const struct keyword *k, size_t begin, size_t end, struct span *ret);
+
+/* Is s as a whole the name of something secret (a JSON key, a flag)? */
+bool assign_is_name(str s, const struct keyword *k, size_t begin, size_t end);
+
+/* Under a name that says so: false for what is too short, a type, or a reference to a variable. */
+bool value_is_secret(str value);
+/* The same in running text, where examples, paths and names of variables say nothing either. */
+bool value_is_placeholder(str value);
+/* Letters and digits both. */
+bool value_is_mixed(str value);
+
+/* -- files.c ---------------------------------------------------------------------------------- */
+
+/* Does the path name a file that is a secret as a whole? ret_base gets its last component. */
+bool file_is_secret(str path, str *ret_base);
+/* Does the command line plainly print such a file? */
+bool file_command_reads(str command, str *ret_base);
+
+enum file_key {
+	FILE_KEY_NONE,
+	FILE_KEY_PATH,     /* names a file */
+	FILE_KEY_CONTENT,  /* what is or was in it */
+	FILE_KEY_RESPONSE, /* what a tool said */
+	FILE_KEY_INPUT,    /* what a tool was told */
+	FILE_KEY_COMMAND,
+	FILE_KEY_PLAIN,    /* never contents: kept when a response is not */
+};
+
+/* What a member of that name holds in the payloads of the agents. */
+enum file_key file_key_of(str key);
+
+#endif

@@ -1,0 +1,80 @@
+/* Muted sessions as marker files. The name is a hash because a session id is whatever an agent sent:
+ * it may hold slashes, or be a megabyte long. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/sha256.h"
+#include "redact/redact.h"
+
+enum { MARKER_NAME = sizeof "muted/" + SHA256_HEX };
+
+static void marker_name(str agent, str session, char out[MARKER_NAME])
+{
+	uint8_t digest[SHA256_BYTES];
+	char hex[SHA256_HEX + 1];
+	struct sha256 s;
+
+	sha256_init(&s);
+	sha256_add(&s, agent.n ? agent.p : "", agent.n);
+	/* A zero between them: agent "ab", session "c" is not agent "a", session "bc". */
+	sha256_add(&s, "", 1);
+	sha256_add(&s, session.n ? session.p : "", session.n);
+	sha256_end(&s, digest);
+	sha256_hex(digest, hex);
+	snprintf(out, MARKER_NAME, "muted/%s", hex);
+}
+
+static int open_dir(const char *run_dir)
+{
+	int fd = open(run_dir, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+bool redact_is_muted(const char *run_dir, str agent, str session)
+{
+	char name[MARKER_NAME];
+	struct stat st;
+	int dir, r;
+
+	dir = open_dir(run_dir);
+	if (dir < 0)
+		return false;
+	marker_name(agent, session, name);
+	r = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW);
+	close(dir);
+	return r == 0;
+}
+
+static int make_marker(int dir, const char *name)
+{
+	int fd;
+
+	if (mkdirat(dir, "muted", 0700) < 0 && errno != EEXIST)
+		return -errno;
+	fd = openat(dir, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+int redact_set_muted(const char *run_dir, str agent, str session, bool muted)
+{
+	char name[MARKER_NAME];
+	int dir, r;
+
+	dir = open_dir(run_dir);
+	if (dir < 0)
+		return dir;
+	marker_name(agent, session, name);
+	if (muted)
+		r = make_marker(dir, name);
+	else
+		r = unlinkat(dir, name, 0) < 0 && errno != ENOENT ? -errno : 0;
+	close(dir);
+	return r;
+}

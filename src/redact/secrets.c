@@ -1,0 +1,301 @@
+/* Secrets by form: the engine. The table is in patterns.c. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/limits.h"
+#include "redact/internal.h"
+
+/* What a literal of the automaton stands for: its table and row. */
+enum { OF_SECRET = 0, OF_KEYWORD = 1 << 10, OF_TAG = 2 << 10, OF_MASK = 3 << 10 };
+
+/* A secret of six bytes may become a name of thirty. */
+#define TEXT_MAX (4 * LIMIT_RECORD)
+
+static void add_row(struct automaton *a, str literals, unsigned value)
+{
+	str literal;
+
+	while (str_split(&literals, ' ', &literal))
+		if (literal.n)
+			automaton_add(a, literal, value);
+}
+
+int secrets_init(struct redactor *r)
+{
+	char tag[40];
+
+	r->automaton = automaton_new();
+	for (size_t i = 0; i < nsecrets; i++)
+		add_row(r->automaton, str_of(secrets[i].literals), OF_SECRET | (unsigned)i);
+	for (size_t i = 0; i < nkeywords; i++)
+		automaton_add(r->automaton, str_of(keywords[i].literal), OF_KEYWORD | (unsigned)i);
+	for (unsigned i = 0; i < PRIVACY_TAGS; i++) {
+		snprintf(tag, sizeof tag, "<%s", privacy_tags[i]);
+		automaton_add(r->automaton, str_of(tag), OF_TAG | i);
+	}
+	r->patterns = xcalloc(nsecrets, sizeof *r->patterns);
+	r->done = xcalloc(nsecrets + 1, sizeof *r->done);
+	buf_init(&r->untagged, TEXT_MAX);
+	buf_init(&r->text, TEXT_MAX);
+	return automaton_build(r->automaton);
+}
+
+void secrets_release(struct redactor *r)
+{
+	for (size_t i = 0; i < nsecrets; i++)
+		match_free(r->patterns[i]);
+	free(r->patterns);
+	free(r->done);
+	free(r->spans);
+	automaton_free(r->automaton);
+	buf_release(&r->untagged);
+	buf_release(&r->text);
+}
+
+/* -- finding ---------------------------------------------------------------------------------- */
+
+static void add_span(struct redactor *r, struct span span)
+{
+	if (r->nspans == r->cap) {
+		r->cap = r->cap ? 2 * r->cap : 16;
+		r->spans = xrealloc(r->spans, r->cap * sizeof *r->spans);
+	}
+	r->spans[r->nspans++] = span;
+}
+
+static bool is_word_byte(unsigned char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool is_hex(unsigned char c)
+{
+	return (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'f');
+}
+
+/* A word begins at i. The letter of an escape (\n in JSON that was quoted twice) and the digits of
+ * %3D belong to no word. */
+static bool begins_word(str s, size_t i)
+{
+	const unsigned char *p = (const unsigned char *)s.p;
+
+	if (i == 0 || (!is_word_byte(p[i - 1]) && p[i - 1] != '-'))
+		return true;
+	if (i >= 2 && p[i - 2] == '\\' && strchr("nrtbf", p[i - 1]))
+		return true;
+	return i >= 3 && p[i - 3] == '%' && is_hex(p[i - 2]) && is_hex(p[i - 1]);
+}
+
+/* The cheap reasons why the row cannot match here; most hits of short literals end here. */
+static bool may_match(const struct secret *row, str s, const struct automaton_hit *hit)
+{
+	size_t n = hit->end - hit->begin;
+	const char *at = row->literals;
+
+	if ((row->flags & SECRET_WORD) && !begins_word(s, hit->begin))
+		return false;
+	for (size_t i = 0; i < row->run; i++)
+		if (hit->end + i >= s.n ||
+			(!is_word_byte((unsigned char)s.p[hit->end + i]) && s.p[hit->end + i] != '-'))
+			return false;
+	if (row->flags & SECRET_NOCASE)
+		return true;
+	/* The automaton ignores case, this row does not. */
+	for (; *at; at += strcspn(at, " "), at += *at == ' ')
+		if (strcspn(at, " ") == n && memcmp(at, s.p + hit->begin, n) == 0)
+			return true;
+	return false;
+}
+
+static struct match *pattern_of(struct redactor *r, unsigned index)
+{
+	const struct secret *row = &secrets[index];
+	unsigned flags = (row->back ? 0 : MATCH_ANCHORED) | (row->flags & SECRET_NOCASE ? MATCH_NOCASE : 0);
+	struct err err;
+
+	/* The table is part of the program: a row that does not compile never leaves the tests. */
+	if (!r->patterns[index] && match_compile(str_of(row->pattern), flags, &r->patterns[index], &err) < 0)
+		abort();
+	return r->patterns[index];
+}
+
+static bool passes(enum secret_check check, str v)
+{
+	if ((check == CHECK_MIXED || check == CHECK_BOTH) && !value_is_mixed(v))
+		return false;
+	if ((check == CHECK_VALUE || check == CHECK_BOTH) && value_is_placeholder(v))
+		return false;
+	return true;
+}
+
+/* From the first line of a PEM block to its last, or to the end of the string when there is none and
+ * what follows is a block indeed; false when it is a program that looks for one. */
+static bool pem_end(struct redactor *r, str s, size_t *end_of_line)
+{
+	static const char between[] = " \t\r\n\\\"'+nr";
+	size_t at = *end_of_line, body = at, run;
+	ptrdiff_t end = -1;
+	bool broken;
+
+	if (r->no_pem_end != r->turn)
+		end = str_find(str_from(s, at), STR("-----END"));
+	if (end < 0)
+		r->no_pem_end = r->turn;
+	if (end >= 0) {
+		at += (size_t)end + 8;
+		end = str_find(str_from(s, at), STR("-----"));
+		*end_of_line = end < 0 || end > 60 ? at : at + (size_t)end + 5;
+		return true;
+	}
+	broken = at >= s.n || s.p[at] == '\n' || s.p[at] == '\r' || s.p[at] == '\\';
+	while (body < s.n && body - at < 16 && s.p[body] && strchr(between, s.p[body]))
+		body++;
+	for (run = 0; body + run < s.n && run < 16; run++)
+		if (!is_word_byte((unsigned char)s.p[body + run]) && !memchr("+/=", s.p[body + run], 3))
+			break;
+	*end_of_line = s.n;
+	return broken || run >= 16 || (run && body + run == s.n);
+}
+
+static void try_secret(struct redactor *r, str s, unsigned index, const struct automaton_hit *hit)
+{
+	const struct secret *row = &secrets[index];
+	size_t groups[2 * MATCH_GROUPS], from = hit->begin, ahead = row->ahead ? row->ahead : SECRET_AHEAD;
+	struct span span = { .name = row->name, .rank = index };
+
+	if (r->done[index].turn == r->turn && hit->begin < r->done[index].end)
+		return;
+	if (!may_match(row, s, hit))
+		return;
+	if (row->back)
+		from -= MIN(from, (size_t)row->back);
+	if (match_find(pattern_of(r, index), str_head(s, hit->begin + ahead), from, groups) <= 0)
+		return;
+	span.begin = groups[2] != MATCH_UNSET ? groups[2] : groups[0];
+	span.end = groups[2] != MATCH_UNSET ? groups[3] : groups[1];
+	if (!passes(row->check, str_n(s.p + span.begin, span.end - span.begin)))
+		return;
+	/* A pattern that filled its window may have more of the same behind it. */
+	while (span.end == hit->begin + ahead && ahead < s.n && span.end < s.n &&
+		(is_word_byte((unsigned char)s.p[span.end]) || memchr("+/=-.%", s.p[span.end], 6)))
+		span.end++, ahead++;
+	if ((row->flags & SECRET_PEM) && !pem_end(r, s, &span.end))
+		return;
+	r->done[index].turn = r->turn;
+	r->done[index].end = MAX(span.end, hit->end);
+	add_span(r, span);
+}
+
+static void try_keyword(struct redactor *r, str s, unsigned index, const struct automaton_hit *hit)
+{
+	struct span span;
+
+	if (r->done[nsecrets].turn == r->turn && hit->begin < r->done[nsecrets].end)
+		return;
+	if (!assign_find(s, &keywords[index], hit->begin, hit->end, &span))
+		return;
+	span.rank = (unsigned)(nsecrets + index);
+	r->done[nsecrets].turn = r->turn;
+	r->done[nsecrets].end = span.end;
+	add_span(r, span);
+}
+
+/* Fills r->spans. False when the string has privacy tags and must be scanned without them. */
+static bool find(struct redactor *r, str s, bool tags, const char **ret_key)
+{
+	struct automaton_scan scan = { .text = s };
+	struct automaton_hit hit;
+
+	r->nspans = 0;
+	r->turn++;
+	while (automaton_next(r->automaton, &scan, &hit)) {
+		unsigned index = hit.value & ~(unsigned)OF_MASK;
+
+		switch (hit.value & OF_MASK) {
+		case OF_SECRET:
+			try_secret(r, s, index, &hit);
+			break;
+		case OF_KEYWORD:
+			try_keyword(r, s, index, &hit);
+			if (ret_key && assign_is_name(s, &keywords[index], hit.begin, hit.end))
+				*ret_key = keywords[index].name;
+			break;
+		case OF_TAG:
+			if (tags)
+				return false;
+			break;
+		}
+	}
+	return true;
+}
+
+/* -- replacing -------------------------------------------------------------------------------- */
+
+static int compare_spans(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+
+	if (x->begin != y->begin)
+		return x->begin < y->begin ? -1 : 1;
+	return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* Not in the middle of a character. */
+static void widen(str s, struct span *span)
+{
+	while (span->begin > 0 && ((unsigned char)s.p[span->begin] & 0xC0) == 0x80)
+		span->begin--;
+	while (span->end < s.n && ((unsigned char)s.p[span->end] & 0xC0) == 0x80)
+		span->end++;
+}
+
+static str replace(struct redactor *r, str s)
+{
+	size_t from = 0, i = 0;
+
+	for (size_t j = 1; j < r->nspans; j++)
+		if (compare_spans(&r->spans[j - 1], &r->spans[j]) > 0) {
+			qsort(r->spans, r->nspans, sizeof *r->spans, compare_spans);
+			break;
+		}
+	buf_clear(&r->text);
+	while (i < r->nspans) {
+		struct span span = r->spans[i++];
+
+		for (; i < r->nspans && r->spans[i].begin < span.end; i++) {
+			span.end = MAX(span.end, r->spans[i].end);
+			if (r->spans[i].rank < span.rank) {
+				span.rank = r->spans[i].rank;
+				span.name = r->spans[i].name;
+			}
+		}
+		widen(s, &span);
+		buf_add(&r->text, s.p + from, span.begin - from);
+		buf_add_str(&r->text, STR("[redacted:"));
+		buf_add_str(&r->text, str_of(span.name));
+		buf_add_char(&r->text, ']');
+		from = span.end;
+		r->secrets++;
+	}
+	buf_add(&r->text, s.p + from, s.n - from);
+	return buf_str(&r->text);
+}
+
+enum { SHORTEST = 3 }; /* "pwd" as a key */
+
+str secrets_clean(struct redactor *r, str s, const char **ret_key)
+{
+	if (ret_key)
+		*ret_key = NULL;
+	if (s.n < SHORTEST)
+		return s;
+	if (!find(r, s, /* tags= */ true, ret_key)) {
+		buf_clear(&r->untagged);
+		tags_strip(&r->untagged, s, NULL);
+		s = buf_str(&r->untagged);
+		find(r, s, /* tags= */ false, ret_key);
+	}
+	return r->nspans ? replace(r, s) : s;
+}

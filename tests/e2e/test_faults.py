@@ -1,0 +1,280 @@
+"""hookd's own trouble never becomes the agent's: every fault, exit 0, in time, and the event is in the
+store later, exactly once. The bound of 250 ms is part of the promise, so it is measured here with the
+release binaries; the machine's own noise is allowed for by taking the best of a few tries."""
+import json
+import os
+import signal
+import socket
+import time
+
+import pytest
+
+from world import World, alive, hook, in_threads, payload, tool, wait_for
+
+CAPTURE_S, DECISION_S = 0.25, 0.5
+
+
+def timed_hookc(world, event, data):
+    began = time.monotonic()
+    done = world.hookc(event, data)
+    return done, time.monotonic() - began
+
+
+def best_of(world, event, make, tries=5):
+    """Runs hookc a few times under one fault; every answer must be neutral, the best time counts."""
+    best = 99
+    for n in range(tries):
+        done, seconds = timed_hookc(world, event, make(n))
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+        best = min(best, seconds)
+    return best
+
+
+def stored_once(world, session, n):
+    events = [e for e in world.events() if e["session"] == session]
+    assert sorted(e["tool_use_id"] for e in events) == sorted(f"t{i}" for i in range(n))
+
+
+def test_two_hundred_hooks_at_once_without_a_daemon(world):
+    def one(i):
+        done = world.hookc("PostToolUse", tool(i))
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+    in_threads(200, one)
+    wait_for(lambda: len(world.events()) == 200, what="200 events")
+    assert len(world.daemons()) == 1
+    stored_once(world, "s1", 200)
+
+
+def test_daemon_stopped(world):
+    pid = world.start()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        assert best_of(world, "PostToolUse", tool) <= CAPTURE_S
+        assert best_of(world, "PreToolUse", lambda n: tool(n, "PreToolUse", "s2")) <= DECISION_S
+        assert len(list((world.dir / "spool").glob("*.j"))) == 10
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    wait_for(lambda: len(world.events()) == 10, what="all events")
+    wait_for(lambda: not list((world.dir / "spool").glob("*.j")), what="an empty spool")
+    stored_once(world, "s1", 5)
+    stored_once(world, "s2", 5)
+    assert world.daemons() == [pid]
+
+
+def test_static_rules_hold_without_an_answering_daemon(world):
+    pid = world.start()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        done = world.hookc("PreToolUse", payload("PreToolUse", tool_name="Bash", tool_use_id="u",
+                                                 tool_input={"command": "echo hookd-selftest-deny"}))
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert json.loads(done.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+def test_daemon_killed(world):
+    world.start()
+    world.kill()
+    assert best_of(world, "PostToolUse", tool, 1) <= 5
+    wait_for(lambda: len(world.events()) == 1, what="the event")
+
+
+@pytest.mark.parametrize("what", ["stale socket", "file", "directory", "dangling link"])
+def test_something_else_at_the_socket(world, what):
+    path = world.dir / "run/hookd.sock"
+    path.parent.mkdir(parents=True)
+    if what == "stale socket":
+        s = socket.socket(socket.AF_UNIX)
+        s.bind(str(path))
+        s.close()
+    elif what == "file":
+        path.write_text("mine")
+    elif what == "directory":
+        path.mkdir()
+    else:
+        path.symlink_to("/nonexistent/x")
+    assert best_of(world, "PostToolUse", tool, 3) <= CAPTURE_S
+    if what in ("file", "directory", "dangling link"):
+        # Not ours to remove; the events wait until a person has made room.
+        assert len(list((world.dir / "spool").glob("*.j"))) == 3
+        assert b"in the way" in world.hookd("start", ok=False).stderr
+        path.rmdir() if what == "directory" else path.unlink()
+    world.hookd("start")
+    wait_for(lambda: len(world.events()) == 3, what="the events")
+    stored_once(world, "s1", 3)
+
+
+def test_backlog_full(world):
+    path = world.dir / "run/hookd.sock"
+    path.parent.mkdir(parents=True)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(path))
+    listener.listen(0)
+    fillers = []
+    try:
+        for _ in range(3):
+            s = socket.socket(socket.AF_UNIX)
+            s.setblocking(False)
+            fillers.append(s)
+            try:
+                s.connect(str(path))
+            except BlockingIOError:
+                break
+        assert best_of(world, "PostToolUse", tool, 3) <= CAPTURE_S
+    finally:
+        for s in [listener, *fillers]:
+            s.close()
+    path.unlink()
+    world.hookd("start")
+    wait_for(lambda: len(world.events()) == 3, what="the events")
+
+
+def test_peer_of_another_user(world):
+    if os.geteuid() != 0:
+        pytest.skip("needs root to become somebody else")
+    path = world.dir / "run/hookd.sock"
+    path.parent.mkdir(parents=True)
+    ready_r, ready_w = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        listener = socket.socket(socket.AF_UNIX)
+        os.chown(path.parent, 65534, 65534)
+        os.setresuid(65534, 65534, 65534)
+        try:
+            os.chdir(path.parent)
+            listener.bind("hookd.sock")
+            listener.listen(8)
+            os.chmod("hookd.sock", 0o777)
+            os.write(ready_w, b"+")
+            time.sleep(20)
+        finally:
+            os._exit(0)
+    os.close(ready_w)
+    try:
+        if os.read(ready_r, 1) != b"+":
+            pytest.skip("another user cannot reach the directory")
+        assert best_of(world, "PostToolUse", tool, 2) <= CAPTURE_S
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(ready_r)
+
+
+def test_another_user_is_turned_away_by_the_daemon(world):
+    if os.geteuid() != 0:
+        pytest.skip("needs root to become somebody else")
+    world.start()
+    for p in (world.top, world.dir, world.dir / "run"):
+        p.chmod(0o711)
+    (world.dir / "run/hookd.sock").chmod(0o777)
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            os.setresuid(65534, 65534, 65534)
+            with world.connect() as s:
+                s.sendall(b'{"method":"hello"}\n')
+                code = 0 if s.recv(100) == b"" else 1
+        except (ConnectionResetError, BrokenPipeError):
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert world.status()["server"]["refused_peers"] == 1
+
+
+def test_an_unwritable_state_directory_never_reaches_the_agent(world):
+    world.dir.write_text("a file where the directory should be")
+    assert best_of(world, "PostToolUse", tool, 3) <= CAPTURE_S
+    world.dir.unlink()
+
+
+def test_version_skew_goes_to_the_spool_and_restarts_nobody(world):
+    """A daemon that speaks another protocol number says REFUSED; hookc uses its own offline."""
+    path = world.dir / "run/hookd.sock"
+    path.parent.mkdir(parents=True)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(path))
+    listener.listen(8)
+
+    def refuse(n):
+        for _ in range(n):
+            c, _ = listener.accept()
+            c.recv(65536)
+            c.sendall(bytes([0xF5, 9, 4, 0, 0, 0, 0, 0]))
+            c.close()
+
+    import threading
+    t = threading.Thread(target=refuse, args=(2,))
+    t.start()
+    assert best_of(world, "PostToolUse", tool, 2) <= CAPTURE_S
+    t.join()
+    listener.close()
+    assert len(list((world.dir / "spool").glob("*.j"))) == 2
+    assert world.daemons() == []
+    path.unlink()
+    world.hookd("start")
+    wait_for(lambda: len(world.events()) == 2, what="the events")
+
+
+def test_wholly_private_prompts_mute_offline_too(world):
+    pid = world.start()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        world.hookc("UserPromptSubmit", payload("UserPromptSubmit", prompt="<private>zebra-stripes</private>"))
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    world.hookc("PreToolUse", payload("PreToolUse", tool_name="Bash", tool_use_id="u",
+                                      tool_input={"command": "echo zebra-stripes"}))
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        world.hookc("PostToolUse", payload("PostToolUse", tool_name="Bash", tool_use_id="u", tool_input={},
+                                           tool_response={"stdout": "zebra-stripes"}))
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    world.hookc("Stop", payload("Stop", last_assistant_message="I did zebra-stripes"))
+    wait_for(lambda: len(world.events()) == 4, what="all four")
+    assert world.contains(b"zebra-stripes") == []
+    assert all(e["marks"] & 8 for e in world.events())
+    world.hookc("UserPromptSubmit", payload("UserPromptSubmit", prompt="a public giraffe"))
+    world.hookc("Stop", payload("Stop", last_assistant_message="giraffe done"))
+    assert [e["payload"].get("prompt") for e in world.events()][4] == "a public giraffe"
+    assert world.events()[5]["payload"]["last_assistant_message"] == "giraffe done"
+
+
+def test_descriptors_and_children_after_trouble(world):
+    pid = world.start()
+    before = len(os.listdir(f"/proc/{pid}/fd"))
+    for _ in range(200):
+        s = world.connect()
+        s.sendall(b"\xf5\x01")
+        s.close()
+    for n in range(50):
+        world.hookc("PostToolUse", tool(n))
+    wait_for(lambda: len(os.listdir(f"/proc/{pid}/fd")) <= before + 2, what="descriptors to be closed")
+    assert alive(pid)
+
+
+def test_the_agent_pipe_is_not_held_open_by_a_started_daemon(world):
+    """communicate() returns only at end of file: a daemon that kept the pipe would hang it."""
+    done, seconds = timed_hookc(world, "SessionStart", payload("SessionStart", source="startup"))
+    assert done.returncode == 0 and seconds < 5
+    pid = wait_for(world.pid, what="the daemon")
+    for fd in ("0", "1", "2"):
+        assert os.readlink(f"/proc/{pid}/fd/{fd}") == "/dev/null"
+    env = open(f"/proc/{pid}/environ", "rb").read()
+    assert b"HOOKD_DIR" not in env
+
+
+def test_late_frames_are_recorded_and_nothing_is_decided(world):
+    from world import DONE, read_frame
+    world.start()
+    data = payload("PreToolUse", tool_name="Bash", tool_use_id="u", tool_input={"command": "hookd-selftest-deny"})
+    with world.connect() as s:
+        f = bytearray(hook(json.dumps(data).encode(), event=b"PreToolUse", deadline_ms=1))
+        time.sleep(0.05)
+        s.sendall(f)
+        kind, stored, code, out, err = read_frame(s)
+    assert (kind, stored, out) == (DONE, 1, b"")
+    assert world.events()[0]["marks"] & 32
