@@ -89,6 +89,23 @@ static const char *line_colour(str line)
 	return str_starts(line, STR("+")) ? "\033[32m" : str_starts(line, STR("-")) ? "\033[31m" : "";
 }
 
+/* One line of a diff: tabs as they look, nothing that could drive the terminal, cut when it is endless. */
+static void print_diff_line(str line, bool colour)
+{
+	struct buf b = BUF_INIT(SHOWN_LINE * 4);
+
+	if (str_ends(line, STR("\r")))
+		line.n--;
+	for (size_t i = 0; i < line.n && b.len < SHOWN_LINE; i++)
+		buf_add_str(&b, line.p[i] == '\t' ? STR("    ") : str_n(line.p + i, 1));
+	if (colour)
+		fputs(line_colour(line), stdout);
+	cli_print_safe(str_cut_utf8(buf_str(&b), SHOWN_LINE - 4));
+	fputs(b.len >= SHOWN_LINE - 4 ? " …" : "", stdout);
+	puts(colour ? "\033[0m" : "");
+	buf_release(&b);
+}
+
 static void print_diff(const struct install_plan *p, bool colour)
 {
 	struct buf b = BUF_INIT(8 * LIMIT_SETTINGS);
@@ -96,15 +113,8 @@ static void print_diff(const struct install_plan *p, bool colour)
 
 	install_write_diff(p, &b);
 	rest = buf_str(&b);
-	while (str_split(&rest, '\n', &line) && (rest.p || line.n)) {
-		str shown = str_cut_utf8(str_ends(line, STR("\r")) ? str_head(line, line.n - 1) : line, SHOWN_LINE);
-
-		if (colour)
-			fputs(line_colour(line), stdout);
-		cli_print_safe(shown);
-		fputs(shown.n + 1 < line.n ? " …" : "", stdout);
-		puts(colour ? "\033[0m" : "");
-	}
+	while (str_split(&rest, '\n', &line) && (rest.p || line.n))
+		print_diff_line(line, colour);
 	buf_release(&b);
 }
 

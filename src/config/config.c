@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/limits.h"
 #include "config/names.h"
+#include "json/edit.h"
 #include "json/json.h"
 
 /* More complaints than this help nobody. */
@@ -32,7 +33,7 @@ static struct err *add_problem(struct reader *r)
 	return &p->err;
 }
 
-/* A complaint about the value at `at`. */
+/* A complaint about what stands at byte `at`. */
 #define complain(r, at, code, ...)                                                                 \
 	do {                                                                                       \
 		unsigned line_, col_;                                                              \
@@ -40,12 +41,12 @@ static struct err *add_problem(struct reader *r)
 		err_set_at(add_problem(r), (code), line_, col_, __VA_ARGS__);                      \
 	} while (0)
 
-static void locate(const struct reader *r, const struct json *at, unsigned *ret_line, unsigned *ret_col)
+static void locate(const struct reader *r, size_t at, unsigned *ret_line, unsigned *ret_col)
 {
 	*ret_line = *ret_col = 0;
 	/* Counting lines costs a pass over the text: not for complaints that nobody sees. */
 	if (r->problems < PROBLEMS_MAX)
-		json_locate(r->text, at->begin, ret_line, ret_col);
+		json_locate(r->text, at, ret_line, ret_col);
 }
 
 size_t option_group_end(size_t first, unsigned level)
@@ -77,14 +78,14 @@ static void take_value(struct reader *r, size_t id, const struct json *v)
 		struct buf fit = BUF_INIT(256);
 
 		option_describe(o, &fit);
-		complain(r, v, -EINVAL, "%s must be " STR_FMT ", not %s", o->name, STR_ARG(buf_str(&fit)),
+		complain(r, v->begin, -EINVAL, "%s must be " STR_FMT ", not %s", o->name, STR_ARG(buf_str(&fit)),
 			json_type_name(v->type));
 		buf_release(&fit);
 		return;
 	}
 	if (config_check(o, v->type == JSON_BOOL ? str_n(r->text.p + v->begin, v->end - v->begin) : v->text,
 		    &value, &err) < 0) {
-		complain(r, v, err.code, "%s", err.text);
+		complain(r, v->begin, err.code, "%s", err.text);
 		return;
 	}
 	json_locate(r->text, v->begin, &line, &col);
@@ -95,25 +96,25 @@ static void take_value(struct reader *r, size_t id, const struct json *v)
 }
 
 /* An unknown name: the likely one, or the right way to write a dotted one. */
-static void complain_unknown(struct reader *r, size_t first, unsigned level, const struct json *m)
+static void complain_unknown(struct reader *r, size_t first, unsigned level, str key, size_t at)
 {
 	size_t end = level ? option_group_end(first, level) : OPTION_ID_MAX;
 	struct name_suggestion near = { 0 };
 	char shown[NAME_SHOWN];
 
-	name_shown(m->key, shown);
+	name_shown(key, shown);
 	for (size_t i = 0; i < OPTION_ID_MAX; i++)
-		if (!option_is_leaf(&options[i], 0) && str_eq(m->key, str_of(options[i].name))) {
-			complain(r, m, -EINVAL, "'%s' is written as nested objects: {\"" STR_FMT "\": {\"" STR_FMT "\": …}}",
+		if (!option_is_leaf(&options[i], 0) && str_eq(key, str_of(options[i].name))) {
+			complain(r, at, -EINVAL, "'%s' is written as nested objects: {\"" STR_FMT "\": {\"" STR_FMT "\": …}}",
 				shown, STR_ARG(option_step(&options[i], 0)), STR_ARG(option_step(&options[i], 1)));
 			return;
 		}
 	for (size_t i = first; i < end; i = option_group_end(i, level + 1))
-		name_suggest(&near, m->key, option_step(&options[i], level));
+		name_suggest(&near, key, option_step(&options[i], level));
 	if (near.best.p)
-		complain(r, m, -EINVAL, "unknown option '%s'; did you mean '" STR_FMT "'?", shown, STR_ARG(near.best));
+		complain(r, at, -EINVAL, "unknown option '%s'; did you mean '" STR_FMT "'?", shown, STR_ARG(near.best));
 	else
-		complain(r, m, -EINVAL, "unknown option '%s'; 'hookd config show' lists them all", shown);
+		complain(r, at, -EINVAL, "unknown option '%s'; 'hookd config show' lists them all", shown);
 }
 
 static void take_object(struct reader *r, size_t first, unsigned level, const struct json *obj);
@@ -125,7 +126,7 @@ static void take_member(struct reader *r, size_t id, unsigned level, const struc
 	else if (m->type == JSON_OBJECT)
 		take_object(r, id, level + 1, m);
 	else
-		complain(r, m, -EINVAL, "'" STR_FMT "' must be an object, not %s",
+		complain(r, m->begin, -EINVAL, "'" STR_FMT "' must be an object, not %s",
 			STR_ARG(option_step(&options[id], level)), json_type_name(m->type));
 }
 
@@ -134,19 +135,20 @@ static void take_member(struct reader *r, size_t id, unsigned level, const struc
 static void take_object(struct reader *r, size_t first, unsigned level, const struct json *obj)
 {
 	size_t end = level ? option_group_end(first, level) : OPTION_ID_MAX, id;
-	const struct json *found[OPTION_ID_MAX] = { 0 };
+	const struct json *found[OPTION_ID_MAX] = { 0 }, *prev = NULL;
 
 	json_each(m, obj) {
 		for (id = first; id < end && !str_eq(m->key, option_step(&options[id], level));)
 			id = option_group_end(id, level + 1);
 		if (id < end) {
 			if (found[id])
-				complain(r, m, -EEXIST, "'" STR_FMT "' stands here a second time; this one counts",
+				complain(r, json_item_start(r->text, obj, prev), -EEXIST, "'" STR_FMT "' stands here a second time; this one counts",
 					STR_ARG(m->key));
 			found[id] = m;
 		} else if (level || !str_eq(m->key, STR("$schema"))) {
-			complain_unknown(r, first, level, m);
+			complain_unknown(r, first, level, m->key, json_item_start(r->text, obj, prev));
 		}
+		prev = m;
 	}
 	for (id = first; id < end; id++)
 		if (found[id])
@@ -166,7 +168,7 @@ static void take_text(struct reader *r, struct arena *a)
 	if (json_parse(a, r->text, JSON_COMMENTS, &root, &err) < 0)
 		*add_problem(r) = err;
 	else if (root->type != JSON_OBJECT)
-		complain(r, root, -EINVAL, "the file must hold an object, not %s", json_type_name(root->type));
+		complain(r, root->begin, -EINVAL, "the file must hold an object, not %s", json_type_name(root->type));
 	else
 		take_object(r, 0, 0, root);
 }

@@ -56,7 +56,7 @@ static int find_path(const struct install_request *q, char out[FS_PATH], struct 
 	int r;
 
 	if (!f)
-		return err_set(err, -EOPNOTSUPP, "hookd does not know the hook file of %s yet", q->agent->label);
+		return err_set(err, -EOPNOTSUPP, "%s cannot be connected yet: its hook file is not known to this release", q->agent->label);
 	r = hook_dir(q, f, dir);
 	if (r == 0)
 		r = fs_join(out, dir, q->project ? f->project : f->user);

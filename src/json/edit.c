@@ -60,8 +60,7 @@ static size_t skip_gap(str text, size_t at)
 	}
 }
 
-/* Where the item after `prev` (NULL: the first) starts: at its key, or its value in an array. */
-static size_t item_start(str text, const struct json *in, const struct json *prev)
+size_t json_item_start(str text, const struct json *in, const struct json *prev)
 {
 	size_t at = skip_gap(text, prev ? prev->end : in->begin + 1);
 
@@ -109,7 +108,7 @@ static bool find_indent(str text, const struct json *v, str *ret)
 
 	if (v->type != JSON_OBJECT && v->type != JSON_ARRAY)
 		return false;
-	if (v->first && own_line(text, v->begin + 1, item_start(text, v, NULL), &lead)) {
+	if (v->first && own_line(text, v->begin + 1, json_item_start(text, v, NULL), &lead)) {
 		outer = line_indent(text, v->begin);
 		inner = str_from(lead, lead.p[0] == '\r' ? 2 : 1);
 		if (str_starts(inner, outer) && inner.n > outer.n && inner.n - outer.n <= INDENT_MAX) {
@@ -330,7 +329,7 @@ void json_edit_append(struct json_edit *e, const struct json *to, const struct j
 		return;
 	}
 	at = tail_place(e->text, last, &comma, &line_comment);
-	lines = own_line(e->text, before ? before->end : to->begin + 1, item_start(e->text, to, before), &lead);
+	lines = own_line(e->text, before ? before->end : to->begin + 1, json_item_start(e->text, to, before), &lead);
 	if (!lines && line_comment) {
 		/* On the same line it would become part of the comment. */
 		buf_add_str(&broken, style.newline.n ? style.newline : json_style_default.newline);
@@ -352,7 +351,7 @@ size_t json_edit_remove(struct json_edit *e, const struct json *from,
 	bool (*gone)(const struct json *item, void *ctx), void *ctx)
 {
 	const struct json *kept = NULL, *prev = NULL, *run = NULL;
-	size_t count = 0, first = from->first ? item_start(e->text, from, NULL) : 0;
+	size_t count = 0, first = from->first ? json_item_start(e->text, from, NULL) : 0;
 
 	/* A run of items goes with the comma before it; at the front, with the comma after it. */
 	json_each(item, from) {
@@ -363,7 +362,7 @@ size_t json_edit_remove(struct json_edit *e, const struct json *from,
 			if (run && kept)
 				add_splice(e, kept->end, run->end, STR(""));
 			else if (run)
-				add_splice(e, first, item_start(e->text, from, prev), STR(""));
+				add_splice(e, first, json_item_start(e->text, from, prev), STR(""));
 			run = NULL;
 			kept = item;
 		}

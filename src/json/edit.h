@@ -37,6 +37,9 @@ struct json_style json_style_of(str text, const struct json *root);
  * stays on one line. */
 void json_write_styled(struct buf *b, const struct json *v, const struct json_style *s, str at);
 
+/* Where the member (item) after `prev` starts; NULL: the first. At its key, or its value in an array. */
+size_t json_item_start(str text, const struct json *in, const struct json *prev);
+
 struct json_splice;
 
 struct json_edit {
