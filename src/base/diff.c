@@ -4,8 +4,8 @@
 
 #include "base/alloc.h"
 
-/* CONTEXT: unchanged lines shown around a change. STEPS_MAX: changed lines beyond which the shortest
- * script is not looked for; the search keeps a row of numbers for each. */
+/* CONTEXT: unchanged lines shown around a change. STEPS_MAX: changed lines beyond which the
+ * shortest script is not looked for; the search keeps a row of numbers for each. */
 enum { CONTEXT = 3, STEPS_MAX = 1000 };
 
 struct lines {
@@ -49,8 +49,8 @@ static void add_steps(struct script *s, char op, const str *lines, size_t n)
 		s->steps[s->n++] = (struct step){ op, lines[i] };
 }
 
-/* Myers' search: v[k] is how far a path on diagonal k has come; each round's row is kept so that the path
- * can be walked back. Returns the number of changes, or -1 past STEPS_MAX. */
+/* Myers' search: v[k] is how far a path on diagonal k has come; each round's row is kept so that
+ * the path can be walked back. Returns the number of changes, or -1 past STEPS_MAX. */
 static int search(const str *a, int n, const str *b, int m, int **rows)
 {
 	int v[2 * STEPS_MAX + 3] = { 0 }, *mid = v + STEPS_MAX + 1;
@@ -59,7 +59,8 @@ static int search(const str *a, int n, const str *b, int m, int **rows)
 		rows[d] = xcalloc((size_t)d * 2 + 3, sizeof(int));
 		memcpy(rows[d], mid - d - 1, ((size_t)d * 2 + 3) * sizeof(int));
 		for (int k = -d; k <= d; k += 2) {
-			int x = k == -d || (k != d && mid[k - 1] < mid[k + 1]) ? mid[k + 1] : mid[k - 1] + 1;
+			int x = k == -d || (k != d && mid[k - 1] < mid[k + 1]) ? mid[k + 1]
+									       : mid[k - 1] + 1;
 
 			while (x < n && x - k < m && x - k >= 0 && str_eq(a[x], b[x - k]))
 				x++;
@@ -127,7 +128,7 @@ static struct script compare(const struct lines *a, const struct lines *b)
 	return s;
 }
 
-/* The next run of steps worth showing: changes with their context, joined when the contexts meet. */
+/* The next run of steps worth showing: changes with context, joined when the contexts meet. */
 static bool next_hunk(const struct script *s, size_t from, size_t *ret_begin, size_t *ret_end)
 {
 	size_t first = from, last, quiet = 0;
@@ -157,7 +158,8 @@ static void write_hunk(struct buf *b, const struct script *s, size_t begin, size
 	size_t old_before = 0, new_before = 0, old_count = 0, new_count = 0;
 
 	for (size_t i = 0; i < end; i++) {
-		size_t *old = i < begin ? &old_before : &old_count, *new_ = i < begin ? &new_before : &new_count;
+		size_t *old = i < begin ? &old_before : &old_count,
+		       *new_ = i < begin ? &new_before : &new_count;
 
 		*old += s->steps[i].op != '+';
 		*new_ += s->steps[i].op != '-';

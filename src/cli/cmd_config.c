@@ -9,7 +9,7 @@
 #include "config/config.h"
 #include "json/edit.h"
 
-/* -- complaints ---------------------------------------------------------------------------------- */
+/* -- complaints ------------------------------------------------------------------------------ */
 
 static void print_problem(const char *path, const struct err *err)
 {
@@ -39,7 +39,7 @@ static void write_problems(struct json_writer *w, const struct config_problem *p
 	jw_end_array(w);
 }
 
-/* -- get, show ----------------------------------------------------------------------------------- */
+/* -- get, show ------------------------------------------------------------------------------- */
 
 static void write_text(struct json_writer *w, const struct option *o, const char *text)
 {
@@ -90,7 +90,8 @@ static int get(struct cli *cli)
 	return EXIT_DONE;
 }
 
-static void show_json(struct cli *cli, const struct config *c, const struct config_problem *problems)
+static void show_json(
+	struct cli *cli, const struct config *c, const struct config_problem *problems)
 {
 	struct buf b = BUF_INIT(MIB(1));
 	struct json_writer w = JSON_WRITER(&b);
@@ -120,9 +121,11 @@ static void show_table(struct cli *cli, const struct config *c)
 		const struct config_value *v = &c->values[i];
 		str from = v->line ? arena_strf(&cli->arena, "%s:%u", cli->places.config, v->line)
 				   : str_of(config_origin_names[v->origin]);
-		str name = str_of(options[i].name), value = str_of(v->text), text = str_of(options[i].text);
+		str name = str_of(options[i].name), value = str_of(v->text),
+		    text = str_of(options[i].text);
 
-		table_add(&t, origin ? (str[]){ name, value, from, text } : (str[]){ name, value, text });
+		table_add(&t,
+			origin ? (str[]){ name, value, from, text } : (str[]){ name, value, text });
 	}
 	table_print(&t, cli->colour);
 }
@@ -144,11 +147,12 @@ static int show(struct cli *cli)
 	return EXIT_DONE;
 }
 
-/* -- set ----------------------------------------------------------------------------------------- */
+/* -- set ------------------------------------------------------------------------------------- */
 
 static int set_dry(const char *path, const struct option *o, str value)
 {
-	struct buf old = BUF_INIT(LIMIT_CONFIG), changed = BUF_INIT(LIMIT_CONFIG), diff = BUF_INIT(MIB(8));
+	struct buf old = BUF_INIT(LIMIT_CONFIG), changed = BUF_INIT(LIMIT_CONFIG),
+		   diff = BUF_INIT(MIB(8));
 	struct err err = { 0 };
 	int r = fs_read_file(path, &old);
 
@@ -185,12 +189,12 @@ static int set(struct cli *cli)
 		print_problem(err.line ? path : "nothing was changed", &err);
 		return EXIT_FAILED;
 	}
-	printf("%s is now " STR_FMT " in %s; a running daemon takes it with: hookd restart\n", o->name, STR_ARG(value),
-		path);
+	printf("%s is now " STR_FMT " in %s; a running daemon takes it with: hookd restart\n",
+		o->name, STR_ARG(value), path);
 	return EXIT_DONE;
 }
 
-/* -- validate, schema ---------------------------------------------------------------------------- */
+/* -- validate, schema ------------------------------------------------------------------------ */
 
 static int validate(struct cli *cli)
 {
@@ -213,7 +217,8 @@ static int validate(struct cli *cli)
 		jw_end_object(&w);
 		puts(b.p);
 	} else if (valid) {
-		printf("%s: %s\n", path, missing ? "there is no such file; every option has its default" : "fine");
+		printf("%s: %s\n", path,
+			missing ? "there is no such file; every option has its default" : "fine");
 	} else {
 		print_problems(path, problems);
 	}
@@ -237,7 +242,7 @@ static int schema(struct cli *cli)
 	return EXIT_DONE;
 }
 
-/* -- which --------------------------------------------------------------------------------------- */
+/* -- which ----------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *name;
@@ -258,12 +263,13 @@ static int run(struct cli *cli)
 	for (size_t i = 0; i < countof(actions); i++) {
 		if (strcmp(name, actions[i].name) != 0)
 			continue;
-		if (cli->nargs && (cli->nargs < actions[i].min_args || cli->nargs > actions[i].max_args))
+		if (cli->nargs &&
+			(cli->nargs < actions[i].min_args || cli->nargs > actions[i].max_args))
 			return cli_usage_error(cli, "config %s takes %s", name,
 				actions[i].max_args == 1   ? "no argument"
-					: actions[i].max_args == 3 ? "a name and a value"
-					: actions[i].min_args == 1 ? "at most one file"
-								   : "a name");
+				: actions[i].max_args == 3 ? "a name and a value"
+				: actions[i].min_args == 1 ? "at most one file"
+							   : "a name");
 		return actions[i].run(cli);
 	}
 	return cli_usage_error(cli, "there is no 'config %s'", name);

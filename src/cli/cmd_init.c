@@ -10,12 +10,14 @@
 static int find_hookc(struct cli *cli, char out[FS_PATH])
 {
 	const char *self = cli_self_path(cli), *slash = strrchr(self, '/');
-	int n = snprintf(out, FS_PATH, "%.*s/hookc", slash ? (int)(slash - self) : 1, slash ? self : ".");
+	int n = snprintf(
+		out, FS_PATH, "%.*s/hookc", slash ? (int)(slash - self) : 1, slash ? self : ".");
 
 	if (n < 0 || n >= FS_PATH || out[0] != '/')
 		return cli_fail("hookd cannot tell where it stands; start it by its absolute path");
 	if (access(out, X_OK) < 0)
-		return cli_fail("%s: %s; hookc must stand beside hookd, install both", out, strerror(errno));
+		return cli_fail("%s: %s; hookc must stand beside hookd, install both", out,
+			strerror(errno));
 	return 0;
 }
 
@@ -44,14 +46,16 @@ static int print_json(const struct hook_changes *c, int daemon, const struct err
 	return EXIT_DONE;
 }
 
-/* Hooks are in place whether or not the daemon runs (hookc starts it too), so its trouble is told and
- * nothing more. */
+/* Hooks are in place whether or not the daemon runs (hookc starts it too), so its trouble is told
+ * and nothing more. */
 static int start_daemon(struct cli *cli, struct err *err)
 {
 	int r = cli_start_daemon(cli, err);
 
 	if (r < 0 && r != -EEXIST)
-		cli_fail("the daemon did not start: %s; the hooks are installed and keep events until it does", err->text);
+		cli_fail("the daemon did not start: %s; the hooks are installed and keep events "
+			 "until it does",
+			err->text);
 	return r;
 }
 
@@ -69,7 +73,8 @@ static int run(struct cli *cli)
 	if (r != 0)
 		return r;
 	if (!c.n)
-		return cli_fail("no agent that hookd can connect was found here; name one: hookd init --agent claude");
+		return cli_fail("no agent that hookd can connect was found here; name one: hookd "
+				"init --agent claude");
 	r = hooks_agree(cli, &c, "Change the file as shown?");
 	if (r != 0)
 		return r < 0 ? EXIT_DONE : r;
@@ -92,7 +97,8 @@ static int run(struct cli *cli)
 
 static const struct cmd_option init_options[] = {
 	{ "agent", 'a', "NAME", true, "connect this agent; without it: all that are found" },
-	{ "project", 0, NULL, false, "only in the current directory, in the file that is not checked in" },
+	{ "project", 0, NULL, false,
+		"only in the current directory, in the file that is not checked in" },
 	{ "all-events", 0, NULL, false, "also the events that hookd does not need by default" },
 	{ "dry-run", 'n', NULL, false, "show the change and make none" },
 	{ "yes", 'y', NULL, false, "do not ask" },
@@ -103,7 +109,8 @@ static const struct cmd_option init_options[] = {
 const struct cmd cmd_init = {
 	.name = "init",
 	.args = "",
-	.text = "Connect coding agents: put hookd's hooks into their own settings, and start the daemon.",
+	.text = "Connect coding agents: put hookd's hooks into their own settings, and start the "
+		"daemon.",
 	.options = init_options,
 	.run = run,
 };

@@ -56,7 +56,8 @@ static const struct cmd_option uninstall_options[] = {
 const struct cmd cmd_uninstall = {
 	.name = "uninstall",
 	.args = "",
-	.text = "Take hookd's hooks out of the agents' settings; a file nobody else changed comes back byte for byte.",
+	.text = "Take hookd's hooks out of the agents' settings; a file nobody else changed comes "
+		"back byte for byte.",
 	.options = uninstall_options,
 	.run = run,
 };

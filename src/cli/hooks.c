@@ -10,17 +10,18 @@
 /* Longer lines of a diff (a whole file on one line) are cut on the screen. */
 enum { SHOWN_LINE = 400 };
 
-/* -- plans --------------------------------------------------------------------------------------- */
+/* -- plans ----------------------------------------------------------------------------------- */
 
 static int print_plan_error(const struct install_plan *p, const struct err *err)
 {
 	if (err->line)
-		return cli_fail("%s:%u:%u: %s; nothing was changed", p->path, err->line, err->col, err->text);
+		return cli_fail("%s:%u:%u: %s; nothing was changed", p->path, err->line, err->col,
+			err->text);
 	return cli_fail("%s; nothing was changed", err->text);
 }
 
-static int add_change(struct cli *cli, const struct hook_work *work, const struct install_request *q,
-	bool named, struct hook_changes *c)
+static int add_change(struct cli *cli, const struct hook_work *work,
+	const struct install_request *q, bool named, struct hook_changes *c)
 {
 	struct hook_change *change = arena_new(&cli->arena, struct hook_change);
 	struct err err = { 0 };
@@ -56,7 +57,9 @@ static int unknown_agent(struct cli *cli, const char *name)
 
 int hooks_plan(struct cli *cli, const struct hook_work *work, struct hook_changes *ret)
 {
-	struct install_request q = { .home = getenv("HOME"), .hookc = work->hookc, .state = cli->places.state,
+	struct install_request q = { .home = getenv("HOME"),
+		.hookc = work->hookc,
+		.state = cli->places.state,
 		.all_events = cli_has(cli, "all-events") };
 	static char project[FS_PATH];
 	const char *name;
@@ -65,7 +68,8 @@ int hooks_plan(struct cli *cli, const struct hook_work *work, struct hook_change
 	*ret = (struct hook_changes){ 0 };
 	if (cli_has(cli, "project")) {
 		if (!getcwd(project, sizeof project))
-			return cli_fail("the current directory cannot be used: %s", strerror(errno));
+			return cli_fail(
+				"the current directory cannot be used: %s", strerror(errno));
 		q.project = project;
 	}
 	for (int i = 0; r == 0 && (name = cli_value_at(cli, "agent", i)); i++) {
@@ -82,14 +86,17 @@ int hooks_plan(struct cli *cli, const struct hook_work *work, struct hook_change
 	return r;
 }
 
-/* -- showing ------------------------------------------------------------------------------------- */
+/* -- showing --------------------------------------------------------------------------------- */
 
 static const char *line_colour(str line)
 {
-	return str_starts(line, STR("+")) ? "\033[32m" : str_starts(line, STR("-")) ? "\033[31m" : "";
+	return str_starts(line, STR("+"))   ? "\033[32m"
+	       : str_starts(line, STR("-")) ? "\033[31m"
+					    : "";
 }
 
-/* One line of a diff: tabs as they look, nothing that could drive the terminal, cut when it is endless. */
+/* One line of a diff: tabs as they look, nothing that could drive the terminal, cut when it is
+ * endless. */
 static void print_diff_line(str line, bool colour)
 {
 	struct buf b = BUF_INIT(SHOWN_LINE * 4);
@@ -165,21 +172,23 @@ int hooks_agree(struct cli *cli, const struct hook_changes *c, const char *quest
 			print_diff(&c->list[i]->plan, cli->colour);
 	if (dry) {
 		if (!json)
-			puts(c->any ? "Nothing was changed (--dry-run)." : "There is nothing to change.");
+			puts(c->any ? "Nothing was changed (--dry-run)."
+				    : "There is nothing to change.");
 		return -1;
 	}
 	if (!c->any || cli_has(cli, "yes"))
 		return 0;
 	fflush(stdout);
 	if (json || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
-		cli_fail("nothing was changed: there is no terminal to ask on; add --yes to go ahead, or --dry-run to "
+		cli_fail("nothing was changed: there is no terminal to ask on; add --yes to go "
+			 "ahead, or --dry-run to "
 			 "look first");
 		return EXIT_FAILED;
 	}
 	return cli_confirm(question) ? 0 : cli_fail("nothing was changed");
 }
 
-/* -- doing --------------------------------------------------------------------------------------- */
+/* -- doing ----------------------------------------------------------------------------------- */
 
 int hooks_apply(const struct hook_changes *c)
 {

@@ -19,14 +19,15 @@ struct hook_changes {
 };
 
 struct hook_work {
-	int (*plan)(const struct install_request *q, struct arena *a, struct install_plan *ret, struct err *err);
+	int (*plan)(const struct install_request *q, struct arena *a, struct install_plan *ret,
+		struct err *err);
 	/* Which agents are meant when none is named. */
 	bool (*wanted)(const struct install_request *q);
 	const char *hookc; /* absolute, or NULL when it is not needed */
 };
 
-/* The plans for the agents that were named, or for all that are wanted. 0, or the exit code after the
- * reason was printed; nothing has been changed then. */
+/* The plans for the agents that were named, or for all that are wanted. 0, or the exit code after
+ * the reason was printed; nothing has been changed then. */
 int hooks_plan(struct cli *cli, const struct hook_work *work, struct hook_changes *ret);
 
 /* Shows the change and asks for leave. 0: go on. Otherwise the exit code: --dry-run, or a no. */

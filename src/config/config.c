@@ -34,11 +34,11 @@ static struct err *add_problem(struct reader *r)
 }
 
 /* A complaint about what stands at byte `at`. */
-#define complain(r, at, code, ...)                                                                 \
-	do {                                                                                       \
-		unsigned line_, col_;                                                              \
-		locate((r), (at), &line_, &col_);                                                  \
-		err_set_at(add_problem(r), (code), line_, col_, __VA_ARGS__);                      \
+#define complain(r, at, code, ...)                                            \
+	do {                                                                  \
+		unsigned line_, col_;                                         \
+		locate((r), (at), &line_, &col_);                             \
+		err_set_at(add_problem(r), (code), line_, col_, __VA_ARGS__); \
 	} while (0)
 
 static void locate(const struct reader *r, size_t at, unsigned *ret_line, unsigned *ret_col)
@@ -78,12 +78,13 @@ static void take_value(struct reader *r, size_t id, const struct json *v)
 		struct buf fit = BUF_INIT(256);
 
 		option_describe(o, &fit);
-		complain(r, v->begin, -EINVAL, "%s must be " STR_FMT ", not %s", o->name, STR_ARG(buf_str(&fit)),
-			json_type_name(v->type));
+		complain(r, v->begin, -EINVAL, "%s must be " STR_FMT ", not %s", o->name,
+			STR_ARG(buf_str(&fit)), json_type_name(v->type));
 		buf_release(&fit);
 		return;
 	}
-	if (config_check(o, v->type == JSON_BOOL ? str_n(r->text.p + v->begin, v->end - v->begin) : v->text,
+	if (config_check(o,
+		    v->type == JSON_BOOL ? str_n(r->text.p + v->begin, v->end - v->begin) : v->text,
 		    &value, &err) < 0) {
 		complain(r, v->begin, err.code, "%s", err.text);
 		return;
@@ -105,16 +106,21 @@ static void complain_unknown(struct reader *r, size_t first, unsigned level, str
 	name_shown(key, shown);
 	for (size_t i = 0; i < OPTION_ID_MAX; i++)
 		if (!option_is_leaf(&options[i], 0) && str_eq(key, str_of(options[i].name))) {
-			complain(r, at, -EINVAL, "'%s' is written as nested objects: {\"" STR_FMT "\": {\"" STR_FMT "\": …}}",
-				shown, STR_ARG(option_step(&options[i], 0)), STR_ARG(option_step(&options[i], 1)));
+			complain(r, at, -EINVAL,
+				"'%s' is written as nested objects: {\"" STR_FMT "\": {\"" STR_FMT
+				"\": …}}",
+				shown, STR_ARG(option_step(&options[i], 0)),
+				STR_ARG(option_step(&options[i], 1)));
 			return;
 		}
 	for (size_t i = first; i < end; i = option_group_end(i, level + 1))
 		name_suggest(&near, key, option_step(&options[i], level));
 	if (near.best.p)
-		complain(r, at, -EINVAL, "unknown option '%s'; did you mean '" STR_FMT "'?", shown, STR_ARG(near.best));
+		complain(r, at, -EINVAL, "unknown option '%s'; did you mean '" STR_FMT "'?", shown,
+			STR_ARG(near.best));
 	else
-		complain(r, at, -EINVAL, "unknown option '%s'; 'hookd config show' lists them all", shown);
+		complain(r, at, -EINVAL, "unknown option '%s'; 'hookd config show' lists them all",
+			shown);
 }
 
 static void take_object(struct reader *r, size_t first, unsigned level, const struct json *obj);
@@ -130,8 +136,8 @@ static void take_member(struct reader *r, size_t id, unsigned level, const struc
 			STR_ARG(option_step(&options[id], level)), json_type_name(m->type));
 }
 
-/* The members of one object; options[first] shares the steps above it. Of a doubled name the last one
- * counts, as everywhere else in JSON. */
+/* The members of one object; options[first] shares the steps above it. Of a doubled name the last
+ * one counts, as everywhere else in JSON. */
 static void take_object(struct reader *r, size_t first, unsigned level, const struct json *obj)
 {
 	size_t end = level ? option_group_end(first, level) : OPTION_ID_MAX, id;
@@ -142,11 +148,13 @@ static void take_object(struct reader *r, size_t first, unsigned level, const st
 			id = option_group_end(id, level + 1);
 		if (id < end) {
 			if (found[id])
-				complain(r, json_item_start(r->text, obj, prev), -EEXIST, "'" STR_FMT "' stands here a second time; this one counts",
+				complain(r, json_item_start(r->text, obj, prev), -EEXIST,
+					"'" STR_FMT "' stands here a second time; this one counts",
 					STR_ARG(m->key));
 			found[id] = m;
 		} else if (level || !str_eq(m->key, STR("$schema"))) {
-			complain_unknown(r, first, level, m->key, json_item_start(r->text, obj, prev));
+			complain_unknown(
+				r, first, level, m->key, json_item_start(r->text, obj, prev));
 		}
 		prev = m;
 	}
@@ -160,7 +168,7 @@ static void take_text(struct reader *r, struct arena *a)
 	struct json *root;
 	struct err err;
 
-	/* Some editors of other systems put a byte order mark in front; an empty file says nothing. */
+	/* Editors of other systems put a byte order mark in front; an empty file says nothing. */
 	if (str_starts(r->text, STR("\xEF\xBB\xBF")))
 		r->text = str_from(r->text, 3);
 	if (str_empty(str_trim(r->text)))
@@ -168,7 +176,8 @@ static void take_text(struct reader *r, struct arena *a)
 	if (json_parse(a, r->text, JSON_COMMENTS, &root, &err) < 0)
 		*add_problem(r) = err;
 	else if (root->type != JSON_OBJECT)
-		complain(r, root->begin, -EINVAL, "the file must hold an object, not %s", json_type_name(root->type));
+		complain(r, root->begin, -EINVAL, "the file must hold an object, not %s",
+			json_type_name(root->type));
 	else
 		take_object(r, 0, 0, root);
 }
@@ -204,9 +213,9 @@ void config_load(const char *path, struct config *ret, struct config_problem **r
 		config_parse(STR(""), ret, ret_problems);
 		*ret_problems = xcalloc(1, sizeof **ret_problems);
 		err_set(&(*ret_problems)->err, r, "%s, so nothing in it counts",
-			r == -EFBIG       ? "larger than 1 MiB"
-				: r == -EINVAL ? "not a plain file"
-					       : strerror(-r));
+			r == -EFBIG    ? "larger than 1 MiB"
+			: r == -EINVAL ? "not a plain file"
+				       : strerror(-r));
 	} else {
 		config_parse(buf_str(&b), ret, ret_problems);
 	}

@@ -37,8 +37,8 @@ static inline bool option_is_leaf(const struct option *o, unsigned level)
 	return !str_is_set(option_step(o, level + 1));
 }
 
-/* Options [first, end) whose names share the first `level` steps with options[first]; the table keeps
- * them together. */
+/* Options [first, end) whose names share the first `level` steps with options[first]; the table
+ * keeps them together. */
 size_t option_group_end(size_t first, unsigned level);
 
 #endif

@@ -17,22 +17,25 @@ static int check_levels(str value, struct err *err)
 
 const struct option options[OPTION_ID_MAX] = {
 	[OPTION_DURABILITY] = { "durability", OPTION_ENUM, "normal", .choices = durabilities,
-		.text = "What an acknowledged event survives. normal: any crash of hookd or of the agent; a power "
-			"cut may lose the last second. strict: a power cut as well; hookd answers only after the "
-			"event is committed to disk." },
+		.text = "What an acknowledged event survives. normal: any crash of hookd or of the "
+			"agent; a power cut may lose the last second. strict: a power cut as well; "
+			"hookd answers only after the event is committed to disk." },
 	[OPTION_LOG_LEVEL] = { "log.level", OPTION_TEXT, "info", .check = check_levels,
-		.text = "What goes into hookd.log: error, warn, info or debug, for everything or for one part "
-			"(\"info,store=debug\")." },
+		.text = "What goes into hookd.log: error, warn, info or debug, for everything or "
+			"for one part (\"info,store=debug\")." },
 	[OPTION_LOG_MAX_MB] = { "log.max_mb", OPTION_INT, "8", .minimum = 1, .maximum = 1024,
 		.text = "Size in MiB at which hookd.log is rotated; one old file is kept." },
-	[OPTION_STORE_LINGER_MS] = { "store.linger_ms", OPTION_INT, "100", .minimum = 0, .maximum = 5000,
-		.text = "How long, in milliseconds, events are gathered before one commit when nobody waits for "
-			"it." },
+	[OPTION_STORE_LINGER_MS] = { "store.linger_ms", OPTION_INT, "100", .minimum = 0,
+		.maximum = 5000,
+		.text = "How long, in milliseconds, events are gathered before one commit when "
+			"nobody waits for it." },
 };
 
-const char *const config_origin_names[ORIGIN_MAX] = { [ORIGIN_DEFAULT] = "default", [ORIGIN_USER] = "user" };
+const char *const config_origin_names[ORIGIN_MAX] = {
+	[ORIGIN_DEFAULT] = "default", [ORIGIN_USER] = "user"
+};
 
-/* -- suggestions -------------------------------------------------------------------------------- */
+/* -- suggestions ---------------------------------------------------------------------------- */
 
 enum { NAME_COMPARED = 32 };
 
@@ -63,7 +66,7 @@ void name_suggest(struct name_suggestion *s, str wrong, str candidate)
 {
 	unsigned distance = str_eq_name(wrong, candidate) ? 0 : edit_distance(wrong, candidate);
 
-	/* A third of the letters may be wrong: nearer ones are typing errors, others are other words. */
+	/* A third of the letters may be wrong: a mistake in typing. More is another word. */
 	if (distance * 3 > MAX(wrong.n, candidate.n) || (s->best.p && distance >= s->distance))
 		return;
 	s->best = candidate;
@@ -100,7 +103,7 @@ const struct option *config_find(str name, struct err *err)
 	return NULL;
 }
 
-/* -- values ------------------------------------------------------------------------------------- */
+/* -- values --------------------------------------------------------------------------------- */
 
 static int check_int(const struct option *o, str value, int64_t *ret)
 {
@@ -146,11 +149,16 @@ void option_describe(const struct option *o, struct buf *b)
 		buf_add_str(b, STR("true or false"));
 		return;
 	case OPTION_INT:
-		buf_addf(b, "a whole number from %lld to %lld", (long long)o->minimum, (long long)o->maximum);
+		buf_addf(b, "a whole number from %lld to %lld", (long long)o->minimum,
+			(long long)o->maximum);
 		return;
 	case OPTION_ENUM:
 		for (size_t i = 0; o->choices[i]; i++)
-			buf_addf(b, "%s\"%s\"", i == 0 ? "" : o->choices[i + 1] ? ", " : " or ", o->choices[i]);
+			buf_addf(b, "%s\"%s\"",
+				i == 0              ? ""
+				: o->choices[i + 1] ? ", "
+						    : " or ",
+				o->choices[i]);
 		return;
 	case OPTION_TEXT:
 		buf_add_str(b, STR("a line of text"));
@@ -183,6 +191,7 @@ int config_check(const struct option *o, str value, struct config_value *ret, st
 		return r;
 	}
 	if (ret)
-		*ret = (struct config_value){ .text = xstrndup(value.p ? value.p : "", value.n), .number = number };
+		*ret = (struct config_value){ .text = xstrndup(value.p ? value.p : "", value.n),
+			.number = number };
 	return 0;
 }

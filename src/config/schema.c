@@ -67,7 +67,8 @@ void config_write_schema(struct buf *b)
 	jw_field_str(&w, "$schema", STR("https://json-schema.org/draft/2020-12/schema"));
 	jw_field_str(&w, "title", STR("hookd config.json"));
 	jw_field_str(&w, "description",
-		STR("Options of hookd. The file may hold comments and a comma before a closing bracket."));
+		STR("Options of hookd. The file may hold comments and a comma before a closing "
+		    "bracket."));
 	write_object(&w, 0, OPTION_ID_MAX, 0);
 	jw_end_object(&w);
 }

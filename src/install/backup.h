@@ -1,8 +1,9 @@
-/* backup: what a settings file was before the first install, under <state>/install/; for install/ only.
+/* backup: what a settings file was before the first install, kept under <state>/install/. For
+ * install/ only.
  *
- * <sha256 of the path>.orig holds the bytes, .meta says whether there was a file, what install wrote
- * last, and which directory it made. The bytes are put back only while the file still is what install
- * wrote; whoever else changed it meanwhile would lose that change. */
+ * <sha256 of the path>.orig holds the bytes, .meta says whether there was a file, what install
+ * wrote last, and which directory it made. The bytes are put back only while the file still is what
+ * install wrote; whoever else changed it meanwhile would lose that change. */
 #ifndef HOOKD_INSTALL_BACKUP_H
 #define HOOKD_INSTALL_BACKUP_H
 

@@ -21,9 +21,10 @@ struct work {
 	struct install_counts counts;
 };
 
-/* -- reading ------------------------------------------------------------------------------------ */
+/* -- reading -------------------------------------------------------------------------------- */
 
-_printf_(4, 5) static int fail_at(const struct work *w, size_t at, struct err *err, const char *fmt, ...)
+_printf_(4, 5) static int fail_at(
+	const struct work *w, size_t at, struct err *err, const char *fmt, ...)
 {
 	char text[sizeof err->text];
 	unsigned line, col;
@@ -47,7 +48,8 @@ static int parse_settings(struct work *w, struct err *err)
 		return 0;
 	if (json_parse(w->a, w->text, JSON_LENIENT_UTF8 | JSON_COMMENTS, &lenient, NULL) == 0)
 		return err_set_at(err, r, strict.line, strict.col,
-			"a comment, or a comma before a closing bracket: the agent reads plain JSON; take it out");
+			"a comment, or a comma before a closing bracket: the agent reads plain "
+			"JSON; take it out");
 	if (err)
 		*err = strict;
 	return r;
@@ -71,7 +73,8 @@ static int open_work(struct work *w, str text, struct arena *a, struct err *err)
 		if (!str_eq(m->key, STR("hooks")))
 			continue;
 		if (w->hooks)
-			return fail_at(w, m->begin, err, "\"hooks\" stands here a second time; join the two");
+			return fail_at(w, m->begin, err,
+				"\"hooks\" stands here a second time; join the two");
 		w->hooks = m;
 	}
 	json_edit_init(&w->edit, a, w->text, w->root);
@@ -105,7 +108,7 @@ static bool is_array(const struct json *v)
 	return v->type == JSON_ARRAY;
 }
 
-/* -- taking out --------------------------------------------------------------------------------- */
+/* -- taking out ----------------------------------------------------------------------------- */
 
 /* What goes: every entry of ours, or, when one is to be kept, its doubles. */
 struct sieve {
@@ -113,8 +116,8 @@ struct sieve {
 	const struct json *original; /* its "hooks": what was there before us stays */
 };
 
-/* A group without a matcher gets every event of its kind, so a second entry of ours there is a double;
- * one behind a matcher was put there by a person. */
+/* A group without a matcher gets every event of its kind, so a second entry of ours there is a
+ * double; one behind a matcher was put there by a person. */
 static bool is_unrestricted(const struct json *group)
 {
 	str matcher = json_str(json_get(group, STR("matcher")));
@@ -158,7 +161,8 @@ static bool hooks_gone(const struct json *member, void *ctx)
 {
 	const struct sieve *s = ctx;
 
-	if (!str_eq(member->key, STR("hooks")) || member->type != JSON_OBJECT || !member->first || s->original)
+	if (!str_eq(member->key, STR("hooks")) || member->type != JSON_OBJECT || !member->first ||
+		s->original)
 		return false;
 	json_each(event, member)
 		if (!event_gone(event, ctx))
@@ -184,7 +188,8 @@ static void sift_event(struct work *w, const struct json *event, struct sieve *s
 		return;
 	json_edit_remove(&w->edit, event, group_gone, s);
 	json_each(group, event)
-		if (group_entries(group) && !group_gone(group, s) && !(s->keep && !is_unrestricted(group)))
+		if (group_entries(group) && !group_gone(group, s) &&
+			!(s->keep && !is_unrestricted(group)))
 			json_edit_remove(&w->edit, group_entries(group), entry_gone, s);
 }
 
@@ -198,8 +203,8 @@ static struct json *original_hooks(str original, struct arena *a)
 	return w.hooks;
 }
 
-int install_edit_remove(str text, str original, struct arena *a, str *ret, struct install_counts *ret_counts,
-	struct err *err)
+int install_edit_remove(str text, str original, struct arena *a, str *ret,
+	struct install_counts *ret_counts, struct err *err)
 {
 	struct sieve s = { .original = original_hooks(original, a) };
 	struct work w;
@@ -236,11 +241,12 @@ bool install_edit_is_empty(str text)
 	return empty;
 }
 
-/* -- putting in --------------------------------------------------------------------------------- */
+/* -- putting in ----------------------------------------------------------------------------- */
 
-/* An entry that calls another hookc or state directory. Only these two values change when the entry has
- * them, so that a timeout somebody chose stays. */
-static void refresh_entry(struct work *w, const struct install_request *q, str event, const struct json *entry)
+/* An entry that calls another hookc or state directory. Only these two values change when the entry
+ * has them, so that a timeout somebody chose stays. */
+static void refresh_entry(
+	struct work *w, const struct install_request *q, str event, const struct json *entry)
 {
 	struct json *now = entry_make(q, event, w->a), *command = json_get(entry, STR("command")),
 		    *args = json_get(entry, STR("args"));
@@ -248,7 +254,8 @@ static void refresh_entry(struct work *w, const struct install_request *q, str e
 	if (entry_is_current(q, event, entry))
 		return;
 	w->counts.changed++;
-	if (str_eq(json_str(json_get(entry, STR("type"))), STR("command")) && args && is_array(args)) {
+	if (str_eq(json_str(json_get(entry, STR("type"))), STR("command")) && args &&
+		is_array(args)) {
 		json_edit_replace(&w->edit, command, json_get(now, STR("command")));
 		json_edit_replace(&w->edit, args, json_get(now, STR("args")));
 	} else {
@@ -290,7 +297,8 @@ static bool has_ours(const struct json *event)
 }
 
 /* [{"hooks": [ENTRY]}] for one event. No matcher: a missing one means all. */
-static void write_groups(struct json_writer *jw, const struct install_request *q, str event, struct arena *a)
+static void write_groups(
+	struct json_writer *jw, const struct install_request *q, str event, struct arena *a)
 {
 	jw_array(jw);
 	jw_object(jw);
@@ -360,7 +368,8 @@ static int add_entries(struct work *w, const struct install_request *q, struct e
 		if (!event || has_ours(event))
 			continue;
 		if (!is_array(event))
-			return fail_at(w, event->begin, err, "\"%s\" must be an array", row->native);
+			return fail_at(
+				w, event->begin, err, "\"%s\" must be an array", row->native);
 		json_edit_append(&w->edit, event, groups_tree(q, str_of(row->native), w->a));
 		w->counts.added++;
 	}
@@ -370,7 +379,7 @@ static int add_entries(struct work *w, const struct install_request *q, struct e
 	return 0;
 }
 
-/* Reads the result back: nothing is written that the agent could not read or that lacks an entry. */
+/* Reads the result back: nothing is written that cannot be read or that lacks an entry. */
 static int verify(const struct install_request *q, str text, struct arena *a)
 {
 	const struct agent_event *row = NULL;
@@ -401,11 +410,12 @@ int install_edit_add(const struct install_request *q, str text, struct arena *a,
 	}
 	r = close_work(&w, ret, err);
 	if (r == 0 && verify(q, *ret, a) < 0)
-		r = err_set(err, -EIO, "the change did not come out right, so nothing will be changed");
+		r = err_set(
+			err, -EIO, "the change did not come out right, so nothing will be changed");
 	return r;
 }
 
-/* -- listing ------------------------------------------------------------------------------------ */
+/* -- listing -------------------------------------------------------------------------------- */
 
 static struct install_entry *list_entry(const struct install_request *q, const struct json *event,
 	const struct json *entry, struct arena *a)

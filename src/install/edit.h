@@ -1,5 +1,5 @@
-/* edit: our entries in the text of a settings file; for install/ and its tests. Nothing here touches a
- * file, and everything that is not ours stays byte for byte. */
+/* edit: our entries in the text of a settings file; for install/ and its tests. Nothing here
+ * touches a file, and everything that is not ours stays byte for byte. */
 #ifndef HOOKD_INSTALL_EDIT_H
 #define HOOKD_INSTALL_EDIT_H
 
@@ -18,10 +18,10 @@ struct install_counts {
 int install_edit_add(const struct install_request *q, str text, struct arena *a, str *ret,
 	struct install_counts *ret_counts, struct err *err);
 
-/* The text without our entries. Containers that become empty go as well, unless `original` (the text
- * before the first install; STR_NONE when it is not known) has them. */
-int install_edit_remove(str text, str original, struct arena *a, str *ret, struct install_counts *ret_counts,
-	struct err *err);
+/* The text without our entries. Containers that become empty go as well, unless `original` (the
+ * text before the first install; STR_NONE when it is not known) has them. */
+int install_edit_remove(str text, str original, struct arena *a, str *ret,
+	struct install_counts *ret_counts, struct err *err);
 
 /* Our entries in the order of the text. */
 int install_edit_list(const struct install_request *q, str text, struct arena *a,

@@ -5,8 +5,8 @@
 /* A hook on these takes the agent's own work over instead of watching it. */
 static const enum event_kind never[] = { EVENT_WORKTREE_CREATE };
 
-/* Seconds after which the agent gives up. Decisions may run the user's own hooks; the end of a session
- * keeps a person waiting. */
+/* Seconds after which the agent gives up. Decisions may run the user's own hooks; the end of a
+ * session keeps a person waiting. */
 enum { DECISION_SECONDS = 30, OTHER_SECONDS = 10 };
 
 static const struct {
@@ -40,7 +40,8 @@ static bool is_never(enum event_kind kind)
 	return false;
 }
 
-const struct agent_event *entry_next_wanted(const struct install_request *q, const struct agent_event *last)
+const struct agent_event *entry_next_wanted(
+	const struct install_request *q, const struct agent_event *last)
 {
 	const struct agent_event *row = last ? last + 1 : q->agent->events;
 
@@ -49,7 +50,7 @@ const struct agent_event *entry_next_wanted(const struct install_request *q, con
 	return row->native ? row : NULL;
 }
 
-/* -- telling ours from others ------------------------------------------------------------------- */
+/* -- telling ours from others --------------------------------------------------------------- */
 
 static bool is_hookc(str program)
 {
@@ -61,8 +62,8 @@ static bool is_one_of(char c, const char *set)
 	return c && strchr(set, c);
 }
 
-/* What follows hookc on a shell line is ours only if it could be its arguments; "grep hookc notes" is
- * somebody else's. */
+/* What follows hookc on a shell line is ours only if it could be its arguments; "grep hookc notes"
+ * is somebody else's. */
 static bool is_hookc_call(str after)
 {
 	after = str_trim(after);
@@ -71,7 +72,8 @@ static bool is_hookc_call(str after)
 	for (size_t i = 0; agents[i]; i++) {
 		str name = str_of(agents[i]->name);
 
-		if (str_starts(after, name) && (after.n == name.n || is_one_of(after.p[name.n], " \t;|&)<>")))
+		if (str_starts(after, name) &&
+			(after.n == name.n || is_one_of(after.p[name.n], " \t;|&)<>")))
 			return true;
 	}
 	return false;
@@ -103,7 +105,8 @@ bool entry_is_ours(const struct json *entry)
 
 	if (!str_is_set(command))
 		return false;
-	return is_hookc(command) || (!(args && args->type == JSON_ARRAY) && shell_calls_hookc(command));
+	return is_hookc(command) ||
+	       (!(args && args->type == JSON_ARRAY) && shell_calls_hookc(command));
 }
 
 bool entry_is_current(const struct install_request *q, str event, const struct json *entry)

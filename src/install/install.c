@@ -24,7 +24,8 @@ struct hook_file {
 
 static const struct hook_file hook_files[] = {
 	/* In a project, the file that is not checked in: hooks name paths of one machine. */
-	{ "claude", "claude", ".claude", "CLAUDE_CONFIG_DIR", "settings.json", "settings.local.json" },
+	{ "claude", "claude", ".claude", "CLAUDE_CONFIG_DIR", "settings.json",
+		"settings.local.json" },
 };
 
 static const struct hook_file *find_hook_file(const struct agent *agent)
@@ -35,11 +36,12 @@ static const struct hook_file *find_hook_file(const struct agent *agent)
 	return NULL;
 }
 
-/* -- places ------------------------------------------------------------------------------------- */
+/* -- places --------------------------------------------------------------------------------- */
 
 static int hook_dir(const struct install_request *q, const struct hook_file *f, char out[FS_PATH])
 {
-	const char *moved = q->project ? NULL : getenv(f->dir_env), *base = q->project ? q->project : q->home;
+	const char *moved = q->project ? NULL : getenv(f->dir_env),
+		   *base = q->project ? q->project : q->home;
 
 	if (moved && moved[0] == '/') {
 		int n = snprintf(out, FS_PATH, "%s", moved);
@@ -56,14 +58,18 @@ static int find_path(const struct install_request *q, char out[FS_PATH], struct 
 	int r;
 
 	if (!f)
-		return err_set(err, -EOPNOTSUPP, "%s cannot be connected yet: its hook file is not known to this release", q->agent->label);
+		return err_set(err, -EOPNOTSUPP,
+			"%s cannot be connected yet: its hook file is not known to this release",
+			q->agent->label);
 	r = hook_dir(q, f, dir);
 	if (r == 0)
 		r = fs_join(out, dir, q->project ? f->project : f->user);
 	if (r == -EINVAL)
-		return err_set(err, r, "HOME is not set to an absolute path, so the file of %s cannot be found",
+		return err_set(err, r,
+			"HOME is not set to an absolute path, so the file of %s cannot be found",
 			q->agent->label);
-	return r < 0 ? err_set(err, r, "the path of the file of %s is too long", q->agent->label) : 0;
+	return r < 0 ? err_set(err, r, "the path of the file of %s is too long", q->agent->label)
+		     : 0;
 }
 
 static bool is_in_path(const char *program)
@@ -97,7 +103,7 @@ bool install_agent_found(const struct install_request *q)
 	return is_in_path(f->program);
 }
 
-/* -- reading ------------------------------------------------------------------------------------ */
+/* -- reading -------------------------------------------------------------------------------- */
 
 /* The file behind a link: it is replaced, the link stays. */
 static int resolve(const char *path, char out[FS_PATH])
@@ -134,7 +140,8 @@ static const char *why_unreadable(int code)
 }
 
 /* The whole file into the arena. A missing one is no error: *ret_exists says. */
-static int read_settings(const char *path, struct arena *a, str *ret, bool *ret_exists, struct err *err)
+static int read_settings(
+	const char *path, struct arena *a, str *ret, bool *ret_exists, struct err *err)
 {
 	struct buf b = BUF_INIT(LIMIT_SETTINGS);
 	char target[FS_PATH];
@@ -157,10 +164,10 @@ static int read_settings(const char *path, struct arena *a, str *ret, bool *ret_
 	return err_set(err, r, "%s cannot be used: %s", path, why_unreadable(r));
 }
 
-/* -- plans -------------------------------------------------------------------------------------- */
+/* -- plans ---------------------------------------------------------------------------------- */
 
-static int start_plan(const struct install_request *q, struct arena *a, struct install_plan *p,
-	struct err *err)
+static int start_plan(
+	const struct install_request *q, struct arena *a, struct install_plan *p, struct err *err)
 {
 	int r;
 
@@ -183,14 +190,17 @@ static int check_paths(const struct install_request *q, struct err *err)
 
 	for (size_t i = 0; i < countof(paths); i++) {
 		if (!paths[i] || paths[i][0] != '/')
-			return err_set(err, -EINVAL, "'%s' is not an absolute path", paths[i] ? paths[i] : "");
+			return err_set(err, -EINVAL, "'%s' is not an absolute path",
+				paths[i] ? paths[i] : "");
 		if (!utf8_valid(str_of(paths[i])))
-			return err_set(err, -EINVAL, "a path that is not UTF-8 cannot be written into a hook file");
+			return err_set(err, -EINVAL,
+				"a path that is not UTF-8 cannot be written into a hook file");
 	}
 	return 0;
 }
 
-int install_plan_add(const struct install_request *q, struct arena *a, struct install_plan *ret, struct err *err)
+int install_plan_add(
+	const struct install_request *q, struct arena *a, struct install_plan *ret, struct err *err)
 {
 	struct install_counts n;
 	int r = check_paths(q, err);
@@ -204,9 +214,10 @@ int install_plan_add(const struct install_request *q, struct arena *a, struct in
 	return r;
 }
 
-/* The file still is what install wrote: the original comes back. An original that held entries of ours
- * (from an install whose backup was lost) comes back without them. */
-static int plan_restore(const struct backup *b, struct arena *a, struct install_plan *p, struct err *err)
+/* The file still is what install wrote: the original comes back. An original that held entries of
+ * ours (from an install whose backup was lost) comes back without them. */
+static int plan_restore(
+	const struct backup *b, struct arena *a, struct install_plan *p, struct err *err)
 {
 	struct install_counts ignored;
 
@@ -218,7 +229,8 @@ static int plan_restore(const struct backup *b, struct arena *a, struct install_
 	return install_edit_remove(b->original, STR_NONE, a, &p->after, &ignored, err);
 }
 
-int install_plan_remove(const struct install_request *q, struct arena *a, struct install_plan *ret, struct err *err)
+int install_plan_remove(
+	const struct install_request *q, struct arena *a, struct install_plan *ret, struct err *err)
 {
 	struct install_counts n = { 0 };
 	struct backup b;
@@ -229,7 +241,8 @@ int install_plan_remove(const struct install_request *q, struct arena *a, struct
 	if (r < 0 || !ret->exists)
 		return r;
 	known = backup_read(q->state, ret->path, a, &b) == 0;
-	r = install_edit_remove(ret->before, known ? b.original : STR_NONE, a, &ret->after, &n, err);
+	r = install_edit_remove(
+		ret->before, known ? b.original : STR_NONE, a, &ret->after, &n, err);
 	if (r < 0)
 		return r;
 	take_counts(ret, &n);
@@ -247,10 +260,12 @@ int install_plan_remove(const struct install_request *q, struct arena *a, struct
 
 void install_write_diff(const struct install_plan *p, struct buf *b)
 {
-	diff_write(b, p->exists ? p->path : "/dev/null", p->before, p->remove ? "/dev/null" : p->path, p->after);
+	diff_write(b, p->exists ? p->path : "/dev/null", p->before,
+		p->remove ? "/dev/null" : p->path, p->after);
 }
 
-int install_list(const struct install_request *q, struct arena *a, struct install_entry **ret, struct err *err)
+int install_list(const struct install_request *q, struct arena *a, struct install_entry **ret,
+	struct err *err)
 {
 	char path[FS_PATH];
 	bool exists;
@@ -263,14 +278,15 @@ int install_list(const struct install_request *q, struct arena *a, struct instal
 	return r < 0 || !exists ? r : install_edit_list(q, text, a, ret, err);
 }
 
-/* -- carrying out ------------------------------------------------------------------------------- */
+/* -- carrying out --------------------------------------------------------------------------- */
 
 static void parent_of(const char *path, char out[FS_PATH])
 {
 	snprintf(out, FS_PATH, "%.*s", (int)(strrchr(path, '/') - path), path);
 }
 
-/* Makes the agent's own directory; its parents must be there. Gives it to the backup when it is new. */
+/* Makes the agent's own directory; its parents must be there. Gives it to the backup when it is
+ * new. */
 static int make_dir(const struct install_plan *p, struct arena *a, struct backup *b)
 {
 	char dir[FS_PATH];
@@ -285,8 +301,8 @@ static int make_dir(const struct install_plan *p, struct arena *a, struct backup
 }
 
 /* What is to be known about the file once the plan is carried out. */
-static void next_backup(const struct install_request *q, const struct install_plan *p, struct arena *a,
-	struct backup *ret)
+static void next_backup(const struct install_request *q, const struct install_plan *p,
+	struct arena *a, struct backup *ret)
 {
 	struct install_entry *ours = NULL;
 	bool known = backup_read(q->state, p->path, a, ret) == 0;
@@ -309,8 +325,8 @@ static void next_backup(const struct install_request *q, const struct install_pl
 	backup_note_written(ret, p->after);
 }
 
-static int apply_add(const struct install_request *q, const struct install_plan *p, const char *target,
-	struct arena *a)
+static int apply_add(const struct install_request *q, const struct install_plan *p,
+	const char *target, struct arena *a)
 {
 	struct backup b;
 	int r = 0;
@@ -323,8 +339,8 @@ static int apply_add(const struct install_request *q, const struct install_plan 
 	return r < 0 ? r : fs_replace_file(target, p->after, /* sync= */ true);
 }
 
-static int apply_remove(const struct install_request *q, const struct install_plan *p, const char *target,
-	struct arena *a)
+static int apply_remove(const struct install_request *q, const struct install_plan *p,
+	const char *target, struct arena *a)
 {
 	struct backup b;
 	bool known = backup_read(q->state, p->path, a, &b) == 0;
@@ -351,7 +367,9 @@ static int check_unchanged(const struct install_plan *p, struct arena *a, struct
 	int r = read_settings(p->path, a, &now, &exists, err);
 
 	if (r == 0 && (exists != p->exists || !str_eq(now, p->before)))
-		r = err_set(err, -ESTALE, "%s changed meanwhile; nothing was written, run the command again", p->path);
+		r = err_set(err, -ESTALE,
+			"%s changed meanwhile; nothing was written, run the command again",
+			p->path);
 	return r;
 }
 

@@ -26,9 +26,9 @@ static str slice(str text, size_t begin, size_t end)
 	return str_n(text.p + begin, end - begin);
 }
 
-/* -- finding one's way in the text ------------------------------------------------------------- */
+/* -- finding one's way in the text --------------------------------------------------------- */
 
-/* End of the comment at `at`, or `at` when there is none. Line comments end before their newline. */
+/* End of the comment at `at`, or `at` without one. Line comments end before their newline. */
 static size_t skip_comment(str text, size_t at)
 {
 	str rest = str_from(text, at);
@@ -80,7 +80,7 @@ static str line_indent(str text, size_t at)
 	return slice(text, begin, end);
 }
 
-/* Whether the item that starts at `at` is the first on its line; then its line end and indentation. */
+/* Whether the item at `at` is the first on its line; then its line end and indentation. */
 static bool own_line(str text, size_t from, size_t at, str *ret_lead)
 {
 	size_t nl = at;
@@ -99,7 +99,7 @@ static bool own_line(str text, size_t from, size_t at, str *ret_lead)
 	return true;
 }
 
-/* -- style -------------------------------------------------------------------------------------- */
+/* -- style ---------------------------------------------------------------------------------- */
 
 /* The first container whose first item stands on a line of its own, one step further in. */
 static bool find_indent(str text, const struct json *v, str *ret)
@@ -111,7 +111,8 @@ static bool find_indent(str text, const struct json *v, str *ret)
 	if (v->first && own_line(text, v->begin + 1, json_item_start(text, v, NULL), &lead)) {
 		outer = line_indent(text, v->begin);
 		inner = str_from(lead, lead.p[0] == '\r' ? 2 : 1);
-		if (str_starts(inner, outer) && inner.n > outer.n && inner.n - outer.n <= INDENT_MAX) {
+		if (str_starts(inner, outer) && inner.n > outer.n &&
+			inner.n - outer.n <= INDENT_MAX) {
 			*ret = str_from(inner, outer.n);
 			return true;
 		}
@@ -146,7 +147,7 @@ struct json_style json_style_of(str text, const struct json *root)
 	return s;
 }
 
-/* -- writing ------------------------------------------------------------------------------------ */
+/* -- writing -------------------------------------------------------------------------------- */
 
 static bool is_plain(const struct json *v)
 {
@@ -166,8 +167,8 @@ static bool fits_line(const struct json *v)
 }
 
 /* One member or item, with its key. */
-static void write_item(struct buf *b, const struct json *item, bool keyed, const struct json_style *s,
-	str at)
+static void write_item(
+	struct buf *b, const struct json *item, bool keyed, const struct json_style *s, str at)
 {
 	if (keyed) {
 		json_write_string(b, item->key);
@@ -209,7 +210,7 @@ void json_write_styled(struct buf *b, const struct json *v, const struct json_st
 	buf_add_char(b, object ? '}' : ']');
 }
 
-/* -- edits -------------------------------------------------------------------------------------- */
+/* -- edits ---------------------------------------------------------------------------------- */
 
 void json_edit_init(struct json_edit *e, struct arena *a, str text, const struct json *root)
 {
@@ -247,7 +248,8 @@ void json_edit_replace(struct json_edit *e, const struct json *v, const struct j
 }
 
 /* Items one after the other, each behind `lead` (line end and indentation, or a blank). */
-static void write_items(struct buf *b, const struct json *more, const struct json_style *s, str lead)
+static void write_items(
+	struct buf *b, const struct json *more, const struct json_style *s, str lead)
 {
 	str at = STR("");
 
@@ -264,7 +266,8 @@ static void write_items(struct buf *b, const struct json *more, const struct jso
 /* Comments inside stay; blanks do not. */
 static void append_to_empty(struct json_edit *e, const struct json *to, const struct json *more)
 {
-	str inside = slice(e->text, to->begin + 1, to->end - 1), outer = line_indent(e->text, to->begin);
+	str inside = slice(e->text, to->begin + 1, to->end - 1),
+	    outer = line_indent(e->text, to->begin);
 	struct json_style style = e->style;
 	struct buf b = BUF_INIT(e->text.n + (1 << 20)), lead = BUF_INIT(e->text.n + 64);
 
@@ -286,8 +289,8 @@ static void append_to_empty(struct json_edit *e, const struct json *to, const st
 	buf_release(&lead);
 }
 
-/* Where the text after the last item goes: behind its comma, if there is one already, and behind a comment
- * on the same line, which speaks of that item. */
+/* Where the text after the last item goes: behind its comma, if there is one already, and behind a
+ * comment on the same line, which speaks of that item. */
 static size_t tail_place(str text, const struct json *last, bool *ret_comma, bool *ret_line_comment)
 {
 	size_t at = skip_gap(text, last->end), next;
@@ -329,7 +332,8 @@ void json_edit_append(struct json_edit *e, const struct json *to, const struct j
 		return;
 	}
 	at = tail_place(e->text, last, &comma, &line_comment);
-	lines = own_line(e->text, before ? before->end : to->begin + 1, json_item_start(e->text, to, before), &lead);
+	lines = own_line(e->text, before ? before->end : to->begin + 1,
+		json_item_start(e->text, to, before), &lead);
 	if (!lines && line_comment) {
 		/* On the same line it would become part of the comment. */
 		buf_add_str(&broken, style.newline.n ? style.newline : json_style_default.newline);

@@ -1,5 +1,5 @@
-/* Whatever the file says, every option has a value that fits; and an option that can be set is set, with
- * every other option as before. */
+/* Whatever the file says, every option has a value that fits; and an option that can be set is set,
+ * with every other option as before. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,8 @@ static void check_edit(str text, const struct config *before, size_t id)
 	if (config_edit(text, &options[id], str_of(values[id]), &out, &err) == 0) {
 		config_parse(buf_str(&out), &after, &problems);
 		for (size_t i = 0; i < OPTION_ID_MAX; i++)
-			require(strcmp(after.values[i].text, i == id ? values[id] : before->values[i].text) == 0);
+			require(strcmp(after.values[i].text,
+					i == id ? values[id] : before->values[i].text) == 0);
 		config_release(&after);
 		config_problems_free(problems);
 	}

@@ -1,5 +1,5 @@
-/* Any settings text that is accepted: the result parses, adding again changes nothing, and taking ours out
- * leaves what the text said without them. */
+/* Any settings text that is accepted: the result parses, adding again changes nothing, and taking
+ * ours out leaves what the text said without them. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -57,9 +57,9 @@ static void check(const struct install_request *q, str text, struct arena *a)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct install_request q = {
-		.agent = agent_find(STR("claude")), .hookc = "/opt/\"h\"/hookc", .state = "/home/ada/state"
-	};
+	struct install_request q = { .agent = agent_find(STR("claude")),
+		.hookc = "/opt/\"h\"/hookc",
+		.state = "/home/ada/state" };
 	struct arena a;
 
 	if (size > LIMIT_SETTINGS)
