@@ -66,6 +66,8 @@ struct config_problem {
 /* Reads the user's file. Always gives a usable config; problems (in order, owned by the caller,
  * config_problems_free) say what was left out. A missing file is no problem. */
 void config_load(const char *path, struct config *ret, struct config_problem **ret_problems);
+/* The same for a text that is already in memory: what config_load does after reading. */
+void config_parse(str text, struct config *ret, struct config_problem **ret_problems);
 void config_release(struct config *c);
 void config_problems_free(struct config_problem *p);
 
@@ -87,6 +89,9 @@ int config_check(const struct option *o, str value, struct config_value *ret, st
 /* Changes one option in the user's file, keeping comments and formatting of everything else; an
  * absent file is made. The value is checked first. */
 int config_set(const char *path, const struct option *o, str value, struct err *err);
+/* The text that config_set would write, appended to ret; touches no file. -EBADMSG: the text is not
+ * JSON, err names line and column. */
+int config_edit(str text, const struct option *o, str value, struct buf *ret, struct err *err);
 
 /* The JSON Schema of the file. */
 void config_write_schema(struct buf *b);

@@ -28,6 +28,7 @@ struct install_plan {
 	const struct agent *agent;
 	char path[FS_PATH]; /* the agent's file */
 	bool exists;        /* it is there now */
+	bool uninstall;     /* made by install_plan_remove() */
 	bool remove;        /* uninstall: the file itself goes */
 	str before, after;  /* whole contents */
 	unsigned added, changed, removed; /* entries */

@@ -1,0 +1,197 @@
+/* The options, and everything that follows from a row alone. */
+#include "config/config.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "config/names.h"
+
+static const char *const durabilities[] = { "normal", "strict", NULL };
+
+static int check_levels(str value, struct err *err)
+{
+	return log_set_levels(value, /* apply= */ false, err);
+}
+
+const struct option options[OPTION_ID_MAX] = {
+	[OPTION_DURABILITY] = { "durability", OPTION_ENUM, "normal", .choices = durabilities,
+		.text = "What an acknowledged event survives. normal: any crash of hookd or of the "
+			"agent; a power cut may lose the last second. strict: a power cut as well; "
+			"hookd answers only after the event is committed to disk." },
+	[OPTION_LOG_LEVEL] = { "log.level", OPTION_TEXT, "info", .check = check_levels,
+		.text = "What goes into hookd.log: error, warn, info or debug, for everything or "
+			"for one part (\"info,store=debug\")." },
+	[OPTION_LOG_MAX_MB] = { "log.max_mb", OPTION_INT, "8", .minimum = 1, .maximum = 1024,
+		.text = "Size in MiB at which hookd.log is rotated; one old file is kept." },
+	[OPTION_STORE_LINGER_MS] = { "store.linger_ms", OPTION_INT, "100", .minimum = 0,
+		.maximum = 5000,
+		.text = "How long, in milliseconds, events are gathered before one commit when "
+			"nobody waits for it." },
+};
+
+const char *const config_origin_names[ORIGIN_MAX] = {
+	[ORIGIN_DEFAULT] = "default", [ORIGIN_USER] = "user"
+};
+
+/* -- suggestions ---------------------------------------------------------------------------- */
+
+enum { NAME_COMPARED = 32 };
+
+/* Levenshtein distance of the first NAME_COMPARED bytes. */
+static unsigned edit_distance(str a, str b)
+{
+	unsigned row[NAME_COMPARED + 1];
+
+	a = str_head(a, NAME_COMPARED);
+	b = str_head(b, NAME_COMPARED);
+	for (unsigned j = 0; j <= b.n; j++)
+		row[j] = j;
+	for (unsigned i = 1; i <= a.n; i++) {
+		unsigned corner = row[0];
+
+		row[0] = i;
+		for (unsigned j = 1; j <= b.n; j++) {
+			unsigned change = corner + (a.p[i - 1] != b.p[j - 1]);
+
+			corner = row[j];
+			row[j] = MIN(MIN(row[j], row[j - 1]) + 1, change);
+		}
+	}
+	return row[b.n];
+}
+
+void name_suggest(struct name_suggestion *s, str wrong, str candidate)
+{
+	unsigned distance = str_eq_name(wrong, candidate) ? 0 : edit_distance(wrong, candidate);
+
+	/* A third of the letters may be wrong: a mistake in typing. More is another word. */
+	if (distance * 3 > MAX(wrong.n, candidate.n) || (s->best.p && distance >= s->distance))
+		return;
+	s->best = candidate;
+	s->distance = distance;
+}
+
+const char *name_shown(str value, char out[NAME_SHOWN])
+{
+	str cut = str_cut_utf8(value, NAME_SHOWN - 8);
+	size_t n = 0;
+
+	for (size_t i = 0; i < cut.n; i++)
+		out[n++] = (unsigned char)cut.p[i] < 0x20 || cut.p[i] == 0x7f ? '?' : cut.p[i];
+	snprintf(out + n, NAME_SHOWN - n, "%s", cut.n < value.n ? "…" : "");
+	return out;
+}
+
+const struct option *config_find(str name, struct err *err)
+{
+	struct name_suggestion near = { 0 };
+	char shown[NAME_SHOWN];
+
+	for (size_t i = 0; i < OPTION_ID_MAX; i++) {
+		if (str_eq_name(name, str_of(options[i].name)))
+			return &options[i];
+		name_suggest(&near, name, str_of(options[i].name));
+	}
+	if (near.best.p)
+		err_set(err, -ENOENT, "there is no option '%s'; did you mean '" STR_FMT "'?",
+			name_shown(name, shown), STR_ARG(near.best));
+	else
+		err_set(err, -ENOENT, "there is no option '%s'; 'hookd config show' lists them all",
+			name_shown(name, shown));
+	return NULL;
+}
+
+/* -- values --------------------------------------------------------------------------------- */
+
+static int check_int(const struct option *o, str value, int64_t *ret)
+{
+	return str_to_int(value, ret) && *ret >= o->minimum && *ret <= o->maximum ? 0 : -ERANGE;
+}
+
+static int check_bool(const struct option *o, str value, int64_t *ret)
+{
+	(void)o;
+	*ret = str_eq(value, STR("true"));
+	return *ret || str_eq(value, STR("false")) ? 0 : -EINVAL;
+}
+
+static int check_choice(const struct option *o, str value, int64_t *ret)
+{
+	for (*ret = 0; o->choices[*ret]; ++*ret)
+		if (str_eq(value, str_of(o->choices[*ret])))
+			return 0;
+	return -EINVAL;
+}
+
+static int check_text(const struct option *o, str value, int64_t *ret)
+{
+	(void)o;
+	*ret = 0;
+	for (size_t i = 0; i < value.n; i++)
+		if ((unsigned char)value.p[i] < 0x20)
+			return -EINVAL;
+	return 0;
+}
+
+static int (*const checks[])(const struct option *o, str value, int64_t *ret) = {
+	[OPTION_BOOL] = check_bool,
+	[OPTION_INT] = check_int,
+	[OPTION_ENUM] = check_choice,
+	[OPTION_TEXT] = check_text,
+};
+
+void option_describe(const struct option *o, struct buf *b)
+{
+	switch (o->type) {
+	case OPTION_BOOL:
+		buf_add_str(b, STR("true or false"));
+		return;
+	case OPTION_INT:
+		buf_addf(b, "a whole number from %lld to %lld", (long long)o->minimum,
+			(long long)o->maximum);
+		return;
+	case OPTION_ENUM:
+		for (size_t i = 0; o->choices[i]; i++)
+			buf_addf(b, "%s\"%s\"",
+				i == 0              ? ""
+				: o->choices[i + 1] ? ", "
+						    : " or ",
+				o->choices[i]);
+		return;
+	case OPTION_TEXT:
+		buf_add_str(b, STR("a line of text"));
+		return;
+	}
+}
+
+int config_check(const struct option *o, str value, struct config_value *ret, struct err *err)
+{
+	struct buf fit = BUF_INIT(256);
+	char shown[NAME_SHOWN];
+	struct err why;
+	int64_t number;
+	int r = checks[o->type](o, value, &number);
+
+	if (r == 0 && o->check && o->check(value, &why) < 0) {
+		/* The reason quotes the value itself, so it is made visible as a whole. */
+		char text[sizeof why.text];
+
+		snprintf(text, sizeof text, "%s", why.text);
+		for (char *p = text; *p; p++)
+			*p = (unsigned char)*p < 0x20 ? '?' : *p;
+		return err_set(err, why.code, "%s: %s", o->name, text);
+	}
+	if (r < 0) {
+		option_describe(o, &fit);
+		err_set(err, r, "%s must be " STR_FMT ", not '%s'", o->name, STR_ARG(buf_str(&fit)),
+			name_shown(value, shown));
+		buf_release(&fit);
+		return r;
+	}
+	if (ret)
+		*ret = (struct config_value){ .text = xstrndup(value.p ? value.p : "", value.n),
+			.number = number };
+	return 0;
+}

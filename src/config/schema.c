@@ -1,0 +1,74 @@
+/* The JSON Schema of the file, from the table. */
+#include "config/config.h"
+#include "config/names.h"
+#include "json/json.h"
+
+static const char *const types[] = {
+	[OPTION_BOOL] = "boolean",
+	[OPTION_INT] = "integer",
+	[OPTION_ENUM] = "string",
+	[OPTION_TEXT] = "string",
+};
+
+static void write_option(struct json_writer *w, const struct option *o)
+{
+	jw_object(w);
+	jw_field_str(w, "description", str_of(o->text));
+	jw_field_str(w, "type", str_of(types[o->type]));
+	if (o->type == OPTION_INT) {
+		jw_field_int(w, "minimum", o->minimum);
+		jw_field_int(w, "maximum", o->maximum);
+	}
+	if (o->type == OPTION_ENUM) {
+		jw_key(w, "enum");
+		jw_array(w);
+		for (size_t i = 0; o->choices[i]; i++)
+			jw_str(w, str_of(o->choices[i]));
+		jw_end_array(w);
+	}
+	jw_key(w, "default");
+	if (o->type == OPTION_BOOL || o->type == OPTION_INT)
+		jw_raw(w, str_of(o->fallback));
+	else
+		jw_str(w, str_of(o->fallback));
+	jw_end_object(w);
+}
+
+/* An object whose members are the options [first, end) one step further down. */
+static void write_object(struct json_writer *w, size_t first, size_t end, unsigned level)
+{
+	jw_field_str(w, "type", STR("object"));
+	jw_field_bool(w, "additionalProperties", false);
+	jw_key(w, "properties");
+	jw_object(w);
+	if (level == 0) {
+		jw_key(w, "$schema");
+		jw_raw(w, STR("{\"type\":\"string\"}"));
+	}
+	for (size_t i = first, next; i < end; i = next) {
+		next = option_group_end(i, level + 1);
+		jw_key_str(w, option_step(&options[i], level));
+		if (option_is_leaf(&options[i], level)) {
+			write_option(w, &options[i]);
+		} else {
+			jw_object(w);
+			write_object(w, i, next, level + 1);
+			jw_end_object(w);
+		}
+	}
+	jw_end_object(w);
+}
+
+void config_write_schema(struct buf *b)
+{
+	struct json_writer w = JSON_WRITER(b);
+
+	jw_object(&w);
+	jw_field_str(&w, "$schema", STR("https://json-schema.org/draft/2020-12/schema"));
+	jw_field_str(&w, "title", STR("hookd config.json"));
+	jw_field_str(&w, "description",
+		STR("Options of hookd. The file may hold comments and a comma before a closing "
+		    "bracket."));
+	write_object(&w, 0, OPTION_ID_MAX, 0);
+	jw_end_object(&w);
+}

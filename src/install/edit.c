@@ -1,0 +1,462 @@
+#include "install/edit.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/limits.h"
+#include "install/entry.h"
+#include "json/edit.h"
+
+static const str mark = { "\xEF\xBB\xBF", 3 };
+
+/* A text being edited: its tree, and the edit. */
+struct work {
+	str text; /* without a byte order mark */
+	bool marked;
+	struct json *root;
+	struct json *hooks; /* the member, or NULL */
+	struct arena *a;
+	struct json_edit edit;
+	struct install_counts counts;
+};
+
+/* -- reading -------------------------------------------------------------------------------- */
+
+_printf_(4, 5) static int fail_at(
+	const struct work *w, size_t at, struct err *err, const char *fmt, ...)
+{
+	char text[sizeof err->text];
+	unsigned line, col;
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	json_locate(w->text, at, &line, &col);
+	return err_set_at(err, -EBADMSG, line, col, "%s", text);
+}
+
+/* Agents read with JavaScript's parser: no comments, but any UTF-8. */
+static int parse_settings(struct work *w, struct err *err)
+{
+	struct json *lenient;
+	struct err strict;
+	int r = json_parse(w->a, w->text, JSON_LENIENT_UTF8, &w->root, &strict);
+
+	if (r == 0)
+		return 0;
+	if (json_parse(w->a, w->text, JSON_LENIENT_UTF8 | JSON_COMMENTS, &lenient, NULL) == 0)
+		return err_set_at(err, r, strict.line, strict.col,
+			"a comment, or a comma before a closing bracket: the agent reads plain "
+			"JSON; take it out");
+	if (err)
+		*err = strict;
+	return r;
+}
+
+static int open_work(struct work *w, str text, struct arena *a, struct err *err)
+{
+	int r;
+
+	*w = (struct work){ .text = text, .a = a, .marked = str_starts(text, mark) };
+	if (w->marked)
+		w->text = str_from(text, mark.n);
+	if (str_empty(str_trim(w->text)))
+		w->text = STR("{}\n");
+	r = parse_settings(w, err);
+	if (r < 0)
+		return r;
+	if (w->root->type != JSON_OBJECT)
+		return fail_at(w, w->root->begin, err, "the file must hold an object");
+	json_each(m, w->root) {
+		if (!str_eq(m->key, STR("hooks")))
+			continue;
+		if (w->hooks)
+			return fail_at(w, m->begin, err,
+				"\"hooks\" stands here a second time; join the two");
+		w->hooks = m;
+	}
+	json_edit_init(&w->edit, a, w->text, w->root);
+	return 0;
+}
+
+static int close_work(struct work *w, str *ret, struct err *err)
+{
+	struct buf b = BUF_INIT(LIMIT_SETTINGS);
+	int r;
+
+	if (w->marked)
+		buf_add_str(&b, mark);
+	r = json_edit_apply(&w->edit, &b);
+	if (r == 0)
+		*ret = arena_str(w->a, buf_str(&b));
+	buf_release(&b);
+	return r < 0 ? err_set(err, -EFBIG, "the file would become larger than 4 MiB") : 0;
+}
+
+/* The entries of one group of an event, or NULL. */
+static struct json *group_entries(const struct json *group)
+{
+	struct json *entries = json_get(group, STR("hooks"));
+
+	return entries && entries->type == JSON_ARRAY ? entries : NULL;
+}
+
+static bool is_array(const struct json *v)
+{
+	return v->type == JSON_ARRAY;
+}
+
+/* -- taking out ----------------------------------------------------------------------------- */
+
+/* What goes: every entry of ours, or, when one is to be kept, its doubles. */
+struct sieve {
+	const struct json *keep;
+	const struct json *original; /* its "hooks": what was there before us stays */
+};
+
+/* A group without a matcher gets every event of its kind, so a second entry of ours there is a
+ * double; one behind a matcher was put there by a person. */
+static bool is_unrestricted(const struct json *group)
+{
+	str matcher = json_str(json_get(group, STR("matcher")));
+
+	return str_empty(matcher) || str_eq(matcher, STR("*"));
+}
+
+static bool entry_gone(const struct json *entry, void *ctx)
+{
+	const struct sieve *s = ctx;
+
+	return entry != s->keep && entry_is_ours(entry);
+}
+
+static bool group_gone(const struct json *group, void *ctx)
+{
+	const struct sieve *s = ctx;
+	struct json *entries = group_entries(group);
+
+	if (!entries || !entries->first || (s->keep && !is_unrestricted(group)))
+		return false;
+	json_each(entry, entries)
+		if (!entry_gone(entry, ctx))
+			return false;
+	return true;
+}
+
+static bool event_gone(const struct json *event, void *ctx)
+{
+	const struct sieve *s = ctx;
+
+	if (!is_array(event) || !event->first || json_get(s->original, event->key))
+		return false;
+	json_each(group, event)
+		if (!group_gone(group, ctx))
+			return false;
+	return true;
+}
+
+static bool hooks_gone(const struct json *member, void *ctx)
+{
+	const struct sieve *s = ctx;
+
+	if (!str_eq(member->key, STR("hooks")) || member->type != JSON_OBJECT || !member->first ||
+		s->original)
+		return false;
+	json_each(event, member)
+		if (!event_gone(event, ctx))
+			return false;
+	return true;
+}
+
+static unsigned count_gone(const struct json *event, struct sieve *s)
+{
+	unsigned n = 0;
+
+	if (is_array(event))
+		json_each(group, event)
+			if (group_entries(group) && !(s->keep && !is_unrestricted(group)))
+				json_each(entry, group_entries(group))
+					n += entry_gone(entry, s);
+	return n;
+}
+
+static void sift_event(struct work *w, const struct json *event, struct sieve *s)
+{
+	if (!is_array(event))
+		return;
+	json_edit_remove(&w->edit, event, group_gone, s);
+	json_each(group, event)
+		if (group_entries(group) && !group_gone(group, s) &&
+			!(s->keep && !is_unrestricted(group)))
+			json_edit_remove(&w->edit, group_entries(group), entry_gone, s);
+}
+
+/* The "hooks" of the text before the first install; NULL when it is not known or had none. */
+static struct json *original_hooks(str original, struct arena *a)
+{
+	struct work w;
+
+	if (!str_is_set(original) || open_work(&w, original, a, NULL) < 0)
+		return NULL;
+	return w.hooks;
+}
+
+int install_edit_remove(str text, str original, struct arena *a, str *ret,
+	struct install_counts *ret_counts, struct err *err)
+{
+	struct sieve s = { .original = original_hooks(original, a) };
+	struct work w;
+	int r = open_work(&w, text, a, err);
+
+	if (r < 0)
+		return r;
+	if (w.hooks && w.hooks->type == JSON_OBJECT)
+		json_each(event, w.hooks)
+			w.counts.removed += count_gone(event, &s);
+	*ret_counts = w.counts;
+	if (!w.counts.removed) {
+		*ret = text;
+		return 0;
+	}
+	if (json_edit_remove(&w.edit, w.root, hooks_gone, &s) == 0) {
+		json_edit_remove(&w.edit, w.hooks, event_gone, &s);
+		json_each(event, w.hooks)
+			if (!event_gone(event, &s))
+				sift_event(&w, event, &s);
+	}
+	return close_work(&w, ret, err);
+}
+
+bool install_edit_is_empty(str text)
+{
+	struct arena a;
+	struct work w;
+	bool empty;
+
+	arena_init(&a);
+	empty = open_work(&w, text, &a, NULL) == 0 && !w.root->first;
+	arena_release(&a);
+	return empty;
+}
+
+/* -- putting in ----------------------------------------------------------------------------- */
+
+/* An entry that calls another hookc or state directory. Only these two values change when the entry
+ * has them, so that a timeout somebody chose stays. */
+static void refresh_entry(
+	struct work *w, const struct install_request *q, str event, const struct json *entry)
+{
+	struct json *now = entry_make(q, event, w->a), *command = json_get(entry, STR("command")),
+		    *args = json_get(entry, STR("args"));
+
+	if (entry_is_current(q, event, entry))
+		return;
+	w->counts.changed++;
+	if (str_eq(json_str(json_get(entry, STR("type"))), STR("command")) && args &&
+		is_array(args)) {
+		json_edit_replace(&w->edit, command, json_get(now, STR("command")));
+		json_edit_replace(&w->edit, args, json_get(now, STR("args")));
+	} else {
+		json_edit_replace(&w->edit, entry, now);
+	}
+}
+
+/* Brings our entries on one event up to date and takes doubles out. */
+static void refresh_event(struct work *w, const struct install_request *q, const struct json *event)
+{
+	struct sieve s = { 0 };
+
+	if (!is_array(event))
+		return;
+	json_each(group, event) {
+		bool all = is_unrestricted(group);
+
+		if (!group_entries(group))
+			continue;
+		json_each(entry, group_entries(group)) {
+			if (!entry_is_ours(entry) || (all && s.keep))
+				continue;
+			if (all)
+				s.keep = entry;
+			refresh_entry(w, q, event->key, entry);
+		}
+	}
+	if (s.keep) {
+		w->counts.removed += count_gone(event, &s);
+		sift_event(w, event, &s);
+	}
+}
+
+static bool has_ours(const struct json *event)
+{
+	struct sieve all = { 0 };
+
+	return event && count_gone(event, &all) > 0;
+}
+
+/* [{"hooks": [ENTRY]}] for one event. No matcher: a missing one means all. */
+static void write_groups(
+	struct json_writer *jw, const struct install_request *q, str event, struct arena *a)
+{
+	jw_array(jw);
+	jw_object(jw);
+	jw_key(jw, "hooks");
+	jw_array(jw);
+	jw_value(jw, entry_make(q, event, a));
+	jw_end_array(jw);
+	jw_end_object(jw);
+	jw_end_array(jw);
+}
+
+static struct json *tree_of(struct buf *b, struct arena *a)
+{
+	struct json *v = NULL;
+
+	if (!b->full)
+		json_parse(a, arena_str(a, buf_str(b)), 0, &v, NULL);
+	buf_release(b);
+	return v;
+}
+
+static struct json *groups_tree(const struct install_request *q, str event, struct arena *a)
+{
+	struct buf b = BUF_INIT(LIMIT_SETTINGS);
+	struct json_writer jw = JSON_WRITER(&b);
+
+	write_groups(&jw, q, event, a);
+	return tree_of(&b, a);
+}
+
+/* The events that the file does not speak of yet, below "hooks" when that is missing too. */
+static struct json *missing_events(struct work *w, const struct install_request *q)
+{
+	struct buf b = BUF_INIT(LIMIT_SETTINGS);
+	struct json_writer jw = JSON_WRITER(&b);
+	const struct agent_event *row = NULL;
+
+	jw_object(&jw);
+	if (!w->hooks) {
+		jw_key(&jw, "hooks");
+		jw_object(&jw);
+	}
+	while ((row = entry_next_wanted(q, row)))
+		if (!json_get(w->hooks, str_of(row->native))) {
+			jw_key(&jw, row->native);
+			write_groups(&jw, q, str_of(row->native), w->a);
+			w->counts.added++;
+		}
+	if (!w->hooks)
+		jw_end_object(&jw);
+	jw_end_object(&jw);
+	return tree_of(&b, w->a);
+}
+
+static int add_entries(struct work *w, const struct install_request *q, struct err *err)
+{
+	const struct agent_event *row = NULL;
+	struct json *event, *more;
+
+	if (w->hooks && w->hooks->type != JSON_OBJECT)
+		return fail_at(w, w->hooks->begin, err, "\"hooks\" must be an object");
+	if (w->hooks)
+		json_each(member, w->hooks)
+			refresh_event(w, q, member);
+	while ((row = entry_next_wanted(q, row))) {
+		event = json_get(w->hooks, str_of(row->native));
+		if (!event || has_ours(event))
+			continue;
+		if (!is_array(event))
+			return fail_at(
+				w, event->begin, err, "\"%s\" must be an array", row->native);
+		json_edit_append(&w->edit, event, groups_tree(q, str_of(row->native), w->a));
+		w->counts.added++;
+	}
+	more = missing_events(w, q);
+	if (more && more->first)
+		json_edit_append(&w->edit, w->hooks ? w->hooks : w->root, more);
+	return 0;
+}
+
+/* Reads the result back: nothing is written that cannot be read or that lacks an entry. */
+static int verify(const struct install_request *q, str text, struct arena *a)
+{
+	const struct agent_event *row = NULL;
+	struct work w;
+	int r = open_work(&w, text, a, NULL);
+
+	while (r == 0 && (row = entry_next_wanted(q, row)))
+		if (!has_ours(json_get(w.hooks, str_of(row->native))))
+			r = -EIO;
+	return r;
+}
+
+int install_edit_add(const struct install_request *q, str text, struct arena *a, str *ret,
+	struct install_counts *ret_counts, struct err *err)
+{
+	struct work w;
+	int r = open_work(&w, text, a, err);
+
+	if (r < 0)
+		return r;
+	r = add_entries(&w, q, err);
+	if (r < 0)
+		return r;
+	*ret_counts = w.counts;
+	if (!w.counts.added && !w.counts.changed && !w.counts.removed) {
+		*ret = text;
+		return 0;
+	}
+	r = close_work(&w, ret, err);
+	if (r == 0 && verify(q, *ret, a) < 0)
+		r = err_set(
+			err, -EIO, "the change did not come out right, so nothing will be changed");
+	return r;
+}
+
+/* -- listing -------------------------------------------------------------------------------- */
+
+static struct install_entry *list_entry(const struct install_request *q, const struct json *event,
+	const struct json *entry, struct arena *a)
+{
+	struct install_entry *e = arena_new(a, struct install_entry);
+	struct json *args = json_get(entry, STR("args"));
+	size_t n = args && is_array(args) ? args->count : 0;
+	str *list = arena_alloc(a, (n + 1) * sizeof *list);
+
+	e->event = event->key;
+	e->command = json_str(json_get(entry, STR("command")));
+	e->current = entry_is_current(q, event->key, entry);
+	if (n)
+		json_each(arg, args)
+			list[e->nargs++] = json_str(arg);
+	e->args = list;
+	return e;
+}
+
+int install_edit_list(const struct install_request *q, str text, struct arena *a,
+	struct install_entry **ret, struct err *err)
+{
+	struct install_entry **tail = ret;
+	struct work w;
+	int r = open_work(&w, text, a, err);
+
+	*ret = NULL;
+	if (r < 0 || !w.hooks || w.hooks->type != JSON_OBJECT)
+		return r;
+	json_each(event, w.hooks) {
+		if (!is_array(event))
+			continue;
+		json_each(group, event) {
+			if (!group_entries(group))
+				continue;
+			json_each(entry, group_entries(group))
+				if (entry_is_ours(entry)) {
+					*tail = list_entry(q, event, entry, a);
+					tail = &(*tail)->next;
+				}
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,24 @@
+/* entry: one hook entry: what ours looks like and how it is told from others; for install/ only. */
+#ifndef HOOKD_INSTALL_ENTRY_H
+#define HOOKD_INSTALL_ENTRY_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "install/install.h"
+#include "json/json.h"
+
+/* An entry calls hookc: by its program, or as a word of a shell line. */
+bool entry_is_ours(const struct json *entry);
+
+/* It calls this very hookc with this state directory. */
+bool entry_is_current(const struct install_request *q, str event, const struct json *entry);
+
+/* {"type": "command", "command": …, "args": […], "timeout": N} */
+struct json *entry_make(const struct install_request *q, str event, struct arena *a);
+
+/* The first or next event that the request wants entries for; NULL: no more. */
+const struct agent_event *entry_next_wanted(
+	const struct install_request *q, const struct agent_event *last);
+
+#endif

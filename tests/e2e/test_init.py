@@ -1,0 +1,141 @@
+"""init, uninstall, config: what a person types, from the outside."""
+import json
+import os
+import pty
+import select
+import subprocess
+import time
+
+import pytest
+
+SETTINGS = b'{\r\n\t"model" : "opus",\r\n\t"hooks": { "Stop": [ ] }\r\n}'
+
+
+@pytest.fixture
+def settings(world):
+    path = world.home / ".claude/settings.json"
+    path.parent.mkdir()
+    path.write_bytes(SETTINGS)
+    path.chmod(0o644)
+    return path
+
+
+def on_terminal(world, answer, *args):
+    """Runs hookd on a terminal of its own and answers its question; (exit code, all it said)."""
+    master, slave = pty.openpty()
+    p = subprocess.Popen([str(world.build / "hookd"), *args], stdin=slave, stdout=slave, stderr=slave,
+                         env=world.env, cwd=world.top)
+    os.close(slave)
+    said, until = b"", time.monotonic() + 30
+    while time.monotonic() < until:
+        if select.select([master], [], [], 0.1)[0]:
+            try:
+                said += os.read(master, 65536)
+            except OSError:
+                break
+        elif p.poll() is not None:
+            break
+        if b"[y/N]" in said and answer:
+            os.write(master, answer)
+            answer = None
+    os.close(master)
+    return p.wait(10), said
+
+
+def test_without_a_terminal_nothing_is_changed(world, settings):
+    done = world.hookd("init", ok=False)
+    assert done.returncode == 1
+    assert b"--yes" in done.stderr and done.stderr.count(b"\n") == 1
+    assert settings.read_bytes() == SETTINGS
+
+
+def test_dry_run_shows_and_touches_nothing(world, settings):
+    done = world.hookd("init", "--dry-run")
+    assert b'hookc' in done.stdout and b"\n@@ " in done.stdout
+    plan = json.loads(world.hookd("init", "--dry-run", "--json").stdout)
+    assert plan["applied"] is False
+    assert [(a["agent"], a["path"], a["added"]) for a in plan["agents"]] == [("claude", str(settings), 7)]
+    assert settings.read_bytes() == SETTINGS
+    assert not world.dir.exists()
+
+
+def test_there_and_back(world, settings):
+    done = world.hookd("init", "--yes")
+    assert b"hookd doctor" in done.stdout
+    installed = settings.read_bytes()
+    hooks = json.loads(installed)["hooks"]
+    for event, groups in hooks.items():
+        [entry] = [e for g in groups for e in g["hooks"]]
+        assert entry["command"] == str(world.build / "hookc")
+        assert entry["args"] == ["--dir", str(world.dir), "claude", event]
+    assert settings.stat().st_mode & 0o777 == 0o644
+    assert world.pid(), "the daemon was not started"
+
+    world.hookd("init", "--yes")
+    assert settings.read_bytes() == installed
+    done = world.hookd("uninstall", ok=False)
+    assert done.returncode == 1 and settings.read_bytes() == installed
+    world.hookd("uninstall", "--yes")
+    assert settings.read_bytes() == SETTINGS
+    assert b"No hooks" in world.hookd("uninstall", "--yes").stdout
+
+
+@pytest.mark.parametrize("answer, code", [(b"n\n", 1), (b"\n", 1), (b"y\n", 0)])
+def test_the_question(world, settings, answer, code):
+    got, said = on_terminal(world, answer, "init")
+    assert got == code, said
+    assert b"[y/N]" in said
+    assert (settings.read_bytes() == SETTINGS) == (code == 1)
+
+
+def test_a_project_has_its_own_file(world, settings):
+    project = world.top / "p"
+    project.mkdir()
+    world.hookd("init", "--agent", "claude", "--project", "--yes", cwd=project)
+    assert "hookc" in (project / ".claude/settings.local.json").read_text()
+    assert settings.read_bytes() == SETTINGS
+    world.hookd("uninstall", "--project", "--yes", cwd=project)
+    assert list(project.iterdir()) == []
+
+
+def test_a_broken_file_is_named_and_left_alone(world, settings):
+    settings.write_bytes(b'{\n  "a": 1\n  "b": 2\n}')
+    done = world.hookd("init", "--yes", ok=False)
+    assert done.returncode == 1
+    assert f"{settings}:3:3: ".encode() in done.stderr
+    assert settings.read_bytes() == b'{\n  "a": 1\n  "b": 2\n}'
+
+
+def test_words_that_are_wrong(world):
+    assert world.hookd("init", "--agent", "nobody", ok=False).returncode == 64
+    done = world.hookd("init", "--agent", "codex", "--yes", ok=False)
+    assert done.returncode == 1 and b"Codex" in done.stderr
+    assert world.hookd("config", "get", ok=False).returncode == 64
+    assert world.hookd("config", "what", ok=False).returncode == 64
+
+
+def test_config(world):
+    world.hookd("config", "set", "log.level", "debug")
+    assert world.hookd("config", "get", "log.level").stdout == b"debug\n"
+    shown = json.loads(world.hookd("config", "show", "--json").stdout)
+    [level] = [o for o in shown["options"] if o["name"] == "log.level"]
+    assert (level["value"], level["default"], level["origin"]) == ("debug", "info", "user")
+    before = (world.dir / "config.json").read_bytes()
+    assert b'+  "durability"' in world.hookd("config", "set", "durability", "strict", "--dry-run").stdout
+    done = world.hookd("config", "set", "log.max_mb", "0", ok=False)
+    assert done.returncode == 1 and b"from 1 to 1024" in done.stderr
+    assert (world.dir / "config.json").read_bytes() == before
+    assert b"config.json:3" in world.hookd("config", "show", "--origin").stdout
+
+    (world.top / "bad.json").write_text('{ "durabilty": "strict" }')
+    done = world.hookd("config", "validate", "bad.json", ok=False)
+    assert done.returncode == 1
+    assert b"bad.json:1:3: " in done.stderr and b"did you mean 'durability'?" in done.stderr
+    schema = json.loads(world.hookd("config", "schema").stdout)
+    assert schema["properties"]["log"]["properties"]["max_mb"]["maximum"] == 1024
+
+
+def test_a_broken_config_does_not_stop_the_daemon(world):
+    world.dir.mkdir(mode=0o700)
+    (world.dir / "config.json").write_text('{ "durability": ')
+    assert world.start()

@@ -1,0 +1,59 @@
+/* Whatever the file says, every option has a value that fits; and an option that can be set is set,
+ * with every other option as before. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "config/config.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char *const values[OPTION_ID_MAX] = {
+	[OPTION_DURABILITY] = "strict",
+	[OPTION_LOG_LEVEL] = "warn,store=debug",
+	[OPTION_LOG_MAX_MB] = "1024",
+	[OPTION_STORE_LINGER_MS] = "0",
+};
+
+static void require(int holds)
+{
+	if (!holds)
+		abort();
+}
+
+static void check_edit(str text, const struct config *before, size_t id)
+{
+	struct buf out = BUF_INIT(LIMIT_CONFIG);
+	struct config_problem *problems;
+	struct config after;
+	struct err err;
+
+	if (config_edit(text, &options[id], str_of(values[id]), &out, &err) == 0) {
+		config_parse(buf_str(&out), &after, &problems);
+		for (size_t i = 0; i < OPTION_ID_MAX; i++)
+			require(strcmp(after.values[i].text,
+					i == id ? values[id] : before->values[i].text) == 0);
+		config_release(&after);
+		config_problems_free(problems);
+	}
+	buf_release(&out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct config_problem *problems;
+	struct config c;
+	str text = str_n((const char *)data, size);
+
+	if (size > LIMIT_CONFIG)
+		return 0;
+	config_parse(text, &c, &problems);
+	for (size_t i = 0; i < OPTION_ID_MAX; i++)
+		require(config_check(&options[i], str_of(c.values[i].text), NULL, NULL) == 0);
+	for (size_t i = 0; i < OPTION_ID_MAX; i++)
+		check_edit(text, &c, i);
+	config_release(&c);
+	config_problems_free(problems);
+	return 0;
+}

@@ -1,0 +1,71 @@
+/* Any settings text that is accepted: the result parses, adding again changes nothing, and taking
+ * ours out leaves what the text said without them. */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "install/edit.h"
+#include "json/json.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(int holds)
+{
+	if (!holds)
+		abort();
+}
+
+static void canonical(str text, struct arena *a, struct buf *b)
+{
+	struct json *v;
+
+	if (str_starts(text, STR("\xEF\xBB\xBF")))
+		text = str_from(text, 3);
+	if (str_empty(str_trim(text)))
+		text = STR("{}");
+	require(json_parse(a, text, JSON_LENIENT_UTF8, &v, NULL) == 0);
+	json_write(b, v);
+}
+
+static void require_same(str x, str y, struct arena *a)
+{
+	struct buf bx = BUF_INIT(LIMIT_SETTINGS), by = BUF_INIT(LIMIT_SETTINGS);
+
+	canonical(x, a, &bx);
+	canonical(y, a, &by);
+	require(str_eq(buf_str(&bx), buf_str(&by)));
+	buf_release(&bx);
+	buf_release(&by);
+}
+
+static void check(const struct install_request *q, str text, struct arena *a)
+{
+	struct install_counts n;
+	str with, again, without, plain;
+	struct err err;
+
+	if (install_edit_add(q, text, a, &with, &n, &err) < 0)
+		return;
+	require(install_edit_add(q, with, a, &again, &n, &err) == 0);
+	require(n.added + n.changed + n.removed == 0 && str_eq(with, again));
+	require(install_edit_remove(with, text, a, &without, &n, &err) == 0);
+	require(n.removed > 0);
+	require(install_edit_remove(text, text, a, &plain, &n, &err) == 0);
+	require_same(without, plain, a);
+	require(install_edit_remove(without, STR_NONE, a, &again, &n, &err) == 0 && n.removed == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct install_request q = { .agent = agent_find(STR("claude")),
+		.hookc = "/opt/\"h\"/hookc",
+		.state = "/home/ada/state" };
+	struct arena a;
+
+	if (size > LIMIT_SETTINGS)
+		return 0;
+	arena_init(&a);
+	check(&q, str_n((const char *)data, size), &a);
+	arena_release(&a);
+	return 0;
+}
