@@ -78,8 +78,14 @@ static inline bool json_true(const struct json *v)
 	return v && v->type == JSON_BOOL && v->flag;
 }
 
+static inline struct json *json_first(const struct json *v)
+{
+	return v && v->type >= JSON_ARRAY ? v->first : NULL;
+}
+
+/* Members or items, in order; nothing for NULL and for scalars. */
 #define json_each(item, parent)                                                                    \
-	for (struct json *item = (parent) ? (parent)->first : NULL; item; item = item->next)
+	for (struct json *item = json_first(parent); item; item = item->next)
 
 /* -- field tables: from an object into a struct ---------------------------------------------- */
 
