@@ -126,6 +126,15 @@ void agent_parse(const struct agent *agent, const struct wire_hook *hook, struct
 	check_required(ret);
 }
 
+void agent_read_record(const struct record *r, struct arena *a, struct event *ret)
+{
+	const struct wire_hook hook = { .id = r->id, .at_ms = r->at_us / 1000, .agent = r->agent, .event = r->native,
+		.cwd = r->cwd, .payload = r->payload };
+
+	agent_parse(agent_find(r->agent), &hook, a, ret);
+	ret->marks = r->marks;
+}
+
 void agent_render(const struct agent *agent, const struct event *e, const struct verdict *v, struct arena *a,
 	struct answer *ret)
 {

@@ -68,6 +68,9 @@ const struct agent *agent_find(str name);
  * borrows from the frame and the arena. */
 void agent_parse(const struct agent *agent, const struct wire_hook *hook, struct arena *a, struct event *ret);
 
+/* The same from a record, whose payload is the agent's own shape, redacted. */
+void agent_read_record(const struct record *r, struct arena *a, struct event *ret);
+
 /* The answer for the agent; a neutral verdict gives exit 0 and no bytes. */
 void agent_render(const struct agent *agent, const struct event *e, const struct verdict *v, struct arena *a,
 	struct answer *ret);

@@ -1,128 +1,177 @@
-#include "capture/capture.h"
-
+/* The way in: events in order are applied, others are noted for a rewind. */
 #include <errno.h>
+#include <stdlib.h>
 
-/* The session's key; made on first sight. Times only widen, so order of arrival does not matter. */
-static int fold_session(struct store *s, const struct record *r, int64_t *ret_key)
+#include "base/alloc.h"
+#include "capture/internal.h"
+
+/* -- what each kind of event does ------------------------------------------------------------------ */
+
+/* Kinds without a row are kept as events only: they are too many (a piece of shown text) or say
+ * nothing that others do not (a batch of tool results). */
+static int (*const handlers[EVENT_KIND_MAX][2])(struct step *t) = {
+	[EVENT_SESSION_START] = { window_on_start },
+	[EVENT_SESSION_END] = { window_on_end },
+	[EVENT_USER_PROMPT_SUBMIT] = { batch_on_prompt },
+	[EVENT_PRE_TOOL_USE] = { activity_on_tool },
+	[EVENT_POST_TOOL_USE] = { activity_on_tool, plan_on_tool },
+	[EVENT_POST_TOOL_USE_FAILURE] = { activity_on_tool },
+	[EVENT_PERMISSION_DENIED] = { activity_on_tool },
+	[EVENT_STOP] = { batch_on_stop },
+	[EVENT_STOP_FAILURE] = { batch_on_stop, activity_on_other },
+	[EVENT_SUBAGENT_START] = { window_on_subagent_start, activity_on_other },
+	[EVENT_SUBAGENT_STOP] = { window_on_subagent_stop, activity_on_other },
+	[EVENT_SETUP] = { activity_on_other },
+	[EVENT_INSTRUCTIONS_LOADED] = { activity_on_other },
+	[EVENT_USER_PROMPT_EXPANSION] = { activity_on_other },
+	[EVENT_PERMISSION_REQUEST] = { activity_on_other },
+	[EVENT_NOTIFICATION] = { activity_on_other },
+	[EVENT_PRE_COMPACT] = { activity_on_other },
+	[EVENT_POST_COMPACT] = { activity_on_other },
+	[EVENT_PRE_MODEL_SWITCH] = { activity_on_other },
+	[EVENT_POST_MODEL_SWITCH] = { activity_on_other },
+	[EVENT_TASK_CREATED] = { activity_on_other },
+	[EVENT_TASK_COMPLETED] = { activity_on_other },
+	[EVENT_TEAMMATE_IDLE] = { activity_on_other },
+	[EVENT_ELICITATION] = { activity_on_other },
+	[EVENT_ELICITATION_RESULT] = { activity_on_other },
+	[EVENT_CONFIG_CHANGE] = { activity_on_other },
+	[EVENT_CWD_CHANGED] = { activity_on_other },
+	[EVENT_FILE_CHANGED] = { activity_on_other },
+	[EVENT_DIRECTORY_ADDED] = { activity_on_other },
+	[EVENT_WORKTREE_CREATE] = { activity_on_other },
+	[EVENT_WORKTREE_REMOVE] = { activity_on_other },
+};
+
+/* The event that this one doubles: the last one like it before. */
+static int mark_same(struct step *t)
 {
-	struct query *q = store_query(s,
-		"INSERT INTO sessions(agent, native_id, cwd, transcript, started_at, last_at) "
-		"VALUES (?1, ?2, ?3, ?4, ?5, ?5) "
-		"ON CONFLICT(agent, native_id) DO UPDATE SET "
-		"  cwd = coalesce(cwd, excluded.cwd), "
-		"  transcript = coalesce(excluded.transcript, transcript), "
-		"  started_at = min(started_at, excluded.started_at), "
-		"  last_at = max(last_at, excluded.last_at) "
-		"RETURNING key");
-	int got;
+	int64_t seq = 0;
+	int got = store_number(t->store, &seq,
+		"SELECT seq FROM events WHERE session = ?1 AND kind = ?2 AND tool_use_id IS ?3 AND (ord, id) < (?4, ?5) "
+		"ORDER BY ord DESC, id DESC LIMIT 1", "issib", t->session.key, str_of(event_kinds[t->record.kind].name),
+		t->record.tool_use_id, t->record.order_us, t->record.id.b, (size_t)ULID_BYTES);
 
-	query_bind_str(q, 1, r->agent);
-	query_bind_str(q, 2, str_is_set(r->session) ? r->session : STR(""));
-	query_bind_str(q, 3, r->cwd);
-	query_bind_str(q, 4, r->transcript_path);
-	query_bind_int(q, 5, r->at_us);
-	got = query_step(q);
-	if (got == 1) {
-		*ret_key = query_int(q, 0);
-		got = query_step(q);
-	}
-	query_reset(q);
-	return got;
+	if (got < 0)
+		return got;
+	return store_do(t->store, "UPDATE events SET same_as = ?2 WHERE seq = ?1", "ii", t->seq, seq ? seq : t->seq);
 }
 
-static int fold_event(struct store *s, const struct record *r, int64_t session)
+int fold_apply(struct step *t)
 {
-	struct query *q = store_query(s,
+	int r = 0;
+
+	t->same_as = 0;
+	for (size_t i = 0; i < 2 && handlers[t->record.kind][i] && r == 0 && !t->same_as; i++)
+		r = handlers[t->record.kind][i](t);
+	if (r == 0 && t->same_as)
+		r = mark_same(t);
+	return r < 0 ? r : session_save(t);
+}
+
+/* -- the way in --------------------------------------------------------------------------------------- */
+
+static int insert_event(struct step *t)
+{
+	const struct record *r = &t->record;
+	int got = store_do(t->store,
 		"INSERT INTO events(id, ord, at, session, kind, native, tool, tool_use_id, agent_id, marks, host, payload) "
-		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)");
+		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)", "biiisssssiss", r->id.b, (size_t)ULID_BYTES,
+		r->order_us, r->at_us, t->session.key, str_of(event_kinds[r->kind].name),
+		str_is_set(r->native) ? r->native : STR(""), r->tool_name, r->tool_use_id, r->agent_id, (int64_t)r->marks,
+		r->host, str_is_set(r->payload) ? r->payload : STR("{}"));
 
-	query_bind_blob(q, 1, r->id.b, ULID_BYTES);
-	query_bind_int(q, 2, r->marks & EVENT_SPOOLED ? r->at_us : r->order_us);
-	query_bind_int(q, 3, r->at_us);
-	query_bind_int(q, 4, session);
-	query_bind_str(q, 5, str_of(event_kinds[r->kind].name));
-	query_bind_str(q, 6, str_is_set(r->native) ? r->native : STR(""));
-	query_bind_str(q, 7, r->tool_name);
-	query_bind_str(q, 8, r->tool_use_id);
-	query_bind_str(q, 9, r->agent_id);
-	query_bind_int(q, 10, r->marks);
-	query_bind_str(q, 11, r->host);
-	query_bind_str(q, 12, str_is_set(r->payload) ? r->payload : STR("{}"));
-	return query_run(q);
-}
-
-/* What an event adds to its session's counters and state. */
-static int count_in_session(struct store *s, const struct record *r, int64_t session)
-{
-	bool ended = r->kind == EVENT_SESSION_END;
-	struct query *q = store_query(s,
-		"UPDATE sessions SET events = events + 1, prompts = prompts + ?2, tools = tools + ?3, "
-		"  ended_at = CASE WHEN ?4 THEN max(coalesce(ended_at, 0), ?5) ELSE ended_at END, "
-		/* Ended if nothing came after the last end; anything later makes it active again. */
-		"  status = CASE WHEN max(coalesce(ended_at, 0), CASE WHEN ?4 THEN ?5 ELSE 0 END) >= last_at "
-		"           THEN 'completed' ELSE 'active' END "
-		"WHERE key = ?1");
-
-	query_bind_int(q, 1, session);
-	query_bind_int(q, 2, r->kind == EVENT_USER_PROMPT_SUBMIT);
-	query_bind_int(q, 3, r->kind == EVENT_PRE_TOOL_USE);
-	query_bind_int(q, 4, ended);
-	query_bind_int(q, 5, r->at_us);
-	return query_run(q);
-}
-
-/* One row per tool call: before and after meet in it, whichever comes first. */
-static int fold_activity(struct store *s, const struct record *r, int64_t session)
-{
-	bool before = r->kind == EVENT_PRE_TOOL_USE;
-	struct query *q;
-
-	if (str_empty(r->tool_use_id) ||
-		(!before && r->kind != EVENT_POST_TOOL_USE && r->kind != EVENT_POST_TOOL_USE_FAILURE))
-		return 0;
-	q = store_query(s,
-		"INSERT INTO activities(session, tool_use_id, tool, class, state, started_at, ended_at) "
-		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) "
-		"ON CONFLICT(session, tool_use_id) DO UPDATE SET "
-		"  started_at = coalesce(started_at, excluded.started_at), "
-		"  ended_at = coalesce(ended_at, excluded.ended_at), "
-		"  state = CASE WHEN excluded.state = 'started' THEN state ELSE excluded.state END");
-	query_bind_int(q, 1, session);
-	query_bind_str(q, 2, r->tool_use_id);
-	query_bind_str(q, 3, r->tool_name);
-	query_bind_str(q, 4, str_of(tool_class_names[r->tool_class]));
-	query_bind_str(q, 5, before ? STR("started") : r->kind == EVENT_POST_TOOL_USE ? STR("done") : STR("failed"));
-	if (before)
-		query_bind_int(q, 6, r->at_us);
-	else
-		query_bind_int(q, 7, r->at_us);
-	return query_run(q);
-}
-
-static int is_known(struct store *s, const struct record *r)
-{
-	struct query *q = store_query(s, "SELECT 1 FROM events WHERE id = ?1");
-	int got;
-
-	query_bind_blob(q, 1, r->id.b, ULID_BYTES);
-	got = query_step(q);
-	query_reset(q);
+	t->seq = store_last_rowid(t->store);
 	return got;
 }
 
-int capture_fold(struct store *s, const struct record *r)
+/* Tools run side by side, and their hooks overtake each other by a millisecond. A tool event that names
+ * the prompt of the open batch, and is not older than batch and window, gives the same rows before and
+ * after its neighbours. */
+static int may_overtake(struct step *t)
 {
-	int64_t session = 0;
-	int got = is_known(s, r);
+	int64_t fits = 0;
+	int got;
+
+	if (!(event_kinds[t->record.kind].flags & EVENT_IS_TOOL) || t->record.kind == EVENT_PERMISSION_REQUEST || !t->session.batch)
+		return 0;
+	got = store_number(t->store, &fits,
+		"SELECT b.ord <= ?3 AND w.ord <= ?3 AND b.prompt_id = ?4 FROM batches b, windows w WHERE b.key = ?1 AND w.key = ?2", "iiis",
+		t->session.batch, t->session.window, t->record.order_us, t->event.prompt_id);
+	return got < 0 ? got : fits != 0;
+}
+
+/* Behind everything that was applied to its session, or as good as? */
+static int is_in_order(struct step *t)
+{
+	int64_t behind = 0;
+	int got = store_number(t->store, &behind, "SELECT (last_ord, coalesce(last_id, x'')) < (?2, ?3) FROM sessions WHERE key = ?1", "iib",
+		t->session.key, t->record.order_us, t->record.id.b, (size_t)ULID_BYTES);
+
+	if (got < 0 || behind)
+		return got < 0 ? got : 1;
+	return may_overtake(t);
+}
+
+int capture_fold(struct capture *c, struct store *s, const struct record *r)
+{
+	struct step t = { .capture = c, .store = s, .arena = &c->arena, .record = *r };
+	int64_t known;
+	int got = store_number(s, &known, "SELECT seq FROM events WHERE id = ?1", "b", r->id.b, (size_t)ULID_BYTES);
 
 	if (got != 0)
 		return got < 0 ? got : 0;
-	got = fold_session(s, r, &session);
+	if (r->marks & EVENT_SPOOLED)
+		t.record.order_us = r->at_us;
+	arena_reset(&c->arena);
+	agent_read_record(&t.record, t.arena, &t.event);
+	got = session_find(s, &t.record, &t.session);
 	if (got == 0)
-		got = fold_event(s, r, session);
+		got = insert_event(&t);
 	if (got == 0)
-		got = count_in_session(s, r, session);
-	if (got == 0)
-		got = fold_activity(s, r, session);
+		got = is_in_order(&t);
+	if (got == 1)
+		got = fold_apply(&t);
+	else if (got == 0)
+		rewind_note(c, t.session.key);
 	return got < 0 ? got : 1;
+}
+
+void fold_read_row(struct step *t, struct query *q)
+{
+	struct record *r = &t->record;
+	str id = query_str(q, 1);
+
+	*r = (struct record){ .order_us = query_int(q, 2), .at_us = query_int(q, 3), .marks = (unsigned)query_int(q, 10) };
+	if (id.n == ULID_BYTES)
+		memcpy(r->id.b, id.p, ULID_BYTES);
+	t->seq = query_int(q, 0);
+	r->kind = event_kind_by_name(query_str(q, 5));
+	r->native = arena_str(t->arena, query_str(q, 6));
+	r->tool_name = arena_str(t->arena, query_str(q, 7));
+	r->tool_use_id = arena_str(t->arena, query_str(q, 8));
+	r->agent_id = arena_str(t->arena, query_str(q, 9));
+	r->payload = arena_str(t->arena, query_str(q, 11));
+}
+
+void fold_parse(struct step *t)
+{
+	agent_read_record(&t->record, t->arena, &t->event);
+}
+
+struct capture *capture_new(void)
+{
+	struct capture *c = xcalloc(1, sizeof *c);
+
+	c->rebuild = -1;
+	return c;
+}
+
+void capture_free(struct capture *c)
+{
+	if (!c)
+		return;
+	arena_release(&c->arena);
+	free(c->dirty);
+	free(c);
 }

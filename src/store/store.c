@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <sqlite3.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -336,6 +337,73 @@ str query_str(struct query *q, int column)
 bool query_is_null(struct query *q, int column)
 {
 	return sqlite3_column_type(q->stmt, column) == SQLITE_NULL;
+}
+
+static struct query *ask(struct store *s, const char *sql, const char *types, va_list ap)
+{
+	struct query *q = store_query(s, sql);
+	int64_t number;
+	const void *p;
+
+	for (int at = 1; *types; types++, at++)
+		switch (*types) {
+		case 'i':
+			query_bind_int(q, at, va_arg(ap, int64_t));
+			break;
+		case 'k':
+			number = va_arg(ap, int64_t);
+			if (number)
+				query_bind_int(q, at, number);
+			break;
+		case 's':
+			query_bind_str(q, at, va_arg(ap, str));
+			break;
+		case 'b':
+			p = va_arg(ap, const void *);
+			query_bind_blob(q, at, p, va_arg(ap, size_t));
+			break;
+		default:
+			abort();
+		}
+	return q;
+}
+
+struct query *store_ask(struct store *s, const char *sql, const char *types, ...)
+{
+	struct query *q;
+	va_list ap;
+
+	va_start(ap, types);
+	q = ask(s, sql, types, ap);
+	va_end(ap);
+	return q;
+}
+
+int store_do(struct store *s, const char *sql, const char *types, ...)
+{
+	struct query *q;
+	va_list ap;
+
+	va_start(ap, types);
+	q = ask(s, sql, types, ap);
+	va_end(ap);
+	return query_run(q);
+}
+
+int store_number(struct store *s, int64_t *ret, const char *sql, const char *types, ...)
+{
+	struct query *q;
+	va_list ap;
+	int got;
+
+	va_start(ap, types);
+	q = ask(s, sql, types, ap);
+	va_end(ap);
+	got = query_step(q);
+	if (got == 1)
+		*ret = query_int(q, 0);
+	query_reset(q);
+	return got;
 }
 
 int64_t store_changes(struct store *s)

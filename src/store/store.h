@@ -64,6 +64,15 @@ int64_t query_int(struct query *q, int column);
 str query_str(struct query *q, int column);
 bool query_is_null(struct query *q, int column);
 
+/* store_query() and all its bindings in one call. types has a letter per value: i int64_t, k int64_t
+ * that is NULL when 0, s str, b const void * and size_t. */
+struct query *store_ask(struct store *s, const char *sql, const char *types, ...);
+/* The same, run to its end: 0 or -errno. */
+int store_do(struct store *s, const char *sql, const char *types, ...);
+/* The same for one number: 1 and *ret from the first column of the first row, 0: no row, -errno. A
+ * NULL gives 0. */
+int store_number(struct store *s, int64_t *ret, const char *sql, const char *types, ...);
+
 int64_t store_changes(struct store *s);
 int64_t store_last_rowid(struct store *s);
 
@@ -86,7 +95,12 @@ struct writer_config {
 	int linger_ms;           /* how long to gather before a commit when nobody waits */
 	/* Folds one record inside the current transaction. 1: new; 0: seen before; -errno: the batch
 	 * is rolled back and tried again later. */
-	int (*fold)(struct store *s, const struct record *r);
+	int (*fold)(struct store *s, const struct record *r, void *arg);
+	/* Before each commit; and after a rollback, with s NULL: what was noted for it is void. */
+	int (*finish)(struct store *s, void *arg);
+	/* When there is nothing to fold: 1: do it again soon; 0: done; -errno. May be NULL. */
+	int (*idle)(struct store *s, void *arg);
+	void *fold_arg;
 	/* Called on the writer thread after each commit. */
 	void (*committed)(void *arg);
 	void *arg;

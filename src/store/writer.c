@@ -135,7 +135,7 @@ static int fold_bytes(struct writer *w, str body, bool spooled, struct batch *b)
 	}
 	if (spooled)
 		record.marks |= EVENT_SPOOLED;
-	r = w->config.fold(w->store, &record);
+	r = w->config.fold(w->store, &record, w->config.fold_arg);
 	if (r < 0)
 		return r;
 	b->records++;

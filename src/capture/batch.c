@@ -1,0 +1,219 @@
+/* Batches: a prompt and everything until it is answered. */
+#include <errno.h>
+
+#include "base/sha256.h"
+#include "capture/internal.h"
+
+/* -- where a prompt comes from ------------------------------------------------------------------------------- */
+
+#define PLAN_PROMPT "Implement the following plan:"
+
+static const struct {
+	str prefix;
+	const char *source;
+} sources[] = {
+	{ { "<task-notification>", 19 }, "agent_notification" },
+	{ { "<system-", 8 }, "system" },
+	{ { PLAN_PROMPT, sizeof PLAN_PROMPT - 1 }, "plan" },
+};
+
+static const char *source_of(str prompt)
+{
+	for (size_t i = 0; i < countof(sources); i++)
+		if (str_starts(prompt, sources[i].prefix))
+			return sources[i].source;
+	return "user";
+}
+
+static void hash_prompt(str prompt, uint8_t out[SHA256_BYTES])
+{
+	struct sha256 s;
+
+	sha256_init(&s);
+	sha256_add(&s, prompt.p, prompt.n);
+	sha256_end(&s, out);
+}
+
+/* -- open and close --------------------------------------------------------------------------------------------- */
+
+int batch_close(struct step *t, const char *by)
+{
+	int r;
+
+	if (!t->session.batch)
+		return 0;
+	/* Closed by a Stop at that moment; by anything else at its last sign of life. */
+	r = store_do(t->store, "UPDATE batches SET status = 'completed', closed_by = ?2, ended_at = last_at WHERE key = ?1", "is",
+		t->session.batch, str_of(by));
+	t->session.batch = 0;
+	return r;
+}
+
+static int open_batch(struct step *t, const char *source, str prompt, const uint8_t *hash, int64_t *ret)
+{
+	const struct event *e = &t->event;
+	const struct json *attachments = json_get(e->payload, STR("attachments"));
+	int64_t window;
+	int r = window_of(t, &window);
+
+	if (r < 0)
+		return r;
+	r = store_do(t->store,
+		"INSERT INTO batches(session, window, ord, number, source, prompt, prompt_id, prompt_hash, length, mode, attachments, "
+		"  private, started_at, last_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13)",
+		"ikiisssbisiii", t->session.key, window, t->record.order_us, t->session.prompts, str_of(source),
+		summary_cut(t->arena, prompt, PROMPT_MAX), e->prompt_id, (const void *)hash, hash ? (size_t)SHA256_BYTES : (size_t)0,
+		(int64_t)summary_length(prompt), e->permission_mode,
+		(int64_t)(attachments && attachments->type == JSON_ARRAY ? attachments->count : 0),
+		(int64_t)!!(t->record.marks & EVENT_PRIVATE), t->record.at_us);
+	if (r < 0)
+		return r;
+	*ret = t->session.batch = t->session.last_batch = store_last_rowid(t->store);
+	return 0;
+}
+
+/* -- prompts ---------------------------------------------------------------------------------------------------------- */
+
+/* With an id, the same id and text; without one, the same text within ten seconds. */
+static int is_same_prompt(struct step *t, const uint8_t *hash)
+{
+	int64_t key;
+
+	return store_number(t->store, &key,
+		"SELECT key FROM batches WHERE session = ?1 AND prompt_id IS ?2 AND prompt_hash = ?3 "
+		"  AND (?2 IS NOT NULL OR ord >= ?4 - ?5) LIMIT 1", "isbii", t->session.key, t->event.prompt_id, (const void *)hash,
+		(size_t)SHA256_BYTES, t->record.order_us, (int64_t)SAME_WITHIN_US);
+}
+
+int batch_on_prompt(struct step *t)
+{
+	str prompt = t->event.prompt;
+	const char *source = source_of(prompt);
+	uint8_t hash[SHA256_BYTES];
+	int64_t batch;
+	int r;
+
+	hash_prompt(prompt, hash);
+	r = is_same_prompt(t, hash);
+	if (r != 0) {
+		t->same_as = r == 1;
+		return r < 0 ? r : 0;
+	}
+	r = batch_close(t, "prompt");
+	t->session.prompts++;
+	if (r == 0)
+		r = open_batch(t, source, prompt, hash, &batch);
+	if (r == 0 && strcmp(source, "user") == 0)
+		r = store_do(t->store, "UPDATE sessions SET last_user = ?2, title = coalesce(title, ?3) WHERE key = ?1", "iss",
+			t->session.key, summary_cut(t->arena, prompt, MESSAGE_MAX), summary_cut(t->arena, str_trim(prompt), 80));
+	if (r == 0 && strcmp(source, "plan") == 0)
+		r = plan_on_prompt(t, batch, str_trim(str_from(prompt, sizeof PLAN_PROMPT - 1)));
+	return r;
+}
+
+/* -- stops ------------------------------------------------------------------------------------------------------------- */
+
+/* The batch a Stop speaks of: by the prompt's id, else the open one, else the last one. */
+static int batch_of_stop(struct step *t, int64_t *ret)
+{
+	int r = 0;
+
+	*ret = 0;
+	if (!str_empty(t->event.prompt_id))
+		r = store_number(t->store, ret, "SELECT key FROM batches WHERE session = ?1 AND prompt_id = ?2 ORDER BY ord DESC LIMIT 1", "is",
+			t->session.key, t->event.prompt_id);
+	if (!*ret)
+		*ret = t->session.batch ? t->session.batch : t->session.last_batch;
+	return r < 0 ? r : 0;
+}
+
+int batch_on_stop(struct step *t)
+{
+	bool failed = t->record.kind == EVENT_STOP_FAILURE;
+	str response = summary_cut(t->arena, t->event.message, RESPONSE_MAX);
+	int64_t batch, stopped = 0, late = 0;
+	int r = batch_of_stop(t, &batch);
+
+	if (r < 0 || !batch)
+		return r;
+	/* One Stop per batch, unless the batch went on after it (which reopens it) or the first brought
+	 * no response: then this one is the late back-fill. */
+	r = store_number(t->store, &stopped, "SELECT closed_by IN ('stop', 'failure') AND (response IS NOT NULL OR ?2 IS NULL) "
+		"FROM batches WHERE key = ?1", "is", batch, response);
+	if (r < 0)
+		return r;
+	if (stopped) {
+		t->same_as = 1;
+		return 0;
+	}
+	late = batch != t->session.batch;
+	r = store_do(t->store,
+		"UPDATE batches SET status = 'completed', closed_by = CASE WHEN ?5 AND closed_by IS NOT NULL THEN closed_by ELSE ?2 END, "
+		"  ended_at = max(coalesce(ended_at, 0), ?3), last_at = max(last_at, ?3), response = coalesce(?4, response), "
+		"  late = late OR (?5 AND ?4 IS NOT NULL) WHERE key = ?1", "isisi", batch, failed ? STR("failure") : STR("stop"),
+		t->record.at_us, str_empty(response) ? STR_NONE : response, late);
+	if (batch == t->session.batch)
+		t->session.batch = 0;
+	if (r == 0 && !str_empty(response))
+		r = store_do(t->store, "UPDATE sessions SET last_assistant = ?2 WHERE key = ?1", "is", t->session.key,
+			summary_cut(t->arena, response, MESSAGE_MAX));
+	return r;
+}
+
+/* -- tools -------------------------------------------------------------------------------------------------------------- */
+
+static int reopen(struct step *t, int64_t batch)
+{
+	/* Something is about to run, so the prompt is not answered after all (a Stop hook sent the agent
+	 * on, or the janitor was early). */
+	t->session.batch = batch;
+	return store_do(t->store, "UPDATE batches SET status = 'active', closed_by = NULL, ended_at = NULL WHERE key = ?1", "i", batch);
+}
+
+static int batch_by_prompt_id(struct step *t, int64_t *ret)
+{
+	int64_t closed = 0;
+	int r;
+
+	if (str_empty(t->event.prompt_id))
+		return 0;
+	r = store_number(t->store, ret, "SELECT key FROM batches WHERE session = ?1 AND prompt_id = ?2 ORDER BY ord DESC LIMIT 1", "is",
+		t->session.key, t->event.prompt_id);
+	if (r != 1)
+		return r;
+	/* Only the last batch can go on; what comes late for an earlier one is just put there. */
+	if (t->record.kind != EVENT_PRE_TOOL_USE || *ret != t->session.last_batch || t->session.batch)
+		return 1;
+	r = store_number(t->store, &closed, "SELECT status = 'completed' FROM batches WHERE key = ?1", "i", *ret);
+	if (r == 1 && closed)
+		r = reopen(t, *ret);
+	return r < 0 ? r : 1;
+}
+
+int batch_of(struct step *t, int64_t *ret)
+{
+	int64_t recent = 0;
+	int r = batch_by_prompt_id(t, ret);
+
+	if (r != 0)
+		return r < 0 ? r : 0;
+	*ret = t->session.batch;
+	if (*ret)
+		return 0;
+	if (t->session.last_batch) {
+		r = store_number(t->store, &recent, "SELECT coalesce(ended_at, last_at) >= ?2 - ?3 FROM batches WHERE key = ?1", "iii",
+			t->session.last_batch, t->record.at_us, (int64_t)REOPEN_WITHIN_US);
+		if (r < 0)
+			return r;
+		if (recent) {
+			*ret = t->session.last_batch;
+			return t->record.kind == EVENT_PRE_TOOL_USE ? reopen(t, *ret) : 0;
+		}
+	}
+	return open_batch(t, "system", STR("[Session continuation]"), NULL, ret);
+}
+
+int batch_count_activity(struct step *t, int64_t batch)
+{
+	return store_do(t->store, "UPDATE batches SET activities = activities + 1 WHERE key = ?1", "i", batch);
+}

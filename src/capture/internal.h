@@ -1,0 +1,96 @@
+/* What the files of capture/ share. */
+#ifndef HOOKD_CAPTURE_INTERNAL_H
+#define HOOKD_CAPTURE_INTERNAL_H
+
+#include "agents/agents.h"
+#include "base/arena.h"
+#include "capture/capture.h"
+
+enum {
+	SAME_WITHIN_US = 10 * 1000000,     /* double fires without an id */
+	REOPEN_WITHIN_US = 60 * 1000000,   /* a tool after the end of its batch */
+	CLEAR_WITHIN_US = 5 * 1000000,     /* end of one session to start of the next */
+	PROMPT_MAX = 10000,                /* characters kept in a batch; events hold all of it */
+	RESPONSE_MAX = 20000,
+	MESSAGE_MAX = 2000,                /* last user and assistant message of a session */
+};
+
+/* A session's row as far as the fold needs it; loaded before an event, saved after. */
+struct session {
+	int64_t key, project, window, batch, last_batch, prompts, tools;
+	bool fresh; /* made by this event */
+};
+
+/* One event on its way into the projections. */
+struct step {
+	struct capture *capture;
+	struct store *store;
+	struct arena *arena;
+	int64_t seq;
+	struct record record; /* ord in record.order_us */
+	struct event event;   /* the payload, read again by the adapter; redacted */
+	struct session session;
+	int64_t same_as;      /* set by a handler: this event doubles that one */
+};
+
+/* Handlers: 0 or -errno. */
+int window_on_start(struct step *t);
+int window_on_end(struct step *t);
+int window_on_subagent_start(struct step *t);
+int window_on_subagent_stop(struct step *t);
+int batch_on_prompt(struct step *t);
+int batch_on_stop(struct step *t);
+int activity_on_tool(struct step *t);
+int activity_on_other(struct step *t);
+
+/* The window an event happens in: the subagent's, else the session's current one, else a new one (an
+ * event before any SessionStart). */
+int window_of(struct step *t, int64_t *ret);
+int window_open(struct step *t, str source, int64_t *ret);
+
+/* The batch a tool event belongs to; opens a continuation when there is none. */
+int batch_of(struct step *t, int64_t *ret);
+/* Closes the open batch, if any. */
+int batch_close(struct step *t, const char *by);
+int batch_count_activity(struct step *t, int64_t batch);
+
+int plan_on_tool(struct step *t);
+int plan_on_prompt(struct step *t, int64_t batch, str body);
+/* True for a file that lies in a plans folder. */
+bool plan_is_file(str path);
+
+/* project.c: the project of a directory, and a path relative to it. 0 for no directory. */
+int project_of(struct store *s, str directory, int64_t now_us, int64_t *ret);
+str project_relative(struct store *s, struct arena *a, int64_t project, str path);
+
+/* session.c */
+int session_find(struct store *s, const struct record *r, struct session *ret);
+int session_load(struct store *s, int64_t key, struct session *ret);
+int session_save(struct step *t);
+int session_link_parent(struct step *t);
+
+/* summary.c */
+str summary_of_input(struct arena *a, const struct json *input);
+str summary_of_output(struct arena *a, const struct event *e);
+str summary_of_error(const struct event *e);
+str summary_cut(struct arena *a, str text, size_t characters);
+size_t summary_length(str text);
+
+/* fold.c: applies one event to the projections; rewind.c calls it again. */
+int fold_apply(struct step *t);
+/* Fills t->record from a row of events (agent and session are the caller's), then t->event from that. */
+void fold_read_row(struct step *t, struct query *q);
+void fold_parse(struct step *t);
+#define FOLD_COLUMNS "seq, id, ord, at, session, kind, native, tool, tool_use_id, agent_id, marks, payload"
+
+/* rewind.c */
+struct capture {
+	struct arena arena;
+	int64_t *dirty; /* sessions to fold again before the commit */
+	size_t ndirty, cap;
+	int64_t rebuild; /* next session to fold again after a change of the fold; 0: none; -1: not looked */
+};
+
+void rewind_note(struct capture *c, int64_t session);
+
+#endif

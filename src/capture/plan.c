@@ -1,0 +1,119 @@
+/* Plans: files in a plans folder, approved plans, and prompts that carry one. */
+#include <errno.h>
+
+#include "base/sha256.h"
+#include "capture/internal.h"
+
+enum { TITLE_MAX = 120, PLAN_MAX = 200000 };
+
+bool plan_is_file(str path)
+{
+	static const char *const folders[] = { "/.claude/plans/", "/.cursor/plans/", "/.windsurf/plans/", "/.qwen/plans/", "/.gemini/plans/" };
+
+	if (!str_ends(path, STR(".md")))
+		return false;
+	for (size_t i = 0; i < countof(folders); i++)
+		if (str_find(path, str_of(folders[i])) >= 0 || str_starts(path, str_of(folders[i] + 1)))
+			return true;
+	return false;
+}
+
+/* The first heading or line. */
+static str title_of(struct arena *a, str content)
+{
+	str rest = content, line;
+
+	while (str_split(&rest, '\n', &line)) {
+		line = str_trim(line);
+		while (line.n && line.p[0] == '#')
+			line = str_from(line, 1);
+		line = str_trim(line);
+		if (!str_empty(line))
+			return summary_cut(a, line, TITLE_MAX);
+	}
+	return STR_NONE;
+}
+
+/* A new version, unless it says what the last one says. */
+static int add_version(struct step *t, str path, str content, const char *source, int64_t batch)
+{
+	int64_t plan = 0, same = 0;
+	int r;
+
+	if (str_empty(content))
+		return 0;
+	content = summary_cut(t->arena, content, PLAN_MAX);
+	r = store_do(t->store,
+		"INSERT INTO plans(session, path, title, ord, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?5) "
+		"ON CONFLICT(session, path) DO UPDATE SET title = ?3, updated_at = ?5", "issii", t->session.key, path,
+		title_of(t->arena, content), t->record.order_us, t->record.at_us);
+	if (r == 0)
+		r = store_number(t->store, &plan, "SELECT key FROM plans WHERE session = ?1 AND path = ?2", "is", t->session.key, path);
+	if (r != 1)
+		return r < 0 ? r : -EUCLEAN;
+	r = store_number(t->store, &same,
+		"SELECT content = ?2 AND (source = 'approved' OR ?3 <> 'approved') FROM plan_versions WHERE plan = ?1 ORDER BY version DESC LIMIT 1",
+		"iss", plan, content, str_of(source));
+	if (r < 0 || same)
+		return r < 0 ? r : 0;
+	return store_do(t->store,
+		"INSERT INTO plan_versions(plan, version, ord, at, source, batch, content) "
+		"VALUES (?1, 1 + (SELECT coalesce(max(version), 0) FROM plan_versions WHERE plan = ?1), ?2, ?3, ?4, ?5, ?6)", "iiisks", plan,
+		t->record.order_us, t->record.at_us, str_of(source), batch, content);
+}
+
+/* The last version with one piece replaced, as the Edit tool does it; empty when it does not fit. */
+static str edited(struct step *t, str path)
+{
+	str old = json_str(json_get(t->event.tool_input, STR("old_string"))), new = json_str(json_get(t->event.tool_input, STR("new_string")));
+	str original = json_str(json_get(t->event.tool_response, STR("originalFile")));
+	struct query *q;
+	ptrdiff_t at;
+
+	if (str_empty(original)) {
+		q = store_ask(t->store, "SELECT v.content FROM plan_versions v JOIN plans p ON p.key = v.plan WHERE p.session = ?1 AND p.path = ?2 "
+			"ORDER BY v.version DESC LIMIT 1", "is", t->session.key, path);
+		if (query_step(q) == 1)
+			original = arena_str(t->arena, query_str(q, 0));
+		query_reset(q);
+	}
+	at = str_empty(old) ? -1 : str_find(original, old);
+	if (at < 0)
+		return STR_NONE;
+	return arena_strf(t->arena, STR_FMT STR_FMT STR_FMT, STR_ARG(str_head(original, (size_t)at)), STR_ARG(new),
+		STR_ARG(str_from(original, (size_t)at + old.n)));
+}
+
+int plan_on_tool(struct step *t)
+{
+	const struct event *e = &t->event;
+	str path = e->file_path, plan;
+
+	if (str_eq(e->tool_name, STR("ExitPlanMode"))) {
+		plan = json_str(json_get(e->tool_input, STR("plan")));
+		if (str_empty(plan))
+			plan = json_str(json_get(e->tool_response, STR("plan")));
+		path = json_str(json_get(e->tool_response, STR("filePath")));
+		return add_version(t, str_empty(path) ? STR("approved") : path, plan, "approved", t->session.batch);
+	}
+	if (!plan_is_file(path))
+		return 0;
+	if (e->tool_class == TOOL_READ)
+		return add_version(t, path, json_str(json_path(e->tool_response, "file", "content", NULL)), "read", t->session.batch);
+	if (str_is_set(json_str(json_get(e->tool_input, STR("content")))))
+		return add_version(t, path, json_str(json_get(e->tool_input, STR("content"))), "write", t->session.batch);
+	return add_version(t, path, edited(t, path), "edit", t->session.batch);
+}
+
+int plan_on_prompt(struct step *t, int64_t batch, str body)
+{
+	uint8_t digest[SHA256_BYTES];
+	char hex[SHA256_HEX + 1];
+	struct sha256 s;
+
+	sha256_init(&s);
+	sha256_add(&s, body.p, body.n);
+	sha256_end(&s, digest);
+	sha256_hex(digest, hex);
+	return add_version(t, arena_strf(t->arena, "prompt:%.16s", hex), body, "prompt", batch);
+}

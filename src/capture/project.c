@@ -1,0 +1,145 @@
+/* Projects: what a directory belongs to.
+ *
+ * The answer is asked of the disk once per directory and then kept in `directories`, so that folding
+ * again gives the same rows after the disk has changed. Looking means a few stat calls on the writer
+ * thread; nothing is run and nothing inside the project is trusted: a .git file is read for a path and
+ * no more. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "capture/internal.h"
+
+struct place {
+	char root[FS_PATH]; /* the checkout, or the directory itself */
+	char main[FS_PATH]; /* the main checkout, when root is a worktree; else "" */
+};
+
+/* "gitdir: /repo/.git/worktrees/x" → /repo; anything else leaves it empty. */
+static void read_git_file(const char *path, struct place *p)
+{
+	struct buf b = BUF_INIT(8192);
+	str text;
+	ptrdiff_t at;
+
+	if (fs_read_file(path, &b) == 0) {
+		text = str_trim(buf_str(&b));
+		at = str_find(text, STR("/.git/worktrees/"));
+		if (str_starts(text, STR("gitdir: /")) && at > 8)
+			snprintf(p->main, sizeof p->main, STR_FMT, STR_ARG(str_n(text.p + 8, (size_t)at - 8)));
+	}
+	buf_release(&b);
+}
+
+/* Walks up to the first directory with a .git in it. */
+static void look(const char *directory, struct place *p)
+{
+	char at[FS_PATH], git[FS_PATH + 8];
+	struct stat st;
+
+	*p = (struct place){ 0 };
+	snprintf(p->root, sizeof p->root, "%s", directory);
+	snprintf(at, sizeof at, "%s", directory);
+	while (at[0] == '/') {
+		snprintf(git, sizeof git, "%s/.git", at[1] ? at : "");
+		if (lstat(git, &st) == 0) {
+			snprintf(p->root, sizeof p->root, "%s", at);
+			if (S_ISREG(st.st_mode))
+				read_git_file(git, p);
+			return;
+		}
+		if (!at[1])
+			return;
+		*strrchr(at, '/') = 0;
+		if (!at[0])
+			snprintf(at, sizeof at, "/");
+	}
+}
+
+/* A folder that is gone from where it was and is here now, with the same inode, was renamed. */
+static int find_renamed(struct store *s, const char *path, const struct stat *st, int64_t *ret)
+{
+	char old[FS_PATH] = "";
+	struct query *q = store_ask(s, "SELECT key, path FROM projects WHERE device = ?1 AND inode = ?2", "ii", (int64_t)st->st_dev,
+		(int64_t)st->st_ino);
+	int got = query_step(q);
+
+	if (got == 1) {
+		*ret = query_int(q, 0);
+		snprintf(old, sizeof old, STR_FMT, STR_ARG(query_str(q, 1)));
+	}
+	query_reset(q);
+	if (got != 1 || access(old, F_OK) == 0)
+		return got < 0 ? got : 0;
+	got = store_do(s, "UPDATE projects SET path = ?2, name = CASE WHEN named THEN name ELSE ?3 END WHERE key = ?1", "iss", *ret,
+		str_of(path), str_of(strrchr(path, '/') + 1));
+	return got < 0 ? got : 1;
+}
+
+static int find_or_make(struct store *s, const char *path, int64_t parent, int64_t now_us, int64_t *ret)
+{
+	const char *name = strrchr(path, '/');
+	struct stat st = { 0 };
+	int got = store_number(s, ret, "SELECT key FROM projects WHERE path = ?1", "s", str_of(path));
+
+	if (got != 0)
+		return got < 0 ? got : 0;
+	if (stat(path, &st) == 0) {
+		got = find_renamed(s, path, &st, ret);
+		if (got != 0)
+			return got < 0 ? got : 0;
+	}
+	got = store_do(s, "INSERT INTO projects(path, name, parent, device, inode, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)", "sskkki",
+		str_of(path), name && name[1] ? str_of(name + 1) : str_of(path), parent, (int64_t)st.st_dev, (int64_t)st.st_ino, now_us);
+	*ret = store_last_rowid(s);
+	return got;
+}
+
+int project_of(struct store *s, str directory, int64_t now_us, int64_t *ret)
+{
+	char path[FS_PATH];
+	struct place p;
+	int64_t parent = 0;
+	int got;
+
+	*ret = 0;
+	if (directory.n == 0 || directory.p[0] != '/' || directory.n >= FS_PATH - 64 || memchr(directory.p, 0, directory.n))
+		return 0;
+	got = store_number(s, ret, "SELECT project FROM directories WHERE path = ?1", "s", directory);
+	if (got != 0)
+		return got < 0 ? got : 0;
+	snprintf(path, sizeof path, STR_FMT, STR_ARG(directory));
+	for (size_t n = strlen(path); n > 1 && path[n - 1] == '/'; n--)
+		path[n - 1] = 0;
+	look(path, &p);
+	if (p.main[0])
+		got = find_or_make(s, p.main, 0, now_us, &parent);
+	if (got == 0)
+		got = find_or_make(s, p.root, parent, now_us, ret);
+	if (got == 0)
+		got = store_do(s, "INSERT INTO directories(path, project) VALUES (?1, ?2)", "si", directory, *ret);
+	return got;
+}
+
+str project_relative(struct store *s, struct arena *a, int64_t project, str path)
+{
+	struct query *q;
+	str result = path;
+
+	if (!project || str_empty(path) || path.p[0] != '/')
+		return path;
+	q = store_ask(s, "SELECT path FROM projects WHERE key = ?1", "i", project);
+	if (query_step(q) == 1) {
+		str root = query_str(q, 0);
+
+		if (str_starts(path, root) && path.n > root.n + 1 && path.p[root.n] == '/')
+			result = arena_str(a, str_from(path, root.n + 1));
+	}
+	query_reset(q);
+	return result;
+}

@@ -1,0 +1,142 @@
+/* Sessions: who they are, what they are called, where they came from. */
+#include <errno.h>
+
+#include "capture/internal.h"
+
+/* One native id under two labels is one session. The more specific label stays: a named agent before
+ * claude (whose hooks other agents run as well), anything before generic. */
+static int label_rank(str agent)
+{
+	if (str_eq(agent, STR("generic")) || str_empty(agent))
+		return 0;
+	return str_eq(agent, STR("claude")) ? 1 : 2;
+}
+
+#define SESSION_COLUMNS "key, project, window, batch, last_batch, prompts, tools"
+
+static void read_session(struct query *q, struct session *ret)
+{
+	*ret = (struct session){ .key = query_int(q, 0), .project = query_int(q, 1), .window = query_int(q, 2),
+		.batch = query_int(q, 3), .last_batch = query_int(q, 4), .prompts = query_int(q, 5), .tools = query_int(q, 6) };
+}
+
+int session_load(struct store *s, int64_t key, struct session *ret)
+{
+	struct query *q = store_ask(s, "SELECT " SESSION_COLUMNS " FROM sessions WHERE key = ?1", "i", key);
+	int got = query_step(q);
+
+	if (got == 1)
+		read_session(q, ret);
+	query_reset(q);
+	return got == 1 ? 0 : got < 0 ? got : -ENOENT;
+}
+
+/* Under another label, when one of the two is the kind that is reported for others. */
+static int find_other_label(struct store *s, const struct record *r, str native, struct session *ret)
+{
+	struct query *q;
+	int got, rank = label_rank(r->agent);
+	int64_t key = 0;
+	bool rename = false;
+
+	if (str_empty(native))
+		return 0;
+	q = store_ask(s, "SELECT key, agent FROM sessions WHERE native_id = ?1 AND agent <> ?2", "ss", native, r->agent);
+	while ((got = query_step(q)) == 1 && !key) {
+		int other = label_rank(query_str(q, 1));
+
+		/* Two named agents that happen to use one id are two sessions. */
+		if (rank == 2 && other == 2)
+			continue;
+		key = query_int(q, 0);
+		rename = rank > other;
+	}
+	query_reset(q);
+	if (got < 0)
+		return got;
+	if (!key)
+		return 0;
+	if (rename)
+		got = store_do(s, "UPDATE sessions SET agent = ?2 WHERE key = ?1", "is", key, r->agent);
+	if (got == 0 || got == 1)
+		got = session_load(s, key, ret);
+	return got < 0 ? got : 1;
+}
+
+int session_find(struct store *s, const struct record *r, struct session *ret)
+{
+	str native = str_is_set(r->session) ? r->session : STR("");
+	struct query *q = store_ask(s, "SELECT " SESSION_COLUMNS " FROM sessions WHERE agent = ?1 AND native_id = ?2", "ss",
+		r->agent, native);
+	int got = query_step(q);
+
+	if (got == 1)
+		read_session(q, ret);
+	query_reset(q);
+	if (got == 0)
+		got = find_other_label(s, r, native, ret);
+	if (got != 0)
+		return got < 0 ? got : 0;
+	got = store_do(s, "INSERT INTO sessions(agent, native_id, started_at, last_at) VALUES (?1, ?2, ?3, ?3)", "ssi", r->agent,
+		native, r->at_us);
+	if (got < 0)
+		return got;
+	*ret = (struct session){ .key = store_last_rowid(s), .fresh = true };
+	return 0;
+}
+
+/* The directory says which project; the first one a session was seen in stays. */
+static int find_project(struct step *t)
+{
+	if (t->session.project || str_empty(t->event.cwd))
+		return 0;
+	return project_of(t->store, t->event.cwd, t->record.at_us, &t->session.project);
+}
+
+int session_save(struct step *t)
+{
+	const struct record *r = &t->record;
+	const struct event *e = &t->event;
+	bool ended = r->kind == EVENT_SESSION_END;
+	int got = find_project(t);
+
+	if (got < 0)
+		return got;
+	return store_do(t->store,
+		"UPDATE sessions SET project = ?2, window = ?3, batch = ?4, last_batch = ?5, prompts = ?6, tools = ?7, "
+		"  last_id = CASE WHEN (last_ord, coalesce(last_id, x'')) < (?8, ?9) THEN ?9 ELSE last_id END, "
+		"  last_ord = max(last_ord, ?8), events = events + ?10, "
+		"  started_at = min(started_at, ?11), last_at = max(last_at, ?11), "
+		"  cwd = coalesce(cwd, ?12), transcript = coalesce(?13, transcript), "
+		"  ended_at = CASE WHEN ?14 THEN ?11 ELSE NULL END, status = CASE WHEN ?14 THEN 'completed' ELSE 'active' END, "
+		"  closed_by = CASE WHEN ?14 THEN 'end' END, end_reason = CASE WHEN ?14 THEN ?15 END, hidden = 0, "
+		"  model = coalesce(?16, model) WHERE key = ?1", "ikkkkiiibiississ", t->session.key, t->session.project,
+		t->session.window, t->session.batch, t->session.last_batch, t->session.prompts, t->session.tools, r->order_us,
+		r->id.b, (size_t)ULID_BYTES, (int64_t)!t->same_as, r->at_us, e->cwd, e->transcript_path, (int64_t)ended,
+		e->reason, e->kind == EVENT_SESSION_START ? json_str(json_get(e->payload, STR("model"))) : STR_NONE);
+}
+
+/* -- parents --------------------------------------------------------------------------------------------- */
+
+/* A cleared session and the one that follows it are linked by whichever of the two events comes later:
+ * the end looks for a start behind it, the start for an end before it. */
+int session_link_parent(struct step *t)
+{
+	bool start = t->record.kind == EVENT_SESSION_START;
+	int64_t other = 0;
+	int got;
+
+	if (!str_eq(start ? t->event.source : t->event.reason, STR("clear")))
+		return 0;
+	got = store_number(t->store, &other, start ?
+		"SELECT s.key FROM sessions s WHERE s.agent = (SELECT agent FROM sessions WHERE key = ?1) AND s.key <> ?1 "
+		"  AND s.end_reason = 'clear' AND s.cwd = ?2 AND s.ended_at BETWEEN ?3 - ?4 AND ?3 + ?4 "
+		"ORDER BY s.ended_at DESC LIMIT 1" :
+		"SELECT s.key FROM sessions s JOIN windows w ON w.session = s.key WHERE s.agent = (SELECT agent FROM sessions WHERE key = ?1) "
+		"  AND s.key <> ?1 AND s.parent IS NULL AND w.source = 'clear' AND s.cwd = ?2 AND s.started_at BETWEEN ?3 - ?4 AND ?3 + ?4 "
+		"ORDER BY s.started_at LIMIT 1", "isii", t->session.key, t->event.cwd, t->record.at_us, (int64_t)CLEAR_WITHIN_US);
+	if (got <= 0)
+		return got;
+	return store_do(t->store, "UPDATE sessions SET parent = ?2, parent_reason = 'clear' WHERE key = ?1", "ii",
+		start ? t->session.key : other, start ? other : t->session.key);
+}

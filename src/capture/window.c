@@ -1,0 +1,130 @@
+/* Windows: what the model has seen. One per SessionStart, one per subagent; linked, never resumed. */
+#include <errno.h>
+
+#include "capture/internal.h"
+
+int window_open(struct step *t, str source, int64_t *ret)
+{
+	const struct event *e = &t->event;
+	int r = store_do(t->store, "UPDATE windows SET ended_at = coalesce(ended_at, ?2) WHERE key = ?1", "ii", t->session.window,
+		t->record.at_us);
+
+	if (r == 0)
+		r = store_do(t->store,
+			"INSERT INTO windows(session, ord, previous, source, model, transcript, started_at) "
+			"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)", "iiksssi", t->session.key, t->record.order_us, t->session.window,
+			source, json_str(json_get(e->payload, STR("model"))), e->transcript_path, t->record.at_us);
+	if (r < 0)
+		return r;
+	*ret = t->session.window = store_last_rowid(t->store);
+	return 0;
+}
+
+/* The same source within ten seconds is one start, whoever reports it. */
+static int is_same_start(struct step *t)
+{
+	int64_t key;
+
+	return store_number(t->store, &key,
+		"SELECT key FROM windows WHERE key = ?1 AND source IS ?2 AND ord >= ?3 - ?4 AND agent_id IS NULL", "isii",
+		t->session.window, t->event.source, t->record.order_us, (int64_t)SAME_WITHIN_US);
+}
+
+int window_on_start(struct step *t)
+{
+	bool compacted = str_eq(t->event.source, STR("compact"));
+	int64_t window;
+	int r = is_same_start(t);
+
+	if (r < 0)
+		return r;
+	if (r == 1) {
+		t->same_as = 1;
+		return 0;
+	}
+	/* Compaction happens in the middle of a prompt, which goes on afterwards. */
+	r = compacted ? 0 : batch_close(t, "window");
+	if (r == 0)
+		r = window_open(t, t->event.source, &window);
+	return r < 0 ? r : session_link_parent(t);
+}
+
+int window_on_end(struct step *t)
+{
+	int64_t ended = 0;
+	int r = store_number(t->store, &ended, "SELECT ended_at IS NOT NULL AND end_reason IS NOT NULL FROM windows WHERE key = ?1",
+		"i", t->session.window);
+
+	if (r < 0)
+		return r;
+	if (ended) {
+		t->same_as = 1;
+		return 0;
+	}
+	r = batch_close(t, "end");
+	if (r == 0)
+		r = store_do(t->store, "UPDATE windows SET ended_at = ?2, end_reason = coalesce(?3, 'other') WHERE key = ?1", "iis",
+			t->session.window, t->record.at_us, t->event.reason);
+	return r < 0 ? r : session_link_parent(t);
+}
+
+/* -- subagents ----------------------------------------------------------------------------------------------- */
+
+static int find_subagent(struct step *t, int64_t *ret)
+{
+	return store_number(t->store, ret, "SELECT key FROM windows WHERE session = ?1 AND agent_id = ?2 ORDER BY ord DESC LIMIT 1", "is",
+		t->session.key, t->event.agent_id);
+}
+
+int window_of(struct step *t, int64_t *ret)
+{
+	int r;
+
+	if (!str_empty(t->event.agent_id)) {
+		r = find_subagent(t, ret);
+		if (r != 0)
+			return r < 0 ? r : 0;
+	}
+	*ret = t->session.window;
+	return *ret ? 0 : window_open(t, STR_NONE, ret);
+}
+
+int window_on_subagent_start(struct step *t)
+{
+	int64_t window, parent;
+	int r;
+
+	if (str_empty(t->event.agent_id))
+		return 0;
+	r = find_subagent(t, &window);
+	if (r != 0) {
+		t->same_as = r == 1;
+		return r < 0 ? r : 0;
+	}
+	parent = t->session.window;
+	if (!parent && (r = window_open(t, STR_NONE, &parent)) < 0)
+		return r;
+	return store_do(t->store,
+		"INSERT INTO windows(session, ord, agent_id, agent_type, parent, source, started_at) VALUES (?1, ?2, ?3, ?4, ?5, 'subagent', ?6)",
+		"iissii", t->session.key, t->record.order_us, t->event.agent_id, t->event.agent_type, parent, t->record.at_us);
+}
+
+/* A stop without a start is the compaction helper's (no type), or a start that was not seen. */
+int window_on_subagent_stop(struct step *t)
+{
+	int64_t window = 0;
+	int r;
+
+	if (str_empty(t->event.agent_id) || (str_is_set(t->event.agent_type) && str_empty(t->event.agent_type)))
+		return 0;
+	r = find_subagent(t, &window);
+	if (r == 0) {
+		r = window_on_subagent_start(t);
+		window = store_last_rowid(t->store);
+	}
+	if (r < 0)
+		return r;
+	return store_do(t->store, "UPDATE windows SET ended_at = ?2, message = ?3, transcript = coalesce(?4, transcript) WHERE key = ?1",
+		"iiss", window, t->record.at_us, summary_cut(t->arena, t->event.message, RESPONSE_MAX),
+		json_str(json_get(t->event.payload, STR("agent_transcript_path"))));
+}
