@@ -138,6 +138,47 @@ static inline int test_child(int (*fn)(void *arg), void *arg)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 
+/* Runs this program again as "<program> name dir" with rehearsed faults, and gives its exit code:
+ * a process reads HOOKD_TEST_FAIL once. main() hands such a call to test_run_case(). */
+static inline int test_rerun(const char *name, const char *dir, const char *faults)
+{
+	int status;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		setenv("HOOKD_TEST_FAIL", faults, 1);
+		execl("/proc/self/exe", "test", name, dir, (char *)NULL);
+		_exit(127);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		abort();
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+struct test_case {
+	const char *name;
+	int (*run)(const char *dir); /* 0: passed */
+};
+
+static inline int test_run_case(const struct test_case *cases, size_t n, char **argv)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(cases[i].name, argv[1]) == 0)
+			return cases[i].run(argv[2]);
+	return 126;
+}
+
+/* In a child there is no cmocka to fail. */
+#define CHECK(holds)                                                                               \
+	do {                                                                                       \
+		if (!(holds)) {                                                                    \
+			fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #holds);      \
+			return 1;                                                                  \
+		}                                                                                  \
+	} while (0)
+
 /* The same sequence on every run. */
 static inline uint32_t test_random(uint64_t *seed)
 {
