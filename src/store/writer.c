@@ -201,6 +201,7 @@ static int roll_back(struct writer *w, int cause)
 static int fold_batch(struct writer *w)
 {
 	struct batch b = { 0 };
+	struct journal_mark before = w->at;
 	str body = STR_NONE;
 	int got = 0, r = store_exec(w->store, "BEGIN IMMEDIATE");
 
@@ -222,8 +223,10 @@ static int fold_batch(struct writer *w)
 	} else {
 		store_exec(w->store, "ROLLBACK");
 	}
-	if (r < 0)
+	if (r < 0) {
+		w->at = before;
 		return roll_back(w, r);
+	}
 	if (b.doubled)
 		log_info(LOG_STORE, "Deduped %u events that were known already", b.doubled);
 	set_trouble(w, "");
@@ -293,7 +296,9 @@ static int fold_segment(struct writer *w, uint64_t number, bool newest)
 	}
 	while ((r = fold_batch(w)) == 1)
 		publish(w);
-	publish(w);
+	/* After trouble nothing new is committed, and whoever waits goes on waiting. */
+	if (r == 0 || r == -EBADMSG)
+		publish(w);
 	if (r == -EBADMSG && !newest) {
 		finish_segment(w, number, true);
 		return 0;
