@@ -132,11 +132,40 @@ void agent_parse(const struct agent *agent, const struct wire_hook *hook, struct
 	check_required(ret);
 }
 
+/* What of a verdict always fits: the decision and the beginning of its reason. A changed input that
+ * cannot be handed over must not become the unchanged one, so then a person is asked. */
+static struct verdict least_verdict(const struct verdict *v)
+{
+	struct verdict least = {
+		.action = v->action,
+		.rule = v->rule,
+		.reason = str_cut_utf8(v->reason, 2000),
+		.continue_turn = v->continue_turn,
+		.end_turn = v->end_turn,
+	};
+
+	if (v->updated_input)
+		verdict_raise(&least, VERDICT_ASK, v->rule,
+			STR("hookd wants to change this call, but the changed input is too large to hand over"));
+	return least;
+}
+
 void agent_render(const struct agent *agent, const struct event *e, const struct verdict *v, struct arena *a,
 	struct answer *ret)
 {
+	struct verdict least;
+
 	ret->err = STR_NONE;
 	ret->exit_code = 0;
-	if (!verdict_is_neutral(v) && agent->render)
-		agent->render(e, v, a, ret);
+	if (verdict_is_neutral(v) || !agent->render)
+		return;
+	agent->render(e, v, a, ret);
+	if (!ret->out->full)
+		return;
+	/* Half an answer is none. The decision must arrive even if what came with it does not fit. */
+	least = least_verdict(v);
+	buf_clear(ret->out);
+	agent->render(e, &least, a, ret);
+	if (ret->out->full)
+		buf_clear(ret->out);
 }
