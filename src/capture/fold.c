@@ -2,15 +2,20 @@
 
 #include <errno.h>
 
-/* The session's key; made on first sight. Times only widen, so order of arrival does not matter. */
+/* The session's key; made on first sight. Order of arrival does not matter: times only widen, and
+ * of several directories the earliest event's counts, of several transcripts the latest event's. */
 static int fold_session(struct store *s, const struct record *r, int64_t *ret_key)
 {
 	struct query *q = store_query(s,
-		"INSERT INTO sessions(agent, native_id, cwd, transcript, started_at, last_at) "
-		"VALUES (?1, ?2, ?3, ?4, ?5, ?5) "
+		"INSERT INTO sessions(agent, native_id, cwd, cwd_by, transcript, transcript_by, started_at, last_at) "
+		"VALUES (?1, ?2, ?3, iif(?3 IS NULL, NULL, ?6), ?4, iif(?4 IS NULL, NULL, ?6), ?5, ?5) "
 		"ON CONFLICT(agent, native_id) DO UPDATE SET "
-		"  cwd = coalesce(cwd, excluded.cwd), "
-		"  transcript = coalesce(excluded.transcript, transcript), "
+		"  cwd = iif(cwd_by IS NULL OR excluded.cwd_by < cwd_by, excluded.cwd, cwd), "
+		"  cwd_by = iif(cwd_by IS NULL OR excluded.cwd_by < cwd_by, excluded.cwd_by, cwd_by), "
+		"  transcript = iif(transcript_by IS NULL OR excluded.transcript_by > transcript_by, "
+		"    excluded.transcript, transcript), "
+		"  transcript_by = iif(transcript_by IS NULL OR excluded.transcript_by > transcript_by, "
+		"    excluded.transcript_by, transcript_by), "
 		"  started_at = min(started_at, excluded.started_at), "
 		"  last_at = max(last_at, excluded.last_at) "
 		"RETURNING key");
@@ -21,6 +26,7 @@ static int fold_session(struct store *s, const struct record *r, int64_t *ret_ke
 	query_bind_str(q, 3, r->cwd);
 	query_bind_str(q, 4, r->transcript_path);
 	query_bind_int(q, 5, r->at_us);
+	query_bind_blob(q, 6, r->id.b, ULID_BYTES);
 	got = query_step(q);
 	if (got == 1) {
 		*ret_key = query_int(q, 0);
@@ -57,10 +63,9 @@ static int count_in_session(struct store *s, const struct record *r, int64_t ses
 	bool ended = r->kind == EVENT_SESSION_END;
 	struct query *q = store_query(s,
 		"UPDATE sessions SET events = events + 1, prompts = prompts + ?2, tools = tools + ?3, "
-		"  ended_at = CASE WHEN ?4 THEN max(coalesce(ended_at, 0), ?5) ELSE ended_at END, "
+		"  ended_at = iif(?4, max(coalesce(ended_at, ?5), ?5), ended_at), "
 		/* Ended if nothing came after the last end; anything later makes it active again. */
-		"  status = CASE WHEN max(coalesce(ended_at, 0), CASE WHEN ?4 THEN ?5 ELSE 0 END) >= last_at "
-		"           THEN 'completed' ELSE 'active' END "
+		"  status = iif(iif(?4, max(coalesce(ended_at, ?5), ?5), ended_at) >= last_at, 'completed', 'active') "
 		"WHERE key = ?1");
 
 	query_bind_int(q, 1, session);
@@ -71,7 +76,8 @@ static int count_in_session(struct store *s, const struct record *r, int64_t ses
 	return query_run(q);
 }
 
-/* One row per tool call: before and after meet in it, whichever comes first. */
+/* One row per tool call: before and after meet in it, whichever comes first. Where an agent uses an id
+ * twice, the row spans all of it, and a failure is not forgotten. */
 static int fold_activity(struct store *s, const struct record *r, int64_t session)
 {
 	bool before = r->kind == EVENT_PRE_TOOL_USE;
@@ -84,9 +90,13 @@ static int fold_activity(struct store *s, const struct record *r, int64_t sessio
 		"INSERT INTO activities(session, tool_use_id, tool, class, state, started_at, ended_at) "
 		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) "
 		"ON CONFLICT(session, tool_use_id) DO UPDATE SET "
-		"  started_at = coalesce(started_at, excluded.started_at), "
-		"  ended_at = coalesce(ended_at, excluded.ended_at), "
-		"  state = CASE WHEN excluded.state = 'started' THEN state ELSE excluded.state END");
+		"  tool = coalesce(min(tool, excluded.tool), tool, excluded.tool), "
+		"  class = CASE WHEN class = 'other' THEN excluded.class "
+		"               WHEN excluded.class = 'other' THEN class ELSE min(class, excluded.class) END, "
+		"  started_at = coalesce(min(started_at, excluded.started_at), started_at, excluded.started_at), "
+		"  ended_at = coalesce(max(ended_at, excluded.ended_at), ended_at, excluded.ended_at), "
+		"  state = CASE WHEN 'failed' IN (state, excluded.state) THEN 'failed' "
+		"               WHEN 'done' IN (state, excluded.state) THEN 'done' ELSE 'started' END");
 	query_bind_int(q, 1, session);
 	query_bind_str(q, 2, r->tool_use_id);
 	query_bind_str(q, 3, r->tool_name);
