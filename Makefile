@@ -39,6 +39,11 @@ bench: build
 fuzz: setup
 	@tests/fuzz/run $(or $(T),60)
 
+# Writes what the adapters make of the recorded payloads beside them; git shows what changed.
+golden-update: $(SANITIZE)/build.ninja
+	@ninja -C $(SANITIZE) --quiet tests/test_agents
+	@UPDATE_GOLDEN=1 SRCDIR=$(CURDIR) $(SANITIZE)/tests/test_agents >/dev/null
+
 install: build
 	@$(MESON) install -C $(BUILD) --quiet
 

@@ -27,6 +27,8 @@ static const struct {
 } required[] = {
 	{ EVENT_USER_PROMPT_SUBMIT, offsetof(struct event, prompt) },
 	{ EVENT_PRE_TOOL_USE, offsetof(struct event, tool_name) },
+	{ EVENT_PERMISSION_REQUEST, offsetof(struct event, tool_name) },
+	{ EVENT_PERMISSION_DENIED, offsetof(struct event, tool_name) },
 	{ EVENT_POST_TOOL_USE, offsetof(struct event, tool_name) },
 	{ EVENT_POST_TOOL_USE_FAILURE, offsetof(struct event, tool_name) },
 };
@@ -38,6 +40,9 @@ static void check_required(struct event *e)
 	for (size_t i = 0; i < countof(required); i++)
 		if (required[i].kind == e->kind && !str_is_set(*(str *)((char *)e + required[i].offset)))
 			e->marks |= EVENT_INCOMPLETE;
+	/* Some agents hand over the input as text that holds JSON; anything else is no input. */
+	if (e->tool_input && e->tool_input->type != JSON_OBJECT && e->tool_input->type != JSON_STRING)
+		e->marks |= EVENT_INCOMPLETE;
 }
 
 static void find_kind(const struct agent *agent, struct event *e)
@@ -104,7 +109,7 @@ void agent_parse(const struct agent *agent, const struct wire_hook *hook, struct
 	struct json *root = NULL;
 	str input = skip_bom(hook->payload);
 	const struct json_field name[] = { JSON_FIELD("hook_event_name", STR, struct event, native), { 0 } };
-	unsigned wrong = 0;
+	unsigned wrong = 0, wrong_input = 0;
 
 	take_call(hook, ret);
 	if (json_parse(a, input, JSON_LENIENT_UTF8, &root, NULL) < 0 || root->type != JSON_OBJECT) {
@@ -117,11 +122,12 @@ void agent_parse(const struct agent *agent, const struct wire_hook *hook, struct
 		if (str_empty(ret->native))
 			wrong += json_take_fields(root, name, ret, input);
 		if (ret->tool_input && ret->tool_input->type == JSON_OBJECT)
-			json_take_fields(ret->tool_input, input_fields, ret, input);
+			wrong_input = json_take_fields(ret->tool_input, input_fields, ret, input);
 	}
 	find_kind(agent, ret);
 	find_tool(agent, ret);
-	if (wrong)
+	/* Other tools may mean something else by these names; a shell's command is what rules read. */
+	if (wrong || (wrong_input && ret->tool_class == TOOL_SHELL))
 		ret->marks |= EVENT_INCOMPLETE;
 	check_required(ret);
 }
@@ -135,11 +141,40 @@ void agent_read_record(const struct record *r, struct arena *a, struct event *re
 	ret->marks = r->marks;
 }
 
+/* What of a verdict always fits: the decision and the beginning of its reason. A changed input that
+ * cannot be handed over must not become the unchanged one, so then a person is asked. */
+static struct verdict least_verdict(const struct verdict *v)
+{
+	struct verdict least = {
+		.action = v->action,
+		.rule = v->rule,
+		.reason = str_cut_utf8(v->reason, 2000),
+		.continue_turn = v->continue_turn,
+		.end_turn = v->end_turn,
+	};
+
+	if (v->updated_input)
+		verdict_raise(&least, VERDICT_ASK, v->rule,
+			STR("hookd wants to change this call, but the changed input is too large to hand over"));
+	return least;
+}
+
 void agent_render(const struct agent *agent, const struct event *e, const struct verdict *v, struct arena *a,
 	struct answer *ret)
 {
+	struct verdict least;
+
 	ret->err = STR_NONE;
 	ret->exit_code = 0;
-	if (!verdict_is_neutral(v) && agent->render)
-		agent->render(e, v, a, ret);
+	if (verdict_is_neutral(v) || !agent->render)
+		return;
+	agent->render(e, v, a, ret);
+	if (!ret->out->full)
+		return;
+	/* Half an answer is none. The decision must arrive even if what came with it does not fit. */
+	least = least_verdict(v);
+	buf_clear(ret->out);
+	agent->render(e, &least, a, ret);
+	if (ret->out->full)
+		buf_clear(ret->out);
 }

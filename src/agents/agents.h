@@ -55,7 +55,8 @@ struct agent {
 	const struct agent_tool *tools;
 	const struct json_field *fields;
 	unsigned verbs;
-	/* The verdict is not neutral. Writes nothing for what the agent cannot honour. */
+	/* The verdict is not neutral. Writes nothing for what the agent cannot honour; ret->out->full
+	 * afterwards: it does not fit. */
 	void (*render)(const struct event *e, const struct verdict *v, struct arena *a, struct answer *ret);
 };
 

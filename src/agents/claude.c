@@ -71,7 +71,7 @@ static void write_context(struct json_writer *w, const struct verdict *v, struct
 
 /* The part under hookSpecificOutput. Written to a buffer of its own, because an empty one must not
  * appear at all. */
-static str specific_output(const struct event *e, const struct verdict *v, struct arena *a)
+static str specific_output(const struct event *e, const struct verdict *v, struct arena *a, bool *ret_full)
 {
 	struct buf b;
 	struct json_writer w = JSON_WRITER(&b);
@@ -92,6 +92,7 @@ static str specific_output(const struct event *e, const struct verdict *v, struc
 		jw_end_object(&w);
 		result = arena_str(a, buf_str(&b));
 	}
+	*ret_full = b.full;
 	buf_release(&b);
 	return result;
 }
@@ -108,9 +109,9 @@ static void render(const struct event *e, const struct verdict *v, struct arena 
 	struct json_writer w = JSON_WRITER(ret->out);
 	bool stop = e->kind == EVENT_STOP || e->kind == EVENT_SUBAGENT_STOP;
 	bool block = stop ? v->continue_turn : v->action == VERDICT_DENY && blocks_at_top(e->kind);
-	str specific = specific_output(e, v, a);
+	str specific = specific_output(e, v, a, &ret->out->full);
 
-	if (!block && !str_is_set(specific) && !v->end_turn && str_empty(v->system_message))
+	if (ret->out->full || (!block && !str_is_set(specific) && !v->end_turn && str_empty(v->system_message)))
 		return;
 	jw_object(&w);
 	if (v->end_turn) {

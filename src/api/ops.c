@@ -313,9 +313,9 @@ static int run_activities(struct op_call *call)
 {
 	struct json_writer *w = call->w;
 	struct query *q = store_query(call->store,
-		"SELECT a.tool_use_id, a.tool, a.class, a.state, a.started_at, a.ended_at, s.native_id "
+		"SELECT a.same, a.tool, a.class, a.state, a.started_at, a.ended_at, s.native_id "
 		"FROM activities a JOIN sessions s ON s.key = a.session "
-		"WHERE (?1 IS NULL OR s.native_id = ?1) ORDER BY a.key DESC LIMIT ?2");
+		"WHERE a.kind = 'tool' AND (?1 IS NULL OR s.native_id = ?1) ORDER BY a.key DESC LIMIT ?2");
 	int got;
 
 	query_bind_str(q, 1, op_param_str(call, "session"));

@@ -47,6 +47,7 @@ char *buf_reserve(struct buf *b, size_t n)
 		if (cap > b->max + 1)
 			cap = b->max + 1;
 		b->p = xrealloc(b->cap ? b->p : NULL, cap);
+		b->p[b->len] = 0; /* nothing may ever be committed: still a string */
 		b->cap = cap;
 	}
 	return b->p + b->len;

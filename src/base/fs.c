@@ -27,7 +27,8 @@ static int make_parents(const char *dir)
 		if (*p != '/')
 			continue;
 		*p = 0;
-		if (mkdir(part, 0700) < 0 && errno != EEXIST)
+		/* A umask of 0777 would make a directory that its maker cannot enter. */
+		if (mkdir(part, 0700) == 0 ? chmod(part, 0700) < 0 : errno != EEXIST)
 			return -errno;
 		*p = '/';
 	}

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/utf8.h"
 
 enum { LINE_MAX_BYTES = 2000 };
 
@@ -135,12 +136,21 @@ static void rotate(void)
 	open_file();
 }
 
-/* Nothing in a line may look like another line or drive a terminal. */
+/* Nothing in a line may look like another line or drive a terminal; terminals also take U+0080 to
+ * U+009F (C2 80 to C2 9F) as commands. */
 static size_t make_visible(char *line, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if ((unsigned char)line[i] < 0x20 || line[i] == 0x7F)
-			line[i] = ' ';
+	unsigned char *p = (unsigned char *)line;
+
+	for (size_t i = 0, len; i < n; i += len) {
+		len = utf8_sequence(p + i, n - i);
+		if (len == 0) {
+			p[i] = '?';
+			len = 1;
+		} else if (p[i] < 0x20 || p[i] == 0x7F || (p[i] == 0xC2 && p[i + 1] < 0xA0)) {
+			memset(p + i, ' ', len);
+		}
+	}
 	line[n] = '\n';
 	return n + 1;
 }

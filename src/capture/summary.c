@@ -1,5 +1,5 @@
 /* What is kept of inputs and outputs to look at; events hold the whole. */
-#include "base/utf8.h"
+#include "base/limits.h"
 #include "capture/internal.h"
 
 enum {

@@ -2,8 +2,6 @@
 #include "base/clock.h"
 #include "capture/internal.h"
 
-enum { NEARLY_EMPTY = 3 }; /* events of a session that is hidden when it is stale */
-
 static const struct {
 	const char *sql;
 	int64_t after_us;

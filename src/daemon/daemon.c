@@ -34,6 +34,7 @@ struct daemon {
 	struct journal *journal;
 	struct engine *engine;
 	struct server *server;
+	struct capture *capture;
 	struct writer *writer;
 	struct api *api;
 	struct janitor *janitor;
@@ -61,6 +62,19 @@ static void duty_spool(void *arg)
 	writer_notify_spool(d->writer);
 }
 
+static int tend(struct store *s, void *arg)
+{
+	(void)arg;
+	return capture_tend(s, clock_wall_us());
+}
+
+static void duty_tend(void *arg)
+{
+	struct daemon *d = arg;
+
+	writer_post(d->writer, tend, d);
+}
+
 static void begin_stop(void *arg);
 
 /* Somebody removed or replaced our socket: hooks no longer reach this daemon, so it makes room for one
@@ -79,6 +93,7 @@ const struct duty daemon_duties[] = {
 	{ "close connections that stand still", 60 * USEC_PER_SEC, duty_expire },
 	{ "pick up the spool", 60 * USEC_PER_SEC, duty_spool },
 	{ "check that the socket is still ours", 60 * USEC_PER_SEC, duty_own_socket },
+	{ "complete batches (300 s) and sessions (1 h) that show no sign of life", 60 * USEC_PER_SEC, duty_tend },
 	{ 0 },
 };
 
@@ -205,6 +220,24 @@ static void start_watching(struct daemon *d)
 	d->janitor = janitor_new(d->loop, daemon_duties, d);
 }
 
+static int fold(struct store *s, const struct record *r, void *arg)
+{
+	return capture_fold(arg, s, r);
+}
+
+static int finish(struct store *s, void *arg)
+{
+	if (s)
+		return capture_finish(arg, s);
+	capture_forget(arg);
+	return 0;
+}
+
+static int idle(struct store *s, void *arg)
+{
+	return capture_rebuild_some(arg, s);
+}
+
 static void start_writer(struct daemon *d)
 {
 	struct writer_config w = {
@@ -214,7 +247,10 @@ static void start_writer(struct daemon *d)
 		.backup_dir = d->places->backups,
 		.journal = d->journal,
 		.linger_ms = (int)config_number(&d->config, OPTION_STORE_LINGER_MS),
-		.fold = capture_fold,
+		.fold = fold,
+		.finish = finish,
+		.idle = idle,
+		.fold_arg = d->capture,
 		.committed = engine_committed,
 		.arg = d->engine,
 	};
@@ -259,6 +295,7 @@ static int build(struct daemon *d, struct err *err)
 	engine.journal = api.journal = d->journal;
 	d->engine = api.engine = engine_new(&engine);
 	loop_before_sleep(d->loop, engine_before_sleep, d->engine);
+	d->capture = capture_new();
 	start_writer(d);
 	api.writer = d->writer;
 	d->api = api_new(&api);
@@ -286,6 +323,7 @@ static void take_apart(struct daemon *d)
 	engine_free(d->engine);
 	loop_free(d->loop);
 	writer_free(d->writer);
+	capture_free(d->capture);
 	journal_free(d->journal);
 	config_problems_free(d->problems);
 	config_release(&d->config);

@@ -20,10 +20,19 @@ static void judge_cut(const struct guard_rule *rule, const struct event *e, stru
 			STR("this tool call is larger than hookd can check, so a person should look at it"));
 }
 
+static void judge_unread(const struct guard_rule *rule, const struct event *e, struct arena *a, struct verdict *v)
+{
+	(void)a;
+	if (e->marks & EVENT_NOT_JSON)
+		verdict_raise(v, VERDICT_ASK, str_of(rule->name),
+			STR("hookd cannot read what this tool call would do, so a person should look at it"));
+}
+
 const struct guard_rule guard_rules[] = {
 	{ "hookd.selftest", "Denies shell commands that contain " SELFTEST_WORDS ", to prove that denials arrive.",
 		judge_selftest },
 	{ "hookd.cut", "Asks before a tool call that was too large to be read whole.", judge_cut },
+	{ "hookd.unread", "Asks before a tool call whose description is not JSON.", judge_unread },
 	{ 0 },
 };
 

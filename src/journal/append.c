@@ -24,6 +24,7 @@ struct journal {
 	struct journal_mark end;
 	struct buf batch;
 	int64_t last_order_us;
+	bool torn; /* bytes of a failed write may stand behind `end`: nothing may follow them */
 	/* What the disk is still owed. The loop only notes it down here; whoever calls
 	 * journal_sync() pays, because a sync may take longer than any hook may wait. */
 	struct {
@@ -47,8 +48,12 @@ int format_add_record(struct buf *b, const struct record *r)
 	size_t at = b->len, n;
 	uint8_t prefix[RECORD_PREFIX] = { 0 };
 
-	if (buf_add(b, prefix, sizeof prefix) < 0 || record_encode(r, b) < 0) {
+	/* A longer record would look like damage to the reader, and everything behind it with it. */
+	if (buf_add(b, prefix, sizeof prefix) < 0 || record_encode(r, b) < 0 ||
+		b->len - at - RECORD_PREFIX > LIMIT_RECORD) {
 		b->len = at;
+		if (b->cap)
+			b->p[at] = 0;
 		b->full = false;
 		return -E2BIG;
 	}
@@ -171,15 +176,23 @@ int journal_add(struct journal *j, struct record *r)
 }
 
 /* A write that did not happen in full must leave no trace, or the next record would follow a torn
- * one and be lost with it. */
-static int undo_write(struct journal *j, int cause)
+ * one and be lost with it. If neither the file can be shortened nor a new one opened, nothing is
+ * written until one of them works. */
+static int mend(struct journal *j)
 {
-	if (journal_fault("truncate") == 0 && ftruncate(j->fd, (off_t)j->end.offset) == 0)
-		return cause;
-	log_warn(LOG_JOURNAL, "segment %016llx cannot be truncated after a failed write, leaving it",
-		(unsigned long long)j->end.segment);
-	(void)open_segment(j);
-	return cause;
+	int r;
+
+	if (!j->torn)
+		return 0;
+	if (journal_fault("truncate") < 0 || ftruncate(j->fd, (off_t)j->end.offset) < 0) {
+		log_warn(LOG_JOURNAL, "segment %016llx cannot be truncated after a failed write, leaving it",
+			(unsigned long long)j->end.segment);
+		r = open_segment(j);
+		if (r < 0)
+			return r;
+	}
+	j->torn = false;
+	return 0;
 }
 
 int journal_flush(struct journal *j, struct journal_mark *ret_end)
@@ -187,11 +200,17 @@ int journal_flush(struct journal *j, struct journal_mark *ret_end)
 	int r;
 
 	if (j->batch.len) {
-		r = journal_fault("write");
-		if (r == 0)
-			r = fs_write_all(j->fd, j->batch.p, j->batch.len);
+		r = mend(j);
+		if (r == 0) {
+			r = journal_fault("write");
+			if (r == 0)
+				r = fs_write_all(j->fd, j->batch.p, j->batch.len);
+			if (r < 0) {
+				j->torn = true;
+				(void)mend(j);
+			}
+		}
 		if (r < 0) {
-			r = undo_write(j, r);
 			buf_clear(&j->batch);
 			return r;
 		}
@@ -230,14 +249,19 @@ int journal_sync(struct journal *j)
 	n = j->owed.nretired;
 	memcpy(fds, j->owed.retired, (size_t)n * sizeof(int));
 	if (j->owed.file) {
-		/* A copy, so that the loop may retire the original meanwhile. */
+		/* A copy, so that the loop may retire the original meanwhile. Without a descriptor
+		 * for it the debt stays. */
 		one = fcntl(j->fd, F_DUPFD_CLOEXEC, 0);
-		if (one >= 0)
+		if (one >= 0) {
 			fds[n++] = one;
+			j->owed.file = false;
+		} else {
+			r = -errno;
+		}
 	}
 	dir = j->owed.dir;
 	j->owed.nretired = 0;
-	j->owed.file = j->owed.dir = false;
+	j->owed.dir = false;
 	pthread_mutex_unlock(&j->owed.lock);
 	for (int i = 0; i < n; i++) {
 		one = sync_and_close(fds[i]);
@@ -246,6 +270,11 @@ int journal_sync(struct journal *j)
 	if (dir) {
 		one = fs_sync_dir(j->dir);
 		r = r < 0 ? r : one;
+		if (one < 0) {
+			pthread_mutex_lock(&j->owed.lock);
+			j->owed.dir = true;
+			pthread_mutex_unlock(&j->owed.lock);
+		}
 	}
 	return r;
 }

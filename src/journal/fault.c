@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 enum { FAULTS_MAX = 8 };
@@ -16,17 +17,17 @@ static struct fault {
 	bool onwards;
 	long seen;
 } faults[FAULTS_MAX];
-static int nfaults = -1;
+static _Atomic int nfaults = -1; /* set once, when the table is whole; loop and writer both look */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void load(void)
 {
 	str rest = str_of(getenv("HOOKD_TEST_FAIL")), piece;
+	int n = 0;
 
-	nfaults = 0;
-	while (nfaults < FAULTS_MAX && str_split(&rest, ',', &piece)) {
+	while (n < FAULTS_MAX && str_split(&rest, ',', &piece)) {
 		ptrdiff_t colon = str_find_char(piece, ':');
-		struct fault *f = &faults[nfaults];
+		struct fault *f = &faults[n];
 		int64_t at;
 
 		if (colon <= 0 || (size_t)colon >= sizeof f->what)
@@ -37,8 +38,9 @@ static void load(void)
 		if (!str_to_int(str_head(piece, piece.n - f->onwards), &at))
 			continue;
 		f->at = (long)at;
-		nfaults++;
+		n++;
 	}
+	nfaults = n;
 }
 
 int journal_fault(const char *what)

@@ -81,21 +81,26 @@ static bool take_field(const struct json_field *f, const struct json *v, void *d
 	return false;
 }
 
+static const struct json *get_present(const struct json *obj, const char *name)
+{
+	const struct json *v = json_get(obj, str_of(name));
+
+	return v && v->type != JSON_NULL ? v : NULL;
+}
+
 unsigned json_take_fields(const struct json *obj, const struct json_field *fields, void *dest, str input)
 {
 	unsigned wrong = 0;
-	bool taken;
 
 	for (const struct json_field *f = fields; f->name; f++) {
-		const struct json *v = json_get(obj, str_of(f->name));
+		const struct json *v = get_present(obj, f->name);
+		bool taken = false;
 
 		/* An alias: an earlier row for the same place has had its turn. */
-		taken = false;
-		for (const struct json_field *g = fields; g < f; g++)
-			taken |= g->offset == f->offset && json_get(obj, str_of(g->name));
-		if (!v || v->type == JSON_NULL || taken)
-			continue;
-		wrong += !take_field(f, v, dest, input);
+		for (const struct json_field *g = fields; v && g < f; g++)
+			taken |= g->offset == f->offset && get_present(obj, g->name);
+		if (v && !taken)
+			wrong += !take_field(f, v, dest, input);
 	}
 	return wrong;
 }

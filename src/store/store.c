@@ -2,6 +2,7 @@
 #include "store/store.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -77,6 +78,16 @@ static int read_version(struct store *s, int *ret)
 	*ret = (int)query_int(q, 0);
 	query_reset(q);
 	return 0;
+}
+
+/* Without a version a store is new, and holds nothing. */
+static bool is_blank(struct store *s)
+{
+	struct query *q = store_query(s, "SELECT 1 FROM sqlite_schema");
+	bool blank = q && query_step(q) == 0;
+
+	query_reset(q);
+	return blank;
 }
 
 /* A consistent copy, taken by SQLite itself: the file is never opened by other means. */
@@ -161,6 +172,8 @@ static int check_version(struct store *s, enum store_mode mode, int *ret_version
 		return err_set(err, -EPROTONOSUPPORT,
 			"the store was written by a newer hookd (schema %d, this release knows %zu); upgrade hookd",
 			*ret_version, migrations_count);
+	if (mode == STORE_WRITE && *ret_version == 0 && !is_blank(s))
+		return err_set(err, -EUCLEAN, "the file is a database, but not of hookd; move it away and restart hookd");
 	if (mode == STORE_READ && *ret_version == 0)
 		return err_set(err, -ENOENT, "there is no store yet; start hookd");
 	if (mode == STORE_READ && *ret_version != (int)migrations_count)
@@ -189,13 +202,8 @@ static int configure(struct store *s, enum store_mode mode, int version)
 }
 
 /* sqlite3_initialize() makes page caches for many connections; hookd has two and stays small. */
-static void initialize_once(void)
+static void initialize(void)
 {
-	static bool done;
-
-	if (done)
-		return;
-	done = true;
 	sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0);
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
@@ -203,10 +211,18 @@ static void initialize_once(void)
 int store_open(const char *path, enum store_mode mode, const char *backups, struct store **ret, struct err *err)
 {
 	struct store *s = xcalloc(1, sizeof *s);
-	int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW, r, rc, version = 0;
+	static pthread_once_t once = PTHREAD_ONCE_INIT; /* writer and workers open at the same time */
+	int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, r, rc, version = 0;
+	struct stat st;
 
-	initialize_once();
+	pthread_once(&once, initialize);
 	flags |= mode == STORE_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+	/* Not SQLITE_OPEN_NOFOLLOW: that refuses a link anywhere in the path, and a home may lie behind
+	 * one. The directory is ours alone, so nobody changes the file between look and open. */
+	if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) {
+		free(s);
+		return err_set(err, -ELOOP, "the store %s is a symbolic link; move the file it points to there", path);
+	}
 	rc = sqlite3_open_v2(path, &s->db, flags, NULL);
 	if (rc != SQLITE_OK) {
 		r = err_set(err, to_errno(rc), rc == SQLITE_CANTOPEN && mode == STORE_READ ?

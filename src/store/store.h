@@ -135,6 +135,11 @@ void writer_notify_spool(struct writer *w);
  * -ECANCELED when the writer has been stopped. Not for the loop thread. */
 int writer_wait(struct writer *w, struct journal_mark end, int timeout_ms);
 
+/* Runs something with the store on the writer thread, in a transaction of its own (-errno rolls it back):
+ * later, or at once with its result (not from the loop thread). The only way to write besides events. */
+void writer_post(struct writer *w, int (*run)(struct store *s, void *arg), void *arg);
+int writer_call(struct writer *w, int (*run)(struct store *s, void *arg), void *arg);
+
 void writer_get_state(struct writer *w, struct writer_state *ret);
 
 #endif

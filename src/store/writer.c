@@ -36,6 +36,7 @@ struct writer {
 	pthread_cond_t wake, folded;
 	struct journal_mark wanted;
 	bool has_wanted, urgent, spool, stop, stopped;
+	struct writer_job *jobs, **last_job; /* first in, first out */
 	int64_t wanted_since_us; /* monotonic: when the oldest unfolded mark was announced */
 	int64_t wanted_wall_us;
 	struct writer_state state;
@@ -43,10 +44,20 @@ struct writer {
 	/* The thread's own. */
 	struct store *store;
 	struct journal_reader reader; /* open on segment `at`, when reader_open */
-	bool reader_open;
+	bool reader_open, unknown; /* unknown: the open segment holds a record of a later release */
 	struct journal_mark at; /* folded up to here (committed or in the current batch) */
 	int64_t last_sync_us;
 	uint64_t first_own; /* number of the first segment of this daemon */
+	bool idle_work;     /* the idle callback has more to do */
+};
+
+/* Something somebody else wants done with the store. */
+struct writer_job {
+	struct writer_job *next;
+	int (*run)(struct store *s, void *arg);
+	void *arg;
+	bool waited_for, done;
+	int result;
 };
 
 static void set_trouble(struct writer *w, const char *text)
@@ -105,6 +116,7 @@ static int open_reader(struct writer *w, uint64_t segment)
 		offset = (uint64_t)st.st_size;
 	journal_reader_seek(&w->reader, offset);
 	w->reader_open = true;
+	w->unknown = false;
 	w->at = (struct journal_mark){ .segment = segment, .identity = w->reader.identity, .offset = offset };
 	return 0;
 }
@@ -129,8 +141,10 @@ static int fold_bytes(struct writer *w, str body, bool spooled, struct batch *b)
 	int r = record_decode(body, &record);
 
 	if (r < 0) {
-		/* The checksum held, so these are bytes somebody wrote on purpose: a newer release's. */
+		/* The checksum held, so these are bytes somebody wrote on purpose: a newer release's.
+		 * They were acknowledged, so their file is kept. */
 		b->broken++;
+		w->unknown |= !spooled;
 		return 0;
 	}
 	if (spooled)
@@ -164,8 +178,10 @@ static void bound_wal(struct writer *w)
 
 static int commit(struct writer *w, struct batch *b)
 {
-	int r = journal_fault("commit");
+	int r = w->config.finish ? w->config.finish(w->store, w->config.fold_arg) : 0;
 
+	if (r == 0)
+		r = journal_fault("commit");
 	if (r == 0)
 		r = store_exec(w->store, "COMMIT");
 	if (r < 0)
@@ -192,6 +208,8 @@ static int roll_back(struct writer *w, int cause)
 				    "journal and are tried again every second", strerror(-cause), store_error(w->store));
 	set_trouble(w, text);
 	store_exec(w->store, "ROLLBACK");
+	if (w->config.finish)
+		(void)w->config.finish(NULL, w->config.fold_arg);
 	close_reader(w);
 	return cause;
 }
@@ -201,6 +219,7 @@ static int roll_back(struct writer *w, int cause)
 static int fold_batch(struct writer *w)
 {
 	struct batch b = { 0 };
+	struct journal_mark before = w->at;
 	str body = STR_NONE;
 	int got = 0, r = store_exec(w->store, "BEGIN IMMEDIATE");
 
@@ -222,8 +241,10 @@ static int fold_batch(struct writer *w)
 	} else {
 		store_exec(w->store, "ROLLBACK");
 	}
-	if (r < 0)
+	if (r < 0) {
+		w->at = before;
 		return roll_back(w, r);
+	}
 	if (b.doubled)
 		log_info(LOG_STORE, "Deduped %u events that were known already", b.doubled);
 	set_trouble(w, "");
@@ -256,22 +277,26 @@ static void forget_segment(struct writer *w, uint64_t number)
 	query_run(q);
 }
 
-/* Everything in the segment is committed, or it is damaged and set aside. */
-static void finish_segment(struct writer *w, uint64_t number, bool damaged)
+/* Everything in the segment is committed, or it is set aside because of a problem. */
+static void finish_segment(struct writer *w, uint64_t number, const char *problem)
 {
 	close_reader(w);
-	if (damaged) {
-		log_error(LOG_JOURNAL, "segment %016llx is damaged at byte %llu; what came before is stored, the "
-				       "file is kept as %016llx.j.damaged",
-			(unsigned long long)number, (unsigned long long)w->at.offset, (unsigned long long)number);
-		pthread_mutex_lock(&w->lock);
-		w->state.damaged++;
-		pthread_mutex_unlock(&w->lock);
+	if (problem) {
+		log_error(LOG_JOURNAL, "segment %016llx %s (byte %llu); what could be read is stored, the file is kept as "
+				       "%016llx.j.damaged",
+			(unsigned long long)number, problem, (unsigned long long)w->at.offset, (unsigned long long)number);
 		(void)journal_quarantine(w->journal_dir, number);
 	} else {
 		(void)journal_delete_segment(w->journal_dir, number);
 	}
 	forget_segment(w, number);
+}
+
+static void count_damage(struct writer *w)
+{
+	pthread_mutex_lock(&w->lock);
+	w->state.damaged++;
+	pthread_mutex_unlock(&w->lock);
 }
 
 /* Folds one segment to its end. newest: it is still being written, so it is never finished. */
@@ -284,7 +309,8 @@ static int fold_segment(struct writer *w, uint64_t number, bool newest)
 		r = open_reader(w, number);
 		if (r == -EBADMSG && !newest) {
 			w->at = (struct journal_mark){ .segment = number };
-			finish_segment(w, number, true);
+			count_damage(w);
+			finish_segment(w, number, "is not a journal");
 			return 0;
 		}
 		/* The newest one may not have its header yet. */
@@ -293,13 +319,16 @@ static int fold_segment(struct writer *w, uint64_t number, bool newest)
 	}
 	while ((r = fold_batch(w)) == 1)
 		publish(w);
-	publish(w);
+	/* After trouble nothing new is committed, and whoever waits goes on waiting. */
+	if (r == 0 || r == -EBADMSG)
+		publish(w);
 	if (r == -EBADMSG && !newest) {
-		finish_segment(w, number, true);
+		count_damage(w);
+		finish_segment(w, number, "is damaged");
 		return 0;
 	}
 	if (r == 0 && !newest)
-		finish_segment(w, number, false);
+		finish_segment(w, number, w->unknown ? "holds records of a later release" : NULL);
 	return r == -EBADMSG ? 0 : r;
 }
 
@@ -325,22 +354,39 @@ static int fold_journal(struct writer *w)
 
 /* -- spool -------------------------------------------------------------------------------------- */
 
+/* The records of one spool file; trouble with the store goes to *ret_store. Files are renamed into
+ * place whole, so one that holds none, or ends within one, or holds one of a later release, is
+ * -EBADMSG as well. */
+static int fold_spool_records(struct writer *w, const char *path, struct batch *b, int *ret_store)
+{
+	struct journal_reader reader;
+	unsigned broken = b->broken, records = 0;
+	struct stat st = { 0 };
+	str body;
+	int got = journal_reader_open(&reader, path);
+
+	if (got < 0)
+		return got;
+	while (*ret_store == 0 && (got = journal_reader_next(&reader, &body)) == 1) {
+		*ret_store = fold_bytes(w, body, true, b);
+		records++;
+	}
+	if (got == 0 && (fstat(reader.fd, &st) < 0 || !records || b->broken > broken ||
+				(uint64_t)st.st_size != reader.offset))
+		got = -EBADMSG;
+	b->broken = broken;
+	journal_reader_close(&reader);
+	return got;
+}
+
 /* Reads one spool file into the current transaction. 1: done, delete after commit; 0: leave it. */
 static int fold_spool_file(struct writer *w, const char *path, struct batch *b)
 {
-	struct journal_reader reader;
-	str body;
-	int got, r = journal_reader_open(&reader, path);
 	char aside[FS_PATH + 16];
+	int trouble = 0, r = fold_spool_records(w, path, b, &trouble);
 
-	if (r == 0) {
-		while ((got = journal_reader_next(&reader, &body)) == 1 && r == 0)
-			r = fold_bytes(w, body, true, b);
-		journal_reader_close(&reader);
-		if (r < 0)
-			return r;
-		r = got;
-	}
+	if (trouble < 0)
+		return trouble;
 	if (r == 0)
 		return 1;
 	if (r != -EBADMSG)
@@ -352,23 +398,25 @@ static int fold_spool_file(struct writer *w, const char *path, struct batch *b)
 	return 0;
 }
 
-static void delete_files(const char *dir, char (*names)[64], unsigned n)
+/* Gives how many are gone: those that cannot be deleted must not be read for ever. */
+static unsigned delete_files(const char *dir, char (*names)[64], unsigned n)
 {
 	char path[FS_PATH];
+	unsigned gone = 0;
 
 	for (unsigned i = 0; i < n; i++)
-		if (fs_join(path, dir, names[i]) == 0)
-			unlink(path);
+		gone += fs_join(path, dir, names[i]) == 0 && unlink(path) == 0;
+	return gone;
 }
 
-/* One batch of spool files. Returns how many were folded, or -errno. */
+/* One batch of spool files. Returns how many were folded and deleted, or -errno. */
 static int fold_spool_batch(struct writer *w)
 {
 	static char names[BATCH_RECORDS][64]; /* the writer is one thread */
 	char path[FS_PATH];
 	struct batch b = { 0 };
 	struct dirent *e;
-	unsigned n = 0;
+	unsigned n = 0, gone = 0;
 	DIR *d = opendir(w->spool_dir);
 	int r;
 
@@ -388,17 +436,18 @@ static int fold_spool_batch(struct writer *w)
 	}
 	closedir(d);
 	if (r >= 0)
-		r = n ? commit(w, &b) : store_exec(w->store, "ROLLBACK");
+		r = n || b.records || b.broken ? commit(w, &b) : store_exec(w->store, "ROLLBACK");
 	if (r < 0)
 		return roll_back(w, r);
+	set_trouble(w, "");
 	if (n) {
-		delete_files(w->spool_dir, names, n);
+		gone = delete_files(w->spool_dir, names, n);
 		log_info(LOG_SPOOL, "%u events picked up from the spool, %u of them already known", b.records, b.doubled);
 		pthread_mutex_lock(&w->lock);
 		w->state.spooled += n;
 		pthread_mutex_unlock(&w->lock);
 	}
-	return (int)n;
+	return (int)gone;
 }
 
 static int fold_spool(struct writer *w)
@@ -448,7 +497,7 @@ static int next_wait_ms(struct writer *w, bool trouble, int64_t now)
 {
 	int64_t wait = -1, until;
 
-	if (w->stop || (w->spool && !trouble))
+	if (w->stop || ((w->spool || w->jobs || w->idle_work) && !trouble))
 		return 0;
 	if (trouble)
 		wait = RETRY_MS;
@@ -489,6 +538,91 @@ static bool wait_for_work(struct writer *w, bool trouble)
 	return go_on;
 }
 
+/* -- jobs --------------------------------------------------------------------------------------- */
+
+static struct writer_job *take_job(struct writer *w)
+{
+	struct writer_job *j;
+
+	pthread_mutex_lock(&w->lock);
+	j = w->jobs;
+	if (j && !(w->jobs = j->next))
+		w->last_job = &w->jobs;
+	pthread_mutex_unlock(&w->lock);
+	return j;
+}
+
+static void finish_job(struct writer *w, struct writer_job *j, int result)
+{
+	bool waited_for;
+
+	pthread_mutex_lock(&w->lock);
+	j->result = result;
+	waited_for = j->waited_for;
+	j->done = true;
+	pthread_cond_broadcast(&w->folded);
+	pthread_mutex_unlock(&w->lock);
+	if (!waited_for)
+		free(j);
+}
+
+/* Each in a transaction of its own. */
+static void run_jobs(struct writer *w)
+{
+	struct writer_job *j;
+	int r;
+
+	while ((j = take_job(w))) {
+		r = w->store ? store_exec(w->store, "BEGIN IMMEDIATE") : -EUCLEAN;
+		if (r == 0) {
+			r = j->run(w->store, j->arg);
+			if (r < 0)
+				store_exec(w->store, "ROLLBACK");
+			else if (store_exec(w->store, "COMMIT") < 0) {
+				store_exec(w->store, "ROLLBACK");
+				r = -EIO;
+			}
+		}
+		finish_job(w, j, r);
+	}
+}
+
+static void add_job(struct writer *w, struct writer_job *j)
+{
+	pthread_mutex_lock(&w->lock);
+	*w->last_job = j;
+	w->last_job = &j->next;
+	pthread_cond_signal(&w->wake);
+	pthread_mutex_unlock(&w->lock);
+}
+
+void writer_post(struct writer *w, int (*run)(struct store *s, void *arg), void *arg)
+{
+	struct writer_job *j = xcalloc(1, sizeof *j);
+
+	j->run = run;
+	j->arg = arg;
+	add_job(w, j);
+}
+
+int writer_call(struct writer *w, int (*run)(struct store *s, void *arg), void *arg)
+{
+	struct writer_job j = { .run = run, .arg = arg, .waited_for = true };
+
+	pthread_mutex_lock(&w->lock);
+	if (w->stop) {
+		pthread_mutex_unlock(&w->lock);
+		return -ECANCELED;
+	}
+	pthread_mutex_unlock(&w->lock);
+	add_job(w, &j);
+	pthread_mutex_lock(&w->lock);
+	while (!j.done)
+		pthread_cond_wait(&w->folded, &w->lock);
+	pthread_mutex_unlock(&w->lock);
+	return j.result;
+}
+
 /* One round; < 0 is trouble that is tried again. */
 static int do_work(struct writer *w)
 {
@@ -509,6 +643,13 @@ static int do_work(struct writer *w)
 		r = fold_journal(w);
 	if (r == 0 && spool)
 		r = fold_spool(w);
+	run_jobs(w);
+	w->idle_work = false;
+	if (r == 0 && w->config.idle) {
+		r = w->config.idle(w->store, w->config.fold_arg);
+		w->idle_work = r == 1;
+		r = r < 0 ? r : 0;
+	}
 	if (r < 0) {
 		pthread_mutex_lock(&w->lock);
 		w->spool |= spool;
@@ -532,9 +673,11 @@ static void *writer_main(void *arg)
 	if (r < 0 && !w->wanted_since_us)
 		w->wanted_since_us = clock_mono_us();
 	pthread_mutex_unlock(&w->lock);
+	w->idle_work = true;
 	while (wait_for_work(w, r < 0))
 		r = do_work(w);
 	do_work(w);
+	run_jobs(w); /* nobody is left waiting */
 	sync_journal(w);
 	close_reader(w);
 	if (w->store) {
@@ -552,6 +695,7 @@ struct writer *writer_start(const struct writer_config *config)
 	sigset_t all, old;
 
 	w->config = *config;
+	w->last_job = &w->jobs;
 	snprintf(w->store_path, sizeof w->store_path, "%s", config->store_path);
 	snprintf(w->journal_dir, sizeof w->journal_dir, "%s", config->journal_dir);
 	snprintf(w->spool_dir, sizeof w->spool_dir, "%s", config->spool_dir);
