@@ -9,10 +9,12 @@ CREATE TABLE projects (
   name       TEXT NOT NULL,
   named      INTEGER NOT NULL DEFAULT 0,            -- the user gave the name
   parent     INTEGER REFERENCES projects(key),      -- a worktree's main project
+  merged     INTEGER REFERENCES projects(key),      -- only an alias: what it was merged into, or is called now
   device     INTEGER, inode INTEGER,                -- of path: a renamed folder stays one project
   created_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX projects_inode ON projects(device, inode);
+CREATE INDEX projects_merged ON projects(merged) WHERE merged IS NOT NULL;
 
 -- Which project a directory belonged to when it was first seen: projections must not change with the disk.
 CREATE TABLE directories (
@@ -29,15 +31,19 @@ ALTER TABLE sessions ADD COLUMN batch INTEGER;       -- open batch
 ALTER TABLE sessions ADD COLUMN last_batch INTEGER;
 ALTER TABLE sessions ADD COLUMN model TEXT;
 ALTER TABLE sessions ADD COLUMN title TEXT;
+ALTER TABLE sessions ADD COLUMN hidden INTEGER NOT NULL DEFAULT 0;  -- before the long texts: lists filter by it
 ALTER TABLE sessions ADD COLUMN end_reason TEXT;
 ALTER TABLE sessions ADD COLUMN parent INTEGER;
 ALTER TABLE sessions ADD COLUMN parent_reason TEXT;
 ALTER TABLE sessions ADD COLUMN last_user TEXT;
 ALTER TABLE sessions ADD COLUMN last_assistant TEXT;
-ALTER TABLE sessions ADD COLUMN hidden INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE sessions ADD COLUMN closed_by TEXT;      -- 'end', or 'janitor'
 CREATE INDEX sessions_project ON sessions(project, last_at);
 CREATE INDEX sessions_native ON sessions(native_id);
+CREATE INDEX sessions_parent ON sessions(parent) WHERE parent IS NOT NULL;
+-- Lists read it backwards and filter without touching the rows, which are long.
+DROP INDEX sessions_last;
+CREATE INDEX sessions_last ON sessions(last_at, hidden, project, agent, status);
 
 CREATE TABLE windows (
   key        INTEGER PRIMARY KEY,

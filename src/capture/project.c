@@ -61,23 +61,39 @@ static void look(const char *directory, struct place *p)
 	}
 }
 
+/* The folder has another name now. The old path stays as an alias: events that are folded again speak of it. */
+static int follow(struct store *s, int64_t key, int64_t merged, str old, const char *path)
+{
+	int r = store_do(s, "DELETE FROM projects WHERE path = ?1 AND merged IS NOT NULL", "s", str_of(path));
+
+	if (r == 0)
+		r = store_do(s, "UPDATE projects SET path = ?2, name = CASE WHEN named THEN name ELSE ?3 END WHERE key = ?1", "iss", key,
+			str_of(path), str_of(strrchr(path, '/') + 1));
+	if (r == 0)
+		r = store_do(s, "INSERT INTO projects(path, name, merged, created_at) SELECT ?2, name, ?3, created_at FROM projects WHERE key = ?1",
+			"isi", key, old, merged ? merged : key);
+	return r;
+}
+
 /* A folder that is gone from where it was and is here now, with the same inode, was renamed. */
 static int find_renamed(struct store *s, const char *path, const struct stat *st, int64_t *ret)
 {
 	char old[FS_PATH] = "";
-	struct query *q = store_ask(s, "SELECT key, path FROM projects WHERE device = ?1 AND inode = ?2", "ii", (int64_t)st->st_dev,
-		(int64_t)st->st_ino);
+	int64_t key = 0, merged = 0;
+	struct query *q = store_ask(s, "SELECT key, path, merged FROM projects WHERE device = ?1 AND inode = ?2 AND path <> ?3", "iis",
+		(int64_t)st->st_dev, (int64_t)st->st_ino, str_of(path));
 	int got = query_step(q);
 
 	if (got == 1) {
-		*ret = query_int(q, 0);
+		key = query_int(q, 0);
+		merged = query_int(q, 2);
 		snprintf(old, sizeof old, STR_FMT, STR_ARG(query_str(q, 1)));
 	}
 	query_reset(q);
 	if (got != 1 || access(old, F_OK) == 0)
 		return got < 0 ? got : 0;
-	got = store_do(s, "UPDATE projects SET path = ?2, name = CASE WHEN named THEN name ELSE ?3 END WHERE key = ?1", "iss", *ret,
-		str_of(path), str_of(strrchr(path, '/') + 1));
+	*ret = merged ? merged : key;
+	got = follow(s, key, merged, str_of(old), path);
 	return got < 0 ? got : 1;
 }
 
@@ -85,7 +101,8 @@ static int find_or_make(struct store *s, const char *path, int64_t parent, int64
 {
 	const char *name = strrchr(path, '/');
 	struct stat st = { 0 };
-	int got = store_number(s, ret, "SELECT key FROM projects WHERE path = ?1", "s", str_of(path));
+	int64_t alias = 0;
+	int got = store_number(s, ret, "SELECT key FROM projects WHERE path = ?1 AND merged IS NULL", "s", str_of(path));
 
 	if (got != 0)
 		return got < 0 ? got : 0;
@@ -93,6 +110,12 @@ static int find_or_make(struct store *s, const char *path, int64_t parent, int64
 		got = find_renamed(s, path, &st, ret);
 		if (got != 0)
 			return got < 0 ? got : 0;
+	}
+	/* Merged into another by the user, or a former name. */
+	got = store_number(s, &alias, "SELECT merged FROM projects WHERE path = ?1", "s", str_of(path));
+	if (got != 0) {
+		*ret = alias;
+		return got < 0 ? got : 0;
 	}
 	got = store_do(s, "INSERT INTO projects(path, name, parent, device, inode, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)", "sskkki",
 		str_of(path), name && name[1] ? str_of(name + 1) : str_of(path), parent, (int64_t)st.st_dev, (int64_t)st.st_ino, now_us);
@@ -126,6 +149,7 @@ int project_of(struct store *s, str directory, int64_t now_us, int64_t *ret)
 	return got;
 }
 
+/* Relative to its path, or to one it had or got by merging. */
 str project_relative(struct store *s, struct arena *a, int64_t project, str path)
 {
 	struct query *q;
@@ -133,8 +157,8 @@ str project_relative(struct store *s, struct arena *a, int64_t project, str path
 
 	if (!project || str_empty(path) || path.p[0] != '/')
 		return path;
-	q = store_ask(s, "SELECT path FROM projects WHERE key = ?1", "i", project);
-	if (query_step(q) == 1) {
+	q = store_ask(s, "SELECT path FROM projects WHERE key = ?1 UNION ALL SELECT path FROM projects WHERE merged = ?1", "i", project);
+	while (result.p == path.p && query_step(q) == 1) {
 		str root = query_str(q, 0);
 
 		if (str_starts(path, root) && path.n > root.n + 1 && path.p[root.n] == '/')
