@@ -83,7 +83,7 @@ static void send_answer(struct request *q, int code)
 	if (b.full) {
 		buf_clear(&b);
 		buf_add_str(&b, STR("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,\"message\":"
-				    "\"the answer is larger than 16 MiB; ask for less\"}}\n"));
+				    "\"the answer is larger than 24 MiB; ask for less\"}}\n"));
 	}
 	piece = (struct iovec){ b.p, b.len };
 	conn_answer(q->conn, &piece, 1);
@@ -108,6 +108,38 @@ static void run_op(struct request *q, struct store *store)
 
 /* -- on a worker ----------------------------------------------------------------------------------- */
 
+/* The store is fine, only what was asked for is not there. */
+static bool is_refusal(int r)
+{
+	return r == -EINVAL || r == -ENOENT || r == -EEXIST || r == -ENOTUNIQ;
+}
+
+static void read_store(struct request *q)
+{
+	struct api *a = q->api;
+
+	q->failed = a->store ? 0 : store_open(a->ctx.places->store, STORE_READ, NULL, &a->store, &q->err);
+	if (q->failed == 0)
+		q->failed = store_exec(a->store, "BEGIN");
+	if (q->failed == 0)
+		run_op(q, a->store);
+	if (a->store)
+		store_exec(a->store, "ROLLBACK");
+	/* A damaged or replaced store is opened afresh next time. */
+	if (q->failed < 0 && !is_refusal(q->failed) && a->store) {
+		store_close(a->store);
+		a->store = NULL;
+	}
+}
+
+static int write_store(struct store *s, void *arg)
+{
+	struct request *q = arg;
+
+	run_op(q, s);
+	return q->failed;
+}
+
 static void work(void *arg)
 {
 	struct request *q = arg;
@@ -119,15 +151,16 @@ static void work(void *arg)
 		/* Old rows are better than none, when the store can be read at all. */
 		log_warn(LOG_API, "%s answers without the newest events: the store is behind", q->op->name);
 	}
-	pthread_mutex_lock(&a->lock);
-	q->failed = a->store ? 0 : store_open(a->ctx.places->store, STORE_READ, NULL, &a->store, &q->err);
-	if (q->failed == 0)
-		run_op(q, a->store);
-	/* A damaged or replaced store is opened afresh next time. */
-	if (q->failed < 0 && a->store) {
-		store_close(a->store);
-		a->store = NULL;
+	if (q->op->place == OP_WRITER) {
+		int r = writer_call(a->ctx.writer, write_store, q);
+
+		/* The commit itself may fail after the operation has said yes. */
+		if (r < 0 && q->failed >= 0)
+			q->failed = err_set(&q->err, r, "the store cannot be written (%s); see: hookd status", strerror(-r));
+		return;
 	}
+	pthread_mutex_lock(&a->lock);
+	read_store(q);
 	pthread_mutex_unlock(&a->lock);
 }
 
@@ -180,7 +213,7 @@ void api_line(struct conn *c, str line, void *arg)
 		refuse(q, RPC_NO_METHOD, "there is no such method; the method 'ops' lists them");
 		return;
 	}
-	if (!q->op->on_worker) {
+	if (q->op->place == OP_LOOP) {
 		run_op(q, NULL);
 		send_answer(q, q->failed < 0 ? RPC_FAILED : 0);
 		return;

@@ -3,7 +3,8 @@
  * A row is an operation: name, a sentence, where it runs, a function from parameters to a result. The
  * socket serves the rows as JSON-RPC 2.0 methods; HTTP routes and MCP tools will be made from the same
  * rows. Operations that read the store run on a worker with a read-only handle, after everything
- * acknowledged up to the call has been committed, so a reader never misses what a hook just reported.
+ * acknowledged up to the call has been committed, so a reader never misses what a hook just reported, and
+ * in one snapshot, so that rows of different tables fit together.
  *
  *   → {"jsonrpc":"2.0","id":1,"method":"sessions","params":{"limit":10}}
  *   ← {"jsonrpc":"2.0","id":1,"result":{…}}
@@ -44,16 +45,22 @@ struct api_context {
 struct op_call {
 	struct api *api;
 	const struct api_context *ctx;
-	struct store *store;       /* worker operations: read-only */
+	struct store *store;       /* OP_READER: read-only, one snapshot; OP_WRITER: the writer's, in a transaction */
 	struct arena *arena;
 	const struct json *params; /* an object, or NULL */
 	struct json_writer *w;     /* the result goes here */
 	struct err *err;
 };
 
+enum op_place {
+	OP_LOOP,   /* at once; must not block */
+	OP_READER, /* on a worker, with everything acknowledged before the call */
+	OP_WRITER, /* on the writer thread; -errno undoes what it did */
+};
+
 struct op {
 	const char *name, *text;
-	bool on_worker;
+	enum op_place place;
 	int (*run)(struct op_call *call); /* 0, or -errno with call->err */
 };
 

@@ -1,5 +1,5 @@
-/* The operations. */
-#include "api/api.h"
+/* The table of operations, and those that speak of the daemon itself. */
+#include "api/ops.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -189,158 +189,7 @@ static int run_status(struct op_call *call)
 	return 0;
 }
 
-/* -- readers of the store ------------------------------------------------------------------------------- */
-
-static int run_sessions(struct op_call *call)
-{
-	struct json_writer *w = call->w;
-	str agent = op_param_str(call, "agent");
-	struct query *q = store_query(call->store,
-		"SELECT key, agent, native_id, cwd, transcript, status, started_at, last_at, ended_at, events, prompts, tools "
-		"FROM sessions WHERE (?1 IS NULL OR agent = ?1) AND (?3 OR native_id NOT GLOB 'hookd-doctor-*') "
-		"ORDER BY last_at DESC LIMIT ?2");
-	int got;
-
-	query_bind_str(q, 1, agent);
-	query_bind_int(q, 2, op_param_int(call, "limit", 50, 1, 10000));
-	query_bind_int(q, 3, json_true(json_get(call->params, STR("all"))));
-	jw_object(w);
-	jw_key(w, "sessions");
-	jw_array(w);
-	while ((got = query_step(q)) == 1) {
-		jw_object(w);
-		jw_field_int(w, "key", query_int(q, 0));
-		jw_field_str(w, "agent", query_str(q, 1));
-		jw_field_str(w, "id", query_str(q, 2));
-		jw_field_str(w, "cwd", query_str(q, 3));
-		jw_field_str(w, "transcript_path", query_str(q, 4));
-		jw_field_str(w, "status", query_str(q, 5));
-		jw_field_int(w, "started_us", query_int(q, 6));
-		jw_field_int(w, "last_us", query_int(q, 7));
-		if (!query_is_null(q, 8))
-			jw_field_int(w, "ended_us", query_int(q, 8));
-		jw_field_int(w, "events", query_int(q, 9));
-		jw_field_int(w, "prompts", query_int(q, 10));
-		jw_field_int(w, "tools", query_int(q, 11));
-		jw_end_object(w);
-	}
-	query_reset(q);
-	jw_end_array(w);
-	jw_end_object(w);
-	return got;
-}
-
-static void write_event_row(struct json_writer *w, struct query *q)
-{
-	char id[ULID_TEXT + 1], at[CLOCK_TEXT];
-	struct ulid u = { { 0 } };
-	str blob = query_str(q, 1);
-
-	if (blob.n == ULID_BYTES)
-		memcpy(u.b, blob.p, ULID_BYTES);
-	ulid_format(&u, id);
-	clock_format(query_int(q, 2), 0, at);
-	jw_object(w);
-	jw_field_int(w, "seq", query_int(q, 0));
-	jw_field_str(w, "id", str_of(id));
-	jw_field_str(w, "at", str_of(at));
-	jw_field_int(w, "at_us", query_int(q, 2));
-	jw_field_str(w, "agent", query_str(q, 3));
-	jw_field_str(w, "session", query_str(q, 4));
-	jw_field_str(w, "event", query_str(q, 5));
-	jw_field_str(w, "native_event", query_str(q, 6));
-	jw_field_str(w, "tool", query_str(q, 7));
-	jw_field_str(w, "tool_use_id", query_str(q, 8));
-	jw_field_str(w, "agent_id", query_str(q, 9));
-	jw_field_int(w, "marks", query_int(q, 10));
-	jw_key(w, "payload");
-	jw_raw(w, query_str(q, 11));
-	jw_end_object(w);
-}
-
-#define EVENT_COLUMNS                                                                              \
-	"e.seq, e.id, e.at, s.agent, s.native_id, e.kind, e.native, e.tool, e.tool_use_id, "       \
-	"e.agent_id, e.marks, e.payload"
-
-/* With "after": the rows that came later, oldest first. Without: the newest ones, oldest first. */
-static int run_events(struct op_call *call)
-{
-	struct json_writer *w = call->w;
-	bool follow = json_get(call->params, STR("after")) != NULL;
-	struct query *q = store_query(call->store, follow ?
-		"SELECT " EVENT_COLUMNS " FROM events e JOIN sessions s ON s.key = e.session "
-		"WHERE e.seq > ?2 AND (?3 IS NULL OR s.native_id = ?3) ORDER BY e.seq LIMIT ?1" :
-		"SELECT * FROM (SELECT " EVENT_COLUMNS ", e.ord FROM events e JOIN sessions s ON s.key = e.session "
-		"WHERE ?2 = 0 AND (?3 IS NULL OR s.native_id = ?3) ORDER BY e.seq DESC LIMIT ?1) ORDER BY ord, seq");
-	int64_t last = op_param_int(call, "after", 0, 0, INT64_MAX);
-	int got;
-
-	query_bind_int(q, 1, op_param_int(call, "limit", 20, 1, 100000));
-	query_bind_int(q, 2, last);
-	query_bind_str(q, 3, op_param_str(call, "session"));
-	jw_object(w);
-	jw_key(w, "events");
-	jw_array(w);
-	while ((got = query_step(q)) == 1) {
-		write_event_row(w, q);
-		last = MAX(last, query_int(q, 0));
-	}
-	query_reset(q);
-	jw_end_array(w);
-	jw_field_int(w, "last", last);
-	jw_end_object(w);
-	return got;
-}
-
-static int run_event(struct op_call *call)
-{
-	struct query *q = store_query(call->store,
-		"SELECT " EVENT_COLUMNS " FROM events e JOIN sessions s ON s.key = e.session WHERE e.id = ?1");
-	struct ulid id;
-	int got;
-
-	if (!ulid_parse(op_param_str(call, "id"), &id))
-		return err_set(call->err, -EINVAL, "'id' must be the 26 letters of an event's key");
-	query_bind_blob(q, 1, id.b, ULID_BYTES);
-	got = query_step(q);
-	if (got == 1)
-		write_event_row(call->w, q);
-	query_reset(q);
-	return got == 0 ? err_set(call->err, -ENOENT, "there is no event with this key") : got < 0 ? got : 0;
-}
-
-static int run_activities(struct op_call *call)
-{
-	struct json_writer *w = call->w;
-	struct query *q = store_query(call->store,
-		"SELECT a.same, a.tool, a.class, a.state, a.started_at, a.ended_at, s.native_id "
-		"FROM activities a JOIN sessions s ON s.key = a.session "
-		"WHERE a.kind = 'tool' AND (?1 IS NULL OR s.native_id = ?1) ORDER BY a.key DESC LIMIT ?2");
-	int got;
-
-	query_bind_str(q, 1, op_param_str(call, "session"));
-	query_bind_int(q, 2, op_param_int(call, "limit", 50, 1, 100000));
-	jw_object(w);
-	jw_key(w, "activities");
-	jw_array(w);
-	while ((got = query_step(q)) == 1) {
-		jw_object(w);
-		jw_field_str(w, "tool_use_id", query_str(q, 0));
-		jw_field_str(w, "tool", query_str(q, 1));
-		jw_field_str(w, "class", query_str(q, 2));
-		jw_field_str(w, "state", query_str(q, 3));
-		if (!query_is_null(q, 4))
-			jw_field_int(w, "started_us", query_int(q, 4));
-		if (!query_is_null(q, 5))
-			jw_field_int(w, "ended_us", query_int(q, 5));
-		jw_field_str(w, "session", query_str(q, 6));
-		jw_end_object(w);
-	}
-	query_reset(q);
-	jw_end_array(w);
-	jw_end_object(w);
-	return got;
-}
+/* -- check ------------------------------------------------------------------------------------------ */
 
 static int run_check(struct op_call *call)
 {
@@ -356,14 +205,24 @@ static int run_check(struct op_call *call)
 }
 
 const struct op ops[] = {
-	{ "hello", "Version, protocol number and process id of the daemon.", false, run_hello },
-	{ "ops", "The operations there are.", false, run_ops },
-	{ "status", "Counters, queues, cost and trouble of the daemon.", false, run_status },
-	{ "stop", "Ends the daemon after everything under way is answered and stored.", false, run_stop },
-	{ "sessions", "Sessions, newest first. agent, limit, all (with those of hookd doctor).", true, run_sessions },
-	{ "events", "The newest events, or those after a number. after, limit, session.", true, run_events },
-	{ "event", "One event by its key. id.", true, run_event },
-	{ "activities", "Tool calls, newest first. session, limit.", true, run_activities },
-	{ "check", "Checks the store for damage.", true, run_check },
+	{ "hello", "Version, protocol number and process id of the daemon.", OP_LOOP, run_hello },
+	{ "ops", "The operations there are.", OP_LOOP, run_ops },
+	{ "status", "Counters, queues, cost and trouble of the daemon.", OP_LOOP, run_status },
+	{ "stop", "Ends the daemon after everything under way is answered and stored.", OP_LOOP, run_stop },
+	{ "sessions", "Sessions, newest first. project, agent, since, until (us), status, query (in the title), limit, "
+		      "all (with hidden ones and those of hookd doctor), after (a key: oldest first from there).", OP_READER, op_sessions },
+	{ "show", "One session: windows, prompts with what was done for them, plans, numbers. session, skip, limit (prompts).",
+		OP_READER, op_show },
+	{ "events", "The newest events, or those after a number. after, limit, session, project, agent.", OP_READER, op_events },
+	{ "event", "One event by its key. id.", OP_READER, op_event },
+	{ "session_events", "All events of a session in order. session, cursor, limit.", OP_READER, op_session_events },
+	{ "activities", "Tool calls, newest first. session, limit.", OP_READER, op_activities },
+	{ "plans", "Plans, newest first. session, project, agent, since, until, limit.", OP_READER, op_plans },
+	{ "plan", "One plan with all its versions. plan (key, path or file name), session.", OP_READER, op_plan },
+	{ "stats", "Numbers in all, by day, project, agent and tool. project, agent, since, until, all.", OP_READER, op_stats },
+	{ "projects", "Projects with their worktrees and other paths, the last used first.", OP_READER, op_projects },
+	{ "project_rename", "Gives a project a name; an empty one gives back the folder's. project, name.", OP_WRITER, op_project_rename },
+	{ "project_merge", "Moves everything of one project into another. from, into, dry_run.", OP_WRITER, op_project_merge },
+	{ "check", "Checks the store for damage.", OP_READER, run_check },
 	{ 0 },
 };

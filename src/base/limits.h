@@ -27,9 +27,9 @@
  * at a character boundary. */
 #define LIMIT_NAME 512
 
-/* A line of the RPC dialect, and its answer. */
+/* A line of the RPC dialect, and its answer, which must have room for the largest record. */
 #define LIMIT_RPC_LINE MIB(1)
-#define LIMIT_RPC_REPLY MIB(16)
+#define LIMIT_RPC_REPLY MIB(24)
 
 /* A config file. A hand-written one has a few hundred lines. */
 #define LIMIT_CONFIG MIB(1)

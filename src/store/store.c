@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "store/migrations.h"
 
-enum { QUERIES_MAX = 128 };
+enum { QUERIES_MAX = 256 };
 
 struct query {
 	const char *sql;

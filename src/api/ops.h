@@ -1,0 +1,75 @@
+/* What the operations share. For api/ only; ops.c has the table. */
+#ifndef HOOKD_API_OPS_H
+#define HOOKD_API_OPS_H
+
+#include "api/api.h"
+#include "base/limits.h"
+
+/* An answer that has grown to this ends where it is and says how to go on; the rest of LIMIT_RPC_REPLY is
+ * room for whatever was under way. */
+#define OP_ENOUGH MIB(6)
+
+static inline bool op_is_enough(const struct op_call *call)
+{
+	return call->w->b->len > OP_ENOUGH;
+}
+
+/* -- rows ---------------------------------------------------------------------------------------- */
+
+/* Columns of a query as members of an object, in order. */
+struct op_column {
+	const char *name; /* NULL ends; "" is skipped */
+	char type;        /* s text, i number (both left out when NULL), b bool, j JSON (null when NULL) */
+};
+
+void op_write_columns(struct json_writer *w, struct query *q, const struct op_column *columns);
+/* {…} for each row; the whole query. 0 or -errno. */
+int op_write_rows(struct op_call *call, struct query *q, const struct op_column *columns);
+/* The same under a key. */
+int op_write_list(struct op_call *call, const char *key, struct query *q, const struct op_column *columns);
+
+/* -- whom a parameter names (find.c) ----------------------------------------------------------------- */
+
+/* A session by its native id, a prefix of one, or its key. -ENOENT, -ENOTUNIQ: err says what to do. */
+int op_find_session(struct op_call *call, const char *param, int64_t *ret);
+/* A project by its key, its name, or a path in it. */
+int op_find_project(struct op_call *call, const char *param, int64_t *ret);
+
+/* What lists have in common. Zero and STR_NONE: no limit. */
+struct op_filter {
+	int64_t project; /* it and its worktrees */
+	str agent, status, text;
+	int64_t since_us, until_us;
+	int64_t limit;
+	bool all; /* with hidden sessions and those of hookd doctor */
+};
+
+int op_read_filter(struct op_call *call, int64_t limit, struct op_filter *ret);
+
+/* Sessions of a filter bound as ?1 project, ?2 agent, ?3 since, ?4 until, ?5 all. */
+#define OP_FILTER_SQL                                                                                          \
+	"(?1 IS NULL OR s.project IN (SELECT key FROM projects WHERE key = ?1 OR parent = ?1)) "               \
+	"AND (?2 IS NULL OR s.agent = ?2) AND s.last_at >= ?3 AND s.started_at <= ?4 "                         \
+	"AND (?5 OR (s.hidden = 0 AND s.native_id NOT GLOB 'hookd-doctor-*')) "
+#define OP_FILTER_TYPES "ksiii"
+#define OP_FILTER_ARGS(f) (f)->project, (f)->agent, (f)->since_us, (f)->until_us, (int64_t)(f)->all
+
+/* One session's object, as sessions and show have it. -ENOENT when there is none. */
+int op_write_session(struct op_call *call, int64_t key);
+
+/* -- the operations ------------------------------------------------------------------------------------ */
+
+int op_sessions(struct op_call *call);
+int op_show(struct op_call *call);
+int op_events(struct op_call *call);
+int op_event(struct op_call *call);
+int op_session_events(struct op_call *call);
+int op_activities(struct op_call *call);
+int op_plans(struct op_call *call);
+int op_plan(struct op_call *call);
+int op_stats(struct op_call *call);
+int op_projects(struct op_call *call);
+int op_project_rename(struct op_call *call);
+int op_project_merge(struct op_call *call);
+
+#endif

@@ -1,0 +1,184 @@
+/* events and activities: what happened, one by one. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "api/ops.h"
+#include "base/clock.h"
+
+/* -- events ------------------------------------------------------------------------------------------------- */
+
+static void write_event_row(struct json_writer *w, struct query *q)
+{
+	char id[ULID_TEXT + 1], at[CLOCK_TEXT];
+	struct ulid u = { { 0 } };
+	str blob = query_str(q, 1);
+
+	if (blob.n == ULID_BYTES)
+		memcpy(u.b, blob.p, ULID_BYTES);
+	ulid_format(&u, id);
+	clock_format(query_int(q, 2), 0, at);
+	jw_object(w);
+	jw_field_int(w, "seq", query_int(q, 0));
+	jw_field_str(w, "id", str_of(id));
+	jw_field_str(w, "at", str_of(at));
+	jw_field_int(w, "at_us", query_int(q, 2));
+	jw_field_str(w, "agent", query_str(q, 3));
+	jw_field_str(w, "session", query_str(q, 4));
+	jw_field_str(w, "event", query_str(q, 5));
+	jw_field_str(w, "native_event", query_str(q, 6));
+	jw_field_str(w, "tool", query_str(q, 7));
+	jw_field_str(w, "tool_use_id", query_str(q, 8));
+	jw_field_str(w, "agent_id", query_str(q, 9));
+	jw_field_int(w, "marks", query_int(q, 10));
+	jw_key(w, "payload");
+	jw_raw(w, query_str(q, 11));
+	jw_end_object(w);
+}
+
+#define EVENT_COLUMNS                                                                              \
+	"e.seq, e.id, e.at, s.agent, s.native_id, e.kind, e.native, e.tool, e.tool_use_id, "       \
+	"e.agent_id, e.marks, e.payload"
+
+#define EVENT_FROM "FROM events e JOIN sessions s ON s.key = e.session "
+
+static int write_events(struct op_call *call, struct query *q, int64_t *ret_last)
+{
+	int got;
+
+	jw_key(call->w, "events");
+	jw_array(call->w);
+	while ((got = query_step(q)) == 1) {
+		write_event_row(call->w, q);
+		*ret_last = MAX(*ret_last, query_int(q, 0));
+	}
+	query_reset(q);
+	jw_end_array(call->w);
+	return got;
+}
+
+/* With "after": the rows that came later, oldest first. Without: the newest ones, oldest first. The
+ * newest N of some sessions are among the newest N of each of the N that were active last, which
+ * spares a walk through everything else. */
+int op_events(struct op_call *call)
+{
+	static const char follow[] = "SELECT " EVENT_COLUMNS " " EVENT_FROM
+		"WHERE e.seq > ?7 AND (?8 IS NULL OR s.key = ?8) AND " OP_FILTER_SQL "ORDER BY e.seq LIMIT ?6";
+	static const char newest[] = "SELECT * FROM (SELECT " EVENT_COLUMNS ", e.ord " EVENT_FROM
+		"WHERE ?7 = 0 AND ?8 IS NULL AND ?1 IS NULL AND ?2 IS NULL AND ?3 = 0 AND ?4 > 0 AND ?5 ORDER BY e.seq DESC LIMIT ?6) "
+		"ORDER BY ord, seq";
+	static const char newest_of[] = "SELECT * FROM (SELECT " EVENT_COLUMNS ", e.ord FROM "
+		"(SELECT key, agent, native_id FROM sessions s WHERE ?7 = 0 AND (?8 IS NULL OR s.key = ?8) AND " OP_FILTER_SQL
+		"  ORDER BY s.last_at DESC LIMIT ?6) s CROSS JOIN events e "
+		"WHERE e.seq IN (SELECT seq FROM events WHERE session = s.key ORDER BY ord DESC, id DESC LIMIT ?6) "
+		"ORDER BY e.seq DESC LIMIT ?6) ORDER BY ord, seq";
+	bool after = json_get(call->params, STR("after")) != NULL;
+	int64_t last = op_param_int(call, "after", 0, 0, INT64_MAX), session = 0;
+	struct op_filter f;
+	int r = op_read_filter(call, 20, &f);
+
+	f.limit = op_param_int(call, "limit", 20, 1, 100000);
+	f.all = true;
+	if (r == 0 && json_get(call->params, STR("session")))
+		r = op_find_session(call, "session", &session);
+	if (r < 0)
+		return r;
+	jw_object(call->w);
+	r = write_events(call, store_ask(call->store, after ? follow : session || f.project || str_is_set(f.agent) ? newest_of : newest,
+		OP_FILTER_TYPES "iik", OP_FILTER_ARGS(&f), f.limit, last, session), &last);
+	jw_field_int(call->w, "last", last);
+	jw_end_object(call->w);
+	return r;
+}
+
+int op_event(struct op_call *call)
+{
+	struct query *q = store_query(call->store,
+		"SELECT " EVENT_COLUMNS " FROM events e JOIN sessions s ON s.key = e.session WHERE e.id = ?1");
+	struct ulid id;
+	int got;
+
+	if (!ulid_parse(op_param_str(call, "id"), &id))
+		return err_set(call->err, -EINVAL, "'id' must be the 26 letters of an event's key");
+	query_bind_blob(q, 1, id.b, ULID_BYTES);
+	got = query_step(q);
+	if (got == 1)
+		write_event_row(call->w, q);
+	query_reset(q);
+	return got == 0 ? err_set(call->err, -ENOENT, "there is no event with this key") : got < 0 ? got : 0;
+}
+
+/* -- all of one session ----------------------------------------------------------------------------------------- */
+
+/* A cursor is the place of the last event that was given out: its order and its key. */
+static int read_cursor(struct op_call *call, int64_t *ret_ord, struct ulid *ret_id)
+{
+	str cursor = op_param_str(call, "cursor");
+	ptrdiff_t colon = str_find_char(cursor, ':');
+
+	*ret_ord = INT64_MIN;
+	*ret_id = (struct ulid){ { 0 } };
+	if (!str_is_set(cursor))
+		return 0;
+	if (colon < 0 || !str_to_int(str_head(cursor, (size_t)colon), ret_ord) || !ulid_parse(str_from(cursor, (size_t)colon + 1), ret_id))
+		return err_set(call->err, -EINVAL, "'cursor' must be what the last answer gave");
+	return 0;
+}
+
+int op_session_events(struct op_call *call)
+{
+	int64_t session, ord, limit = op_param_int(call, "limit", 10000, 1, 100000), n = 0;
+	char cursor[ULID_TEXT + 32] = "", text[ULID_TEXT + 1];
+	struct ulid id;
+	struct query *q;
+	int got = op_find_session(call, "session", &session);
+
+	if (got == 0)
+		got = read_cursor(call, &ord, &id);
+	if (got < 0)
+		return got;
+	q = store_ask(call->store, "SELECT " EVENT_COLUMNS ", e.ord " EVENT_FROM
+		"WHERE e.session = ?1 AND (e.ord, e.id) > (?2, ?3) ORDER BY e.ord, e.id", "iib", session, ord, id.b, (size_t)ULID_BYTES);
+	jw_object(call->w);
+	jw_key(call->w, "events");
+	jw_array(call->w);
+	while ((got = query_step(q)) == 1 && n < limit && !op_is_enough(call)) {
+		write_event_row(call->w, q);
+		n++;
+		ord = query_int(q, 12);
+		memcpy(id.b, query_str(q, 1).p, ULID_BYTES);
+	}
+	query_reset(q);
+	jw_end_array(call->w);
+	if (got == 1) {
+		ulid_format(&id, text);
+		snprintf(cursor, sizeof cursor, "%lld:%s", (long long)ord, text);
+		jw_field_str(call->w, "cursor", str_of(cursor));
+	}
+	jw_end_object(call->w);
+	return got < 0 ? got : 0;
+}
+
+/* -- activities --------------------------------------------------------------------------------------------------- */
+
+#define CALL_SELECT                                                                                                 \
+	"SELECT a.same, a.tool, a.class, a.state, a.started_at, a.ended_at, s.native_id "                          \
+	"FROM activities a JOIN sessions s ON s.key = a.session WHERE a.kind = 'tool' AND "
+
+int op_activities(struct op_call *call)
+{
+	static const struct op_column columns[] = {
+		{ "tool_use_id", 's' }, { "tool", 's' }, { "class", 's' }, { "state", 's' }, { "started_us", 'i' }, { "ended_us", 'i' },
+		{ "session", 's' }, { 0 },
+	};
+	int64_t session = 0;
+	int r = json_get(call->params, STR("session")) ? op_find_session(call, "session", &session) : 0;
+
+	if (r < 0)
+		return r;
+	jw_object(call->w);
+	r = op_write_list(call, "activities", store_ask(call->store, session ?
+		CALL_SELECT "a.session = ?1 ORDER BY a.ord DESC, a.key DESC LIMIT ?2" : CALL_SELECT "?1 IS NULL ORDER BY a.key DESC LIMIT ?2",
+		"ki", session, op_param_int(call, "limit", 50, 1, 100000)), columns);
+	jw_end_object(call->w);
+	return r;
+}
