@@ -12,9 +12,7 @@ enum { CANDIDATES = 4, CANDIDATE_BYTES = 40 };
 void op_write_columns(struct json_writer *w, struct query *q, const struct op_column *columns)
 {
 	for (int i = 0; columns[i].name; i++) {
-		bool missing = query_is_null(q, i);
-
-		if (!columns[i].name[0] || (missing && columns[i].type != 'j'))
+		if (!columns[i].name[0] || query_is_null(q, i))
 			continue;
 		jw_key(w, columns[i].name);
 		switch (columns[i].type) {
@@ -25,7 +23,7 @@ void op_write_columns(struct json_writer *w, struct query *q, const struct op_co
 			jw_bool(w, query_int(q, i) != 0);
 			break;
 		case 'j':
-			jw_raw(w, missing ? STR("null") : query_str(q, i));
+			jw_raw(w, query_str(q, i));
 			break;
 		default:
 			jw_str(w, query_str(q, i));
@@ -91,20 +89,23 @@ static int take_only(struct op_call *call, struct query *q, str wanted, const ch
 int op_find_session(struct op_call *call, const char *param, int64_t *ret)
 {
 	static const char advice[] = "give more of the id, or the key";
+	const struct json *given = json_get(call->params, str_of(param));
 	str wanted = reference(call, param);
 	int64_t key;
-	int r;
+	int r = -ENOENT;
 
 	if (str_empty(wanted))
 		return err_set(call->err, -EINVAL, "'%s' must be a session's id, the beginning of one, or its key", param);
-	r = take_only(call, store_ask(call->store, "SELECT key, native_id, agent FROM sessions WHERE native_id = ?1 LIMIT 6", "s", wanted),
-		wanted, "sessions", advice, ret);
+	/* A number is a key and nothing else; text may be any of the three. */
+	if (given->type == JSON_STRING)
+		r = take_only(call, store_ask(call->store, "SELECT key, native_id, agent FROM sessions WHERE native_id = ?1 LIMIT 6", "s",
+			wanted), wanted, "sessions", advice, ret);
 	if (r == -ENOENT && str_to_int(wanted, &key)) {
 		r = store_number(call->store, ret, "SELECT key FROM sessions WHERE key = ?1", "i", key);
 		r = r == 1 ? 0 : r < 0 ? r : -ENOENT;
 	}
 	/* The last character of Unicode stands behind everything that begins with the prefix. */
-	if (r == -ENOENT)
+	if (r == -ENOENT && given->type == JSON_STRING)
 		r = take_only(call, store_ask(call->store, "SELECT key, native_id, agent FROM sessions WHERE native_id >= ?1 "
 			"AND native_id < ?1 || char(0x10FFFF) ORDER BY last_at DESC LIMIT 6", "s", wanted), wanted, "sessions", advice, ret);
 	if (r == -ENOENT)

@@ -19,7 +19,7 @@ static inline bool op_is_enough(const struct op_call *call)
 /* Columns of a query as members of an object, in order. */
 struct op_column {
 	const char *name; /* NULL ends; "" is skipped */
-	char type;        /* s text, i number (both left out when NULL), b bool, j JSON (null when NULL) */
+	char type;        /* s text, i number, b bool, j JSON; NULL is left out */
 };
 
 void op_write_columns(struct json_writer *w, struct query *q, const struct op_column *columns);

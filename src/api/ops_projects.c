@@ -57,6 +57,7 @@ static bool is_good_name(str name)
 
 int op_project_rename(struct op_call *call)
 {
+	bool dry = json_true(json_get(call->params, STR("dry_run")));
 	str name = op_param_str(call, "name");
 	int64_t key;
 	int r;
@@ -68,14 +69,16 @@ int op_project_rename(struct op_call *call)
 	/* A name of digits or with a slash in front could never be told from a key or a path. */
 	if (r == 0 && name.n && (name.p[0] == '/' || str_to_int(name, &(int64_t){ 0 })))
 		return err_set(call->err, -EINVAL, "a project's name cannot be a number or begin with '/'; choose another");
-	if (r == 0 && name.n)
+	if (r == 0 && name.n && !dry)
 		r = store_do(call->store, "UPDATE projects SET name = ?2, named = 1 WHERE key = ?1", "is", key, name);
-	else if (r == 0)
+	else if (r == 0 && !dry)
 		r = store_do(call->store, "UPDATE projects SET named = 0, name = coalesce(nullif(replace(path, rtrim(path, replace(path, '/', '')), ''), ''), path) "
 			"WHERE key = ?1", "i", key);
 	if (r < 0)
 		return r;
 	jw_object(call->w);
+	jw_field_str(call->w, "name", name);
+	jw_field_bool(call->w, "dry_run", dry);
 	r = write_project(call, key);
 	jw_end_object(call->w);
 	return r;

@@ -61,7 +61,7 @@ static int write_stats(struct op_call *call, const struct stats_of *of, int64_t 
 #define ACTIVITY_SELECT                                                                                             \
 	"SELECT coalesce(started_at, ended_at, ord), kind, tool, CASE WHEN kind = 'tool' THEN class END, "          \
 	"  CASE WHEN kind = 'tool' THEN same END, agent_id, window, state, file, change, duration_ms, error, "      \
-	"  output, coalesce(input, 'null') FROM activities WHERE "
+	"  output, input FROM activities WHERE "
 
 static const struct op_column activity_columns[] = {
 	{ "at_us", 'i' },     { "kind", 's' },	      { "tool", 's' },	  { "class", 's' }, { "tool_use_id", 's' },

@@ -13,9 +13,10 @@
 int cli_main(int argc, char **argv);
 
 const struct cmd *const cmds[] = {
-	&cmd_run,      &cmd_start,     &cmd_stop, &cmd_restart, &cmd_status, &cmd_doctor, &cmd_init,
-	&cmd_uninstall, &cmd_sessions, &cmd_tail, &cmd_logs,    &cmd_config, &cmd_db,     &cmd_rpc,
-	&cmd_offline,  &cmd_version,   &cmd_help, NULL,
+	&cmd_run,      &cmd_start,    &cmd_stop,    &cmd_restart, &cmd_status, &cmd_doctor, &cmd_init,
+	&cmd_uninstall, &cmd_sessions, &cmd_show,   &cmd_tail,    &cmd_plans,  &cmd_stats,  &cmd_export,
+	&cmd_project,  &cmd_logs,     &cmd_config,  &cmd_db,      &cmd_rpc,    &cmd_offline, &cmd_version,
+	&cmd_help,     NULL,
 };
 
 /* Every command has these. */
@@ -27,13 +28,24 @@ static const struct cmd_option common_options[] = {
 
 /* -- messages ------------------------------------------------------------------------------------------ */
 
+/* Messages quote what others wrote: ids, names, paths. */
+static void say(const char *fmt, va_list ap)
+{
+	struct buf raw = BUF_INIT(65536), safe = BUF_INIT(4 * 65536);
+
+	buf_vaddf(&raw, fmt, ap);
+	cli_add_safe(&safe, buf_str(&raw), SIZE_MAX);
+	fprintf(stderr, "hookd: " STR_FMT, STR_ARG(buf_str(&safe)));
+	buf_release(&raw);
+	buf_release(&safe);
+}
+
 int cli_fail(const char *fmt, ...)
 {
 	va_list ap;
 
-	fputs("hookd: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	say(fmt, ap);
 	va_end(ap);
 	fputc('\n', stderr);
 	return EXIT_FAILED;
@@ -43,9 +55,8 @@ int cli_usage_error(const struct cli *cli, const char *fmt, ...)
 {
 	va_list ap;
 
-	fputs("hookd: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	say(fmt, ap);
 	va_end(ap);
 	fprintf(stderr, "; see: hookd %s --help\n", cli->cmd ? cli->cmd->name : "help");
 	return EXIT_USAGE;

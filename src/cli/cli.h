@@ -95,7 +95,7 @@ int cli_start_daemon(struct cli *cli, struct err *err);
 
 /* -- output ------------------------------------------------------------------------------------- */
 
-/* Rows of columns, each as wide as its widest cell; the last one is cut to the terminal. */
+/* Rows of columns, each as wide as its widest cell; on a terminal the widest are cut until it fits. */
 struct table {
 	struct arena *arena;
 	unsigned columns, rows, cap;
@@ -106,7 +106,14 @@ void table_init(struct table *t, struct arena *a, unsigned columns);
 void table_add(struct table *t, const str *cells);
 void table_print(const struct table *t, bool colour);
 
-/* Prints text that may come from anywhere: control characters are made visible. */
+/* Columns of the terminal; SIZE_MAX when stdout is none. */
+size_t cli_terminal_width(void);
+
+/* Text that may come from anywhere: control characters are made visible, lines become one. */
 void cli_print_safe(str text);
+/* The same into a buf, at most limit characters with "…" for the rest. Returns how many characters. */
+size_t cli_add_safe(struct buf *b, str text, size_t limit);
+/* The same character by character: *ret is the next one or what stands for it, *at moves on. */
+size_t cli_next_safe(str text, size_t *at, char room[4], str *ret);
 
 #endif

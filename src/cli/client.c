@@ -144,7 +144,7 @@ struct json *cli_ask(struct cli *cli, const char *method, str params)
 
 int cli_print_json(const struct json *v)
 {
-	struct buf b = BUF_INIT(LIMIT_RPC_REPLY);
+	struct buf b = BUF_INIT(SIZE_MAX / 2); /* several answers may have been put together */
 
 	if (json_write(&b, v) < 0)
 		return cli_fail("the result is too large to print");

@@ -1,70 +1,78 @@
-/* sessions, tail: what was captured. */
+/* sessions, show, tail: what was captured. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cli/commands.h"
-
-static str number_cell(struct cli *cli, const struct json *v)
-{
-	int64_t n = 0;
-
-	json_int(v, &n);
-	return arena_strf(&cli->arena, "%lld", (long long)n);
-}
-
-static str time_cell(struct cli *cli, const struct json *v)
-{
-	char text[CLOCK_TEXT];
-	int64_t us = 0;
-
-	json_int(v, &us);
-	clock_format(us, 1, text);
-	return arena_str(&cli->arena, str_of(text));
-}
+#include "cli/story.h"
 
 /* -- sessions --------------------------------------------------------------------------------------------- */
+
+enum { ID_LEAST = 8 };
+
+static int compare_ids(const void *a, const void *b)
+{
+	const str *x = a, *y = b;
+	int order = memcmp(x->p, y->p, MIN(x->n, y->n));
+
+	return order ? order : (x->n > y->n) - (x->n < y->n);
+}
+
+/* How much of the ids tells all of them apart. */
+static size_t id_length(struct cli *cli, const struct json *list)
+{
+	str *ids = arena_alloc(&cli->arena, (list->count + 1) * sizeof *ids);
+	size_t n = 0, most = ID_LEAST, same;
+
+	json_each(s, list)
+		ids[n++] = cell_text(s, "id");
+	qsort(ids, n, sizeof *ids, compare_ids);
+	for (size_t i = 1; i < n; i++) {
+		for (same = 0; same < MIN(ids[i].n, ids[i - 1].n) && ids[i].p[same] == ids[i - 1].p[same]; same++)
+			;
+		most = MAX(most, same + 1);
+	}
+	return most;
+}
 
 static void print_sessions(struct cli *cli, const struct json *result)
 {
 	const struct json *list = json_get(result, STR("sessions"));
 	struct table t;
+	size_t id;
 
 	if (!list || !list->first) {
-		puts("no sessions yet; connect an agent with: hookd init");
+		puts(cli->ngiven ? "no such sessions; see all with: hookd sessions --all" : "no sessions yet; connect an agent with: hookd init");
 		return;
 	}
+	id = id_length(cli, list);
 	table_init(&t, &cli->arena, 8);
-	table_add(&t, (str[]){ STR("LAST"), STR("AGENT"), STR("STATUS"), STR("EVENTS"), STR("PROMPTS"), STR("TOOLS"),
-				     STR("SESSION"), STR("DIRECTORY") });
+	table_add(&t, (str[]){ STR("LAST"), STR("SESSION"), STR("AGENT"), STR("STATUS"), STR("PROMPTS"), STR("TOOLS"), STR("PROJECT"),
+				     STR("TITLE") });
 	json_each(s, list)
-		table_add(&t, (str[]){ time_cell(cli, json_get(s, STR("last_us"))), json_str(json_get(s, STR("agent"))),
-					     json_str(json_get(s, STR("status"))), number_cell(cli, json_get(s, STR("events"))),
-					     number_cell(cli, json_get(s, STR("prompts"))),
-					     number_cell(cli, json_get(s, STR("tools"))), json_str(json_get(s, STR("id"))),
-					     json_str(json_get(s, STR("cwd"))) });
+		table_add(&t, (str[]){ str_head(cell_time(cli, s, "last_us"), 16), str_cut_utf8(cell_text(s, "id"), id), cell_text(s, "agent"),
+					     cell_text(s, "status"), cell_number(cli, s, "prompts"), cell_number(cli, s, "tools"),
+					     cell_text(json_get(s, STR("project")), "name"), cell_text(s, "title") });
 	table_print(&t, cli->colour);
+	if (json_true(json_get(result, STR("more"))))
+		puts("… and more; say which with --project, --since or --until");
 }
 
 static int run_sessions(struct cli *cli)
 {
-	struct buf b = BUF_INIT(4096);
+	struct buf b = BUF_INIT(8192);
 	struct json_writer w = JSON_WRITER(&b);
 	struct json *result;
-	int64_t limit;
+	int r;
 
-	if (!str_to_int(str_of(cli_value(cli, "limit", "50")), &limit) || limit < 1)
-		return cli_usage_error(cli, "--limit needs a number from 1 on");
 	jw_object(&w);
-	jw_field_int(&w, "limit", limit);
-	jw_field_str(&w, "agent", str_of(cli_value(cli, "agent", NULL)));
-	jw_field_bool(&w, "all", cli_has(cli, "all"));
+	r = cli_add_filter(cli, &w);
 	jw_end_object(&w);
-	result = cli_ask(cli, "sessions", buf_str(&b));
+	result = r ? NULL : cli_ask(cli, "sessions", buf_str(&b));
 	buf_release(&b);
 	if (!result)
-		return EXIT_FAILED;
+		return r ? r : EXIT_FAILED;
 	if (cli_has(cli, "json"))
 		return cli_print_json(result);
 	print_sessions(cli, result);
@@ -72,10 +80,15 @@ static int run_sessions(struct cli *cli)
 }
 
 static const struct cmd_option sessions_options[] = {
-	{ "agent", 0, "NAME", false, "only this agent's" },
+	OPTION_PROJECT,
+	OPTION_AGENT,
+	OPTION_SINCE,
+	OPTION_UNTIL,
+	{ "status", 0, "STATUS", false, "only those: active or completed" },
+	{ "query", 'q', "TEXT", false, "only those with this in the title" },
 	{ "limit", 'n', "N", false, "at most N (default 50)" },
-	{ "all", 0, NULL, false, "also those that hookd doctor made" },
-	{ "json", 0, NULL, false, "print JSON" },
+	OPTION_ALL,
+	OPTION_JSON,
 	{ 0 },
 };
 
@@ -85,6 +98,39 @@ const struct cmd cmd_sessions = {
 	.text = "List captured sessions, newest first.",
 	.options = sessions_options,
 	.run = run_sessions,
+};
+
+/* -- show ----------------------------------------------------------------------------------------------------- */
+
+static int run_show(struct cli *cli)
+{
+	struct story s = { .cli = cli, .style = &story_text, .out = stdout, .b = BUF_INIT(SIZE_MAX / 2), .colour = cli->colour,
+		.full = cli_has(cli, "full"), .width = cli_terminal_width() };
+	struct json *show = story_fetch(cli, (struct story_ref){ .id = str_of(cli->args[0]) });
+
+	if (!show)
+		return EXIT_FAILED;
+	if (cli_has(cli, "json"))
+		return cli_print_json(show);
+	story_tell(&s, show);
+	buf_release(&s.b);
+	return EXIT_DONE;
+}
+
+static const struct cmd_option show_options[] = {
+	{ "full", 0, NULL, false, "all of every prompt, answer and output, not their beginnings" },
+	OPTION_JSON,
+	{ 0 },
+};
+
+const struct cmd cmd_show = {
+	.name = "show",
+	.args = "SESSION",
+	.text = "Tell one session: prompts, what was done for them, answers, plans, files.",
+	.min_args = 1,
+	.max_args = 1,
+	.options = show_options,
+	.run = run_show,
 };
 
 /* -- tail ----------------------------------------------------------------------------------------------------- */
@@ -114,7 +160,7 @@ static void print_event(struct cli *cli, const struct json *e)
 		   *plain = cli->colour ? "\033[0m" : "";
 	str tool = json_str(json_get(e, STR("tool"))), session = json_str(json_get(e, STR("session")));
 
-	printf("%s" STR_FMT "%s  ", dim, STR_ARG(time_cell(cli, json_get(e, STR("at_us")))), plain);
+	printf("%s" STR_FMT "%s  ", dim, STR_ARG(cell_time(cli, e, "at_us")), plain);
 	cli_print_safe(json_str(json_get(e, STR("agent"))));
 	printf(" %s", dim);
 	cli_print_safe(str_head(session, 8));
@@ -148,6 +194,7 @@ static str tail_params(struct cli *cli, int64_t limit, int64_t after)
 	str params;
 
 	jw_object(&w);
+	cli_add_filter(cli, &w); /* project and agent cannot be wrong here */
 	jw_field_int(&w, "limit", limit);
 	if (after >= 0)
 		jw_field_int(&w, "after", after);
@@ -191,6 +238,8 @@ static const struct cmd_option tail_options[] = {
 	{ "follow", 'f', NULL, false, "go on as events arrive" },
 	{ "lines", 'n', "N", false, "begin with the last N (default 20)" },
 	{ "session", 0, "ID", false, "only this session's" },
+	OPTION_PROJECT,
+	OPTION_AGENT,
 	{ "json", 0, NULL, false, "print one JSON object a line" },
 	{ 0 },
 };

@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 
 extern const struct cmd cmd_run, cmd_start, cmd_stop, cmd_restart, cmd_status, cmd_doctor, cmd_init, cmd_uninstall,
-	cmd_sessions, cmd_tail, cmd_logs, cmd_config, cmd_db, cmd_rpc, cmd_offline, cmd_version, cmd_help;
+	cmd_sessions, cmd_show, cmd_tail, cmd_plans, cmd_stats, cmd_export, cmd_project, cmd_logs, cmd_config, cmd_db, cmd_rpc, cmd_offline, cmd_version, cmd_help;
 
 const struct cmd *cli_find(const char *name);
 void cli_print_help(const struct cmd *c);
@@ -16,6 +16,31 @@ int cli_print_json(const struct json *v);
 
 /* A reader's call: starts the daemon when there is none; on failure prints why. */
 struct json *cli_ask(struct cli *cli, const char *method, str params);
+
+/* -- readers (reader.c) ------------------------------------------------------------------------------------------- */
+
+/* Options that readers of captured work share; rows for their tables. */
+#define OPTION_PROJECT { "project", 'p', "NAME", false, "only this project's (name, path or key)" }
+#define OPTION_AGENT { "agent", 0, "NAME", false, "only this agent's" }
+#define OPTION_SINCE { "since", 0, "WHEN", false, "only what happened since: 30m, 2h, 3d, 2w, 2026-11-01, 2026-11-01T09:30" }
+#define OPTION_UNTIL { "until", 0, "WHEN", false, "only what happened before" }
+#define OPTION_ALL { "all", 0, NULL, false, "also sessions with nothing in them and those that hookd doctor made" }
+#define OPTION_JSON { "json", 0, NULL, false, "print JSON" }
+
+/* "2h" ago, "2026-11-01" (local time), … in microseconds since 1970. */
+bool cli_parse_when(str text, int64_t now_us, int64_t *ret);
+
+/* A project as it was written: a name stays a name; "." and everything with a slash is a path from here. */
+str cli_project_ref(struct cli *cli, const char *text);
+
+/* Writes the parameters that the shared options say into an open object. 0, or an exit code. */
+int cli_add_filter(struct cli *cli, struct json_writer *w);
+
+/* The members of an object as cells. */
+str cell_number(struct cli *cli, const struct json *row, const char *name);
+str cell_time(struct cli *cli, const struct json *row, const char *name);
+str cell_text(const struct json *row, const char *name);
+int64_t cell_int(const struct json *row, const char *name);
 
 /* Path of the running hookd, for starting it again. */
 const char *cli_self_path(struct cli *cli);

@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "cli/cli.h"
 
-enum { COLUMNS_MAX = 16, GAP = 2 };
+enum { COLUMNS_MAX = 16, GAP = 2, NARROW = 6 };
 
 void table_init(struct table *t, struct arena *a, unsigned columns)
 {
@@ -30,17 +30,7 @@ void table_add(struct table *t, const str *cells)
 	t->rows++;
 }
 
-/* Characters, not bytes; wide ones count as one, which only costs alignment. */
-static size_t width(str s)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < s.n; i++)
-		n += ((unsigned char)s.p[i] & 0xC0) != 0x80;
-	return n;
-}
-
-static size_t terminal_width(void)
+size_t cli_terminal_width(void)
 {
 	struct winsize w;
 	const char *columns = getenv("COLUMNS");
@@ -51,52 +41,118 @@ static size_t terminal_width(void)
 	return str_to_int(str_of(columns), &n) && n > 20 ? (size_t)n : isatty(STDOUT_FILENO) ? 80 : SIZE_MAX;
 }
 
-static void print_cell(str s, size_t limit)
+/* -- text that may come from anywhere ------------------------------------------------------------------------- */
+
+/* What stands for a character that would not be shown, or would do something: blanks for blanks, a picture for
+ * a control character, a replacement for the second set of those and for what turns the direction of text. */
+static size_t stand_in(const unsigned char *p, size_t len, char out[4])
 {
-	size_t shown = 0, i = 0;
+	bool second = len == 2 && p[0] == 0xC2 && p[1] < 0xA0;
+	bool turns = len == 3 && p[0] == 0xE2 && ((p[1] == 0x80 && p[2] >= 0xA8 && p[2] <= 0xAE) || (p[1] == 0x81 && p[2] >= 0xA6 && p[2] <= 0xA9));
 
-	while (i < s.n && shown < limit) {
-		size_t len = utf8_sequence((const unsigned char *)s.p + i, s.n - i);
+	if (len == 1 && (p[0] == '\t' || p[0] == '\n' || p[0] == '\r')) {
+		out[0] = ' ';
+		return 1;
+	}
+	if (len == 1 && (p[0] < 0x20 || p[0] == 0x7F))
+		return utf8_encode(p[0] == 0x7F ? 0x2421 : 0x2400u + p[0], out);
+	return !len || second || turns ? utf8_encode(0xFFFD, out) : 0;
+}
 
-		if (!len || (unsigned char)s.p[i] < 0x20 || s.p[i] == 0x7F) {
-			putchar(len ? ' ' : '?');
-			len = 1;
-		} else {
-			fwrite(s.p + i, 1, len, stdout);
-		}
-		i += len;
+size_t cli_next_safe(str text, size_t *at, char room[4], str *ret)
+{
+	const unsigned char *p = (const unsigned char *)text.p + *at;
+	size_t len = utf8_sequence(p, text.n - *at), n = stand_in(p, len, room);
+
+	*ret = n ? str_n(room, n) : str_n((const char *)p, len);
+	*at += len ? len : 1;
+	return ret->n;
+}
+
+/* Characters, not bytes; wide ones count as one, which only costs alignment. */
+static size_t width(str s)
+{
+	size_t n = 0, at = 0;
+	char room[4];
+	str c;
+
+	while (at < s.n) {
+		cli_next_safe(s, &at, room, &c);
+		n++;
+	}
+	return n;
+}
+
+size_t cli_add_safe(struct buf *b, str text, size_t limit)
+{
+	size_t shown = 0, at = 0;
+	bool cut = limit != SIZE_MAX && width(text) > limit;
+	char room[4];
+	str c;
+
+	while (at < text.n && shown + cut < limit) {
+		cli_next_safe(text, &at, room, &c);
+		buf_add_str(b, c);
 		shown++;
+	}
+	if (cut && limit) {
+		buf_add_str(b, STR("…"));
+		shown++;
+	}
+	return shown;
+}
+
+void cli_print_safe(str text)
+{
+	struct buf b = BUF_INIT(SIZE_MAX / 2);
+
+	cli_add_safe(&b, text, SIZE_MAX);
+	fwrite(b.p, 1, b.len, stdout);
+	buf_release(&b);
+}
+
+/* -- tables ---------------------------------------------------------------------------------------------------- */
+
+/* Narrows the widest column until the row fits or nothing is left to take. */
+static void fit(size_t *widths, unsigned columns, size_t room)
+{
+	size_t total = 0, widest;
+
+	for (unsigned c = 0; c < columns; c++)
+		total += widths[c] + (c ? GAP : 0);
+	while (total > room) {
+		widest = 0;
+		for (unsigned c = 1; c < columns; c++)
+			if (widths[c] >= widths[widest])
+				widest = c;
+		if (widths[widest] <= NARROW)
+			return;
+		widths[widest]--;
+		total--;
 	}
 }
 
 void table_print(const struct table *t, bool colour)
 {
-	size_t widths[COLUMNS_MAX] = { 0 }, room = terminal_width();
+	struct buf b = BUF_INIT(SIZE_MAX / 2);
+	size_t widths[COLUMNS_MAX] = { 0 }, room = cli_terminal_width(), shown;
 
 	for (unsigned r = 0; r < t->rows; r++)
 		for (unsigned c = 0; c < t->columns; c++)
 			widths[c] = MAX(widths[c], width(t->cells[r * t->columns + c]));
+	fit(widths, t->columns, room);
 	for (unsigned r = 0; r < t->rows; r++) {
-		size_t used = 0;
-
 		if (colour && r == 0)
-			fputs("\033[1m", stdout);
-		for (unsigned c = 0; c < t->columns && used < room; c++) {
-			str s = t->cells[r * t->columns + c];
-			size_t limit = MIN(widths[c], room - used);
-
-			print_cell(s, limit);
-			used += widths[c] + GAP;
-			for (size_t pad = MIN(width(s), limit); c + 1 < t->columns && pad < widths[c] + GAP && used <= room; pad++)
-				putchar(' ');
+			buf_add_str(&b, STR("\033[1m"));
+		for (unsigned c = 0; c < t->columns; c++) {
+			shown = cli_add_safe(&b, t->cells[r * t->columns + c], widths[c]);
+			for (; c + 1 < t->columns && shown < widths[c] + GAP; shown++)
+				buf_add_char(&b, ' ');
 		}
 		if (colour && r == 0)
-			fputs("\033[0m", stdout);
-		putchar('\n');
+			buf_add_str(&b, STR("\033[0m"));
+		buf_add_char(&b, '\n');
 	}
-}
-
-void cli_print_safe(str text)
-{
-	print_cell(text, SIZE_MAX);
+	fwrite(b.p, 1, b.len, stdout);
+	buf_release(&b);
 }

@@ -1,0 +1,120 @@
+/* What the readers of captured work share: filters, times, cells. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "cli/commands.h"
+
+/* -- times -------------------------------------------------------------------------------------------------------- */
+
+/* "2h": so long ago. */
+static bool parse_ago(str text, int64_t now_us, int64_t *ret)
+{
+	static const struct {
+		char letter;
+		int64_t seconds;
+	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 }, { 'w', 7 * 86400 } };
+	int64_t n;
+
+	if (text.n < 2 || !str_to_int(str_head(text, text.n - 1), &n) || n < 0 || n > 1000000)
+		return false;
+	for (size_t i = 0; i < countof(units); i++)
+		if (text.p[text.n - 1] == units[i].letter) {
+			*ret = now_us - n * units[i].seconds * USEC_PER_SEC;
+			return true;
+		}
+	return false;
+}
+
+bool cli_parse_when(str text, int64_t now_us, int64_t *ret)
+{
+	static const char *const formats[] = { "%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S" };
+	char room[32];
+
+	if (parse_ago(text, now_us, ret))
+		return true;
+	snprintf(room, sizeof room, STR_FMT, STR_ARG(text));
+	for (size_t i = 0; i < countof(formats); i++) {
+		struct tm tm = { .tm_isdst = -1 };
+		const char *end = strptime(room, formats[i], &tm);
+
+		if (end && !*end) {
+			*ret = (int64_t)mktime(&tm) * USEC_PER_SEC;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* -- filters ------------------------------------------------------------------------------------------------------ */
+
+str cli_project_ref(struct cli *cli, const char *text)
+{
+	char room[PATH_MAX];
+
+	if (strcmp(text, ".") != 0 && strcmp(text, "..") != 0 && !strchr(text, '/'))
+		return str_of(text);
+	return realpath(text, room) ? arena_str(&cli->arena, str_of(room)) : str_of(text);
+}
+
+int cli_add_filter(struct cli *cli, struct json_writer *w)
+{
+	static const char *const times[] = { "since", "until" };
+	const char *project = cli_value(cli, "project", NULL), *value;
+	int64_t us;
+
+	if (project)
+		jw_field_str(w, "project", cli_project_ref(cli, project));
+	jw_field_str(w, "agent", str_of(cli_value(cli, "agent", NULL)));
+	jw_field_str(w, "status", str_of(cli_value(cli, "status", NULL)));
+	jw_field_str(w, "query", str_of(cli_value(cli, "query", NULL)));
+	for (size_t i = 0; i < countof(times); i++) {
+		value = cli_value(cli, times[i], NULL);
+		if (!value)
+			continue;
+		if (!cli_parse_when(str_of(value), clock_wall_us(), &us) || us < 0)
+			return cli_usage_error(cli, "--%s does not understand '%s'; say 2h, 3d or 2026-11-01", times[i], value);
+		jw_field_int(w, times[i], us);
+	}
+	value = cli_value(cli, "limit", NULL);
+	if (value && (!str_to_int(str_of(value), &us) || us < 1))
+		return cli_usage_error(cli, "--limit needs a number from 1 on");
+	if (value)
+		jw_field_int(w, "limit", us);
+	if (cli_has(cli, "all"))
+		jw_field_bool(w, "all", true);
+	return 0;
+}
+
+/* -- cells ---------------------------------------------------------------------------------------------------------- */
+
+int64_t cell_int(const struct json *row, const char *name)
+{
+	int64_t n = 0;
+
+	json_int(json_get(row, str_of(name)), &n);
+	return n;
+}
+
+str cell_number(struct cli *cli, const struct json *row, const char *name)
+{
+	return arena_strf(&cli->arena, "%lld", (long long)cell_int(row, name));
+}
+
+str cell_time(struct cli *cli, const struct json *row, const char *name)
+{
+	char text[CLOCK_TEXT] = "";
+
+	if (json_get(row, str_of(name)))
+		clock_format(cell_int(row, name), 1, text);
+	return arena_str(&cli->arena, str_of(text));
+}
+
+str cell_text(const struct json *row, const char *name)
+{
+	str s = json_str(json_get(row, str_of(name)));
+
+	return str_is_set(s) ? s : STR("");
+}
