@@ -7,10 +7,10 @@
 
 /* -- tools ------------------------------------------------------------------------------------------------------ */
 
-/* What a tool did to its file. */
+/* What a tool did to its file; one that failed or was denied did nothing. */
 static const char *change_of(const struct event *e)
 {
-	if (str_empty(e->file_path))
+	if (str_empty(e->file_path) || e->kind != EVENT_POST_TOOL_USE)
 		return NULL;
 	if (e->tool_class == TOOL_READ)
 		return "read";

@@ -128,5 +128,7 @@ str summary_of_error(const struct event *e)
 
 	if (!str_empty(e->error))
 		return e->error;
+	if (e->kind == EVENT_PERMISSION_DENIED)
+		return e->reason;
 	return str_empty(str_trim(text)) ? STR_NONE : text;
 }
