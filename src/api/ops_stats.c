@@ -24,7 +24,7 @@ enum { DAYS_MAX = 400, ROWS_MAX = 200 };
 	"  LEFT JOIN projects w ON w.key = s.project) "
 
 /* section, label, key, sessions, prompts, calls, failed, denied, mean duration */
-#define SUMS "count(DISTINCT session), sum(prompts), sum(calls), sum(failed), sum(denied), sum(ms) / nullif(sum(calls), 0)"
+#define SUMS "count(DISTINCT session), total(prompts), total(calls), total(failed), total(denied), total(ms) / max(1, total(calls))"
 
 static const char stats_sql[] = PER_SESSION
 	"SELECT 'total' AS section, NULL AS label, NULL AS key, " SUMS " FROM joined "
