@@ -126,6 +126,7 @@ CREATE TABLE plans (
   updated_at INTEGER NOT NULL,
   UNIQUE (session, path)
 ) STRICT;
+CREATE INDEX plans_updated ON plans(updated_at);
 
 CREATE TABLE plan_versions (
   plan       INTEGER NOT NULL REFERENCES plans(key) ON DELETE CASCADE,

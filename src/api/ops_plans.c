@@ -9,9 +9,10 @@ static const struct op_column plan_columns[] = {
 };
 
 #define PLAN_SELECT                                                                                                 \
-	"SELECT l.key, l.title, l.path, l.created_at, l.updated_at, v.version, v.source, s.native_id, s.agent, p.name " \
-	"FROM plans l JOIN sessions s ON s.key = l.session "                                                        \
-	"JOIN plan_versions v ON v.plan = l.key AND v.version = (SELECT max(version) FROM plan_versions WHERE plan = l.key) " \
+	"SELECT l.key, l.title, l.path, l.created_at, l.updated_at, "                                               \
+	"  (SELECT max(version) FROM plan_versions WHERE plan = l.key), "                                           \
+	"  (SELECT source FROM plan_versions WHERE plan = l.key ORDER BY version DESC LIMIT 1), s.native_id, s.agent, p.name " \
+	"FROM plans l CROSS JOIN sessions s ON s.key = l.session "                                                  \
 	"LEFT JOIN projects w ON w.key = s.project LEFT JOIN projects p ON p.key = coalesce(w.parent, w.key) "
 
 int op_plans(struct op_call *call)

@@ -2,7 +2,8 @@
  *
  * One pass over the calls and one over the prompts of the time asked for, into a table of sums by session,
  * quarter of an hour and tool; everything else is sums of those. Quarters because that is the
- * finest step between time zones: which day one belongs to is asked once per quarter, not once per call. */
+ * finest step between time zones: which day one belongs to is asked once per quarter, not once per call. CROSS JOIN
+ * is SQLite's word for "in this order": from the sessions of that time to what they did. */
 #include <errno.h>
 
 #include "api/ops.h"
@@ -14,10 +15,10 @@ enum { DAYS_MAX = 400, ROWS_MAX = 200 };
 #define PER_SESSION                                                                                                 \
 	"WITH per(session, quarter, tool, prompts, calls, failed, denied, ms) AS MATERIALIZED ("                    \
 	"  SELECT a.session, a.ord / " QUARTER ", coalesce(a.tool, 'unknown'), 0, count(*), total(a.state = 'failed'), " \
-	"    total(a.state = 'denied'), total(a.duration_ms) FROM sessions s JOIN activities a ON a.session = s.key "  \
+	"    total(a.state = 'denied'), total(a.duration_ms) FROM sessions s CROSS JOIN activities a ON a.session = s.key "  \
 	"  WHERE a.kind = 'tool' AND a.ord BETWEEN ?3 AND ?4 AND " OP_FILTER_SQL "GROUP BY 1, 2, 3 "                  \
 	"  UNION ALL "                                                                                             \
-	"  SELECT b.session, b.ord / " QUARTER ", NULL, count(*), 0, 0, 0, 0 FROM sessions s JOIN batches b ON b.session = s.key " \
+	"  SELECT b.session, b.ord / " QUARTER ", NULL, count(*), 0, 0, 0, 0 FROM sessions s CROSS JOIN batches b ON b.session = s.key " \
 	"  WHERE b.prompt_hash IS NOT NULL AND b.ord BETWEEN ?3 AND ?4 AND " OP_FILTER_SQL "GROUP BY 1, 2), "         \
 	"joined AS (SELECT per.*, s.agent, coalesce(w.parent, w.key) AS project, "                                  \
 	"  date(quarter * 900, 'unixepoch', 'localtime') AS day FROM per JOIN sessions s ON s.key = per.session "   \
