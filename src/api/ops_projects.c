@@ -72,8 +72,9 @@ int op_project_rename(struct op_call *call)
 	if (r == 0 && name.n && !dry)
 		r = store_do(call->store, "UPDATE projects SET name = ?2, named = 1 WHERE key = ?1", "is", key, name);
 	else if (r == 0 && !dry)
-		r = store_do(call->store, "UPDATE projects SET named = 0, name = coalesce(nullif(replace(path, rtrim(path, replace(path, '/', '')), ''), ''), path) "
-			"WHERE key = ?1", "i", key);
+		/* What stands behind the last slash. */
+		r = store_do(call->store, "UPDATE projects SET named = 0, "
+			"name = coalesce(nullif(substr(path, length(rtrim(path, replace(path, '/', ''))) + 1), ''), path) WHERE key = ?1", "i", key);
 	if (r < 0)
 		return r;
 	jw_object(call->w);

@@ -43,7 +43,8 @@ static void print_sessions(struct cli *cli, const struct json *result)
 	size_t id;
 
 	if (!list || !list->first) {
-		puts(cli->ngiven ? "no such sessions; see all with: hookd sessions --all" : "no sessions yet; connect an agent with: hookd init");
+		puts(cli_has(cli, "all") || !cli->ngiven ? "no sessions yet; connect an agent with: hookd init" :
+							   "no such sessions; see all with: hookd sessions --all");
 		return;
 	}
 	id = id_length(cli, list);

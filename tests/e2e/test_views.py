@@ -275,6 +275,22 @@ def test_long_texts_are_cut_unless_full(world):
     assert "line 29 " + "x" * 300 in full and "| second" in full and "more lines" not in full
 
 
+def test_a_session_larger_than_one_answer_is_shown_whole(world):
+    a = Agent(world, "large", "/tmp")
+    for n in range(160):
+        a.prompt(f"p{n}", f"{n} " + "ä" * 9990)
+        a.say("Stop", last_assistant_message=f"answer {n} " + "ö" * 19900)
+    pages, skip = 0, 0
+    while skip is not None:
+        skip, pages = world.rpc("show", session="large", skip=skip).get("next"), pages + 1
+    assert pages > 1
+    whole = world.json("show", "--json", "large")
+    assert [b["number"] for b in whole["batches"]] == list(range(1, 161)) and "next" not in whole
+    in_order(world.hookd("show", "large").stdout.decode(), [f"> {n} " for n in range(160)])
+    in_order(world.hookd("export", "large", "-f", "html").stdout.decode(), [f"answer {n} " for n in range(160)])
+    assert len(world.hookd("export", "large", "-f", "jsonl").stdout.splitlines()) == 320
+
+
 # -- plans, stats, tail --------------------------------------------------------------------------
 
 
