@@ -95,10 +95,11 @@ int cli_start_daemon(struct cli *cli, struct err *err);
 
 /* -- output ------------------------------------------------------------------------------------- */
 
-/* Rows of columns, each as wide as its widest cell; on a terminal the widest are cut until it fits. */
+/* Rows of columns, each as wide as its widest cell; on a terminal the widest are cut until it fits, those in front
+ * that are `firm` only when nothing else helps. */
 struct table {
 	struct arena *arena;
-	unsigned columns, rows, cap;
+	unsigned columns, rows, cap, firm;
 	str *cells;
 };
 

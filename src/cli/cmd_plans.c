@@ -13,9 +13,10 @@ static int print_list(struct cli *cli, const struct json *result)
 		return EXIT_DONE;
 	}
 	table_init(&t, &cli->arena, 7);
-	table_add(&t, (str[]){ STR("UPDATED"), STR("PLAN"), STR("VERSIONS"), STR("PROJECT"), STR("SESSION"), STR("TITLE"), STR("PATH") });
+	t.firm = 3;
+	table_add(&t, (str[]){ STR("AGO"), STR("PLAN"), STR("VERSIONS"), STR("PROJECT"), STR("SESSION"), STR("TITLE"), STR("PATH") });
 	json_each(p, list)
-		table_add(&t, (str[]){ str_head(cell_time(cli, p, "updated_us"), 16), cell_number(cli, p, "key"), cell_number(cli, p, "versions"),
+		table_add(&t, (str[]){ cell_age(cli, p, "updated_us"), cell_number(cli, p, "key"), cell_number(cli, p, "versions"),
 					     cell_text(p, "project"), str_cut_utf8(cell_text(p, "session"), 8), cell_text(p, "title"),
 					     cell_text(p, "path") });
 	table_print(&t, cli->colour);

@@ -13,9 +13,10 @@ static int print_projects(struct cli *cli, const struct json *result)
 		return EXIT_DONE;
 	}
 	table_init(&t, &cli->arena, 6);
-	table_add(&t, (str[]){ STR("LAST"), STR("KEY"), STR("PROJECT"), STR("SESSIONS"), STR("TOOLS"), STR("PATH") });
+	t.firm = 2;
+	table_add(&t, (str[]){ STR("AGO"), STR("KEY"), STR("PROJECT"), STR("SESSIONS"), STR("TOOLS"), STR("PATH") });
 	json_each(p, list) {
-		table_add(&t, (str[]){ str_head(cell_time(cli, p, "last_us"), 16), cell_number(cli, p, "key"), cell_text(p, "name"),
+		table_add(&t, (str[]){ cell_age(cli, p, "last_us"), cell_number(cli, p, "key"), cell_text(p, "name"),
 					     cell_number(cli, p, "sessions"), cell_number(cli, p, "tools"), cell_text(p, "path") });
 		json_each(w, json_get(p, STR("worktrees")))
 			table_add(&t, (str[]){ STR(""), cell_number(cli, w, "key"), arena_strf(&cli->arena, "  " STR_FMT, STR_ARG(cell_text(w, "name"))),

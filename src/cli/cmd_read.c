@@ -49,10 +49,11 @@ static void print_sessions(struct cli *cli, const struct json *result)
 	}
 	id = id_length(cli, list);
 	table_init(&t, &cli->arena, 8);
-	table_add(&t, (str[]){ STR("LAST"), STR("SESSION"), STR("AGENT"), STR("STATUS"), STR("PROMPTS"), STR("TOOLS"), STR("PROJECT"),
+	t.firm = 6;
+	table_add(&t, (str[]){ STR("AGO"), STR("SESSION"), STR("AGENT"), STR("STATUS"), STR("PROMPTS"), STR("TOOLS"), STR("PROJECT"),
 				     STR("TITLE") });
 	json_each(s, list)
-		table_add(&t, (str[]){ str_head(cell_time(cli, s, "last_us"), 16), str_cut_utf8(cell_text(s, "id"), id), cell_text(s, "agent"),
+		table_add(&t, (str[]){ cell_age(cli, s, "last_us"), str_cut_utf8(cell_text(s, "id"), id), cell_text(s, "agent"),
 					     cell_text(s, "status"), cell_number(cli, s, "prompts"), cell_number(cli, s, "tools"),
 					     cell_text(json_get(s, STR("project")), "name"), cell_text(s, "title") });
 	table_print(&t, cli->colour);

@@ -40,6 +40,7 @@ int cli_add_filter(struct cli *cli, struct json_writer *w);
 /* The members of an object as cells. */
 str cell_number(struct cli *cli, const struct json *row, const char *name);
 str cell_time(struct cli *cli, const struct json *row, const char *name);
+str cell_age(struct cli *cli, const struct json *row, const char *name);
 str cell_text(const struct json *row, const char *name);
 int64_t cell_int(const struct json *row, const char *name);
 

@@ -112,6 +112,15 @@ str cell_time(struct cli *cli, const struct json *row, const char *name)
 	return arena_str(&cli->arena, str_of(text));
 }
 
+str cell_age(struct cli *cli, const struct json *row, const char *name)
+{
+	char text[CLOCK_TEXT] = "";
+
+	if (json_get(row, str_of(name)))
+		clock_format_age(clock_wall_us() - cell_int(row, name), text);
+	return arena_str(&cli->arena, str_of(text));
+}
+
 str cell_text(const struct json *row, const char *name)
 {
 	str s = json_str(json_get(row, str_of(name)));

@@ -113,22 +113,21 @@ void cli_print_safe(str text)
 
 /* -- tables ---------------------------------------------------------------------------------------------------- */
 
-/* Narrows the widest column until the row fits or nothing is left to take. */
-static void fit(size_t *widths, unsigned columns, size_t room)
+/* Narrows the widest column from `first` on until the row fits or nothing is left to take there. */
+static void fit(size_t *widths, unsigned first, unsigned columns, size_t room)
 {
 	size_t total = 0, widest;
 
 	for (unsigned c = 0; c < columns; c++)
 		total += widths[c] + (c ? GAP : 0);
-	while (total > room) {
-		widest = 0;
-		for (unsigned c = 1; c < columns; c++)
+	for (; total > room; total--) {
+		widest = first;
+		for (unsigned c = first + 1; c < columns; c++)
 			if (widths[c] >= widths[widest])
 				widest = c;
 		if (widths[widest] <= NARROW)
 			return;
 		widths[widest]--;
-		total--;
 	}
 }
 
@@ -140,7 +139,9 @@ void table_print(const struct table *t, bool colour)
 	for (unsigned r = 0; r < t->rows; r++)
 		for (unsigned c = 0; c < t->columns; c++)
 			widths[c] = MAX(widths[c], width(t->cells[r * t->columns + c]));
-	fit(widths, t->columns, room);
+	if (t->firm < t->columns)
+		fit(widths, t->firm, t->columns, room);
+	fit(widths, 0, t->columns, room);
 	for (unsigned r = 0; r < t->rows; r++) {
 		if (colour && r == 0)
 			buf_add_str(&b, STR("\033[1m"));
