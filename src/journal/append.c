@@ -16,14 +16,19 @@
 #include "base/log.h"
 #include "journal/format.h"
 
-enum { RETIRED_MAX = 16 };
+enum {
+	RETIRED_MAX = 16,
+	CLOCK_STEP_US = 1000000,   /* a smaller step back is not worth a correction */
+	CLIENT_LATE_US = 60000000, /* a client that waited longer than this has another clock */
+};
 
 struct journal {
 	char dir[FS_PATH];
 	int fd;
 	struct journal_mark end;
 	struct buf batch;
-	int64_t last_order_us;
+	int64_t now_us;  /* the wall clock without its backward steps */
+	int64_t step_us; /* the sum of those */
 	bool torn; /* bytes of a failed write may stand behind `end`: nothing may follow them */
 	/* What the disk is still owed. The loop only notes it down here; whoever calls
 	 * journal_sync() pays, because a sync may take longer than any hook may wait. */
@@ -164,14 +169,24 @@ struct journal_mark journal_end(const struct journal *j)
 	return j->end;
 }
 
+/* Where an event stands among the others: at the moment its client had it, since hooks that run side
+ * by side overtake each other on their way here. Two things are put right: steps back of the clock are
+ * taken out, and a client's time that cannot be true gives way to ours, which always rises. */
+static int64_t order_of(struct journal *j, int64_t at_us)
+{
+	int64_t now = clock_wall_us() + j->step_us;
+
+	if (now < j->now_us - CLOCK_STEP_US)
+		j->step_us += j->now_us - now;
+	j->now_us = MAX(now, j->now_us + 1);
+	at_us += j->step_us;
+	return at_us <= j->now_us && at_us > j->now_us - CLIENT_LATE_US ? at_us : j->now_us;
+}
+
 int journal_add(struct journal *j, struct record *r)
 {
-	int64_t now = clock_wall_us();
-
-	/* Order never runs backwards or stands still within a daemon's life, whatever the clock does. */
-	j->last_order_us = now > j->last_order_us ? now : j->last_order_us + 1;
 	if (!(r->marks & EVENT_SPOOLED))
-		r->order_us = j->last_order_us;
+		r->order_us = order_of(j, r->at_us);
 	return format_add_record(&j->batch, r);
 }
 

@@ -53,7 +53,8 @@ int journal_open(const char *dir, struct journal **ret);
 void journal_free(struct journal *j);
 DEFINE_FREEP(struct journal, journal_free);
 
-/* Puts the record into the current batch and sets its order_us. -E2BIG: larger than any record may
+/* Puts the record into the current batch and sets its order_us: the client's time, if it can be true;
+ * spooled records bring theirs. -E2BIG: larger than any record may
  * be. Nothing is on disk before journal_flush(). */
 int journal_add(struct journal *j, struct record *r);
 
