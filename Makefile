@@ -42,7 +42,8 @@ fuzz: setup
 # Writes what the adapters make of the recorded payloads beside them; git shows what changed.
 golden-update: $(SANITIZE)/build.ninja
 	@ninja -C $(SANITIZE) --quiet tests/test_agents
-	@UPDATE_GOLDEN=1 SRCDIR=$(CURDIR) $(SANITIZE)/tests/test_agents >/dev/null
+	@UPDATE_GOLDEN=1 SRCDIR=$(CURDIR) $(SANITIZE)/tests/test_agents >/dev/null 2>&1
+	@git status --short tests/golden
 
 install: build
 	@$(MESON) install -C $(BUILD) --quiet
