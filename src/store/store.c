@@ -150,7 +150,8 @@ static int migrate(struct store *s, const char *backups, struct err *err)
 			"the store was written by a newer hookd (schema %d, this release knows %zu); upgrade hookd",
 			version, migrations_count);
 	if (version == 0 && !is_blank(s))
-		return err_set(err, -EUCLEAN, "the file is a database, but not of hookd; move it away and restart hookd");
+		return err_set(err, -EUCLEAN,
+			"the file is a database, but not of hookd; move it away and restart hookd");
 	if (version > 0 && version < (int)migrations_count) {
 		r = copy_to(s, backups, version);
 		if (r < 0)

@@ -147,7 +147,8 @@ static void fill_events(struct store *s, int n)
 	for (int i = 0; i < n; i++) {
 		struct record r = record_sample((unsigned)i, STR_NONE);
 
-		q = store_query(s, "INSERT INTO events(id, ord, at, kind, native, payload) VALUES (?, ?, 0, '', '', ?)");
+		q = store_query(s,
+			"INSERT INTO events(id, ord, at, kind, native, payload) VALUES (?, ?, 0, '', '', ?)");
 		query_bind_blob(q, 1, r.id.b, ULID_BYTES);
 		query_bind_int(q, 2, i);
 		query_bind_str(q, 3, STR("{\"some\":\"payload that takes room, so that there are many pages\"}"));
