@@ -31,13 +31,10 @@ LAYER = {name: layer for layer, names in LAYERS.items() for name in names.split(
 SAME_LAYER = {
     ('event', 'json'): 'an event holds the parsed payload',
     ('config', 'json'): 'the config file is JSON with comments',
-    ('config', 'os'): 'places are found by what the system says',
     ('loop', 'os'): 'waking up and thread names',
     ('wire', 'os'): 'talk.c checks who is at the other end',
     ('store', 'journal'): 'the writer folds what the journal holds',
-    ('redact', 'match'): 'lower layer in fact; listed so that match may move up',
     ('install', 'agents'): 'which events an agent has is in its table',
-    ('hooks', 'trust'): 'a hook of a project runs only when trusted',
     ('daemon', 'api'): 'the daemon serves the operations',
 }
 
