@@ -39,7 +39,8 @@ static int fold_session(struct store *s, const struct record *r, int64_t *ret_ke
 static int fold_event(struct store *s, const struct record *r, int64_t session)
 {
 	struct query *q = store_query(s,
-		"INSERT INTO events(id, ord, at, session, kind, native, tool, tool_use_id, agent_id, marks, host, payload) "
+		"INSERT INTO events(id, ord, at, session, kind, native, tool, tool_use_id, agent_id, marks, host, "
+		"  payload) "
 		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)");
 
 	query_bind_blob(q, 1, r->id.b, ULID_BYTES);

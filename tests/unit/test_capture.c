@@ -224,16 +224,19 @@ static void test_rows(void **state)
 	fold_in_order(s, order, LINES);
 	check_row(s, "SELECT count(*) FROM events", "40");
 	check_row(s, "SELECT count(*) FROM sessions", "5");
-	check_row(s, "SELECT cwd || ' ' || transcript || ' ' || status || ' ' || events || ' ' || prompts || ' ' || tools "
+	check_row(s, "SELECT cwd || ' ' || transcript || ' ' || status || ' ' || events || ' ' || prompts || ' ' || "
+		     "tools "
 		     "FROM sessions WHERE agent = 'claude' AND native_id = 's1'", "/p /t/1c active 12 2 3");
 	check_row(s, "SELECT last_at - started_at FROM sessions WHERE agent = 'claude' AND native_id = 's1'", "31000");
 	check_row(s, "SELECT status FROM sessions WHERE agent = 'codex'", "completed");
 	check_row(s, "SELECT ended_at - started_at FROM sessions WHERE agent = 'codex'", "6000");
 	check_row(s, "SELECT status FROM sessions WHERE native_id = 's3'", "active");
 	check_row(s, "SELECT cwd FROM sessions WHERE native_id = 's2'", "/late");
-	check_row(s, "SELECT state || ' ' || (ended_at - started_at) FROM activities WHERE tool_use_id = 'u10'", "failed 3000");
+	check_row(s, "SELECT state || ' ' || (ended_at - started_at) FROM activities WHERE tool_use_id = 'u10'",
+		"failed 3000");
 	check_row(s, "SELECT tool || ' ' || class FROM activities WHERE tool_use_id = 'u9'", "Edit write");
-	check_row(s, "SELECT state || coalesce(started_at, ' open') FROM activities WHERE tool_use_id = 'u11'", "done open");
+	check_row(s, "SELECT state || coalesce(started_at, ' open') FROM activities WHERE tool_use_id = 'u11'",
+		"done open");
 	check_row(s, "SELECT count(*) FROM activities", "9");
 	assert_int_equal(store_check(s, &out), 0);
 	store_close(s);
