@@ -19,7 +19,7 @@
 /* What the daemon may know of its starter's environment: an agent's may hold anything, credentials
  * included, and a project may have set it. */
 static const char *const kept_env[] = { "HOME", "USER", "LOGNAME", "PATH", "LANG", "TZ", "XDG_RUNTIME_DIR",
-	"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "HOOKD_TEST_FAIL", "ASAN_OPTIONS", "UBSAN_OPTIONS",
+	"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS",
 	"TSAN_OPTIONS", NULL };
 
 static void clean_environment(char **out, size_t max)

@@ -106,8 +106,9 @@ int spool_write(const char *dir, const struct record *r, bool sync);
 
 /* -- shared with tests: the n-th write, sync, … fails ------------------------------------------ */
 
-/* HOOKD_TEST_FAIL=write:3,fsync:1 (debug builds only) makes the third write of the process fail with
- * ENOSPC and the first fsync with EIO; see fault.c. */
+/* Makes the n-th call fail from then on as the plan says; see fault.c. Before there are threads. */
+void journal_fault_plan(str plan);
+/* 0, or the -errno with which this call is to fail. */
 int journal_fault(const char *what);
 
 #endif

@@ -205,7 +205,8 @@ static int roll_back(struct writer *w, int cause)
 	char text[320];
 
 	snprintf(text, sizeof text, "events cannot be folded into the store: %s (%s); they stay in the "
-				    "journal and are tried again every second", strerror(-cause), store_error(w->store));
+				    "journal and are tried again every second",
+		strerror(-cause), store_error(w->store));
 	set_trouble(w, text);
 	store_exec(w->store, "ROLLBACK");
 	if (w->config.finish)
@@ -282,9 +283,10 @@ static void finish_segment(struct writer *w, uint64_t number, const char *proble
 {
 	close_reader(w);
 	if (problem) {
-		log_error(LOG_JOURNAL, "segment %016llx %s (byte %llu); what could be read is stored, the file is kept as "
-				       "%016llx.j.damaged",
-			(unsigned long long)number, problem, (unsigned long long)w->at.offset, (unsigned long long)number);
+		log_error(LOG_JOURNAL, "segment %016llx %s (byte %llu); what could be read is stored, the file is "
+				       "kept as %016llx.j.damaged",
+			(unsigned long long)number, problem, (unsigned long long)w->at.offset,
+			(unsigned long long)number);
 		(void)journal_quarantine(w->journal_dir, number);
 	} else {
 		(void)journal_delete_segment(w->journal_dir, number);
@@ -442,7 +444,8 @@ static int fold_spool_batch(struct writer *w)
 	set_trouble(w, "");
 	if (n) {
 		gone = delete_files(w->spool_dir, names, n);
-		log_info(LOG_SPOOL, "%u events picked up from the spool, %u of them already known", b.records, b.doubled);
+		log_info(LOG_SPOOL, "%u events picked up from the spool, %u of them already known", b.records,
+			b.doubled);
 		pthread_mutex_lock(&w->lock);
 		w->state.spooled += n;
 		pthread_mutex_unlock(&w->lock);

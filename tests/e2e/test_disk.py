@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from world import DONE, hook, payload, read_frame, tool, wait_for
+from world import BUILD, DONE, hook, payload, read_frame, tool, wait_for
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
 
@@ -102,11 +102,20 @@ def test_read_only_file_system(small):
     small.hookd("start")
 
 
+def start_with_fault(world, fault):
+    """A daemon whose calls fail as told. False when it could not even start."""
+    p = subprocess.Popen([str(BUILD / "hookd"), "run", "--dir", str(world.dir), "--test-fail", fault], env=world.env,
+                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    world.started.append(p)
+    path = world.dir / "run/hookd.sock"
+    wait_for(lambda: path.is_socket() or p.poll() is not None, what="the daemon")
+    return p.poll() is None
+
+
 def run_with_fault(world, fault, n=30):
     """Sends n events to a daemon whose calls fail as told; the acknowledged ones."""
     acknowledged = set()
-    started = world.hookd("start", ok=False, env={"HOOKD_TEST_FAIL": fault})
-    if started.returncode:
+    if not start_with_fault(world, fault):
         return acknowledged, False
     with world.connect() as s:
         for i in range(n):
@@ -138,7 +147,7 @@ def journal_segments(world):
 
 def events_left_in_journal(world, n=10):
     """A dead daemon that has folded nothing: its store says no, its journal says yes."""
-    world.hookd("start", env={"HOOKD_TEST_FAIL": "commit:1+"})
+    assert start_with_fault(world, "commit:1+")
     with world.connect() as s:
         for i in range(n):
             s.sendall(hook(json.dumps(tool(i)).encode()))
