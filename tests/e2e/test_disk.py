@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from world import DONE, hook, payload, read_frame, tool, wait_for
+from world import DONE, WAIT, hook, payload, read_frame, tool, wait_for
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
 
@@ -334,3 +334,23 @@ def test_torn_spool_files_are_kept_and_reported(world):
     temp.rename(world.dir / "spool/01ARZ3NDEKTSV4RRFFQ69G5FAV.j")
     wait_for(lambda: (world.dir / "spool/01ARZ3NDEKTSV4RRFFQ69G5FAV.j.damaged").exists(), 5, "the file set aside")
     wait_for(lambda: world.status()["store"]["damaged"] == 1, 5, "the report")
+
+
+def test_strict_durability_neither_lies_nor_waits_for_a_store_in_trouble(world):
+    world.dir.mkdir(mode=0o700)
+    (world.dir / "config.json").write_text('{"durability": "strict"}')
+    world.hookd("start", env={"HOOKD_TEST_FAIL": "commit:1+"})
+    for n in range(3):
+        began = time.monotonic()
+        with world.connect() as s:
+            s.sendall(hook(json.dumps(tool(n)).encode()))
+            kind, stored, *_ = read_frame(s)
+            while kind == WAIT:
+                kind, stored, *_ = read_frame(s)
+        assert (kind, stored) == (DONE, 1)
+        assert time.monotonic() - began < 1
+    done = world.hookc("PostToolUse", tool(3))
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    world.stop()
+    world.hookd("start")
+    assert [e["tool_use_id"] for e in world.events()] == ["t0", "t1", "t2", "t3"]
