@@ -278,3 +278,18 @@ def test_late_frames_are_recorded_and_nothing_is_decided(world):
         kind, stored, code, out, err = read_frame(s)
     assert (kind, stored, out) == (DONE, 1, b"")
     assert world.events()[0]["marks"] & 32
+
+
+def test_a_late_prompt_does_not_unmute_a_newer_one(world):
+    """The daemon hung: a public prompt timed out, a private one came after it, and then the first arrives."""
+    from world import DONE, read_frame
+    world.start()
+    world.hookc("UserPromptSubmit", payload("UserPromptSubmit", prompt="<private>zebra</private>"))
+    old = hook(json.dumps(payload("UserPromptSubmit", prompt="a giraffe")).encode(), event=b"UserPromptSubmit",
+               at_ms=int(time.time() * 1000) - 5000, deadline_ms=400)
+    with world.connect() as s:
+        s.sendall(old)
+        assert read_frame(s)[:2] == (DONE, 1)
+    world.hookc("Stop", payload("Stop", last_assistant_message="zebra stripes"))
+    assert len(world.events()) == 3
+    assert world.contains(b"zebra") == []
