@@ -211,3 +211,12 @@ def test_more_connections_than_there_may_be_wait_without_a_spinning_daemon(world
         assert world.hookd("logs").stdout.count(b"new connections wait") == 1
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.parametrize("at_ms", [1 << 48, 2**63 - 1, 2**64 - 1])
+def test_times_that_are_none_are_refused(world, at_ms):
+    world.start()
+    with world.connect() as s:
+        s.sendall(hook(json.dumps(tool(1)).encode(), at_ms=at_ms))
+        assert read_frame(s)[0] == REFUSED
+    good(world)
