@@ -5,6 +5,7 @@ import re
 import signal
 import stat
 import subprocess
+import time
 
 import pytest
 
@@ -266,3 +267,35 @@ def test_strict_durability_answers_committed(world):
                 kind, stored, code, out, err = read_frame(s)
             assert (kind, stored) == (3, 2)
     assert len(world.events()) == 5
+
+
+def test_an_answer_that_is_too_large_is_an_error_and_not_broken_json(world):
+    world.start()
+    for n in range(3):
+        world.hookc("PostToolUse", tool(n, tool_response={"stdout": chr(97 + n) * 7_000_000}))
+    world.hookc("PostToolUse", tool(3))
+    with world.connect() as s:
+        f = s.makefile("rwb")
+        f.write(b'{"id":1,"method":"events"}\n')
+        f.flush()
+        answer = json.loads(f.readline())
+    assert "ask for less" in answer["error"]["message"]
+    assert len(world.rpc("events", limit=2)["events"]) == 2
+
+
+def test_readers_that_wait_for_the_store_leave_a_worker_for_events(world):
+    from world import DONE, hook, read_frame
+    world.hookd("start", env={"HOOKD_TEST_FAIL": "commit:1+"})
+    world.hookc("PostToolUse", tool(1))
+    readers = [world.connect() for _ in range(4)]
+    for s in readers:
+        s.sendall(b'{"id":1,"method":"sessions"}\n')
+    time.sleep(0.05)
+    began = time.monotonic()
+    with world.connect() as s:
+        s.sendall(hook(json.dumps(tool(2, tool_response={"stdout": "x" * 100000})).encode()))
+        assert read_frame(s)[:2] == (DONE, 1)
+    assert time.monotonic() - began < 1.5
+    for s in readers:
+        s.close()
+    assert world.stop().returncode == 0
