@@ -138,9 +138,15 @@ static void rotate(void)
 /* Nothing in a line may look like another line or drive a terminal. */
 static size_t make_visible(char *line, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if ((unsigned char)line[i] < 0x20 || line[i] == 0x7F)
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)line[i];
+
+		if (c < 0x20 || c == 0x7F)
 			line[i] = ' ';
+		/* U+0080 to U+009F: escape sequences to some terminals. */
+		else if (c == 0xC2 && i + 1 < n && (unsigned char)line[i + 1] < 0xA0)
+			line[i] = line[i + 1] = ' ';
+	}
 	line[n] = '\n';
 	return n + 1;
 }
