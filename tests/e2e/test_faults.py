@@ -1,10 +1,12 @@
 """hookd's own trouble never becomes the agent's: every fault, exit 0, in time, and the event is in the
 store later, exactly once. The bound of 250 ms is part of the promise, so it is measured here with the
 release binaries; the machine's own noise is allowed for by taking the best of a few tries."""
+import fcntl
 import json
 import os
 import signal
 import socket
+import subprocess
 import time
 
 import pytest
@@ -293,3 +295,45 @@ def test_a_late_prompt_does_not_unmute_a_newer_one(world):
     world.hookc("Stop", payload("Stop", last_assistant_message="zebra stripes"))
     assert len(world.events()) == 3
     assert world.contains(b"zebra") == []
+
+
+def test_a_started_daemon_inherits_no_descriptor_however_high(world):
+    r, w = os.pipe()
+    high = fcntl.fcntl(w, fcntl.F_DUPFD, 700)
+    os.close(w)
+    subprocess.run([str(world.build / "hookc"), "claude", "Stop"], input=json.dumps(payload("Stop")).encode(),
+                   env=world.env, pass_fds=[high], timeout=30)
+    os.close(high)
+    wait_for(world.pid, what="the daemon")
+    wait_for(lambda: len(world.events()) == 1, what="the event")
+    os.set_blocking(r, False)
+    assert os.read(r, 1) == b""  # end of file: nobody holds the other end
+    os.close(r)
+
+
+def test_an_answer_nobody_reads_is_no_failure_of_the_hook(world):
+    pid = world.start()
+    os.kill(pid, signal.SIGSTOP)
+    r, w = os.pipe()
+    os.close(r)
+    try:
+        done = subprocess.run([str(world.build / "hookc"), "claude", "PreToolUse"], stdout=w, env=world.env, timeout=30,
+                              input=json.dumps(payload("PreToolUse", tool_name="Bash", tool_use_id="u", tool_input={
+                                  "command": "hookd-selftest-deny"})).encode())
+    finally:
+        os.kill(pid, signal.SIGCONT)
+        os.close(w)
+    assert done.returncode == 0
+
+
+def test_the_log_of_a_daemon_is_not_rotated_by_others(world):
+    pid = world.start()
+    with open(world.dir / "hookd.log", "ab") as f:
+        f.write(b"x" * (9 << 20) + b"\n")
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        world.hookc("PostToolUse", tool(1), env={"HOOKD_TEST_FAIL": "write:1+"})
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert not (world.dir / "hookd.log.1").exists()
+    assert b"could not be kept" in (world.dir / "hookd.log").read_bytes()[-2000:]
