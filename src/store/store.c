@@ -2,6 +2,7 @@
 #include "store/store.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,14 +188,11 @@ static int configure(struct store *s, enum store_mode mode, int version)
 	return r;
 }
 
-/* sqlite3_initialize() makes page caches for many connections; hookd has two and stays small. */
-static void initialize_once(void)
-{
-	static bool done;
+static pthread_once_t configured = PTHREAD_ONCE_INIT;
 
-	if (done)
-		return;
-	done = true;
+/* sqlite3_initialize() makes page caches for many connections; hookd has two and stays small. */
+static void configure_sqlite(void)
+{
 	sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0);
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
@@ -204,7 +202,7 @@ int store_open(const char *path, enum store_mode mode, const char *backups, stru
 	struct store *s = xcalloc(1, sizeof *s);
 	int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW, r, rc, version = 0;
 
-	initialize_once();
+	pthread_once(&configured, configure_sqlite);
 	flags |= mode == STORE_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
 	rc = sqlite3_open_v2(path, &s->db, flags, NULL);
 	if (rc != SQLITE_OK) {

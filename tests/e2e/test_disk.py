@@ -354,3 +354,18 @@ def test_strict_durability_neither_lies_nor_waits_for_a_store_in_trouble(world):
     world.stop()
     world.hookd("start")
     assert [e["tool_use_id"] for e in world.events()] == ["t0", "t1", "t2", "t3"]
+
+
+def test_a_limit_on_file_sizes_is_like_a_full_disk(world):
+    hookd = str(world.build / "hookd")
+    subprocess.run(["/bin/sh", "-c", f"ulimit -f 400; exec {hookd} start"], env=world.env, check=True, timeout=30)
+    pid = world.pid()
+    stored = set()
+    with world.connect() as s:
+        for n in range(30):
+            s.sendall(hook(json.dumps(tool(n, tool_response={"text": "x" * 20000})).encode()))
+            kind, kept, *_ = read_frame(s)
+            assert kind == DONE
+            stored.add(kept)
+    assert stored == {0, 1}
+    assert world.daemons() == [pid]

@@ -247,6 +247,7 @@ def test_wholly_private_prompts_mute_offline_too(world):
 
 def test_descriptors_and_children_after_trouble(world):
     pid = world.start()
+    world.events()  # by now the writer has opened its files, and the readers theirs
     before = len(os.listdir(f"/proc/{pid}/fd"))
     for _ in range(200):
         s = world.connect()
