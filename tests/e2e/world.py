@@ -38,7 +38,8 @@ class World:
         self.dir = self.top / "d"
         self.home = self.top / "h"
         self.home.mkdir()
-        self.env = {"PATH": os.environ["PATH"], "HOME": str(self.home), "HOOKD_DIR": str(self.dir), **(env or {})}
+        self.env = {"PATH": os.environ["PATH"], "HOME": str(self.home), "HOOKD_DIR": str(self.dir),
+                    **{k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")}, **(env or {})}
         self.started = []
 
     # -- programs ------------------------------------------------------------------------------
