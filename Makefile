@@ -7,7 +7,7 @@ SANITIZE := build-asan
 
 .PHONY: build run test test-agents crash bench fuzz tsan lint golden-update install uninstall clean
 build: $(BUILD)/build.ninja
-	@ninja -C $(BUILD) --quiet
+	@ninja -C $(BUILD) --quiet hookd hookc
 
 run: build
 	@$(BUILD)/hookd run --foreground

@@ -281,7 +281,7 @@ static int run_events(struct op_call *call)
 	jw_object(w);
 	jw_key(w, "events");
 	jw_array(w);
-	while ((got = query_step(q)) == 1) {
+	while ((got = query_step(q)) == 1 && !w->b->full) {
 		write_event_row(w, q);
 		last = MAX(last, query_int(q, 0));
 	}

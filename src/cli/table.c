@@ -51,6 +51,12 @@ static size_t terminal_width(void)
 	return str_to_int(str_of(columns), &n) && n > 20 ? (size_t)n : isatty(STDOUT_FILENO) ? 80 : SIZE_MAX;
 }
 
+/* Also U+0080 to U+009F, which some terminals take for escape sequences. */
+static bool drives_terminal(const unsigned char *p, size_t len)
+{
+	return *p < 0x20 || *p == 0x7F || (len == 2 && p[0] == 0xC2 && p[1] < 0xA0);
+}
+
 static void print_cell(str s, size_t limit)
 {
 	size_t shown = 0, i = 0;
@@ -58,9 +64,9 @@ static void print_cell(str s, size_t limit)
 	while (i < s.n && shown < limit) {
 		size_t len = utf8_sequence((const unsigned char *)s.p + i, s.n - i);
 
-		if (!len || (unsigned char)s.p[i] < 0x20 || s.p[i] == 0x7F) {
+		if (!len || drives_terminal((const unsigned char *)s.p + i, len)) {
 			putchar(len ? ' ' : '?');
-			len = 1;
+			len = MAX(len, 1);
 		} else {
 			fwrite(s.p + i, 1, len, stdout);
 		}

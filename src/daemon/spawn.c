@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "os/os.h"
 
 /* What the daemon may know of its starter's environment: an agent's may hold anything, credentials
  * included, and a project may have set it. */
@@ -59,8 +60,7 @@ static _Noreturn void become_daemon(const char *self, char *const argv[], char *
 		dup2(ready_fd, 3);
 	else
 		fcntl(3, F_SETFD, 0);
-	for (int fd = 4; fd < 256; fd++)
-		close(fd);
+	os_close_from(4);
 	if (chdir("/") < 0)
 		_exit(1);
 	execve(self, argv, env);
