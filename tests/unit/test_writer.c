@@ -18,7 +18,7 @@ enum { RECORDS = 8000 };
 
 static _Atomic int folded, pause_us;
 
-static int fold_slowly(struct store *s, const struct record *r)
+static int fold_slowly(struct store *s, const struct record *r, void *arg)
 {
 	(void)s;
 	(void)r;
