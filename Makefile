@@ -7,7 +7,7 @@ SANITIZE := build-asan
 
 .PHONY: build run test test-agents crash bench fuzz tsan lint golden-update install uninstall clean
 build: $(BUILD)/build.ninja
-	@ninja -C $(BUILD) --quiet
+	@ninja -C $(BUILD) --quiet hookd hookc
 
 run: build
 	@$(BUILD)/hookd run --foreground
@@ -42,7 +42,15 @@ fuzz: setup
 # Writes what the adapters make of the recorded payloads beside them; git shows what changed.
 golden-update: $(SANITIZE)/build.ninja
 	@ninja -C $(SANITIZE) --quiet tests/test_agents
-	@UPDATE_GOLDEN=1 SRCDIR=$(CURDIR) $(SANITIZE)/tests/test_agents >/dev/null
+	@UPDATE_GOLDEN=1 SRCDIR=$(CURDIR) $(SANITIZE)/tests/test_agents >/dev/null 2>&1
+	@git status --short tests/golden
+
+lint: $(SANITIZE)/build.ninja
+	@$(PYTHON) tests/lint/lint.py $(SANITIZE)
+
+tsan: build-tsan/build.ninja
+	@ninja -C build-tsan --quiet tests/test_journal tests/test_loop tests/test_store
+	@$(MESON) test -C build-tsan --no-rebuild --print-errorlogs journal loop store
 
 install: build
 	@$(MESON) install -C $(BUILD) --quiet

@@ -22,10 +22,8 @@ CREATE TABLE sessions (
   key        INTEGER PRIMARY KEY,
   agent      TEXT NOT NULL,
   native_id  TEXT NOT NULL,
-  cwd        TEXT,                            -- of the earliest event that names one ...
-  cwd_by     BLOB,                            -- ... which is this one: arrival may be in any order
+  cwd        TEXT,                            -- of the earliest event that names one
   transcript TEXT,                            -- of the latest event that names one
-  transcript_by BLOB,
   status     TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'completed')),
   started_at INTEGER NOT NULL,
   last_at    INTEGER NOT NULL,

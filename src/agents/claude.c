@@ -2,14 +2,41 @@
  * make it ignore the object, and other codes are shown to the user as a failing hook. */
 #include "agents/adapters.h"
 
+/* All 33 but two. WorktreeCreate and WorktreeRemove replace what the agent does itself, so they are never
+ * installed; if they come all the same, their canonical names are known. */
 static const struct agent_event events[] = {
 	{ "SessionStart", EVENT_SESSION_START, true },
+	{ "Setup", EVENT_SETUP, true },
+	{ "InstructionsLoaded", EVENT_INSTRUCTIONS_LOADED, true },
 	{ "UserPromptSubmit", EVENT_USER_PROMPT_SUBMIT, true },
+	{ "UserPromptExpansion", EVENT_USER_PROMPT_EXPANSION, true },
 	{ "PreToolUse", EVENT_PRE_TOOL_USE, true },
+	{ "PermissionRequest", EVENT_PERMISSION_REQUEST, true },
+	{ "PermissionDenied", EVENT_PERMISSION_DENIED, true },
 	{ "PostToolUse", EVENT_POST_TOOL_USE, true },
 	{ "PostToolUseFailure", EVENT_POST_TOOL_USE_FAILURE, true },
+	{ "Notification", EVENT_NOTIFICATION, true },
+	{ "SubagentStart", EVENT_SUBAGENT_START, true },
+	{ "SubagentStop", EVENT_SUBAGENT_STOP, true },
 	{ "Stop", EVENT_STOP, true },
+	{ "StopFailure", EVENT_STOP_FAILURE, true },
+	{ "PreCompact", EVENT_PRE_COMPACT, true },
+	{ "PostCompact", EVENT_POST_COMPACT, true },
+	{ "PreModelSwitch", EVENT_PRE_MODEL_SWITCH, true },
+	{ "PostModelSwitch", EVENT_POST_MODEL_SWITCH, true },
+	{ "TaskCreated", EVENT_TASK_CREATED, true },
+	{ "TaskCompleted", EVENT_TASK_COMPLETED, true },
+	{ "TeammateIdle", EVENT_TEAMMATE_IDLE, true },
+	{ "Elicitation", EVENT_ELICITATION, true },
+	{ "ElicitationResult", EVENT_ELICITATION_RESULT, true },
+	{ "ConfigChange", EVENT_CONFIG_CHANGE, true },
+	{ "CwdChanged", EVENT_CWD_CHANGED, true },
+	{ "DirectoryAdded", EVENT_DIRECTORY_ADDED, true },
 	{ "SessionEnd", EVENT_SESSION_END, true },
+	/* Says again what the calls said; fires only for files a matcher names; fires for every piece of text. */
+	{ "PostToolBatch", EVENT_POST_TOOL_BATCH, false },
+	{ "FileChanged", EVENT_FILE_CHANGED, false },
+	{ "MessageDisplay", EVENT_MESSAGE_DISPLAY, false },
 	{ 0 },
 };
 
@@ -82,7 +109,7 @@ static str specific_output(const struct event *e, const struct verdict *v, struc
 	jw_object(&w);
 	jw_field_str(&w, "hookEventName", str_of(event_kinds[e->kind].name));
 	empty = b.len;
-	if (e->kind == EVENT_PRE_TOOL_USE)
+	if (e->kind == EVENT_PRE_TOOL_USE || e->kind == EVENT_PRE_MODEL_SWITCH)
 		write_pre_tool(&w, v);
 	else if (e->kind == EVENT_PERMISSION_REQUEST)
 		write_permission(&w, v);
@@ -101,7 +128,7 @@ static str specific_output(const struct event *e, const struct verdict *v, struc
 static bool blocks_at_top(enum event_kind kind)
 {
 	return (event_kinds[kind].flags & EVENT_IS_DECISION) && kind != EVENT_PRE_TOOL_USE &&
-	       kind != EVENT_PERMISSION_REQUEST;
+	       kind != EVENT_PRE_MODEL_SWITCH && kind != EVENT_PERMISSION_REQUEST;
 }
 
 static void render(const struct event *e, const struct verdict *v, struct arena *a, struct answer *ret)

@@ -22,10 +22,14 @@ struct api {
 	struct api_context ctx;
 	pthread_mutex_t lock; /* of store: workers take turns */
 	struct store *store;
+	/* Readers run one after the other: they share the store's handle anyway, and may each wait for
+	 * the writer or scan for seconds. The other worker stays free for events. */
+	struct request *running, *first, **last;
 };
 
 /* One request under way. */
 struct request {
+	struct request *next;
 	struct api *api;
 	struct conn *conn;
 	struct arena arena;
@@ -52,6 +56,13 @@ str op_param_str(const struct op_call *call, const char *name)
 }
 
 /* -- answering ----------------------------------------------------------------------------------- */
+
+static void request_free(struct request *q)
+{
+	buf_release(&q->result);
+	arena_release(&q->arena);
+	free(q);
+}
 
 static void send_answer(struct request *q, int code)
 {
@@ -80,7 +91,8 @@ static void send_answer(struct request *q, int code)
 	}
 	jw_end_object(&w);
 	buf_add_char(&b, '\n');
-	if (b.full) {
+	/* The result may have left out what did not fit and gone on with what did. */
+	if (b.full || (!code && q->result.full)) {
 		buf_clear(&b);
 		buf_add_str(&b, STR("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,\"message\":"
 				    "\"the answer is larger than 24 MiB; ask for less\"}}\n"));
@@ -88,9 +100,7 @@ static void send_answer(struct request *q, int code)
 	piece = (struct iovec){ b.p, b.len };
 	conn_answer(q->conn, &piece, 1);
 	buf_release(&b);
-	buf_release(&q->result);
-	arena_release(&q->arena);
-	free(q);
+	request_free(q);
 }
 
 static void run_op(struct request *q, struct store *store)
@@ -144,13 +154,10 @@ static void work(void *arg)
 {
 	struct request *q = arg;
 	struct api *a = q->api;
-	struct writer_state state;
 
-	if (writer_wait(a->ctx.writer, q->seen, CATCH_UP_MS) < 0) {
-		writer_get_state(a->ctx.writer, &state);
-		/* Old rows are better than none, when the store can be read at all. */
+	/* Old rows are better than none, when the store can be read at all. */
+	if (writer_wait(a->ctx.writer, q->seen, CATCH_UP_MS) < 0)
 		log_warn(LOG_API, "%s answers without the newest events: the store is behind", q->op->name);
-	}
 	if (q->op->place == OP_WRITER) {
 		int r = writer_call(a->ctx.writer, write_store, q);
 
@@ -164,10 +171,24 @@ static void work(void *arg)
 	pthread_mutex_unlock(&a->lock);
 }
 
+static void worked(void *arg);
+
+static void run_next(struct api *a)
+{
+	a->running = a->first;
+	if (!a->running)
+		return;
+	a->first = a->first->next;
+	if (!a->first)
+		a->last = &a->first;
+	loop_submit(a->ctx.loop, work, worked, a->running);
+}
+
 static void worked(void *arg)
 {
 	struct request *q = arg;
 
+	run_next(q->api);
 	send_answer(q, q->failed < 0 ? RPC_FAILED : 0);
 }
 
@@ -219,7 +240,10 @@ void api_line(struct conn *c, str line, void *arg)
 		return;
 	}
 	q->seen = journal_end(a->ctx.journal);
-	loop_submit(a->ctx.loop, work, worked, q);
+	*a->last = q;
+	a->last = &q->next;
+	if (!a->running)
+		run_next(a);
 }
 
 struct api *api_new(const struct api_context *ctx)
@@ -227,14 +251,24 @@ struct api *api_new(const struct api_context *ctx)
 	struct api *a = xcalloc(1, sizeof *a);
 
 	a->ctx = *ctx;
+	a->last = &a->first;
 	pthread_mutex_init(&a->lock, NULL);
 	return a;
 }
 
 void api_free(struct api *a)
 {
+	struct request *next;
+
 	if (!a)
 		return;
+	/* At a stop: no worker takes them any more. */
+	if (a->running)
+		request_free(a->running);
+	for (struct request *q = a->first; q; q = next) {
+		next = q->next;
+		request_free(q);
+	}
 	store_close(a->store);
 	pthread_mutex_destroy(&a->lock);
 	free(a);

@@ -35,13 +35,13 @@ int op_write_rows(struct op_call *call, struct query *q, const struct op_column 
 {
 	int got;
 
-	while ((got = query_step(q)) == 1) {
+	while ((got = query_step(q)) == 1 && !call->w->b->full) {
 		jw_object(call->w);
 		op_write_columns(call->w, q, columns);
 		jw_end_object(call->w);
 	}
 	query_reset(q);
-	return got;
+	return got < 0 ? got : 0;
 }
 
 int op_write_list(struct op_call *call, const char *key, struct query *q, const struct op_column *columns)

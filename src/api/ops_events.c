@@ -47,13 +47,13 @@ static int write_events(struct op_call *call, struct query *q, int64_t *ret_last
 
 	jw_key(call->w, "events");
 	jw_array(call->w);
-	while ((got = query_step(q)) == 1) {
+	while ((got = query_step(q)) == 1 && !call->w->b->full) {
 		write_event_row(call->w, q);
 		*ret_last = MAX(*ret_last, query_int(q, 0));
 	}
 	query_reset(q);
 	jw_end_array(call->w);
-	return got;
+	return got < 0 ? got : 0;
 }
 
 /* With "after": the rows that came later, oldest first. Without: the newest ones, oldest first. The

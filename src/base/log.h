@@ -41,7 +41,8 @@ extern const char *const log_component_names[LOG_COMPONENT_MAX];
 int log_set_levels(str spec, bool apply, struct err *err);
 
 /* Before this, and in commands, lines go nowhere; with path NULL and to_stderr they go to stderr
- * (hookd run --foreground writes both). max_bytes is the size at which the file is rotated. */
+ * (hookd run --foreground writes both). max_bytes is the size at which the file is rotated; 0:
+ * never, for processes that share it with the daemon. */
 int log_open(const char *path, size_t max_bytes, bool also_stderr);
 void log_close(void);
 

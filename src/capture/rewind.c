@@ -39,7 +39,7 @@ static int delete_projections(struct store *s, int64_t session)
 		"UPDATE events SET same_as = NULL WHERE session = ?1 AND same_as IS NOT NULL",
 		"UPDATE sessions SET window = NULL, batch = NULL, last_batch = NULL, prompts = 0, tools = 0, events = 0, last_ord = 0, "
 		"  last_id = NULL, title = NULL, last_user = NULL, last_assistant = NULL, parent = NULL, parent_reason = NULL, "
-		"  transcript = NULL, cwd = NULL, model = NULL, last_at = 0, started_at = 9223372036854775807 WHERE key = ?1",
+		"  project = NULL, transcript = NULL, cwd = NULL, model = NULL, last_at = 0, started_at = 9223372036854775807 WHERE key = ?1",
 	};
 	int r = 0;
 

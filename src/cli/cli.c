@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -221,12 +222,22 @@ static int run_command(struct cli *cli)
 	return cli->cmd->run(cli);
 }
 
+/* What is opened from here on must not become somebody's stdin, stdout or stderr: a lock file or a
+ * socket would be printed to. */
+static void fill_standard_fds(void)
+{
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0)
+			return;
+}
+
 int cli_main(int argc, char **argv)
 {
 	static struct cli cli;
 	const char *name = argc > 1 ? argv[1] : "help";
 	int r;
 
+	fill_standard_fds();
 	umask(0077);
 	cli.self = argv[0];
 	cli.colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");

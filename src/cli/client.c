@@ -29,7 +29,10 @@ const char *cli_self_path(struct cli *cli)
 
 int cli_start_daemon(struct cli *cli, struct err *err)
 {
-	return daemon_spawn(cli_self_path(cli), &cli->places, START_MS, err);
+	/* The daemon is told its state directory only; `places` tells it the rest. */
+	int r = places_make(&cli->places, err);
+
+	return r < 0 ? r : daemon_spawn(cli_self_path(cli), &cli->places, START_MS, err);
 }
 
 static int connect_daemon(struct cli *cli)

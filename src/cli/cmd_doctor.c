@@ -242,7 +242,7 @@ static void check_line(struct doctor *d, const struct agent *agent, const struct
 	else
 		tell(d, e->current ? FINDING_OK : FINDING_NOTE, agent->name, STR_FMT ": fired, stored once%s (%.1f ms)%s",
 			STR_ARG(e->event), denied ? ", denial came back" : "", (double)began / 1000,
-			e->current ? "" : "; it calls another hookc or state directory than this one, hookd init brings it up to date");
+			e->current ? "" : "; it calls another hookc or state directory than this one; run: hookd init");
 	buf_release(&out);
 }
 

@@ -22,9 +22,7 @@ static int start(struct cli *cli)
 		puts("hookd is running already");
 		return EXIT_DONE;
 	}
-	r = places_make(&cli->places, &err);
-	if (r == 0)
-		r = cli_start_daemon(cli, &err);
+	r = cli_start_daemon(cli, &err);
 	if (r < 0 && r != -EEXIST)
 		return cli_fail("the daemon cannot start: %s; see: hookd logs", err.text);
 	/* "Another one has the lock" may also be one that is just ending: ask. */

@@ -9,6 +9,7 @@
  * reads the link map). */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -95,10 +96,16 @@ static void start_daemon_once(struct offline *o)
 	(void)daemon_spawn(cli_self_path(o->cli), p, 0, &err);
 }
 
+/* When to stop hoping for a daemon. */
+static int64_t give_up_us(const struct offline *o)
+{
+	return o->started_us + (o->decision ? GIVE_UP_DECISION_MS : GIVE_UP_CAPTURE_MS) * USEC_PER_MSEC;
+}
+
 static int connect_for_a_while(struct offline *o)
 {
 	const struct timespec pause = { .tv_nsec = RETRY_EVERY_MS * 1000000 };
-	int64_t until = clock_mono_us() + WIRE_START_RETRY_MS * USEC_PER_MSEC;
+	int64_t until = MIN(clock_mono_us() + WIRE_START_RETRY_MS * USEC_PER_MSEC, give_up_us(o));
 	int fd;
 
 	for (;;) {
@@ -118,8 +125,6 @@ static void write_out(int fd, str s)
 /* Delivers the frame to the daemon that has come up meanwhile. True when it answered. */
 static bool deliver(struct offline *o, int *ret_exit)
 {
-	int give_up = o->decision ? GIVE_UP_DECISION_MS : GIVE_UP_CAPTURE_MS;
-	size_t head = (size_t)(o->hook.payload.p - o->frame.p);
 	struct wire_reply reply;
 	char *room;
 	int r, fd = connect_for_a_while(o);
@@ -127,8 +132,7 @@ static bool deliver(struct offline *o, int *ret_exit)
 	if (fd < 0)
 		return false;
 	room = arena_bytes(&o->cli->arena, LIMIT_REPLY);
-	r = wire_exchange(fd, str_n(o->frame.p, head), o->hook.payload, o->started_us + give_up * USEC_PER_MSEC, room,
-		LIMIT_REPLY, &reply);
+	r = wire_exchange(fd, buf_str(&o->frame), STR_NONE, give_up_us(o), room, LIMIT_REPLY, &reply);
 	close(fd);
 	if (r < 0)
 		return false;
@@ -148,6 +152,7 @@ static void keep_in_spool(struct offline *o, const struct event *e)
 	bool muted = redact_is_muted(p->run, e->agent, e->session);
 	struct redact_report report = { 0 };
 	struct record record;
+	struct stat st;
 	struct err err;
 	int r;
 
@@ -161,7 +166,8 @@ static void keep_in_spool(struct offline *o, const struct event *e)
 	record.marks |= EVENT_SPOOLED;
 	record.order_us = record.at_us;
 	r = spool_write(p->spool, &record, false);
-	if (r < 0 && log_open(p->log, LIMIT_LOG_FILE, false) == 0)
+	/* Not rotated from here: the daemon would go on writing to the file that was put aside. */
+	if (r < 0 && (stat(p->log, &st) < 0 || st.st_size < (off_t)(2 * LIMIT_LOG_FILE)) && log_open(p->log, 0, false) == 0)
 		log_error(LOG_SPOOL, "an event of " STR_FMT " could not be kept: %s", STR_ARG(record.agent), strerror(-r));
 }
 
@@ -190,6 +196,7 @@ static int run(struct cli *cli)
 	int64_t fd, started;
 	int exit_code = 0;
 
+	signal(SIGPIPE, SIG_IGN); /* who does not want the answer need not take it */
 	if (!str_to_int(str_of(cli_value(cli, "fd", "")), &fd) || read_frame(&o, (int)fd) < 0)
 		return EXIT_DONE; /* nothing that could be kept, and nobody to tell */
 	o.started_us = str_to_int(str_of(cli_value(cli, "started-us", "")), &started) ? started : clock_mono_us();

@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "daemon/daemon.h"
 #include "daemon/spawn.h"
+#include "journal/journal.h"
 
 /* Says how the start went to whoever started us detached; see daemon/spawn.h. */
 static void report(char sign, const char *text)
@@ -44,6 +45,7 @@ static int run(struct cli *cli)
 	struct err err = { 0 };
 	int r;
 
+	journal_fault_plan(str_of(cli_value(cli, "test-fail", NULL)));
 	if (detached)
 		fcntl(SPAWN_READY_FD, F_SETFD, FD_CLOEXEC);
 	r = daemon_run(&cli->places, &how, &err);
@@ -61,6 +63,7 @@ static int run(struct cli *cli)
 static const struct cmd_option run_options[] = {
 	{ "foreground", 0, NULL, false, "show the log on this terminal as well" },
 	{ "detached", 0, NULL, false, "used by hookd itself when it starts the daemon in the background" },
+	{ "test-fail", 0, "PLAN", false, "rehearse failing disk calls, e.g. write:3,fsync:1 (for tests)" },
 	{ 0 },
 };
 

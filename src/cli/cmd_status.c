@@ -70,7 +70,7 @@ static int print_trouble(const struct json *s)
 static void print_status(const struct json *s)
 {
 	char up[CLOCK_TEXT], last[CLOCK_TEXT] = "none yet";
-	int64_t last_us = number(s, "events", "last_at_us");
+	int64_t last_us = number(s, "events", "last_at_us"), received = number(s, "events_received", NULL);
 
 	clock_format_age(number(s, "uptime_us", NULL), up);
 	if (last_us) {
@@ -79,7 +79,7 @@ static void print_status(const struct json *s)
 	}
 	print_line("daemon", "running for %s, pid %lld, version " STR_FMT, up, (long long)number(s, "pid", NULL),
 		STR_ARG(text(s, "version", NULL)));
-	print_line("events", "%lld since start, last one: %s", (long long)number(s, "events_received", NULL), last);
+	print_line("events", "%lld since start, last one: %s", (long long)received, last);
 	print_line("durability", STR_FMT " (loss window: " STR_FMT ")", STR_ARG(text(s, "durability", NULL)),
 		STR_ARG(text(s, "loss_window", NULL)));
 	print_line("journal", "%lld events not yet in the store, %lld bytes in %lld segments",
@@ -89,9 +89,12 @@ static void print_status(const struct json *s)
 		(long long)number(s, "spool", "picked_up"));
 	print_line("store", STR_FMT ", %lld MB free", STR_ARG(text(s, "store", "path")),
 		(long long)(number(s, "store", "free_bytes") >> 20));
-	print_line("cost", "%.1f MB of memory, %lld µs of CPU per event in the loop",
-		(double)number(s, "rss_bytes", NULL) / 1e6,
-		(long long)(number(s, "cpu", "loop_us") / MAX(number(s, "events_received", NULL), 1)));
+	/* Starting costs as much as a thousand events; before that an average would mislead. */
+	if (received >= 1000)
+		print_line("cost", "%.1f MB of memory, %lld µs of CPU per event in the loop",
+			(double)number(s, "rss_bytes", NULL) / 1e6, (long long)(number(s, "cpu", "loop_us") / received));
+	else
+		print_line("cost", "%.1f MB of memory", (double)number(s, "rss_bytes", NULL) / 1e6);
 	if (!print_trouble(s))
 		print_line("health", "ok");
 }

@@ -26,7 +26,8 @@ static int xdg_dir(char out[FS_PATH], const char *name, const char *home_part, s
 		n = snprintf(out, FS_PATH, "%s/%s/hookd", home, home_part);
 	else
 		return err_set(err, -EINVAL,
-			"HOME is not set to an absolute path, so there is no place for hookd's files; set HOME or HOOKD_DIR");
+			"HOME is not set to an absolute path, so there is no place for hookd's files; "
+			"set HOME or HOOKD_DIR");
 	return n < 0 || n >= FS_PATH - 64 ? err_set(err, -ENAMETOOLONG, "the path from %s is too long", name) : 0;
 }
 

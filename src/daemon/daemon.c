@@ -337,6 +337,7 @@ int daemon_run(const struct places *places, const struct daemon_options *how, st
 
 	umask(0077);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is like a full disk: the write says so */
 	raise_fd_limit();
 	if (r == 0)
 		r = take_lock(&d, err);

@@ -15,11 +15,12 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "os/os.h"
 
 /* What the daemon may know of its starter's environment: an agent's may hold anything, credentials
  * included, and a project may have set it. */
 static const char *const kept_env[] = { "HOME", "USER", "LOGNAME", "PATH", "LANG", "TZ", "XDG_RUNTIME_DIR",
-	"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "HOOKD_TEST_FAIL", "ASAN_OPTIONS", "UBSAN_OPTIONS",
+	"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS",
 	"TSAN_OPTIONS", NULL };
 
 static void clean_environment(char **out, size_t max)
@@ -59,8 +60,7 @@ static _Noreturn void become_daemon(const char *self, char *const argv[], char *
 		dup2(ready_fd, 3);
 	else
 		fcntl(3, F_SETFD, 0);
-	for (int fd = 4; fd < 256; fd++)
-		close(fd);
+	os_close_from(4);
 	if (chdir("/") < 0)
 		_exit(1);
 	execve(self, argv, env);

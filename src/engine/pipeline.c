@@ -35,13 +35,14 @@ static void keep(struct turn *t, struct redactor *redactor)
 {
 	const struct event *e = &t->event;
 	bool prompt = e->kind == EVENT_USER_PROMPT_SUBMIT;
-	bool muted = redact_is_muted(t->engine->config.run_dir, e->agent, e->session);
+	bool muted = redact_is_muted(t->engine->config.run_dir, e->agent, e->session), mute;
 
 	redact(redactor, &t->arena, e, muted && !prompt ? REDACT_MUTED : 0, &t->record, &t->report);
-	/* A wholly private prompt mutes its tools and its summary, until the next prompt or the end. */
-	if (prompt ? t->report.wholly_private != muted : muted && e->kind == EVENT_SESSION_END)
-		(void)redact_set_muted(t->engine->config.run_dir, e->agent, e->session,
-			prompt && t->report.wholly_private);
+	/* A wholly private prompt mutes its tools and its summary, until the next prompt or the end. One
+	 * that comes late unmutes nothing: newer ones may have gone past it through `hookd offline`. */
+	mute = prompt && t->report.wholly_private;
+	if (mute != muted && (prompt || e->kind == EVENT_SESSION_END) && (mute || !(e->marks & EVENT_LATE)))
+		(void)redact_set_muted(t->engine->config.run_dir, e->agent, e->session, mute);
 }
 
 static void add_to_journal(struct turn *t)
@@ -153,6 +154,7 @@ static void work_on_large(void *arg)
 	struct turn *t = arg;
 	struct engine *e = t->engine;
 
+	t->late |= is_late(t); /* it may have queued */
 	understand(t);
 	pthread_mutex_lock(&e->worker_lock);
 	keep(t, e->worker_redactor);

@@ -13,6 +13,7 @@ enum {
 	SPARE_TURNS = 64,
 	WAIT_EVERY_MS = 100, /* half of what the client allows between frames */
 	FLUSH_ROUNDS = 64,   /* pipelined requests answered before other descriptors get their turn */
+	COMMIT_MS = 1000,    /* durability strict: longest wait for a commit */
 };
 
 /* -- life of a turn --------------------------------------------------------------------------------- */
@@ -138,12 +139,36 @@ static void send_wait(struct turn *t, int64_t now)
 	conn_send(t->conn, &piece, 1);
 }
 
+/* Durability strict: answers whoever's commit has come. A store in trouble or a hanging disk must not
+ * become the agent's trouble: then the answer goes without it and says so, "journaled". */
+static void settle_uncommitted(struct engine *e)
+{
+	struct turn *t = e->uncommitted.first, *next;
+	int64_t now = clock_mono_us();
+	struct writer_state w;
+
+	if (!t)
+		return;
+	writer_get_state(e->writer, &w);
+	turn_list_init(&e->uncommitted);
+	for (; t; t = next) {
+		next = t->next;
+		if (journal_mark_cmp(&t->mark, &w.committed) <= 0)
+			turn_written(t, WIRE_STORED_COMMITTED);
+		else if (w.trouble[0] || now - t->flushed_us > COMMIT_MS * USEC_PER_MSEC)
+			turn_written(t, WIRE_STORED_JOURNALED);
+		else
+			turn_list_add(&e->uncommitted, t);
+	}
+}
+
 static void be_patient(void *arg)
 {
 	struct engine *e = arg;
 	int64_t now = clock_mono_us();
 
 	e->patience_set = false;
+	settle_uncommitted(e);
 	for (struct turn *t = e->waiting; t; t = t->next)
 		send_wait(t, now);
 	for (struct turn *t = e->uncommitted.first; t; t = t->next)
@@ -185,6 +210,7 @@ static void flush_once(struct engine *e)
 		e->state.journaled += r == 0;
 		if (r == 0 && e->config.strict) {
 			t->stored = WIRE_STORED_JOURNALED;
+			t->flushed_us = clock_mono_us();
 			turn_list_add(&e->uncommitted, t);
 			set_patience(e);
 		} else {
@@ -214,19 +240,7 @@ void engine_before_sleep(void *arg)
 
 static void finish_committed(void *arg)
 {
-	struct engine *e = arg;
-	struct writer_state w;
-	struct turn *t = e->uncommitted.first, *next;
-
-	writer_get_state(e->writer, &w);
-	turn_list_init(&e->uncommitted);
-	for (; t; t = next) {
-		next = t->next;
-		if (journal_mark_cmp(&t->mark, &w.committed) <= 0)
-			turn_written(t, WIRE_STORED_COMMITTED);
-		else
-			turn_list_add(&e->uncommitted, t);
-	}
+	settle_uncommitted(arg);
 }
 
 void engine_committed(void *arg)

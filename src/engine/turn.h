@@ -30,6 +30,7 @@ struct turn {
 	bool written; /* the journal has had its say: stored is final */
 	enum wire_stored stored;
 	struct journal_mark mark;
+	int64_t flushed_us; /* monotonic; durability strict: since when it waits for its commit */
 	int64_t spoke_us; /* monotonic: when the client last heard from us */
 };
 

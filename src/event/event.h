@@ -143,7 +143,7 @@ struct event {
 struct record {
 	struct ulid id;
 	int64_t at_us;    /* client's wall clock */
-	int64_t order_us; /* rises strictly within a journal; the client's time for spooled records */
+	int64_t order_us; /* place among the session's events: see journal_add(); ties go by id */
 	enum event_kind kind;
 	enum tool_class tool_class;
 	unsigned marks;

@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -16,20 +18,28 @@
 #include "base/log.h"
 #include "journal/format.h"
 
-enum { RETIRED_MAX = 16 };
+enum {
+	RETIRED_MAX = 16,
+	CLOCK_STEP_US = 1000000,   /* a smaller step back is not worth a correction */
+	CLIENT_LATE_US = 60000000, /* a client that waited longer than this has another clock */
+	NUMBERS_TRIED = 64, /* a segment's number may be taken by a file that is none of ours */
+};
 
 struct journal {
 	char dir[FS_PATH];
 	int fd;
 	struct journal_mark end;
 	struct buf batch;
-	int64_t last_order_us;
-	bool torn; /* bytes of a failed write may stand behind `end`: nothing may follow them */
+	int64_t now_us;  /* the wall clock without its backward steps */
+	int64_t step_us; /* the sum of those */
+	bool torn; /* bytes behind `end` that could not be taken away */
+	_Atomic uint64_t abandoned; /* number of a segment that must not be written any more */
 	/* What the disk is still owed. The loop only notes it down here; whoever calls
 	 * journal_sync() pays, because a sync may take longer than any hook may wait. */
 	struct {
 		pthread_mutex_t lock;
 		bool file, dir;
+		uint64_t segment; /* the current one */
 		int retired[RETIRED_MAX]; /* descriptors of closed segments, not yet synced */
 		int nretired;
 	} owed;
@@ -71,10 +81,11 @@ int journal_segment_path(char out[4096], const char *dir, uint64_t number)
 }
 
 /* Leaves the current descriptor for journal_sync() to sync and close. */
-static void retire_segment(struct journal *j)
+static void retire_segment(struct journal *j, uint64_t next)
 {
 	pthread_mutex_lock(&j->owed.lock);
 	j->owed.dir = true;
+	j->owed.segment = next;
 	if (j->fd >= 0) {
 		/* The writer syncs every second, so sixteen closed segments waiting means it hangs; then
 		 * the kernel writes the oldest back in its own time. */
@@ -89,23 +100,41 @@ static void retire_segment(struct journal *j)
 	pthread_mutex_unlock(&j->owed.lock);
 }
 
+static int create_segment(struct journal *j, struct journal_mark *next, char path[FS_PATH])
+{
+	int fd = -1, r = 0;
+
+	for (int i = 0; i < NUMBERS_TRIED && fd < 0 && r == 0; i++) {
+		next->segment++;
+		r = journal_segment_path(path, j->dir, next->segment);
+		if (r < 0)
+			break;
+		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+		if (fd < 0 && errno != EEXIST)
+			r = -errno;
+	}
+	return fd >= 0 ? fd : r < 0 ? r : -EEXIST;
+}
+
 /* Opens the segment after the current one. */
 static int open_segment(struct journal *j)
 {
 	uint8_t header[SEGMENT_HEADER];
-	struct journal_mark next = { .segment = j->end.segment + 1, .offset = SEGMENT_HEADER };
+	struct journal_mark next = { .segment = j->end.segment, .offset = SEGMENT_HEADER };
 	char path[FS_PATH];
 	int fd, r;
 
 	if (getrandom(&next.identity, sizeof next.identity, 0) < 0)
 		next.identity = (uint64_t)clock_wall_us();
 	next.identity &= INT64_MAX; /* kept in a signed column of the store */
-	r = journal_segment_path(path, j->dir, next.segment);
-	if (r < 0)
-		return r;
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+	fd = create_segment(j, &next, path);
+	if (fd == -ENOENT && fs_private_dir(j->dir) == 0) {
+		/* Somebody removed the directory. */
+		next.segment = j->end.segment;
+		fd = create_segment(j, &next, path);
+	}
 	if (fd < 0)
-		return -errno;
+		return fd;
 	format_segment_header(header, next.segment, next.identity);
 	r = journal_fault("write");
 	if (r == 0)
@@ -115,9 +144,10 @@ static int open_segment(struct journal *j)
 		unlink(path);
 		return r;
 	}
-	retire_segment(j);
+	retire_segment(j, next.segment);
 	j->fd = fd;
 	j->end = next;
+	j->torn = false;
 	return 0;
 }
 
@@ -164,34 +194,48 @@ struct journal_mark journal_end(const struct journal *j)
 	return j->end;
 }
 
+/* Where an event stands among the others: at the moment its client had it, since hooks that run side
+ * by side overtake each other on their way here. Two things are put right: steps back of the clock are
+ * taken out, and a client's time that cannot be true gives way to ours, which always rises. */
+static int64_t order_of(struct journal *j, int64_t at_us)
+{
+	int64_t now = clock_wall_us() + j->step_us;
+
+	if (now < j->now_us - CLOCK_STEP_US)
+		j->step_us += j->now_us - now;
+	j->now_us = MAX(now, j->now_us + 1);
+	at_us += j->step_us;
+	return at_us <= j->now_us && at_us > j->now_us - CLIENT_LATE_US ? at_us : j->now_us;
+}
+
 int journal_add(struct journal *j, struct record *r)
 {
-	int64_t now = clock_wall_us();
-
-	/* Order never runs backwards or stands still within a daemon's life, whatever the clock does. */
-	j->last_order_us = now > j->last_order_us ? now : j->last_order_us + 1;
 	if (!(r->marks & EVENT_SPOOLED))
-		r->order_us = j->last_order_us;
+		r->order_us = order_of(j, r->at_us);
 	return format_add_record(&j->batch, r);
 }
 
 /* A write that did not happen in full must leave no trace, or the next record would follow a torn
- * one and be lost with it. If neither the file can be shortened nor a new one opened, nothing is
- * written until one of them works. */
-static int mend(struct journal *j)
+ * one and be lost with it. */
+static void undo_write(struct journal *j)
 {
-	int r;
-
+	j->torn = journal_fault("truncate") < 0 || ftruncate(j->fd, (off_t)j->end.offset) < 0;
 	if (!j->torn)
-		return 0;
-	if (journal_fault("truncate") < 0 || ftruncate(j->fd, (off_t)j->end.offset) < 0) {
-		log_warn(LOG_JOURNAL, "segment %016llx cannot be truncated after a failed write, leaving it",
-			(unsigned long long)j->end.segment);
-		r = open_segment(j);
-		if (r < 0)
-			return r;
-	}
-	j->torn = false;
+		return;
+	log_warn(LOG_JOURNAL, "segment %016llx cannot be truncated after a failed write, leaving it",
+		(unsigned long long)j->end.segment);
+	(void)open_segment(j);
+}
+
+/* The current segment must be one whose records will be read. */
+static int make_ready(struct journal *j)
+{
+	if (j->torn)
+		undo_write(j);
+	if (j->torn)
+		return -EIO;
+	if (atomic_load_explicit(&j->abandoned, memory_order_relaxed) == j->end.segment)
+		return open_segment(j);
 	return 0;
 }
 
@@ -200,15 +244,13 @@ int journal_flush(struct journal *j, struct journal_mark *ret_end)
 	int r;
 
 	if (j->batch.len) {
-		r = mend(j);
+		r = make_ready(j);
 		if (r == 0) {
 			r = journal_fault("write");
 			if (r == 0)
 				r = fs_write_all(j->fd, j->batch.p, j->batch.len);
-			if (r < 0) {
-				j->torn = true;
-				(void)mend(j);
-			}
+			if (r < 0)
+				undo_write(j);
 		}
 		if (r < 0) {
 			buf_clear(&j->batch);
@@ -230,6 +272,11 @@ int journal_flush(struct journal *j, struct journal_mark *ret_end)
 	return 0;
 }
 
+void journal_abandon(struct journal *j, uint64_t segment)
+{
+	atomic_store_explicit(&j->abandoned, segment, memory_order_relaxed);
+}
+
 static int sync_and_close(int fd)
 {
 	int r = journal_fault("fsync");
@@ -240,29 +287,41 @@ static int sync_and_close(int fd)
 	return r;
 }
 
+/* A file without a name is lost when the process ends. */
+static void check_linked(struct journal *j, int fd, uint64_t segment)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == 0 && st.st_nlink == 0)
+		journal_abandon(j, segment);
+}
+
 int journal_sync(struct journal *j)
 {
-	int fds[RETIRED_MAX + 1], n, r = 0, one;
+	int fds[RETIRED_MAX + 1], n, r = 0, one = -1;
+	uint64_t segment;
 	bool dir;
 
 	pthread_mutex_lock(&j->owed.lock);
 	n = j->owed.nretired;
 	memcpy(fds, j->owed.retired, (size_t)n * sizeof(int));
+	dir = j->owed.dir;
+	segment = j->owed.segment;
+	j->owed.nretired = 0;
+	j->owed.dir = false;
 	if (j->owed.file) {
 		/* A copy, so that the loop may retire the original meanwhile. Without a descriptor
 		 * for it the debt stays. */
 		one = fcntl(j->fd, F_DUPFD_CLOEXEC, 0);
-		if (one >= 0) {
+		if (one >= 0)
 			fds[n++] = one;
-			j->owed.file = false;
-		} else {
+		else
 			r = -errno;
-		}
+		j->owed.file = one < 0;
 	}
-	dir = j->owed.dir;
-	j->owed.nretired = 0;
-	j->owed.dir = false;
 	pthread_mutex_unlock(&j->owed.lock);
+	if (one >= 0)
+		check_linked(j, one, segment);
 	for (int i = 0; i < n; i++) {
 		one = sync_and_close(fds[i]);
 		r = r < 0 ? r : one;

@@ -1,13 +1,11 @@
-/* Rehearsed failure. HOOKD_TEST_FAIL names calls and counts ("write:3,fsync:1,write:7+"): the third
- * write fails once, the first fsync fails once, every write from the seventh on fails. Only the
- * environment the daemon was started with counts, and agents cannot set that. Without the variable a
- * call costs one comparison. */
+/* Rehearsed failure. "write:3,fsync:1,write:7+": the third write fails once, the first fsync fails once,
+ * every write from the seventh on fails. Told by an argument (hookd run --test-fail), never by the
+ * environment, which a project could set. Without a plan a call costs one comparison. */
 #include "journal/journal.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 
 enum { FAULTS_MAX = 8 };
 
@@ -17,12 +15,12 @@ static struct fault {
 	bool onwards;
 	long seen;
 } faults[FAULTS_MAX];
-static _Atomic int nfaults = -1; /* set once, when the table is whole; loop and writer both look */
+static _Atomic int nfaults; /* set when the table is whole; loop and writer both look */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void load(void)
+void journal_fault_plan(str plan)
 {
-	str rest = str_of(getenv("HOOKD_TEST_FAIL")), piece;
+	str rest = plan, piece;
 	int n = 0;
 
 	while (n < FAULTS_MAX && str_split(&rest, ',', &piece)) {
@@ -50,8 +48,6 @@ int journal_fault(const char *what)
 	if (nfaults == 0)
 		return 0;
 	pthread_mutex_lock(&lock);
-	if (nfaults < 0)
-		load();
 	for (int i = 0; i < nfaults; i++) {
 		struct fault *f = &faults[i];
 

@@ -12,7 +12,9 @@
  *     stored position can never make the reader skip records it has not seen
  *   - records of one loop iteration go out in one write(2); journal_flush() succeeds for all of them
  *     or for none: after a short or failed write the file is truncated back, or, if even that fails,
- *     left behind and a new segment opened
+ *     left behind and a new segment opened; nothing more is written until one of the two worked
+ *   - a reader of the segment that is being written stops at the end it was told: what lies behind
+ *     may yet be truncated away
  *   - a bad checksum ends that segment only; the file is set aside as <number>.j.damaged, never deleted
  *   - a segment is deleted only after a FULL commit of everything in it, and never the newest one
  *
@@ -20,7 +22,7 @@
  * format, <ulid>.j, written under another name and renamed, so that a reader sees whole files only.
  *
  * Threads: struct journal belongs to the loop; readers are independent and only open files. The only
- * calls for another thread are journal_sync() and journal_needs_sync(). */
+ * calls for another thread are journal_sync(), journal_needs_sync() and journal_abandon(). */
 #ifndef HOOKD_JOURNAL_JOURNAL_H
 #define HOOKD_JOURNAL_JOURNAL_H
 
@@ -53,7 +55,8 @@ int journal_open(const char *dir, struct journal **ret);
 void journal_free(struct journal *j);
 DEFINE_FREEP(struct journal, journal_free);
 
-/* Puts the record into the current batch and sets its order_us. -E2BIG: larger than any record may
+/* Puts the record into the current batch and sets its order_us: the client's time, if it can be true;
+ * spooled records bring theirs. -E2BIG: larger than any record may
  * be. Nothing is on disk before journal_flush(). */
 int journal_add(struct journal *j, struct record *r);
 
@@ -66,6 +69,10 @@ int journal_flush(struct journal *j, struct journal_mark *ret_end);
 int journal_sync(struct journal *j);
 bool journal_needs_sync(struct journal *j);
 
+/* What is appended to this segment from now on would never be read (damaged, or its file is gone): the
+ * next flush goes to a new one, if it is still the current one. From any thread. */
+void journal_abandon(struct journal *j, uint64_t segment);
+
 /* The place behind the last flushed record. */
 struct journal_mark journal_end(const struct journal *j);
 
@@ -76,6 +83,7 @@ struct journal_reader {
 	struct buf data; /* bytes read and not yet used */
 	size_t used;     /* of data */
 	uint64_t offset; /* in the file, of data.p[used] */
+	uint64_t end;    /* nothing from here on is looked at; UINT64_MAX until the caller knows better */
 	uint64_t number, identity;
 };
 
@@ -105,8 +113,9 @@ int spool_write(const char *dir, const struct record *r, bool sync);
 
 /* -- shared with tests: the n-th write, sync, … fails ------------------------------------------ */
 
-/* HOOKD_TEST_FAIL=write:3,fsync:1 (debug builds only) makes the third write of the process fail with
- * ENOSPC and the first fsync with EIO; see fault.c. */
+/* Makes the n-th call fail from then on as the plan says; see fault.c. Before there are threads. */
+void journal_fault_plan(str plan);
+/* 0, or the -errno with which this call is to fail. */
 int journal_fault(const char *what);
 
 #endif

@@ -21,7 +21,7 @@ int journal_reader_open(struct journal_reader *r, const char *path)
 	struct stat st;
 	ssize_t n;
 
-	*r = (struct journal_reader){ .offset = SEGMENT_HEADER };
+	*r = (struct journal_reader){ .offset = SEGMENT_HEADER, .end = UINT64_MAX };
 	buf_init(&r->data, LIMIT_RECORD + RECORD_PREFIX + READ_STEP);
 	r->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (r->fd < 0)
@@ -59,20 +59,25 @@ static int fill(struct journal_reader *r, size_t need)
 {
 	while (r->data.len - r->used < need) {
 		size_t have = r->data.len - r->used, want;
+		uint64_t at = r->offset + have;
 		char *to;
 		ssize_t n;
 
 		buf_consume(&r->data, r->used);
 		r->used = 0;
 		want = MAX(need - have, (size_t)READ_STEP);
+		want = at < r->end ? (size_t)MIN((uint64_t)want, r->end - at) : 0;
 		to = buf_reserve(&r->data, want);
 		if (!to)
 			return -EBADMSG;
-		n = pread(r->fd, to, want, (off_t)(r->offset + have));
+		n = want ? pread(r->fd, to, want, (off_t)at) : 0;
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0)
+		if (n <= 0) {
+			/* Half a record may be truncated away and another one come in its place. */
+			buf_clear(&r->data);
 			return n < 0 ? -errno : 0;
+		}
 		buf_commit(&r->data, (size_t)n);
 	}
 	return 1;

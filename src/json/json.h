@@ -121,7 +121,8 @@ int json_write(struct buf *b, const struct json *v);
 int json_write_string(struct buf *b, str text);
 
 /* Writes commas and colons by itself, up to 64 levels deep (hookd's own answers have a handful; trees
- * of others go through jw_value(), which has no such limit). Errors stick in the buf (b->full); check once at the end. */
+ * of others go through jw_value(), which has no such limit). Errors stick in the
+ * buf (b->full); check once at the end. */
 struct json_writer {
 	struct buf *b;
 	uint64_t more; /* bit per level: something was already written there */

@@ -187,9 +187,16 @@ void loop_stop_workers(struct loop *l)
 
 void loop_free(struct loop *l)
 {
+	struct task *t, *next;
+
 	if (!l)
 		return;
 	loop_stop_workers(l);
+	/* Submitted when the workers had gone; what they work on is their owners' to free. */
+	for (t = task_queue_take_all(&l->jobs); t; t = next) {
+		next = t->next;
+		free(t);
+	}
 	free(l->workers);
 	event_del(&l->wake);
 	os_wake_close(l->wake_fds);

@@ -10,10 +10,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/macro.h"
+
 #if defined(__linux__)
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 
 int os_watch_dir(const char *dir)
 {
@@ -102,6 +105,19 @@ size_t os_resident_bytes(void)
 }
 
 #endif
+
+void os_close_from(int fd)
+{
+	long most = sysconf(_SC_OPEN_MAX);
+
+#if defined(__linux__) && defined(SYS_close_range)
+	if (syscall(SYS_close_range, (unsigned)fd, ~0U, 0) == 0)
+		return;
+#endif
+	/* The limit may be a thousand million, and a caller waits. */
+	for (; fd < MIN(most, 65536); fd++)
+		close(fd);
+}
 
 void os_wake_send(int fd)
 {

@@ -15,6 +15,9 @@ int os_peer_uid(int fd, uid_t *ret);
  * clears close-on-exec. */
 int os_memory_file(const char *name, const char *dir);
 
+/* Closes every descriptor from this one on; safe between fork and exec. */
+void os_close_from(int fd);
+
 /* Path of the running program. */
 int os_self_path(char *out, size_t size);
 

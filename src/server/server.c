@@ -23,7 +23,8 @@ enum {
 	KEEP_BUFFER = 16384,      /* larger buffers are given back between requests */
 	LISTENERS_MAX = 4,
 	SPARE_CONNS = 64,
-	OUT_OF_FDS_PAUSE_MS = 50,
+	ACCEPT_PAUSE_MS = 50,
+	COMPLAIN_EVERY_S = 60,
 };
 
 enum conn_state { CONN_READING, CONN_BUSY, CONN_SENDING, CONN_CLOSING };
@@ -58,6 +59,7 @@ struct server {
 	struct conn *conns, *spare;
 	unsigned nspare;
 	struct loop_timer *resume_accept;
+	int64_t complained_us; /* about connections that have to wait */
 	struct server_state state;
 };
 
@@ -287,7 +289,7 @@ static void conn_write_rest(struct conn *c)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n < 0) {
-		c->state = CONN_CLOSING;
+		/* Not freed while BUSY: it may have been a WAIT frame, and a turn still holds this. */
 		conn_drop(c);
 		return;
 	}
@@ -356,13 +358,18 @@ static void on_conn(int what, void *arg)
 
 /* -- listening ---------------------------------------------------------------------------------- */
 
-/* Out of descriptors: the ready listener would spin, so it rests for a moment. */
-static void pause_accepting(struct server *s)
+/* A listener that is ready but not accepted from would spin, so it rests for a moment. */
+static void pause_accepting(struct server *s, const char *why)
 {
-	log_warn(LOG_SERVER, "out of file descriptors; new connections wait");
+	int64_t now = clock_mono_us();
+
+	if (!s->complained_us || now - s->complained_us > COMPLAIN_EVERY_S * USEC_PER_SEC) {
+		log_warn(LOG_SERVER, "%s; new connections wait", why);
+		s->complained_us = now;
+	}
 	for (unsigned i = 0; i < s->nlisteners; i++)
 		loop_io_set(s->listeners[i].io, 0);
-	loop_timer_set(s->resume_accept, OUT_OF_FDS_PAUSE_MS * USEC_PER_MSEC);
+	loop_timer_set(s->resume_accept, ACCEPT_PAUSE_MS * USEC_PER_MSEC);
 }
 
 static void resume_accepting(void *arg)
@@ -379,8 +386,8 @@ static bool accept_one(struct server *s, int listen_fd)
 	uid_t uid;
 
 	if (fd < 0) {
-		if (errno == EMFILE || errno == ENFILE)
-			pause_accepting(s);
+		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+			pause_accepting(s, strerror(errno));
 		return false;
 	}
 	s->state.accepted++;
@@ -401,9 +408,14 @@ static void on_listener(int what, void *arg)
 	struct server *s = l->server;
 
 	(void)what;
-	for (int i = 0; i < ACCEPT_AT_ONCE && s->state.connections < LIMIT_CONNECTIONS; i++)
+	for (int i = 0; i < ACCEPT_AT_ONCE; i++) {
+		if (s->state.connections >= LIMIT_CONNECTIONS) {
+			pause_accepting(s, "there are as many connections as there may be");
+			return;
+		}
 		if (!accept_one(s, l->fd))
 			return;
+	}
 }
 
 /* A socket file of a dead daemon may go; anything else at that path is somebody's. */
@@ -502,7 +514,8 @@ void server_close_listeners(struct server *s)
 		if (listener_owns_path(l))
 			unlink(l->path);
 		loop_io_free(l->io);
-		close(l->fd);
+		/* To -1: a request to stop comes from inside on_listener(), which goes on to accept. */
+		fs_closep(&l->fd);
 	}
 	s->nlisteners = 0;
 }

@@ -173,7 +173,8 @@ static int check_version(struct store *s, enum store_mode mode, int *ret_version
 			"the store was written by a newer hookd (schema %d, this release knows %zu); upgrade hookd",
 			*ret_version, migrations_count);
 	if (mode == STORE_WRITE && *ret_version == 0 && !is_blank(s))
-		return err_set(err, -EUCLEAN, "the file is a database, but not of hookd; move it away and restart hookd");
+		return err_set(err, -EUCLEAN,
+			"the file is a database, but not of hookd; move it away and restart hookd");
 	if (mode == STORE_READ && *ret_version == 0)
 		return err_set(err, -ENOENT, "there is no store yet; start hookd");
 	if (mode == STORE_READ && *ret_version != (int)migrations_count)

@@ -22,6 +22,7 @@ enum {
 	BATCH_BYTES = 8 << 20,
 	RETRY_MS = 1000,              /* after trouble with the store */
 	SYNC_EVERY_MS = 1000,         /* the loss window of durability: normal */
+	STOP_MS = 400,                /* for what is left when asked to stop; more stays for the next start */
 	WAL_LARGE = 64 << 20,         /* past this the WAL is truncated, not only checkpointed */
 	WAL_LOOK_EVERY = 64,          /* commits */
 };
@@ -39,6 +40,7 @@ struct writer {
 	struct writer_job *jobs, **last_job; /* first in, first out */
 	int64_t wanted_since_us; /* monotonic: when the oldest unfolded mark was announced */
 	int64_t wanted_wall_us;
+	int64_t stop_by_us;
 	struct writer_state state;
 
 	/* The thread's own. */
@@ -62,13 +64,28 @@ struct writer_job {
 
 static void set_trouble(struct writer *w, const char *text)
 {
+	bool worse, better;
+
 	pthread_mutex_lock(&w->lock);
-	if (text[0] && strcmp(w->state.trouble, text) != 0)
-		log_error(LOG_STORE, "%s", text);
-	if (!text[0] && w->state.trouble[0])
-		log_info(LOG_STORE, "the store works again");
+	worse = text[0] && strcmp(w->state.trouble, text) != 0;
+	better = !text[0] && w->state.trouble[0];
 	snprintf(w->state.trouble, sizeof w->state.trouble, "%s", text);
 	pthread_mutex_unlock(&w->lock);
+	/* Not under the lock, which the loop takes: this writes to a disk that may be in trouble too. */
+	if (worse)
+		log_error(LOG_STORE, "%s", text);
+	if (better)
+		log_info(LOG_STORE, "the store works again");
+}
+
+static bool out_of_time(struct writer *w)
+{
+	bool out;
+
+	pthread_mutex_lock(&w->lock);
+	out = w->stop && clock_mono_us() > w->stop_by_us;
+	pthread_mutex_unlock(&w->lock);
+	return out;
 }
 
 /* -- position ----------------------------------------------------------------------------------- */
@@ -205,7 +222,8 @@ static int roll_back(struct writer *w, int cause)
 	char text[320];
 
 	snprintf(text, sizeof text, "events cannot be folded into the store: %s (%s); they stay in the "
-				    "journal and are tried again every second", strerror(-cause), store_error(w->store));
+				    "journal and are tried again every second",
+		strerror(-cause), store_error(w->store));
 	set_trouble(w, text);
 	store_exec(w->store, "ROLLBACK");
 	if (w->config.finish)
@@ -242,12 +260,14 @@ static int fold_batch(struct writer *w)
 		store_exec(w->store, "ROLLBACK");
 	}
 	if (r < 0) {
+		/* Whoever waits is told `at`: what was not committed must not be in it. */
 		w->at = before;
 		return roll_back(w, r);
 	}
 	if (b.doubled)
 		log_info(LOG_STORE, "Deduped %u events that were known already", b.doubled);
-	set_trouble(w, "");
+	if (got >= 0)
+		set_trouble(w, "");
 	return got;
 }
 
@@ -282,9 +302,10 @@ static void finish_segment(struct writer *w, uint64_t number, const char *proble
 {
 	close_reader(w);
 	if (problem) {
-		log_error(LOG_JOURNAL, "segment %016llx %s (byte %llu); what could be read is stored, the file is kept as "
-				       "%016llx.j.damaged",
-			(unsigned long long)number, problem, (unsigned long long)w->at.offset, (unsigned long long)number);
+		log_error(LOG_JOURNAL, "segment %016llx %s (byte %llu); what could be read is stored, the file is "
+				       "kept as %016llx.j.damaged",
+			(unsigned long long)number, problem, (unsigned long long)w->at.offset,
+			(unsigned long long)number);
 		(void)journal_quarantine(w->journal_dir, number);
 	} else {
 		(void)journal_delete_segment(w->journal_dir, number);
@@ -299,8 +320,9 @@ static void count_damage(struct writer *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* Folds one segment to its end. newest: it is still being written, so it is never finished. */
-static int fold_segment(struct writer *w, uint64_t number, bool newest)
+/* Folds one segment to its end. newest: it is still being written, so it is never finished, and what
+ * lies behind `end` is not acknowledged yet and may be truncated away. */
+static int fold_segment(struct writer *w, uint64_t number, bool newest, uint64_t end)
 {
 	int r = 0;
 
@@ -317,8 +339,12 @@ static int fold_segment(struct writer *w, uint64_t number, bool newest)
 		if (r < 0)
 			return r == -EBADMSG || r == -ENOENT ? 0 : r;
 	}
-	while ((r = fold_batch(w)) == 1)
+	w->reader.end = newest ? end : UINT64_MAX;
+	while ((r = fold_batch(w)) == 1) {
 		publish(w);
+		if (out_of_time(w))
+			return -ECANCELED;
+	}
 	/* After trouble nothing new is committed, and whoever waits goes on waiting. */
 	if (r == 0 || r == -EBADMSG)
 		publish(w);
@@ -332,23 +358,63 @@ static int fold_segment(struct writer *w, uint64_t number, bool newest)
 	return r == -EBADMSG ? 0 : r;
 }
 
-static int fold_journal(struct writer *w)
+/* The current segment does not hold what was announced. The loop goes on in another one, and then this
+ * one is a closed one like any other. */
+static int give_up_current(struct writer *w, const struct journal_mark *goal)
+{
+	char text[sizeof w->state.trouble];
+	bool missing = !w->reader_open || w->at.segment != goal->segment;
+
+	if (missing)
+		snprintf(text, sizeof text,
+			"segment %016llx of the journal is gone; its events are lost, the next ones go to a new one",
+			(unsigned long long)goal->segment);
+	else
+		snprintf(text, sizeof text,
+			"segment %016llx of the journal is damaged at byte %llu; the next events go to a new one",
+			(unsigned long long)goal->segment, (unsigned long long)w->at.offset);
+	set_trouble(w, text);
+	if (w->config.journal)
+		journal_abandon(w->config.journal, goal->segment);
+	return missing ? -ENOENT : -EBADMSG;
+}
+
+static int fold_listed(struct writer *w, const struct journal_mark *goal, bool has_goal)
 {
 	_cleanup_(freep) uint64_t *numbers = NULL;
-	uint64_t newest;
 	size_t n = 0;
-	int r;
+	int r = journal_list(w->journal_dir, &numbers, &n);
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		if (numbers[i] <= goal->segment)
+			r = fold_segment(w, numbers[i], has_goal ? numbers[i] == goal->segment : i + 1 == n,
+				goal->offset);
+	return r;
+}
+
+static int fold_journal(struct writer *w)
+{
+	struct journal_mark goal = { .segment = UINT64_MAX, .offset = UINT64_MAX };
+	bool has_goal;
+	int r = 0;
 
 	pthread_mutex_lock(&w->lock);
-	newest = w->has_wanted ? w->wanted.segment : UINT64_MAX;
+	has_goal = w->has_wanted;
+	if (has_goal)
+		goal = w->wanted;
 	pthread_mutex_unlock(&w->lock);
+	/* The open one first: its name may be gone, its records are not. */
+	if (w->reader_open && has_goal && w->at.segment < goal.segment)
+		r = fold_segment(w, w->at.segment, false, 0);
+	if (r < 0)
+		return r;
 	/* The usual case: more in the segment that is open already. */
-	if (w->reader_open && w->at.segment == newest)
-		return fold_segment(w, newest, true);
-	r = journal_list(w->journal_dir, &numbers, &n);
-	for (size_t i = 0; r == 0 && i < n; i++)
-		if (numbers[i] <= newest)
-			r = fold_segment(w, numbers[i], numbers[i] == newest || i + 1 == n);
+	if (w->reader_open && w->at.segment == goal.segment)
+		r = fold_segment(w, goal.segment, true, goal.offset);
+	else
+		r = fold_listed(w, &goal, has_goal);
+	if (r == 0 && has_goal && journal_mark_cmp(&w->at, &goal) < 0)
+		r = give_up_current(w, &goal);
 	return r;
 }
 
@@ -398,25 +464,26 @@ static int fold_spool_file(struct writer *w, const char *path, struct batch *b)
 	return 0;
 }
 
-/* Gives how many are gone: those that cannot be deleted must not be read for ever. */
-static unsigned delete_files(const char *dir, char (*names)[64], unsigned n)
+/* 0, or -errno of the first that could not be deleted. */
+static int delete_files(const char *dir, char (*names)[64], unsigned n)
 {
 	char path[FS_PATH];
-	unsigned gone = 0;
+	int r = 0;
 
 	for (unsigned i = 0; i < n; i++)
-		gone += fs_join(path, dir, names[i]) == 0 && unlink(path) == 0;
-	return gone;
+		if (fs_join(path, dir, names[i]) == 0 && unlink(path) < 0 && errno != ENOENT && r == 0)
+			r = -errno;
+	return r;
 }
 
-/* One batch of spool files. Returns how many were folded and deleted, or -errno. */
+/* One batch of spool files. Returns how many were folded, or -errno. */
 static int fold_spool_batch(struct writer *w)
 {
 	static char names[BATCH_RECORDS][64]; /* the writer is one thread */
 	char path[FS_PATH];
 	struct batch b = { 0 };
 	struct dirent *e;
-	unsigned n = 0, gone = 0;
+	unsigned n = 0;
 	DIR *d = opendir(w->spool_dir);
 	int r;
 
@@ -440,23 +507,31 @@ static int fold_spool_batch(struct writer *w)
 	if (r < 0)
 		return roll_back(w, r);
 	set_trouble(w, "");
-	if (n) {
-		gone = delete_files(w->spool_dir, names, n);
-		log_info(LOG_SPOOL, "%u events picked up from the spool, %u of them already known", b.records, b.doubled);
-		pthread_mutex_lock(&w->lock);
-		w->state.spooled += n;
-		pthread_mutex_unlock(&w->lock);
+	pthread_mutex_lock(&w->lock);
+	w->state.spooled += n;
+	pthread_mutex_unlock(&w->lock);
+	if (!n)
+		return 0;
+	log_info(LOG_SPOOL, "%u events picked up from the spool, %u of them already known", b.records, b.doubled);
+	r = delete_files(w->spool_dir, names, n);
+	if (r < 0) {
+		snprintf(path, sizeof path, "files in the spool cannot be deleted: %s", strerror(-r));
+		set_trouble(w, path);
 	}
-	return (int)gone;
+	return r < 0 ? r : (int)n;
 }
 
+/* One batch a round: a spool of many thousand files must not keep the journal, for whose commits
+ * somebody may wait, from its turn. */
 static int fold_spool(struct writer *w)
 {
-	int r;
+	int r = fold_spool_batch(w);
 
-	while ((r = fold_spool_batch(w)) > 0)
-		publish(w);
-	return r;
+	if (r <= 0)
+		return r;
+	publish(w);
+	writer_notify_spool(w);
+	return 0;
 }
 
 /* -- the thread --------------------------------------------------------------------------------- */
@@ -725,6 +800,7 @@ void writer_stop(struct writer *w)
 		return;
 	pthread_mutex_lock(&w->lock);
 	w->stop = true;
+	w->stop_by_us = clock_mono_us() + STOP_MS * USEC_PER_MSEC;
 	pthread_cond_signal(&w->wake);
 	pthread_mutex_unlock(&w->lock);
 	pthread_join(w->thread, NULL);

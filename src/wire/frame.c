@@ -244,6 +244,9 @@ int wire_hook_decode(str body, struct wire_hook *ret)
 	}
 	if (!(seen >> TAG_ID & 1) || str_empty(h.agent))
 		return -EBADMSG;
+	/* As many bits as a ULID has for it: whoever counts with it need not fear an overflow. */
+	if (h.at_ms < 0 || h.at_ms >> 48)
+		return -EBADMSG;
 	if (!h.cut)
 		h.total = h.payload.n;
 	*ret = h;

@@ -103,7 +103,7 @@ void wire_header_encode(void *p, uint8_t type, uint32_t length);
  * payload's bytes follow as they lie. Returns the size, or -ENOBUFS. */
 ptrdiff_t wire_hook_encode(const struct wire_hook *h, void *p, size_t cap);
 
-/* -EBADMSG: lengths do not fit, a field has the wrong size, or id or agent is missing. */
+/* -EBADMSG: lengths do not fit, a field has the wrong size, id or agent is missing, or the time is none. */
 int wire_hook_decode(str body, struct wire_hook *ret);
 
 /* Writes header and the fixed part of a reply; out and err follow as they lie. */

@@ -128,13 +128,13 @@ def verdict(world, ledger):
     doubled = len(names) - len(set(names))
     unknown = set(names) - ledger.possible
     sound = world.rpc("check")["ok"]
-    activities = len(world.rpc("activities", limit=100000)["activities"])
+    activities = len(world.rpc("activities", limit=20000)["activities"])
     print(f"{ledger.sent} events sent, {len(ledger.acknowledged)} acknowledged, {len(names)} stored: "
           f"{len(lost)} lost, {doubled} doubled, {len(unknown)} unknown, {activities} activities, "
           f"store {'sound' if sound else 'DAMAGED'}")
     if lost:
         print("lost:", sorted(lost)[:20])
-    return not lost and not doubled and not unknown and sound and activities == min(len(set(names)), 100000)
+    return not lost and not doubled and not unknown and sound and activities == min(len(set(names)), 20000)
 
 
 def main():

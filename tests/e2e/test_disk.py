@@ -4,10 +4,11 @@ import os
 import sqlite3
 import signal
 import subprocess
+import time
 
 import pytest
 
-from world import DONE, hook, payload, read_frame, tool, wait_for
+from world import BUILD, DONE, WAIT, hook, payload, read_frame, tool, wait_for
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
 
@@ -102,11 +103,20 @@ def test_read_only_file_system(small):
     small.hookd("start")
 
 
+def start_with_fault(world, fault):
+    """A daemon whose calls fail as told. False when it could not even start."""
+    p = subprocess.Popen([str(BUILD / "hookd"), "run", "--dir", str(world.dir), "--test-fail", fault], env=world.env,
+                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    world.started.append(p)
+    path = world.dir / "run/hookd.sock"
+    wait_for(lambda: path.is_socket() or p.poll() is not None, what="the daemon")
+    return p.poll() is None
+
+
 def run_with_fault(world, fault, n=30):
     """Sends n events to a daemon whose calls fail as told; the acknowledged ones."""
     acknowledged = set()
-    started = world.hookd("start", ok=False, env={"HOOKD_TEST_FAIL": fault})
-    if started.returncode:
+    if not start_with_fault(world, fault):
         return acknowledged, False
     with world.connect() as s:
         for i in range(n):
@@ -138,7 +148,7 @@ def journal_segments(world):
 
 def events_left_in_journal(world, n=10):
     """A dead daemon that has folded nothing: its store says no, its journal says yes."""
-    world.hookd("start", env={"HOOKD_TEST_FAIL": "commit:1+"})
+    assert start_with_fault(world, "commit:1+")
     with world.connect() as s:
         for i in range(n):
             s.sendall(hook(json.dumps(tool(i)).encode()))
@@ -256,3 +266,115 @@ def test_many_copies_of_one_spool_file_are_one_event(world):
     wait_for(lambda: not list((world.dir / "spool").glob("*.j")), what="the spool to empty")
     assert len(world.events()) == 1
     assert world.status()["store"]["doubled"] >= 3000
+
+
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat") as f:
+        words = f.read().rsplit(")", 1)[1].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def send(world, n):
+    with world.connect() as s:
+        s.sendall(hook(json.dumps(tool(n)).encode()))
+        return read_frame(s)[:2]
+
+
+def test_a_commit_that_failed_is_tried_again_and_readers_wait_for_it(world):
+    assert start_with_fault(world, "commit:1")
+    assert send(world, 1) == (DONE, 1)
+    wait_for(lambda: world.status()["store"]["trouble"], 5, "the failed commit")
+    assert [e["tool_use_id"] for e in world.events()] == ["t1"]
+    assert world.status()["store"]["trouble"] == ""
+
+
+def test_a_current_segment_that_is_damaged_is_left_and_nothing_spins(world):
+    pid = world.start()
+    assert send(world, 1) == (DONE, 1)
+    assert len(world.events()) == 1
+    os.kill(pid, signal.SIGSTOP)  # the reply must not be waited for: the writer would be faster
+    with world.connect() as s:
+        s.sendall(hook(json.dumps(tool(2)).encode()))
+        os.kill(pid, signal.SIGCONT)
+        assert read_frame(s)[:2] == (DONE, 1)
+        path = journal_segments(world)[-1]
+        with open(path, "r+b") as f:
+            f.seek(-5, os.SEEK_END)
+            f.write(b"\0\1\2\3\4")
+    wait_for(lambda: "damaged" in world.status()["store"]["trouble"], 5, "the damage to be seen")
+    before = cpu_seconds(pid)
+    time.sleep(1)
+    assert cpu_seconds(pid) - before < 0.3
+    assert send(world, 3) == (DONE, 1)
+    assert [e["tool_use_id"] for e in world.events()] == ["t1", "t3"]
+    status = world.status()["store"]
+    assert (status["trouble"], status["damaged"]) == ("", 1)
+    assert list((world.dir / "journal").glob("*.damaged"))
+
+
+def test_the_journal_is_deleted_under_the_daemon(world):
+    world.start()
+    assert send(world, 1) == (DONE, 1)
+    assert len(world.events()) == 1  # the writer has the file open
+    for p in (world.dir / "journal").iterdir():
+        p.unlink()
+    (world.dir / "journal").rmdir()
+    assert send(world, 2) == (DONE, 1)
+    time.sleep(2.2)  # a sync, which notices
+    assert send(world, 3) == (DONE, 1)
+    world.kill()
+    world.hookd("start")
+    assert [e["tool_use_id"] for e in world.events()] == ["t1", "t2", "t3"]
+
+
+def test_torn_spool_files_are_kept_and_reported(world):
+    world.start()
+    os.kill(world.pid(), signal.SIGSTOP)
+    try:
+        world.hookc("PostToolUse", tool(1))
+        (one,) = (world.dir / "spool").glob("*.j")
+        data = one.read_bytes()
+    finally:
+        os.kill(world.pid(), signal.SIGCONT)
+    wait_for(lambda: len(world.events()) == 1, what="the event")
+    wait_for(lambda: not list((world.dir / "spool").glob("*.j")), what="an empty spool")
+    temp = world.dir / "spool/.x"
+    temp.write_bytes(data[:-9])
+    temp.rename(world.dir / "spool/01ARZ3NDEKTSV4RRFFQ69G5FAV.j")
+    wait_for(lambda: (world.dir / "spool/01ARZ3NDEKTSV4RRFFQ69G5FAV.j.damaged").exists(), 5, "the file set aside")
+    wait_for(lambda: world.status()["store"]["damaged"] == 1, 5, "the report")
+
+
+def test_strict_durability_neither_lies_nor_waits_for_a_store_in_trouble(world):
+    world.dir.mkdir(mode=0o700)
+    (world.dir / "config.json").write_text('{"durability": "strict"}')
+    assert start_with_fault(world, "commit:1+")
+    for n in range(3):
+        began = time.monotonic()
+        with world.connect() as s:
+            s.sendall(hook(json.dumps(tool(n)).encode()))
+            kind, stored, *_ = read_frame(s)
+            while kind == WAIT:
+                kind, stored, *_ = read_frame(s)
+        assert (kind, stored) == (DONE, 1)
+        assert time.monotonic() - began < 1
+    done = world.hookc("PostToolUse", tool(3))
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    world.stop()
+    world.hookd("start")
+    assert [e["tool_use_id"] for e in world.events()] == ["t0", "t1", "t2", "t3"]
+
+
+def test_a_limit_on_file_sizes_is_like_a_full_disk(world):
+    hookd = str(world.build / "hookd")
+    subprocess.run(["/bin/sh", "-c", f"ulimit -f 400; exec {hookd} start"], env=world.env, check=True, timeout=30)
+    pid = world.pid()
+    stored = set()
+    with world.connect() as s:
+        for n in range(30):
+            s.sendall(hook(json.dumps(tool(n, tool_response={"text": "x" * 20000})).encode()))
+            kind, kept, *_ = read_frame(s)
+            assert kind == DONE
+            stored.add(kept)
+    assert stored == {0, 1}
+    assert world.daemons() == [pid]

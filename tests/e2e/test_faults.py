@@ -1,10 +1,12 @@
 """hookd's own trouble never becomes the agent's: every fault, exit 0, in time, and the event is in the
 store later, exactly once. The bound of 250 ms is part of the promise, so it is measured here with the
 release binaries; the machine's own noise is allowed for by taking the best of a few tries."""
+import fcntl
 import json
 import os
 import signal
 import socket
+import subprocess
 import time
 
 import pytest
@@ -135,6 +137,8 @@ def test_peer_of_another_user(world):
         pytest.skip("needs root to become somebody else")
     path = world.dir / "run/hookd.sock"
     path.parent.mkdir(parents=True)
+    for p in (world.top, world.dir):
+        p.chmod(0o711)
     ready_r, ready_w = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -152,8 +156,7 @@ def test_peer_of_another_user(world):
             os._exit(0)
     os.close(ready_w)
     try:
-        if os.read(ready_r, 1) != b"+":
-            pytest.skip("another user cannot reach the directory")
+        assert os.read(ready_r, 1) == b"+"
         assert best_of(world, "PostToolUse", tool, 2) <= CAPTURE_S
     finally:
         os.kill(pid, signal.SIGKILL)
@@ -245,6 +248,7 @@ def test_wholly_private_prompts_mute_offline_too(world):
 
 def test_descriptors_and_children_after_trouble(world):
     pid = world.start()
+    world.events()  # by now the writer has opened its files, and the readers theirs
     before = len(os.listdir(f"/proc/{pid}/fd"))
     for _ in range(200):
         s = world.connect()
@@ -278,3 +282,66 @@ def test_late_frames_are_recorded_and_nothing_is_decided(world):
         kind, stored, code, out, err = read_frame(s)
     assert (kind, stored, out) == (DONE, 1, b"")
     assert world.events()[0]["marks"] & 32
+
+
+def test_a_late_prompt_does_not_unmute_a_newer_one(world):
+    """The daemon hung: a public prompt timed out, a private one came after it, and then the first arrives."""
+    from world import DONE, read_frame
+    world.start()
+    world.hookc("UserPromptSubmit", payload("UserPromptSubmit", prompt="<private>zebra</private>"))
+    old = hook(json.dumps(payload("UserPromptSubmit", prompt="a giraffe")).encode(), event=b"UserPromptSubmit",
+               at_ms=int(time.time() * 1000) - 5000, deadline_ms=400)
+    with world.connect() as s:
+        s.sendall(old)
+        assert read_frame(s)[:2] == (DONE, 1)
+    world.hookc("Stop", payload("Stop", last_assistant_message="zebra stripes"))
+    assert len(world.events()) == 3
+    assert world.contains(b"zebra") == []
+
+
+def test_a_started_daemon_inherits_no_descriptor_however_high(world):
+    r, w = os.pipe()
+    high = fcntl.fcntl(w, fcntl.F_DUPFD, 700)
+    os.close(w)
+    subprocess.run([str(world.build / "hookc"), "claude", "Stop"], input=json.dumps(payload("Stop")).encode(),
+                   env=world.env, pass_fds=[high], timeout=30)
+    os.close(high)
+    wait_for(world.pid, what="the daemon")
+    wait_for(lambda: len(world.events()) == 1, what="the event")
+    os.set_blocking(r, False)
+    assert os.read(r, 1) == b""  # end of file: nobody holds the other end
+    os.close(r)
+
+
+def test_an_answer_nobody_reads_is_no_failure_of_the_hook(world):
+    pid = world.start()
+    os.kill(pid, signal.SIGSTOP)
+    r, w = os.pipe()
+    os.close(r)
+    try:
+        done = subprocess.run([str(world.build / "hookc"), "claude", "PreToolUse"], stdout=w, env=world.env, timeout=30,
+                              input=json.dumps(payload("PreToolUse", tool_name="Bash", tool_use_id="u", tool_input={
+                                  "command": "hookd-selftest-deny"})).encode())
+    finally:
+        os.kill(pid, signal.SIGCONT)
+        os.close(w)
+    assert done.returncode == 0
+
+
+def test_the_log_of_a_daemon_is_not_rotated_by_others(world):
+    if os.geteuid() != 0:
+        pytest.skip("needs root to mount a full spool")
+    pid = world.start()
+    spool = str(world.dir / "spool")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k,mode=0700", "hookd-test", spool], check=True)
+    with open(world.dir / "hookd.log", "ab") as f:
+        f.write(b"x" * (9 << 20) + b"\n")
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        (world.dir / "spool/filler").write_bytes(b"x" * 4096)
+        world.hookc("PostToolUse", tool(1, tool_response="y" * 5000))
+    finally:
+        os.kill(pid, signal.SIGCONT)
+        subprocess.run(["umount", spool], check=True)
+    assert not (world.dir / "hookd.log.1").exists()
+    assert b"could not be kept" in (world.dir / "hookd.log").read_bytes()[-2000:]

@@ -2,8 +2,10 @@
 import array
 import json
 import os
+import resource
 import socket
 import struct
+import time
 
 import pytest
 
@@ -182,3 +184,39 @@ def test_sixteen_bytes_that_are_no_ulid_still_are_a_key(world):
         s.sendall(hook(json.dumps(tool(1)).encode(), key=b"\xff" * 16))
         assert read_frame(s)[:2] == (DONE, 1)
     assert world.events()[0]["id"] == "7" + "Z" * 25
+
+
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat") as f:
+        words = f.read().rsplit(")", 1)[1].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_more_connections_than_there_may_be_wait_without_a_spinning_daemon(world):
+    need = 4096 + 64
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < need + 64:
+        pytest.skip("not enough descriptors")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, need + 64), hard))
+    try:
+        pid = world.start()
+        some = [world.connect() for _ in range(need)]
+        wait_for(lambda: len(os.listdir(f"/proc/{pid}/fd")) > 4096, what="the limit to be reached")
+        before = cpu_seconds(pid)
+        time.sleep(1)
+        assert cpu_seconds(pid) - before < 0.3
+        for s in some:
+            s.close()
+        good(world)
+        assert world.hookd("logs").stdout.count(b"new connections wait") == 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.parametrize("at_ms", [1 << 48, 2**63 - 1, 2**64 - 1])
+def test_times_that_are_none_are_refused(world, at_ms):
+    world.start()
+    with world.connect() as s:
+        s.sendall(hook(json.dumps(tool(1)).encode(), at_ms=at_ms))
+        assert read_frame(s)[0] == REFUSED
+    good(world)

@@ -54,7 +54,7 @@ def test_dry_run_shows_and_touches_nothing(world, settings):
     assert b'hookc' in done.stdout and b"\n@@ " in done.stdout
     plan = json.loads(world.hookd("init", "--dry-run", "--json").stdout)
     assert plan["applied"] is False
-    assert [(a["agent"], a["path"], a["added"]) for a in plan["agents"]] == [("claude", str(settings), 7)]
+    assert [(a["agent"], a["path"], a["added"]) for a in plan["agents"]] == [("claude", str(settings), 28)]
     assert settings.read_bytes() == SETTINGS
     assert not world.dir.exists()
 

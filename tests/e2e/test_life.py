@@ -5,6 +5,7 @@ import re
 import signal
 import stat
 import subprocess
+import time
 
 import pytest
 
@@ -140,11 +141,13 @@ def test_doubles_are_logged_as_deduped(world):
 
 def test_hostile_text_cannot_forge_log_lines_or_drive_the_terminal(world):
     world.hookc("PreToolUse", payload("PreToolUse", session="x\n2026-01-01T00:00:00.000Z info  engine  FORGED\x1b[2J",
-                                      tool_name="\x1b]0;title\x07", tool_use_id="1", tool_input={"command": "a\x1b[31m"}))
+                                      tool_name="\x1b]0;title\x07\x9b31m", tool_use_id="1",
+                                      tool_input={"command": "a\x1b[31m \x9b2J"}))
     log = (world.dir / "hookd.log").read_text()
-    assert "\x1b" not in log and "\x07" not in log
+    assert "\x1b" not in log and "\x07" not in log and "\x9b" not in log
     assert not any(line.endswith("FORGED") and line.startswith("2026-01-01") for line in log.splitlines())
-    assert b"\x1b" not in world.hookd("tail").stdout + world.hookd("sessions").stdout
+    shown = world.hookd("tail").stdout.decode() + world.hookd("sessions").stdout.decode()
+    assert "\x1b" not in shown and "\x9b" not in shown
 
 
 def test_tail_follows(world):
@@ -266,3 +269,54 @@ def test_strict_durability_answers_committed(world):
                 kind, stored, code, out, err = read_frame(s)
             assert (kind, stored) == (3, 2)
     assert len(world.events()) == 5
+
+
+def test_an_answer_that_is_too_large_is_an_error_and_not_broken_json(world):
+    world.start()
+    for n in range(3):
+        world.hookc("PostToolUse", tool(n, tool_response={"stdout": chr(97 + n) * 7_000_000}))
+    world.hookc("PostToolUse", tool(3))
+    with world.connect() as s:
+        f = s.makefile("rwb")
+        f.write(b'{"id":1,"method":"events"}\n')
+        f.flush()
+        answer = json.loads(f.readline())
+    assert "ask for less" in answer["error"]["message"]
+    assert len(world.rpc("events", limit=2)["events"]) == 2
+
+
+def test_readers_that_wait_for_the_store_leave_a_worker_for_events(world):
+    from world import DONE, hook, read_frame
+    world.hookd("start", env={"HOOKD_TEST_FAIL": "commit:1+"})
+    world.hookc("PostToolUse", tool(1))
+    readers = [world.connect() for _ in range(4)]
+    for s in readers:
+        s.sendall(b'{"id":1,"method":"sessions"}\n')
+    time.sleep(0.05)
+    began = time.monotonic()
+    with world.connect() as s:
+        s.sendall(hook(json.dumps(tool(2, tool_response={"stdout": "x" * 100000})).encode()))
+        assert read_frame(s)[:2] == (DONE, 1)
+    assert time.monotonic() - began < 1.5
+    for s in readers:
+        s.close()
+    assert world.stop().returncode == 0
+
+
+def test_a_reader_that_starts_the_daemon_starts_it_in_the_same_places(world):
+    env = {k: v for k, v in world.env.items() if k != "HOOKD_DIR"}
+    call = lambda *a: subprocess.run([str(BUILD / "hookd"), *a], env=env, capture_output=True)  # noqa: E731
+    try:
+        assert call("sessions").returncode == 0
+        assert (world.home / ".local/share/hookd/hookd.db").exists()
+        assert not (world.home / ".local/state/hookd/hookd.db").exists()
+    finally:
+        call("stop")
+
+
+def test_closed_standard_descriptors(world):
+    hookd = str(BUILD / "hookd")
+    done = subprocess.run(["/bin/sh", "-c", f"exec {hookd} start <&- >&- 2>&-"], env=world.env, timeout=30)
+    assert done.returncode == 0
+    assert world.status()["running"]
+    assert (world.dir / "run/hookd.lock").read_text() == f"{world.pid()}\n"

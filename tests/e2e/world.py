@@ -38,7 +38,8 @@ class World:
         self.dir = self.top / "d"
         self.home = self.top / "h"
         self.home.mkdir()
-        self.env = {"PATH": os.environ["PATH"], "HOME": str(self.home), "HOOKD_DIR": str(self.dir), **(env or {})}
+        self.env = {"PATH": os.environ["PATH"], "HOME": str(self.home), "HOOKD_DIR": str(self.dir),
+                    **{k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")}, **(env or {})}
         self.started = []
 
     # -- programs ------------------------------------------------------------------------------
@@ -167,10 +168,11 @@ def frame(body, kind=HOOK, proto=1, length=None):
     return struct.pack("<BBBBI", 0xF5, proto, kind, 0, len(body) if length is None else length) + body
 
 
-def hook(data, agent=b"claude", event=b"PostToolUse", key=None, deadline_ms=60000):
+def hook(data, agent=b"claude", event=b"PostToolUse", key=None, deadline_ms=60000, at_ms=None):
     now = int(time.time() * 1000)
+    at = now if at_ms is None else at_ms
     key = key or now.to_bytes(6, "big") + os.urandom(10)
-    return frame(field(1, key) + field(2, struct.pack("<Q", now)) + field(3, struct.pack("<I", deadline_ms)) +
+    return frame(field(1, key) + field(2, struct.pack("<Q", at)) + field(3, struct.pack("<I", deadline_ms)) +
                  field(6, agent) + field(7, event) + field(8, b"/tmp") + field(12, data))
 
 

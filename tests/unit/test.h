@@ -28,6 +28,7 @@
 #include "base/limits.h"
 #include "base/macro.h"
 #include "base/str.h"
+#include "journal/journal.h"
 
 #define assert_str(a, b)                                                                           \
 	do {                                                                                       \
@@ -139,7 +140,7 @@ static inline int test_child(int (*fn)(void *arg), void *arg)
 }
 
 /* Runs this program again as "<program> name dir" with rehearsed faults, and gives its exit code:
- * a process reads HOOKD_TEST_FAIL once. main() hands such a call to test_run_case(). */
+ * counts of calls are a process's own. main() hands such a call to test_run_case(). */
 static inline int test_rerun(const char *name, const char *dir, const char *faults)
 {
 	int status;
@@ -148,7 +149,7 @@ static inline int test_rerun(const char *name, const char *dir, const char *faul
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0) {
-		setenv("HOOKD_TEST_FAIL", faults, 1);
+		setenv("TEST_FAULTS", faults, 1);
 		execl("/proc/self/exe", "test", name, dir, (char *)NULL);
 		_exit(127);
 	}
@@ -165,8 +166,10 @@ struct test_case {
 static inline int test_run_case(const struct test_case *cases, size_t n, char **argv)
 {
 	for (size_t i = 0; i < n; i++)
-		if (strcmp(cases[i].name, argv[1]) == 0)
+		if (strcmp(cases[i].name, argv[1]) == 0) {
+			journal_fault_plan(str_of(getenv("TEST_FAULTS")));
 			return cases[i].run(argv[2]);
+		}
 	return 126;
 }
 

@@ -198,7 +198,8 @@ static void test_names_of_events(void **state)
 
 static void test_not_json(void **state)
 {
-	static const char *const bodies[] = { "", " \n", "null", "[]", "\"text\"", "5", "{", "{}{}", "{'a':1}", "{\"a\":1,}" };
+	static const char *const bodies[] = { "", " \n", "null", "[]", "\"text\"", "5", "{", "{}{}",
+		"{'a':1}", "{\"a\":1,}" };
 
 	for (size_t i = 0; i < countof(bodies); i++) {
 		struct event e = parse_as("claude", "PreToolUse", str_of(bodies[i]));
@@ -278,7 +279,8 @@ static void check_answer(const struct agent *agent, const struct event *e, const
 /* Every field of every kind of value, in every event: marked when it does not fit, never a crash. */
 static void test_wrong_types(void **state)
 {
-	static const char *const values[] = { "5", "1.5", "true", "null", "[]", "[1]", "{}", "{\"a\":{}}", "\"x\"", "\"\"" };
+	static const char *const values[] = { "5", "1.5", "true", "null", "[]", "[1]", "{}", "{\"a\":{}}",
+		"\"x\"", "\"\"" };
 	struct verdict deny = { .action = VERDICT_DENY, .reason = STR("r"), .rule = STR("r") };
 
 	for (const struct json_field *f = generic_fields; f->name; f++)
@@ -321,8 +323,9 @@ static void test_wrong_inputs(void **state)
 static void test_doubled_members(void **state)
 {
 	struct event e = parse_as("claude", "PreToolUse",
-		STR("{\"session_id\":\"a\",\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"ls\"},\"session_id\":\"b\","
-		    "\"tool\\u005finput\":{\"command\":\"ls\",\"command\":\"echo hookd-selftest-deny\"}}"));
+		STR("{\"session_id\":\"a\",\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"ls\"},"
+		    "\"session_id\":\"b\",\"tool\\u005finput\":{\"command\":\"ls\","
+		    "\"command\":\"echo hookd-selftest-deny\"}}"));
 	struct verdict v = { 0 };
 
 	assert_str(e.session, STR("b"));
@@ -424,7 +427,8 @@ static const struct answer_row {
 		"\"permissionDecision\":\"ask\",\"permissionDecisionReason\":\"sure?\"}}" },
 	{ EVENT_PRE_TOOL_USE, { ALLOW }, "{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\","
 		"\"permissionDecision\":\"allow\",\"permissionDecisionReason\":\"fine\"}}" },
-	{ EVENT_PRE_TOOL_USE, { .updated_input = &changed }, "{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\","
+	{ EVENT_PRE_TOOL_USE, { .updated_input = &changed },
+		"{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\","
 		"\"updatedInput\":{\"command\":\"ls -l\"}}}" },
 	{ EVENT_PRE_TOOL_USE, { ALLOW, .updated_input = &changed, .context = &contexts },
 		"{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"allow\","
@@ -436,7 +440,8 @@ static const struct answer_row {
 	{ EVENT_USER_PROMPT_SUBMIT, { DENY }, "{\"decision\":\"block\",\"reason\":\"no \\\"way\\\"\\n\"}" },
 	{ EVENT_USER_PROMPT_SUBMIT, { .context = &contexts }, "{\"hookSpecificOutput\":{\"hookEventName\":"
 		"\"UserPromptSubmit\",\"additionalContext\":\"one\\n\\ntwo\"}}" },
-	{ EVENT_USER_PROMPT_SUBMIT, { DENY, .context = &second }, "{\"decision\":\"block\",\"reason\":\"no \\\"way\\\"\\n\","
+	{ EVENT_USER_PROMPT_SUBMIT, { DENY, .context = &second },
+		"{\"decision\":\"block\",\"reason\":\"no \\\"way\\\"\\n\","
 		"\"hookSpecificOutput\":{\"hookEventName\":\"UserPromptSubmit\",\"additionalContext\":\"two\"}}" },
 	{ EVENT_USER_PROMPT_SUBMIT, { ASK }, "" },
 	{ EVENT_SESSION_START, { .context = &contexts }, "{\"hookSpecificOutput\":{\"hookEventName\":\"SessionStart\","
@@ -457,7 +462,8 @@ static const struct answer_row {
 	{ EVENT_PERMISSION_REQUEST, { ALLOW }, "{\"hookSpecificOutput\":{\"hookEventName\":\"PermissionRequest\","
 		"\"decision\":{\"behavior\":\"allow\"}}}" },
 	{ EVENT_PERMISSION_REQUEST, { ALLOW, .updated_input = &changed }, "{\"hookSpecificOutput\":{\"hookEventName\":"
-		"\"PermissionRequest\",\"decision\":{\"behavior\":\"allow\",\"updatedInput\":{\"command\":\"ls -l\"}}}}" },
+		"\"PermissionRequest\",\"decision\":{\"behavior\":\"allow\","
+		"\"updatedInput\":{\"command\":\"ls -l\"}}}}" },
 	{ EVENT_PERMISSION_REQUEST, { DENY }, "{\"hookSpecificOutput\":{\"hookEventName\":\"PermissionRequest\","
 		"\"decision\":{\"behavior\":\"deny\",\"message\":\"no \\\"way\\\"\\n\"}}}" },
 	{ EVENT_PERMISSION_REQUEST, { ASK }, "" },
@@ -522,7 +528,8 @@ static void test_answers_that_do_not_fit(void **state)
 	struct json input = { .type = JSON_OBJECT, .first = &text, .count = 1 };
 	struct verdict rows[] = {
 		{ DENY, .context = &big }, { DENY, .context = &bad }, { DENY, .updated_input = &input },
-		{ DENY, .system_message = { huge, sizeof huge } }, { .action = VERDICT_DENY, .reason = { huge, sizeof huge } },
+		{ DENY, .system_message = { huge, sizeof huge } },
+		{ .action = VERDICT_DENY, .reason = { huge, sizeof huge } },
 		{ ALLOW, .updated_input = &input }, { .updated_input = &input },
 	};
 

@@ -4,106 +4,129 @@
 #include "capture/capture.h"
 #include "records.h"
 
-/* A day's work of three sessions and two agents, told as a list: each line becomes one record. */
+/* A day's work, told as a list: each line becomes one record. more is what its payload holds besides
+ * session and directory. */
 struct line {
 	unsigned ms; /* after the day began */
 	const char *agent, *session;
 	enum event_kind kind;
-	const char *tool, *use, *cwd, *transcript;
+	const char *tool, *use, *cwd, *more;
 };
+
+#define PROMPT(id, text) "\"prompt_id\":\"" id "\",\"prompt\":\"" text "\""
+#define ID(id) "\"prompt_id\":\"" id "\""
 
 static const struct line story[] = {
-	{ 0, "claude", "s1", EVENT_SESSION_START, NULL, NULL, "/p", "/t/1" },
-	{ 5, "claude", "s1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/p", "/t/1" },
-	{ 9, "claude", "s1", EVENT_PRE_TOOL_USE, "Bash", "u1", "/p", NULL },
-	{ 9, "claude", "s1", EVENT_POST_TOOL_USE, "Bash", "u1", "/p", NULL },
-	{ 12, "claude", "s1", EVENT_PRE_TOOL_USE, "Read", "u2", "/p/sub", "/t/1" },
-	{ 12, "claude", "s1", EVENT_PRE_TOOL_USE, "Write", "u3", "/p/sub", "/t/1" },
-	{ 14, "claude", "s1", EVENT_POST_TOOL_USE_FAILURE, "Write", "u3", "/p/sub", "/t/1" },
-	{ 15, "claude", "s1", EVENT_POST_TOOL_USE, "Read", "u2", "/p/sub", "/t/1" },
-	{ 20, "claude", "s1", EVENT_STOP, NULL, NULL, "/q", "/t/1b" },
-	{ 21, "claude", "s1", EVENT_SESSION_END, NULL, NULL, "/q", "/t/1b" },
-	/* Goes on after its end. */
-	{ 30, "claude", "s1", EVENT_SESSION_START, NULL, NULL, "/q", "/t/1c" },
-	{ 31, "claude", "s1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/q", "/t/1c" },
-	/* The same id at another agent is another session, and it ends for good, at one instant. */
-	{ 2, "codex", "s1", EVENT_SESSION_START, NULL, NULL, "/c", NULL },
-	{ 3, "codex", "s1", EVENT_PRE_TOOL_USE, "shell", "u1", "/c", NULL },
-	{ 4, "codex", "s1", EVENT_POST_TOOL_USE, "shell", "u1", "/c", NULL },
-	{ 8, "codex", "s1", EVENT_STOP, NULL, NULL, "/c", NULL },
-	{ 8, "codex", "s1", EVENT_SESSION_END, NULL, NULL, "/c", NULL },
-	{ 7, "codex", "s1", EVENT_SESSION_END, NULL, NULL, "/c", NULL },
-	/* A session of odd ends: no start, a tool use twice under one id with different ends, a use
-	 * whose beginning has no tool name, an end without a beginning, no use id, no cwd at first. */
-	{ 40, "claude", "s2", EVENT_PRE_TOOL_USE, NULL, "u9", NULL, NULL },
-	{ 41, "claude", "s2", EVENT_POST_TOOL_USE, "Edit", "u9", "/late", NULL },
-	{ 42, "claude", "s2", EVENT_PRE_TOOL_USE, "Bash", "u10", "/later", "/t/2" },
-	{ 43, "claude", "s2", EVENT_PRE_TOOL_USE, "Bash", "u10", "/later", "/t/2" },
-	{ 44, "claude", "s2", EVENT_POST_TOOL_USE, "Bash", "u10", "/later", "/t/2" },
-	{ 45, "claude", "s2", EVENT_POST_TOOL_USE_FAILURE, "Bash", "u10", "/later", "/t/2" },
-	{ 46, "claude", "s2", EVENT_POST_TOOL_USE, "Glob", "u11", NULL, NULL },
-	{ 47, "claude", "s2", EVENT_POST_TOOL_USE, "Glob", NULL, NULL, NULL },
-	{ 47, "claude", "s2", EVENT_NOTIFICATION, NULL, NULL, NULL, NULL },
-	{ 48, "claude", "s2", EVENT_UNKNOWN, NULL, NULL, NULL, "/t/2z" },
-	{ 49, "claude", "s2", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, NULL, NULL },
-	/* No session id at all. */
-	{ 50, "claude", NULL, EVENT_NOTIFICATION, NULL, NULL, "/n", NULL },
-	{ 51, "claude", NULL, EVENT_PRE_TOOL_USE, "Bash", "u1", NULL, NULL },
-	/* Ends first, begins later, by the clock of the client. */
-	{ 60, "claude", "s3", EVENT_SESSION_END, NULL, NULL, "/e", NULL },
-	{ 61, "claude", "s3", EVENT_SESSION_START, NULL, NULL, "/e", NULL },
-	{ 62, "claude", "s3", EVENT_PRE_TOOL_USE, "WebFetch", "u1", "/e", NULL },
-	{ 63, "claude", "s3", EVENT_POST_TOOL_USE, "WebFetch", "u1", "/e", NULL },
-	{ 64, "claude", "s3", EVENT_PRE_COMPACT, NULL, NULL, "/e", NULL },
-	{ 65, "claude", "s3", EVENT_POST_COMPACT, NULL, NULL, "/e", NULL },
-	{ 66, "claude", "s3", EVENT_SUBAGENT_START, NULL, NULL, "/e", NULL },
-	{ 67, "claude", "s3", EVENT_SUBAGENT_STOP, NULL, NULL, "/e", NULL },
-	{ 68, "claude", "s3", EVENT_STOP, NULL, NULL, "/e", NULL },
+	{ 0, "claude", "s1", EVENT_SESSION_START, NULL, NULL, "/p", "\"source\":\"startup\",\"transcript_path\":\"/t/1\",\"model\":\"m1\"" },
+	{ 5, "claude", "s1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/p", PROMPT("p1", "build it") },
+	/* The same prompt reported by a second hook, and the same words as another prompt. */
+	{ 6, "claude", "s1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/p", PROMPT("p1", "build it") },
+	{ 9, "claude", "s1", EVENT_PRE_TOOL_USE, "Bash", "u1", "/p", ID("p1") ",\"tool_input\":{\"command\":\"ls\"}" },
+	{ 9, "claude", "s1", EVENT_POST_TOOL_USE, "Bash", "u1", "/p", ID("p1") ",\"tool_response\":{\"stdout\":\"a\"},\"duration_ms\":7" },
+	{ 12, "claude", "s1", EVENT_PRE_TOOL_USE, "Read", "u2", "/p/sub", ID("p1") ",\"tool_input\":{\"file_path\":\"/p/x.c\"}" },
+	{ 12, "claude", "s1", EVENT_PRE_TOOL_USE, "Write", "u3", "/p/sub", ID("p1") ",\"tool_input\":{\"file_path\":\"/p/.claude/plans/a.md\",\"content\":\"# Plan A\\n1\"}" },
+	{ 14, "claude", "s1", EVENT_POST_TOOL_USE, "Write", "u3", "/p/sub", ID("p1") ",\"tool_input\":{\"file_path\":\"/p/.claude/plans/a.md\",\"content\":\"# Plan A\\n1\"},\"tool_response\":{\"type\":\"create\"}" },
+	{ 15, "claude", "s1", EVENT_POST_TOOL_USE, "Read", "u2", "/p/sub", ID("p1") ",\"tool_input\":{\"file_path\":\"/p/x.c\"},\"tool_response\":\"text\"" },
+	{ 20, "claude", "s1", EVENT_STOP, NULL, NULL, "/p", ID("p1") ",\"last_assistant_message\":\"done one\"" },
+	{ 21, "claude", "s1", EVENT_STOP, NULL, NULL, "/p", ID("p1") ",\"last_assistant_message\":\"done one\"" },
+	{ 30, "claude", "s1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/p", PROMPT("p2", "build it") },
+	{ 31, "claude", "s1", EVENT_SUBAGENT_START, NULL, NULL, "/p", ID("p2") ",\"agent_id\":\"a1\",\"agent_type\":\"general\"" },
+	{ 32, "claude", "s1", EVENT_PRE_TOOL_USE, "Bash", "u4", "/p", ID("p2") ",\"agent_id\":\"a1\",\"tool_input\":{\"command\":\"x\"}" },
+	{ 33, "claude", "s1", EVENT_POST_TOOL_USE_FAILURE, "Bash", "u4", "/p", ID("p2") ",\"agent_id\":\"a1\",\"error\":\"exit 3\"" },
+	{ 34, "claude", "s1", EVENT_SUBAGENT_STOP, NULL, NULL, "/p", ID("p2") ",\"agent_id\":\"a1\",\"agent_type\":\"general\",\"last_assistant_message\":\"sub\"" },
+	{ 35, "claude", "s1", EVENT_PRE_COMPACT, NULL, NULL, "/p", ID("p2") ",\"trigger\":\"auto\"" },
+	{ 36, "claude", "s1", EVENT_SESSION_START, NULL, NULL, "/p", "\"source\":\"compact\"" },
+	{ 37, "claude", "s1", EVENT_PRE_TOOL_USE, "Edit", "u5", "/p", ID("p2") ",\"tool_input\":{\"file_path\":\"/p/.claude/plans/a.md\",\"old_string\":\"1\",\"new_string\":\"2\"}" },
+	{ 38, "claude", "s1", EVENT_POST_TOOL_USE, "Edit", "u5", "/p", ID("p2") ",\"tool_input\":{\"file_path\":\"/p/.claude/plans/a.md\",\"old_string\":\"1\",\"new_string\":\"2\"},\"tool_response\":{}" },
+	/* A Stop that a hook answered with "go on": the batch is reopened and stopped again. */
+	{ 40, "claude", "s1", EVENT_STOP, NULL, NULL, "/p", ID("p2") ",\"last_assistant_message\":\"first try\"" },
+	{ 41, "claude", "s1", EVENT_PRE_TOOL_USE, "Bash", "u6", "/p", ID("p2") },
+	{ 42, "claude", "s1", EVENT_POST_TOOL_USE, "Bash", "u6", "/p", ID("p2") },
+	{ 43, "claude", "s1", EVENT_STOP, NULL, NULL, "/p", ID("p2") ",\"last_assistant_message\":\"done two\"" },
+	{ 50, "claude", "s1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/p", PROMPT("p3", "<task-notification>x") },
+	{ 51, "claude", "s1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/p", PROMPT("p4", "Implement the following plan: # B\\nx") },
+	{ 60, "claude", "s1", EVENT_SESSION_END, NULL, NULL, "/p", "\"reason\":\"clear\"" },
+	{ 61, "claude", "s1", EVENT_SESSION_END, NULL, NULL, "/p", "\"reason\":\"clear\"" },
+	/* Cleared into another session; a tool before any prompt. */
+	{ 62, "claude", "s1b", EVENT_SESSION_START, NULL, NULL, "/p", "\"source\":\"clear\"" },
+	{ 63, "claude", "s1b", EVENT_PRE_TOOL_USE, "Glob", "u1", "/p", "\"tool_input\":{}" },
+	{ 64, "claude", "s1b", EVENT_POST_TOOL_USE, "Glob", "u1", "/p", "\"tool_input\":{}" },
+	/* The same id at another named agent is another session. */
+	{ 2, "codex", "s2", EVENT_SESSION_START, NULL, NULL, "/c", "\"source\":\"startup\"" },
+	{ 3, "codex", "s2", EVENT_PRE_TOOL_USE, "shell", "u1", "/c", NULL },
+	{ 4, "codex", "s2", EVENT_POST_TOOL_USE, "shell", "u1", "/c", NULL },
+	{ 8, "codex", "s2", EVENT_STOP, NULL, NULL, "/c", NULL },
+	{ 8, "codex", "s2", EVENT_SESSION_END, NULL, NULL, "/c", NULL },
+	{ 7, "gemini", "s2", EVENT_SESSION_END, NULL, NULL, "/c", NULL },
+	/* An agent that also runs another one's hooks: one session under its own name. */
+	{ 70, "claude", "s4", EVENT_SESSION_START, NULL, NULL, "/r", "\"source\":\"startup\"" },
+	{ 71, "cursor", "s4", EVENT_SESSION_START, NULL, NULL, "/r", "\"source\":\"startup\"" },
+	{ 72, "cursor", "s4", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/r", "\"prompt\":\"hello\"" },
+	{ 73, "claude", "s4", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/r", "\"prompt\":\"hello\"" },
+	{ 74, "claude", "s4", EVENT_STOP, NULL, NULL, "/r", NULL },
+	{ 75, "cursor", "s4", EVENT_STOP, NULL, NULL, "/r", "\"last_assistant_message\":\"late\"" },
+	/* Odd ends: no start, an end without a beginning, no use id, no session. */
+	{ 81, "claude", "s5", EVENT_POST_TOOL_USE, "Edit", "u9", "/late", NULL },
+	{ 86, "claude", "s5", EVENT_POST_TOOL_USE, "Glob", NULL, "/late", NULL },
+	{ 87, "claude", "s5", EVENT_NOTIFICATION, NULL, NULL, NULL, "\"message\":\"look\"" },
+	{ 88, "claude", "s5", EVENT_UNKNOWN, NULL, NULL, NULL, NULL },
+	{ 89, "claude", "s5", EVENT_STOP, NULL, NULL, NULL, NULL },
+	{ 90, "claude", NULL, EVENT_NOTIFICATION, NULL, NULL, "/n", NULL },
+	{ 91, "claude", NULL, EVENT_PRE_TOOL_USE, "Bash", "u1", NULL, NULL },
+	{ 95, "claude", "s6", EVENT_SESSION_END, NULL, NULL, "/e", NULL },
+	{ 96, "claude", "s6", EVENT_SESSION_START, NULL, NULL, "/e", "\"source\":\"resume\"" },
 };
 
-enum { LINES = countof(story), DOUBLES = 12 };
+enum { LINES = countof(story), DOUBLES = 12, ROUNDS = 1000 };
 
-static enum tool_class class_of(const char *tool)
-{
-	return !tool ? TOOL_OTHER : strcmp(tool, "Read") == 0 ? TOOL_READ :
-	       strcmp(tool, "Edit") == 0 || strcmp(tool, "Write") == 0 ? TOOL_WRITE : TOOL_SHELL;
-}
-
-static struct record record_of(unsigned i)
+static struct record record_of(struct arena *a, unsigned i)
 {
 	const struct line *l = &story[i];
-	struct record r = record_sample(i, STR("{\"n\":1}"));
+	struct record r = record_sample(i, STR_NONE);
 	uint8_t random[10] = { 0 };
 
 	/* Two records of one millisecond are told apart by the random part alone. */
-	random[0] = (uint8_t)(i * 37);
-	random[1] = (uint8_t)i;
+	random[0] = (uint8_t)i;
 	r.id = ulid_from(1700000000000 + l->ms, random);
 	r.at_us = (1700000000000 + l->ms) * INT64_C(1000);
-	r.order_us = r.at_us + 500;
+	r.order_us = r.at_us;
 	r.kind = l->kind;
 	r.native = str_of(event_kinds[l->kind].name);
 	r.agent = str_of(l->agent);
 	r.session = str_of(l->session);
 	r.tool_name = str_of(l->tool);
 	r.tool_use_id = str_of(l->use);
-	r.tool_class = class_of(l->tool);
-	r.cwd = str_of(l->cwd);
-	r.transcript_path = str_of(l->transcript);
+	r.agent_id = STR_NONE;
+	r.cwd = STR_NONE;
+	r.transcript_path = STR_NONE;
+	r.payload = arena_strf(a, "{\"x\":1%s%s%s%s%s%s%s%s%s%s%s%s%s%s}", l->session ? ",\"session_id\":\"" : "", l->session ? l->session : "",
+		l->session ? "\"" : "", l->cwd ? ",\"cwd\":\"" : "", l->cwd ? l->cwd : "", l->cwd ? "\"" : "",
+		l->tool ? ",\"tool_name\":\"" : "", l->tool ? l->tool : "", l->tool ? "\"" : "", l->use ? ",\"tool_use_id\":\"" : "",
+		l->use ? l->use : "", l->use ? "\"" : "", l->more ? "," : "", l->more ? l->more : "");
 	return r;
 }
 
-/* Every table without the numbers that count arrivals; sessions are named by their native keys. */
+/* Every table without the numbers that count arrivals; rows are named by what they are. */
 static const char *const dumps[] = {
-	"SELECT hex(e.id), e.ord, e.at, s.agent, s.native_id, e.kind, e.native, e.tool, e.tool_use_id, e.agent_id, "
-	"e.marks, e.host, e.payload FROM events e JOIN sessions s ON s.key = e.session ORDER BY e.id",
-	"SELECT agent, native_id, cwd, transcript, status, started_at, last_at, ended_at, events, prompts, tools "
-	"FROM sessions ORDER BY agent, native_id",
-	"SELECT s.agent, s.native_id, a.tool_use_id, a.tool, a.class, a.state, a.started_at, a.ended_at "
-	"FROM activities a JOIN sessions s ON s.key = a.session ORDER BY 1, 2, 3",
+	"SELECT hex(e.id), e.ord, e.at, s.agent, s.native_id, e.kind, e.native, e.tool, e.tool_use_id, e.marks, e.same_as IS NOT NULL, e.payload "
+	"FROM events e JOIN sessions s ON s.key = e.session ORDER BY e.id",
+	"SELECT s.agent, s.native_id, s.cwd, s.transcript, s.status, s.started_at, s.last_at, s.ended_at, s.events, s.prompts, s.tools, s.model, "
+	"s.title, s.end_reason, p.native_id, s.parent_reason, s.last_user, s.last_assistant, s.closed_by, j.path, s.last_ord, hex(s.last_id) "
+	"FROM sessions s LEFT JOIN sessions p ON p.key = s.parent LEFT JOIN projects j ON j.key = s.project ORDER BY 1, 2",
+	"SELECT s.native_id, w.ord, w.agent_id, w.agent_type, p.ord, v.ord, w.source, w.model, w.transcript, w.started_at, w.ended_at, w.end_reason, "
+	"w.message FROM windows w JOIN sessions s ON s.key = w.session LEFT JOIN windows p ON p.key = w.parent "
+	"LEFT JOIN windows v ON v.key = w.previous ORDER BY s.agent, 1, 2, 3",
+	"SELECT s.native_id, b.ord, w.ord, b.number, b.source, b.prompt, b.prompt_id, b.length, b.status, b.closed_by, b.started_at, b.last_at, "
+	"b.ended_at, b.response, b.late, b.activities FROM batches b JOIN sessions s ON s.key = b.session LEFT JOIN windows w ON w.key = b.window "
+	"ORDER BY s.agent, 1, 2",
+	"SELECT s.native_id, a.same, w.ord, b.ord, a.ord, a.kind, a.tool, a.class, a.agent_id, a.input, a.output, a.file, a.change, a.state, a.error, "
+	"a.started_at, a.ended_at, a.duration_ms FROM activities a JOIN sessions s ON s.key = a.session LEFT JOIN windows w ON w.key = a.window "
+	"LEFT JOIN batches b ON b.key = a.batch ORDER BY s.agent, 1, 2",
+	"SELECT s.native_id, p.path, p.title, p.created_at, p.updated_at, v.version, v.ord, v.source, v.content FROM plans p "
+	"JOIN sessions s ON s.key = p.session JOIN plan_versions v ON v.plan = p.key ORDER BY 1, 2, 6",
 };
 
-static const int columns[] = { 13, 11, 8 };
+static const int columns[] = { 12, 22, 13, 16, 18, 9 };
 
 static void dump(struct store *s, struct buf *out)
 {
@@ -138,21 +161,48 @@ static struct store *fresh_store(void)
 
 static void clear(struct store *s)
 {
-	assert_int_equal(store_exec(s, "DELETE FROM activities; DELETE FROM events; DELETE FROM sessions"), 0);
+	assert_int_equal(store_exec(s, "DELETE FROM plan_versions; DELETE FROM plans; DELETE FROM activities; DELETE FROM batches; "
+				       "DELETE FROM windows; DELETE FROM events; DELETE FROM sessions; DELETE FROM directories; DELETE FROM projects"), 0);
 }
 
-static void fold_in_order(struct store *s, const unsigned *order, size_t n)
+static void commit(struct capture *c, struct store *s)
 {
-	bool known[LINES] = { false };
+	assert_int_equal(capture_finish(c, s), 0);
+	assert_int_equal(store_exec(s, "COMMIT"), 0);
+}
+
+/* In transactions of random size; now and then the daemon dies in the middle of one and is started
+ * again, and then gets the records of it once more. */
+static void fold_in_order(struct store *s, const unsigned *order, size_t n, uint64_t *seed)
+{
+	struct capture *c = capture_new();
+	struct arena a = { 0 };
+	size_t begun = 0;
 
 	assert_int_equal(store_exec(s, "BEGIN"), 0);
 	for (size_t i = 0; i < n; i++) {
-		struct record r = record_of(order[i]);
+		struct record r = record_of(&a, order[i]);
+		unsigned die = seed ? test_random(seed) % 20 : 5;
 
-		assert_int_equal(capture_fold(s, &r), known[order[i]] ? 0 : 1);
-		known[order[i]] = true;
+		if (seed && test_random(seed) % 4 == 0)
+			r.marks |= EVENT_SPOOLED;
+		assert_true(capture_fold(c, s, &r) >= 0);
+		if (die == 0) {
+			capture_forget(c);
+			assert_int_equal(store_exec(s, "ROLLBACK; BEGIN"), 0);
+			i = begun - 1;
+			seed = NULL;
+			continue;
+		}
+		if (die < 3) {
+			commit(c, s);
+			assert_int_equal(store_exec(s, "BEGIN"), 0);
+			begun = i + 1;
+		}
 	}
-	assert_int_equal(store_exec(s, "COMMIT"), 0);
+	commit(c, s);
+	capture_free(c);
+	arena_release(&a);
 }
 
 static void shuffle(unsigned *order, size_t n, uint64_t *seed)
@@ -178,26 +228,31 @@ static void check_same(str a, str b, int round)
 
 static void test_any_order(void **state)
 {
-	struct buf want = BUF_INIT(KIB(64)), got = BUF_INIT(KIB(64));
+	struct buf want = BUF_INIT(KIB(256)), got = BUF_INIT(KIB(256));
 	unsigned order[LINES + DOUBLES];
 	struct store *s = fresh_store();
 	uint64_t seed = 20260101;
 
 	for (unsigned i = 0; i < LINES; i++)
 		order[i] = i;
-	fold_in_order(s, order, LINES);
+	fold_in_order(s, order, LINES, NULL);
+	/* Marks tell the way an event came, which differs. */
+	store_exec(s, "UPDATE events SET marks = 0");
 	dump(s, &want);
-	for (int round = 0; round < 200; round++) {
+	for (int round = 0; round < ROUNDS; round++) {
 		for (unsigned i = 0; i < LINES + DOUBLES; i++)
 			order[i] = i < LINES ? i : test_random(&seed) % LINES;
 		shuffle(order, countof(order), &seed);
 		clear(s);
-		fold_in_order(s, order, countof(order));
+		fold_in_order(s, order, countof(order), &seed);
+		store_exec(s, "UPDATE events SET marks = 0");
 		buf_clear(&got);
 		dump(s, &got);
 		check_same(buf_str(&want), buf_str(&got), round);
 		assert_str(buf_str(&got), buf_str(&want));
 	}
+	if (getenv("SHOW"))
+		puts(want.p);
 	store_close(s);
 	buf_release(&want);
 	buf_release(&got);
@@ -221,59 +276,120 @@ static void test_rows(void **state)
 
 	for (unsigned i = 0; i < LINES; i++)
 		order[i] = LINES - 1 - i;
-	fold_in_order(s, order, LINES);
-	check_row(s, "SELECT count(*) FROM events", "40");
-	check_row(s, "SELECT count(*) FROM sessions", "5");
-	check_row(s, "SELECT cwd || ' ' || transcript || ' ' || status || ' ' || events || ' ' || prompts || ' ' || tools "
-		     "FROM sessions WHERE agent = 'claude' AND native_id = 's1'", "/p /t/1c active 12 2 3");
-	check_row(s, "SELECT last_at - started_at FROM sessions WHERE agent = 'claude' AND native_id = 's1'", "31000");
-	check_row(s, "SELECT status FROM sessions WHERE agent = 'codex'", "completed");
-	check_row(s, "SELECT ended_at - started_at FROM sessions WHERE agent = 'codex'", "6000");
-	check_row(s, "SELECT status FROM sessions WHERE native_id = 's3'", "active");
-	check_row(s, "SELECT cwd FROM sessions WHERE native_id = 's2'", "/late");
-	check_row(s, "SELECT state || ' ' || (ended_at - started_at) FROM activities WHERE tool_use_id = 'u10'", "failed 3000");
-	check_row(s, "SELECT tool || ' ' || class FROM activities WHERE tool_use_id = 'u9'", "Edit write");
-	check_row(s, "SELECT state || coalesce(started_at, ' open') FROM activities WHERE tool_use_id = 'u11'", "done open");
-	check_row(s, "SELECT count(*) FROM activities", "9");
+	fold_in_order(s, order, LINES, NULL);
+	check_row(s, "SELECT group_concat(number || source || ':' || coalesce(closed_by, 'open') || ':' || coalesce(response, '-'), ' ') FROM "
+		     "(SELECT * FROM batches WHERE session = (SELECT key FROM sessions WHERE native_id = 's1') ORDER BY ord)",
+		"1user:stop:done one 2user:stop:done two 3agent_notification:prompt:- 4plan:end:-");
+	check_row(s, "SELECT group_concat(coalesce(source, '?') || coalesce(agent_id, ''), ' ') FROM (SELECT * FROM windows WHERE session = "
+		     "(SELECT key FROM sessions WHERE native_id = 's1') ORDER BY ord)", "startup subagenta1 compact");
+	check_row(s, "SELECT p.native_id || s.parent_reason FROM sessions s JOIN sessions p ON p.key = s.parent WHERE s.native_id = 's1b'",
+		"s1clear");
+	check_row(s, "SELECT source || number || prompt FROM batches WHERE session = (SELECT key FROM sessions WHERE native_id = 's1b')",
+		"system0[Session continuation]");
+	check_row(s, "SELECT agent || prompts || last_assistant FROM sessions WHERE native_id = 's4'", "cursor1late");
+	check_row(s, "SELECT count(*) FROM windows WHERE session = (SELECT key FROM sessions WHERE native_id = 's4')", "1");
+	check_row(s, "SELECT count(*) FROM sessions WHERE native_id = 's2'", "2");
+	check_row(s, "SELECT group_concat(version || source || content, '/') FROM plan_versions WHERE plan = (SELECT key FROM plans WHERE path LIKE '%a.md')",
+		"1write# Plan A\n1/2edit# Plan A\n2");
+	check_row(s, "SELECT state || error FROM activities WHERE same = 'u4'", "failedexit 3");
+	check_row(s, "SELECT file || change FROM activities WHERE same = 'u3'", ".claude/plans/a.mdcreated");
+	check_row(s, "SELECT input FROM activities WHERE same = 'u3'", "{\"file_path\":\"/p/.claude/plans/a.md\",\"content\":\"<10 chars>\"}");
+	check_row(s, "SELECT status FROM sessions WHERE native_id = 's6'", "active");
 	assert_int_equal(store_check(s, &out), 0);
 	store_close(s);
 	buf_release(&out);
+}
+
+/* What time does, and that a later event undoes it. */
+static void test_time(void **state)
+{
+	struct store *s = fresh_store();
+	struct capture *c = capture_new();
+	struct arena a = { 0 };
+	struct record r = record_of(&a, 1), late;
+
+	assert_int_equal(capture_fold(c, s, &r), 1);
+	assert_int_equal(capture_tend(s, r.at_us + 299 * INT64_C(1000000)), 0);
+	assert_true(capture_tend(s, r.at_us + 301 * INT64_C(1000000)) > 0);
+	check_row(s, "SELECT closed_by FROM batches", "janitor");
+	check_row(s, "SELECT status FROM sessions", "active");
+	assert_true(capture_tend(s, r.at_us + 3601 * INT64_C(1000000)) > 0);
+	check_row(s, "SELECT status || closed_by FROM sessions", "completedjanitor");
+	late = record_of(&a, 3);
+	assert_int_equal(capture_fold(c, s, &late), 1);
+	check_row(s, "SELECT status FROM sessions", "active");
+	check_row(s, "SELECT status || activities FROM batches", "active1");
+	store_close(s);
+	capture_free(c);
+	arena_release(&a);
+}
+
+/* Everything folded again gives the same rows. */
+static void test_rebuild(void **state)
+{
+	struct buf want = BUF_INIT(KIB(256)), got = BUF_INIT(KIB(256));
+	struct store *s = fresh_store();
+	struct capture *c = capture_new();
+	unsigned order[LINES];
+	int r;
+
+	for (unsigned i = 0; i < LINES; i++)
+		order[i] = i;
+	fold_in_order(s, order, LINES, NULL);
+	dump(s, &want);
+	assert_int_equal(store_exec(s, "DELETE FROM facts; DELETE FROM activities WHERE key % 2; UPDATE batches SET prompt = 'x'"), 0);
+	while ((r = capture_rebuild_some(c, s)) == 1)
+		;
+	assert_int_equal(r, 0);
+	dump(s, &got);
+	check_same(buf_str(&want), buf_str(&got), 0);
+	assert_int_equal(capture_rebuild_some(c, s), 0);
+	store_close(s);
+	capture_free(c);
+	buf_release(&want);
+	buf_release(&got);
 }
 
 /* A clock at 1970, or before, ends nothing. */
 static void test_odd_clocks(void **state)
 {
 	struct store *s = fresh_store();
+	struct capture *c = capture_new();
 	struct record r = record_sample(1, STR("{}"));
 
-	r.at_us = 0;
-	assert_int_equal(capture_fold(s, &r), 1);
+	r.at_us = r.order_us = 0;
+	assert_int_equal(capture_fold(c, s, &r), 1);
 	check_row(s, "SELECT status FROM sessions", "active");
 	r = record_sample(2, STR("{}"));
-	r.at_us = -5000000;
+	r.at_us = r.order_us = -5000000;
 	r.kind = EVENT_SESSION_END;
 	r.session = STR("before");
-	assert_int_equal(capture_fold(s, &r), 1);
+	assert_int_equal(capture_fold(c, s, &r), 1);
+	assert_int_equal(capture_finish(c, s), 0);
 	check_row(s, "SELECT status || ended_at FROM sessions WHERE native_id = 'before'", "completed-5000000");
 	store_close(s);
+	capture_free(c);
 }
 
 /* Bytes that are not for SQL, and fields that are missing. */
 static void test_odd_records(void **state)
 {
 	struct store *s = fresh_store();
+	struct capture *c = capture_new();
 	struct record r = { .agent = STR("a'; DROP TABLE events; --"), .session = STR("x\0y"), .tool_use_id = STR("") };
 
-	assert_int_equal(capture_fold(s, &r), 1);
-	assert_int_equal(capture_fold(s, &r), 0);
+	assert_int_equal(capture_fold(c, s, &r), 1);
+	assert_int_equal(capture_fold(c, s, &r), 0);
 	check_row(s, "SELECT payload || native FROM events", "{}");
 	check_row(s, "SELECT length(cast(native_id AS BLOB)) FROM sessions", "3");
 	r = record_sample(3, STR("{}"));
 	r.marks = EVENT_SPOOLED;
 	r.order_us = 1;
-	assert_int_equal(capture_fold(s, &r), 1);
+	assert_int_equal(capture_fold(c, s, &r), 1);
+	assert_int_equal(capture_finish(c, s), 0);
 	check_row(s, "SELECT ord = at FROM events WHERE marks <> 0", "1");
 	store_close(s);
+	capture_free(c);
 }
 
 int main(void)
@@ -281,6 +397,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_any_order),
 		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_time),
+		cmocka_unit_test(test_rebuild),
 		cmocka_unit_test(test_odd_clocks),
 		cmocka_unit_test(test_odd_records),
 	};

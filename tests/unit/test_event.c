@@ -27,7 +27,7 @@ static void spell(const char *name, char sep, bool upper, char *out)
 	for (const char *p = name; *p; p++) {
 		if (sep && p > name && *p >= 'A' && *p <= 'Z')
 			*out++ = sep;
-		*out++ = (char)(*p >= 'A' && *p <= 'Z' && !upper ? *p + 32 : *p >= 'a' && *p <= 'z' && upper ? *p - 32 : *p);
+		*out++ = (char)(upper && *p >= 'a' ? *p - 32 : !upper && *p <= 'Z' ? *p + 32 : *p);
 	}
 	*out = 0;
 }

@@ -267,6 +267,14 @@ static void test_order_rises(void **state)
 	r.order_us = 42;
 	assert_int_equal(journal_add(j, &r), 0);
 	assert_int_equal(r.order_us, 42);
+	/* A client's time that can be true counts; one from another year does not. */
+	r.marks = 0;
+	r.at_us = clock_wall_us() - 5000;
+	assert_int_equal(journal_add(j, &r), 0);
+	assert_int_equal(r.order_us, r.at_us);
+	r.at_us += INT64_C(3600000000);
+	assert_int_equal(journal_add(j, &r), 0);
+	assert_true(r.order_us < r.at_us && r.order_us > last);
 	journal_free(j);
 }
 

@@ -1,0 +1,80 @@
+"""What the documentation says is so: its commands exist and run, its shapes are the program's."""
+import json
+import re
+import subprocess
+
+import pytest
+
+from world import BUILD, ROOT, payload, tool
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def commands_named():
+    """(page, command, words) for every `hookd …` in code."""
+    found = set()
+    for page in PAGES:
+        for text in re.findall(r"`([^`\n]+)`|^    (.+)$", page.read_text(), re.M):
+            text = text[0] or text[1]
+            for m in re.finditer(r"(?:^|[\s;/])hookd ([a-z][a-z-]*)((?: [^\s;|#…]+)*)", text):
+                found.add((page.name, m.group(1), m.group(2).strip()))
+    return sorted(found)
+
+
+@pytest.mark.parametrize("page,command,words", commands_named())
+def test_every_command_in_the_documentation_exists(world, page, command, words):
+    done = world.hookd(command, "--help")
+    text = done.stdout.decode()
+    assert text.startswith(f"usage: hookd {command}")
+    for option in re.findall(r"(?<!\S)(--[a-z-]+|-[a-z](?!\S))", words):
+        assert option in text, (page, command, option)
+
+
+def test_make_targets_in_the_documentation_exist():
+    makefile = (ROOT / "Makefile").read_text()
+    for page in PAGES:
+        for target in re.findall(r"`?make ([a-z][a-z-]+)\b", page.read_text()):
+            if re.search(rf"(?:`|    )make {target}\b", page.read_text()):
+                assert re.search(rf"^{target}:|^\.PHONY:.*\b{target}\b", makefile, re.M), (page.name, target)
+
+
+def test_the_commands_of_the_readme_in_its_order(world):
+    """init, doctor, tail, status, sessions, uninstall, as a newcomer would type them."""
+    settings = world.home / ".claude/settings.json"
+    settings.parent.mkdir()
+    settings.write_bytes(b'{"permissions":{}}')
+    world.hookd("init", "--yes")
+    assert b"all is well" in world.hookd("doctor").stdout
+    world.hookc("UserPromptSubmit", payload("UserPromptSubmit", prompt="hello"))
+    assert b"hello" in world.hookd("tail").stdout
+    assert b"s1" in world.hookd("sessions").stdout
+    assert b"health       ok" in world.hookd("status").stdout
+    world.hookd("config", "set", "durability", "strict")
+    assert b"strict" in world.hookd("config", "get", "durability").stdout
+    world.hookd("uninstall", "--yes")
+    assert settings.read_bytes() == b'{"permissions":{}}'
+
+
+def keys_of(example):
+    return set(re.findall(r'"([a-z_]+)":', example))
+
+
+def test_shapes_of_the_protocol_page(world):
+    page = (ROOT / "docs/protocol.md").read_text()
+    world.hookc("PreToolUse", tool(1, "PreToolUse", transcript_path="/t"))
+    world.hookc("SessionEnd", payload("SessionEnd"))
+    sessions = keys_of(page.split("`hookd sessions --json`")[1].split("`hookd tail --json`")[0])
+    events = keys_of(page.split("`hookd tail --json`")[1].split("`marks`")[0])
+    got = world.json("sessions", "--json")
+    assert set(got) | set(got["sessions"][0]) <= sessions
+    for e in world.events():
+        assert set(e) <= events
+
+
+def test_help_lists_every_command_and_the_schema_every_option(world):
+    overview = world.hookd("help").stdout.decode()
+    for name in ("init", "uninstall", "doctor", "status", "sessions", "tail", "config", "start", "stop", "db", "logs", "version"):
+        assert re.search(rf"^  {name} +[A-Z]", overview, re.M), name
+    schema = json.loads(world.hookd("config", "schema").stdout)
+    assert "durability" in json.dumps(schema) and "linger_ms" in json.dumps(schema)
+    assert subprocess.run([str(BUILD / "hookd")], capture_output=True, env=world.env).returncode == 0

@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""Rules of the repository that a compiler does not check: lint.py BUILD-DIRECTORY
+
+Every rule prints what is wrong, where, and what to do; exit 1 when there is anything. The tables
+below are the rules: a module's layer, the few uses inside a layer, who may see which library.
+"""
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+# A module includes only modules of lower layers, and itself.
+LAYERS = {
+    0: 'base',
+    1: 'os json loop wire event config match',
+    2: 'journal store server redact net',
+    3: 'agents guard install hooks trust transcript search llm',
+    4: 'capture context memory effort outbox',
+    5: 'engine',
+    6: 'api daemon',
+    7: 'cli client',
+}
+LAYER = {name: layer for layer, names in LAYERS.items() for name in names.split()}
+
+# Uses inside a layer, each with its reason.
+SAME_LAYER = {
+    ('event', 'json'): 'an event holds the parsed payload',
+    ('config', 'json'): 'the config file is JSON with comments',
+    ('loop', 'os'): 'waking up and thread names',
+    ('wire', 'os'): 'talk.c checks who is at the other end',
+    ('store', 'journal'): 'the writer folds what the journal holds',
+    ('install', 'agents'): 'which events an agent has is in its table',
+    ('daemon', 'api'): 'the daemon serves the operations',
+}
+
+# Headers other modules may include beside <module>/<module>.h.
+PUBLIC = {
+    'base/': 'each header of base is a module of its own',
+    'json/edit.h': 'editing JSON as text: for config and install, who change files of people',
+    'config/places.h': 'hookc-side code wants directories without the option table',
+    'daemon/spawn.h': 'starting a daemon must not link one',
+}
+
+# Third-party headers and the only modules that see them.
+LIBRARIES = {'event2/': {'loop'}, 'sqlite3.h': {'store'}, 'pcre2.h': {'match'}}
+
+# Records are made by redact() and by decoding; tests make samples.
+RECORD_MAKERS = ('src/redact/', 'src/event/record.c')
+
+FILE_LINES, FUNCTION_LINES, COLUMNS = 1000, 80, 120
+
+# Modules whose lines are still wider; a row goes when they have been folded.
+WIDER = {'src/api/': 132, 'src/cli/': 132, 'src/daemon/': 132}
+
+# Words that speak of a machine hookd was written on, not of hookd.
+FOREIGN = [re.compile(p) for p in (
+    r'(?<![\w.$}])/work(?![\w-])', r'registry' + r'\.npmjs', r'deb' + r'\.debian\.org')]
+FOREIGN_EXEMPT = {
+    'tests/lint/lint.py': 'names the words',
+    'tests/agents/claude-code/package-lock.json': 'npm writes where packages come from',
+}
+
+problems = []
+
+
+def problem(path, line, text):
+    problems.append('%s:%d: %s' % (path, line, text) if line else '%s: %s' % (path, text))
+
+
+def tracked():
+    """Files of the repository, including those not yet committed."""
+    out = subprocess.run(['git', 'ls-files', '-co', '--exclude-standard'], cwd=ROOT, check=True,
+                         capture_output=True, text=True).stdout
+    return [p for p in out.splitlines() if os.path.isfile(os.path.join(ROOT, p))]
+
+
+def read(path):
+    with open(os.path.join(ROOT, path), encoding='utf-8', errors='replace') as f:
+        return f.read()
+
+
+def module_of(path):
+    parts = path.split('/')
+    return parts[1] if parts[0] == 'src' and len(parts) > 2 else None
+
+
+def check_include(path, line, module, header):
+    target = header.split('/')[0]
+    if target not in LAYER:
+        return problem(path, line, 'includes "%s", whose module has no layer in tests/lint/lint.py' % header)
+    if target == module:
+        return None
+    if LAYER[target] > LAYER[module] or (LAYER[target] == LAYER[module] and (module, target) not in SAME_LAYER):
+        problem(path, line, '%s (layer %d) may not include "%s" (layer %d)' % (
+            module, LAYER[module], header, LAYER[target]))
+    if header != '%s/%s.h' % (target, target) and not any(header.startswith(p) for p in PUBLIC):
+        problem(path, line, '"%s" is internal to %s; include "%s/%s.h"' % (header, target, target, target))
+    return None
+
+
+def check_layers(path, text):
+    module = module_of(path)
+    if module not in LAYER:
+        return problem(path, 0, 'module %s has no layer in tests/lint/lint.py' % module)
+    for n, line in enumerate(text.splitlines(), 1):
+        m = re.match(r'\s*#\s*include\s+(["<])([^">]+)', line)
+        if not m:
+            continue
+        if m[1] == '"':
+            check_include(path, n, module, m[2])
+        for prefix, modules in LIBRARIES.items():
+            if m[2].startswith(prefix) and module not in modules:
+                problem(path, n, '<%s> is for %s only' % (m[2], ', '.join(sorted(modules))))
+    return None
+
+
+def check_records(path, text):
+    """struct record is filled by redact() and record_decode(), or forgetting to redact would compile."""
+    if path.startswith(RECORD_MAKERS):
+        return
+    made = r'(struct record \w+\s*=\s*\{|\(struct record\)\s*\{|\brecord(\.|->)(payload|native|session|host|agent)\s*=[^=])'
+    for n, line in enumerate(text.splitlines(), 1):
+        if re.search(made, line):
+            problem(path, n, 'fills a struct record; only redact/ and event/record.c may')
+
+
+def check_shape(path, text):
+    lines = text.split('\n')
+    columns = max([COLUMNS] + [n for prefix, n in WIDER.items() if path.startswith(prefix)])
+    if len(lines) > FILE_LINES:
+        problem(path, 0, '%d lines; past %d a file holds two ideas' % (len(lines), FILE_LINES))
+    start = None
+    for n, line in enumerate(lines, 1):
+        if len(line.expandtabs(8)) > columns:
+            problem(path, n, 'longer than %d columns' % columns)
+        if re.match(r' {4,}\S', line):
+            problem(path, n, 'indented with blanks; C is indented with tabs')
+        if line.rstrip() != line:
+            problem(path, n, 'blanks at the end of the line')
+        if line == '{':
+            start = n
+        elif line == '}' and start:
+            if n - start - 1 > FUNCTION_LINES:
+                problem(path, start, 'a function of %d lines; past %d it holds two ideas' % (n - start - 1, FUNCTION_LINES))
+            start = None
+
+
+def check_words(path, text):
+    if path in FOREIGN_EXEMPT:
+        return
+    for n, line in enumerate(text.splitlines(), 1):
+        for word in FOREIGN:
+            if word.search(line):
+                problem(path, n, 'speaks of another machine: %s' % word.search(line)[0])
+
+
+def compile_flags(build):
+    """The flags one of our files is compiled with, from the build itself."""
+    with open(os.path.join(build, 'compile_commands.json'), encoding='utf-8') as f:
+        for row in json.load(f):
+            if row['file'].endswith('src/base/str.c'):
+                keep, skip = [], False
+                for word in shlex.split(row['command']):
+                    if not skip and word not in ('-c', '-o', '-MF', '-MQ', '-MD', '-MMD'):
+                        keep.append(word)
+                    skip = word in ('-c', '-o', '-MF', '-MQ')
+                return row['directory'], keep
+    raise SystemExit('lint: src/base/str.c is not in compile_commands.json')
+
+
+def check_banned(build):
+    where, flags = compile_flags(build)
+    with tempfile.TemporaryDirectory() as temp:
+        for name, want in (('char b[8]; void f(void) { strcpy(b, "x"); }', False),
+                           ('char b[8]; void f(void) { memcpy(b, "x", 2); }', True)):
+            path = os.path.join(temp, 'use.c')
+            with open(path, 'w', encoding='utf-8') as f:
+                f.write('void f(void);\n%s\n' % name)
+            ok = subprocess.run(flags + ['-fsyntax-only', path], cwd=where, capture_output=True, check=False).returncode == 0
+            if ok != want:
+                problem('src/base/banned.h', 0, 'is not in force: strcpy compiles' if ok else 'a harmless file does not compile')
+
+
+def main():
+    if len(sys.argv) != 2:
+        raise SystemExit('usage: lint.py BUILD-DIRECTORY')
+    files = tracked()
+    for path in files:
+        text = read(path)
+        if path.endswith(('.c', '.h')):
+            check_shape(path, text)
+            if path.startswith('src/'):
+                check_layers(path, text)
+                check_records(path, text)
+        if '\0' not in text:
+            check_words(path, text)
+    check_banned(sys.argv[1])
+    for p in problems:
+        print(p)
+    print('%d files, %d problems' % (len(files), len(problems)))
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == '__main__':
+    main()
