@@ -196,7 +196,9 @@ struct journal_mark journal_end(const struct journal *j)
 
 /* Where an event stands among the others: at the moment its client had it, since hooks that run side
  * by side overtake each other on their way here. Two things are put right: steps back of the clock are
- * taken out, and a client's time that cannot be true gives way to ours, which always rises. */
+ * taken out, and a client's time that cannot be true gives way to ours, which always rises. Clients tell
+ * milliseconds; within one, whoever arrived first was first: a hook that waited for the answer to another
+ * one may well begin in the same millisecond. */
 static int64_t order_of(struct journal *j, int64_t at_us)
 {
 	int64_t now = clock_wall_us() + j->step_us;
@@ -205,7 +207,9 @@ static int64_t order_of(struct journal *j, int64_t at_us)
 		j->step_us += j->now_us - now;
 	j->now_us = MAX(now, j->now_us + 1);
 	at_us += j->step_us;
-	return at_us <= j->now_us && at_us > j->now_us - CLIENT_LATE_US ? at_us : j->now_us;
+	if (at_us > j->now_us || at_us <= j->now_us - CLIENT_LATE_US)
+		return j->now_us;
+	return MIN(j->now_us, at_us + USEC_PER_MSEC - 1);
 }
 
 int journal_add(struct journal *j, struct record *r)
