@@ -273,9 +273,9 @@ def test_strict_durability_answers_committed(world):
 
 def test_an_answer_that_is_too_large_is_an_error_and_not_broken_json(world):
     world.start()
-    for n in range(3):
+    for n in range(4):
         world.hookc("PostToolUse", tool(n, tool_response={"stdout": chr(97 + n) * 7_000_000}))
-    world.hookc("PostToolUse", tool(3))
+    world.hookc("PostToolUse", tool(4))
     with world.connect() as s:
         f = s.makefile("rwb")
         f.write(b'{"id":1,"method":"events"}\n')
