@@ -85,29 +85,30 @@ static void write_events(struct json_writer *w, const struct engine_state *e)
 static void write_journal(struct json_writer *w, const struct api_context *ctx, const struct engine_state *e,
 	const struct writer_state *s)
 {
-	unsigned segments, spooled;
-	long long bytes = fs_dir_bytes(ctx->places->journal, &segments);
-	long long spool_bytes = fs_dir_bytes(ctx->places->spool, &spooled);
+	struct fs_dir_look journal = fs_look_at_dir(ctx->places->journal), spool = fs_look_at_dir(ctx->places->spool);
 	int64_t behind = (int64_t)e->journaled - (int64_t)s->taken;
 
 	jw_key(w, "journal");
 	jw_object(w);
-	jw_field_int(w, "segments", segments);
-	jw_field_int(w, "bytes", bytes);
+	jw_field_int(w, "segments", journal.files);
+	jw_field_int(w, "bytes", journal.bytes);
 	jw_field_int(w, "unfolded_records", behind < 0 ? 0 : behind);
 	jw_field_int(w, "oldest_unfolded_age_us", s->oldest_unfolded_us ? clock_wall_us() - s->oldest_unfolded_us : 0);
 	jw_field_str(w, "trouble", str_of(e->journal_trouble));
 	jw_end_object(w);
 	jw_key(w, "spool");
 	jw_object(w);
-	jw_field_int(w, "files", spooled);
-	jw_field_int(w, "bytes", spool_bytes);
+	jw_field_int(w, "files", spool.files);
+	jw_field_int(w, "bytes", spool.bytes);
+	jw_field_int(w, "oldest_age_us", spool.oldest_us ? clock_wall_us() - spool.oldest_us : 0);
 	jw_field_int(w, "picked_up", (int64_t)s->spooled);
 	jw_end_object(w);
 }
 
 static void write_store(struct json_writer *w, const struct api_context *ctx, const struct writer_state *s)
 {
+	char wal[FS_PATH + 8];
+
 	jw_key(w, "store");
 	jw_object(w);
 	jw_field_str(w, "path", str_of(ctx->places->store));
@@ -117,8 +118,28 @@ static void write_store(struct json_writer *w, const struct api_context *ctx, co
 	jw_field_int(w, "doubled", (int64_t)s->doubled);
 	jw_field_int(w, "damaged", (int64_t)s->damaged);
 	jw_field_int(w, "commits", (int64_t)s->commits);
+	jw_field_int(w, "replayed", (int64_t)s->replayed);
+	jw_field_int(w, "bytes", fs_file_bytes(ctx->places->store));
+	snprintf(wal, sizeof wal, "%s-wal", ctx->places->store);
+	jw_field_int(w, "wal_bytes", fs_file_bytes(wal));
 	jw_field_int(w, "free_bytes", fs_free_bytes(ctx->places->data));
 	jw_end_object(w);
+}
+
+static void write_agents(struct json_writer *w, const struct engine_state *e)
+{
+	jw_key(w, "agents");
+	jw_array(w);
+	for (const struct agent_seen *a = e->agents; a < e->agents + AGENTS_SEEN_MAX && a->name[0]; a++) {
+		jw_object(w);
+		jw_field_str(w, "agent", str_of(a->name));
+		jw_field_int(w, "last_us", a->last_us);
+		jw_field_int(w, "tools_before", (int64_t)a->before);
+		jw_field_int(w, "tools_after", (int64_t)a->after);
+		jw_field_bool(w, "misses_before", engine_misses_before(a));
+		jw_end_object(w);
+	}
+	jw_end_array(w);
 }
 
 static void write_cost(struct json_writer *w, const struct api_context *ctx, const struct writer_state *s)
@@ -181,6 +202,7 @@ static int run_status(struct op_call *call)
 	jw_field_int(w, "events_received", (int64_t)e.received);
 	jw_field_int(w, "config_problems", problems);
 	write_events(w, &e);
+	write_agents(w, &e);
 	write_journal(w, ctx, &e, &s);
 	write_store(w, ctx, &s);
 	write_server(w, ctx);

@@ -172,23 +172,31 @@ long long fs_free_bytes(const char *path)
 	return statvfs(path, &v) < 0 ? -1 : (long long)v.f_bavail * (long long)v.f_frsize;
 }
 
-long long fs_dir_bytes(const char *dir, unsigned *ret_files)
+struct fs_dir_look fs_look_at_dir(const char *dir)
 {
+	struct fs_dir_look look = { 0 };
 	DIR *d = opendir(dir);
-	long long bytes = 0;
-	unsigned files = 0;
 	struct dirent *e;
 	struct stat st;
+	long long us;
 
-	while (d && files < FS_COUNT_MAX && (e = readdir(d)))
+	while (d && look.files < FS_COUNT_MAX && (e = readdir(d)))
 		if (e->d_name[0] != '.' && fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 			S_ISREG(st.st_mode)) {
-			bytes += st.st_size;
-			files++;
+			look.files++;
+			look.bytes += st.st_size;
+			us = (long long)st.st_mtim.tv_sec * 1000000 + st.st_mtim.tv_nsec / 1000;
+			if (!look.oldest_us || us < look.oldest_us)
+				look.oldest_us = us;
 		}
 	if (d)
 		closedir(d);
-	if (ret_files)
-		*ret_files = files;
-	return bytes;
+	return look;
+}
+
+long long fs_file_bytes(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) < 0 ? 0 : (long long)st.st_size;
 }

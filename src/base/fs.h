@@ -37,10 +37,20 @@ int fs_sync_dir(const char *dir);
 /* Bytes free for this user on the file system of path, or -1. */
 long long fs_free_bytes(const char *path);
 
-/* Bytes of the plain files directly in dir; *ret_files may be NULL. Stops counting at FS_COUNT_MAX
- * files, because it is called where nothing may take long. */
+/* The plain files directly in dir. Stops counting at FS_COUNT_MAX files, because it is called where
+ * nothing may take long. */
 enum { FS_COUNT_MAX = 1000 };
-long long fs_dir_bytes(const char *dir, unsigned *ret_files);
+
+struct fs_dir_look {
+	unsigned files;
+	long long bytes;
+	long long oldest_us; /* wall time of the oldest one's last change, 0 without files */
+};
+
+struct fs_dir_look fs_look_at_dir(const char *dir);
+
+/* Size of a file, or 0. */
+long long fs_file_bytes(const char *path);
 
 static inline void fs_closep(int *fd)
 {

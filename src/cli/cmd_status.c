@@ -56,6 +56,16 @@ static int print_trouble(const struct json *s)
 			(long long)number(s, "store", "damaged"));
 		n++;
 	}
+	json_each(a, json_get(s, STR("agents")))
+		if (json_true(json_get(a, STR("misses_before")))) {
+			print_line("TROUBLE", STR_FMT " reports tools after they ran but never before, so no rule can stop one; "
+					      "run: hookd doctor", STR_ARG(json_str(json_get(a, STR("agent")))));
+			n++;
+		}
+	if (number(s, "spool", "oldest_age_us") > 60 * USEC_PER_SEC) {
+		print_line("TROUBLE", "events wait in the spool for more than a minute");
+		n++;
+	}
 	if (number(s, "config_problems", NULL)) {
 		print_line("TROUBLE", "the config file has problems; see: hookd config validate");
 		n++;
@@ -65,6 +75,18 @@ static int print_trouble(const struct json *s)
 		n++;
 	}
 	return n;
+}
+
+static void print_agents(const struct json *s)
+{
+	json_each(a, json_get(s, STR("agents"))) {
+		char ago[CLOCK_TEXT];
+		int64_t last = 0;
+
+		json_int(json_get(a, STR("last_us")), &last);
+		clock_format_age(clock_wall_us() - last, ago);
+		print_line("agent", STR_FMT ", last heard %s ago", STR_ARG(json_str(json_get(a, STR("agent")))), ago);
+	}
 }
 
 static void print_status(const struct json *s)
@@ -87,8 +109,13 @@ static void print_status(const struct json *s)
 		(long long)number(s, "journal", "segments"));
 	print_line("spool", "%lld files waiting, %lld picked up", (long long)number(s, "spool", "files"),
 		(long long)number(s, "spool", "picked_up"));
-	print_line("store", STR_FMT ", %lld MB free", STR_ARG(text(s, "store", "path")),
+	print_line("store", STR_FMT ", %.1f MB and %.1f MB of WAL, %lld MB free", STR_ARG(text(s, "store", "path")),
+		(double)number(s, "store", "bytes") / 1e6, (double)number(s, "store", "wal_bytes") / 1e6,
 		(long long)(number(s, "store", "free_bytes") >> 20));
+	if (number(s, "store", "replayed"))
+		print_line("recovery", "%lld events of an earlier daemon were still in the journal and are in the store now",
+			(long long)number(s, "store", "replayed"));
+	print_agents(s);
 	/* Starting costs as much as a thousand events; before that an average would mislead. */
 	if (received >= 1000)
 		print_line("cost", "%.1f MB of memory, %lld µs of CPU per event in the loop",

@@ -2,6 +2,7 @@
  *
  *   pipeline.c   the picture as code: understand, remember, decide, answer
  *   turn.c       what one event owns while it is under way; exactly one answer
+ *   notice.c     one line for the person after trouble
  *   janitor.c    everything periodic, as one table of duties
  *
  * DESIGN. A turn begins with a frame and ends with one DONE. It is answered when two things hold: its
@@ -53,7 +54,18 @@ void engine_committed(void *arg);
 /* Turns that have not been answered yet. */
 unsigned engine_turns(const struct engine *e);
 
+/* What an agent was heard to say. */
+enum { AGENTS_SEEN_MAX = 16 };
+
+struct agent_seen {
+	char name[32];
+	int64_t last_us;
+	uint64_t before, after; /* tool events */
+	bool told;
+};
+
 struct engine_state {
+	struct agent_seen agents[AGENTS_SEEN_MAX];
 	uint64_t received;  /* frames */
 	uint64_t journaled; /* acknowledged */
 	uint64_t unstored;  /* answered, but the journal could not take them */
@@ -65,6 +77,9 @@ struct engine_state {
 };
 
 void engine_get_state(const struct engine *e, struct engine_state *ret);
+
+/* The agent reports tools only after they ran: its hook for before is missing, and no rule can stop it. */
+bool engine_misses_before(const struct agent_seen *a);
 
 /* -- janitor ------------------------------------------------------------------------------------ */
 

@@ -71,6 +71,7 @@ static void speak_guard(struct turn *t)
 static const struct voice guards[] = { { "guard", speak_guard }, { 0 } };
 static const struct voice hooks[] = { { 0 } };    /* the user's own hooks */
 static const struct voice contexts[] = { { 0 } }; /* memory, code, efforts */
+static const struct voice notices[] = { { "notice", notice_speak }, { 0 } };
 
 static void let_speak(const struct voice *voices, struct turn *t)
 {
@@ -83,6 +84,7 @@ static void decide(struct turn *t)
 	let_speak(guards, t);
 	let_speak(hooks, t);
 	let_speak(contexts, t);
+	let_speak(notices, t);
 }
 
 /* -- answer ------------------------------------------------------------------------------------------ */
@@ -136,6 +138,7 @@ static void count(struct engine_state *s, const struct turn *t)
 	s->secrets += t->report.secrets;
 	s->verdicts[t->verdict.action]++;
 	s->last_event_us = t->record.at_us;
+	notice_count_agent(s, e);
 }
 
 /* The second half, on the loop: the record exists. */

@@ -66,6 +66,10 @@ struct engine {
 	struct loop_timer *patience; /* WAIT frames */
 	bool patience_set;
 	struct engine_state state;
+	struct {
+		uint64_t unstored, damaged;
+		char trouble[320];
+	} told; /* what the person has been told already */
 };
 
 struct turn *turn_new(struct engine *e, struct conn *c, str body);
@@ -79,6 +83,11 @@ void turn_written(struct turn *t, enum wire_stored stored);
 
 /* A frame that is no event: refuse it. */
 void turn_refuse(struct turn *t);
+
+/* -- notice.c -------------------------------------------------------------------------------------- */
+
+void notice_count_agent(struct engine_state *s, const struct event *e);
+void notice_speak(struct turn *t);
 
 /* -- pipeline.c, in order ------------------------------------------------------------------------ */
 

@@ -111,6 +111,7 @@ struct writer_state {
 	bool open;            /* the store is open and migrated */
 	char trouble[320];    /* why folding stands still, or "" */
 	uint64_t folded, doubled, spooled, damaged, commits;
+	uint64_t replayed; /* new ones from segments of an earlier daemon */
 	uint64_t taken; /* records read from the segments this daemon wrote itself */
 	uint64_t unfolded_bytes;
 	struct journal_mark committed;

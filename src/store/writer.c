@@ -210,6 +210,8 @@ static int commit(struct writer *w, struct batch *b)
 	w->state.damaged += b->broken;
 	if (w->reader_open && w->at.segment >= w->first_own)
 		w->state.taken += b->records - b->spooled;
+	else if (w->reader_open && !b->spooled)
+		w->state.replayed += b->fresh;
 	w->state.commits++;
 	w->state.cpu_us = os_thread_cpu_us();
 	pthread_mutex_unlock(&w->lock);

@@ -716,20 +716,21 @@ static void test_fs_replace_full_disk(void **state)
 static void test_fs_sizes(void **state)
 {
 	const char *dir = test_dir();
-	unsigned files = 9;
+	struct fs_dir_look look;
 
 	assert_true(fs_free_bytes(dir) > 0);
 	assert_int_equal(fs_free_bytes(test_path(dir, "none")), -1);
-	assert_int_equal(fs_dir_bytes(test_path(dir, "none"), &files), 0);
-	assert_int_equal(files, 0);
+	look = fs_look_at_dir(test_path(dir, "none"));
+	assert_true(look.bytes == 0 && look.files == 0 && look.oldest_us == 0);
 	test_write(test_path(dir, "a"), "12345", 5);
 	test_write(test_path(dir, "b"), "123", 3);
 	test_write(test_path(dir, ".hidden"), "1", 1);
 	assert_int_equal(mkdir(test_path(dir, "sub"), 0700), 0);
 	assert_int_equal(symlink("/etc/passwd", test_path(dir, "l")), 0);
-	assert_int_equal(fs_dir_bytes(dir, &files), 8);
-	assert_int_equal(files, 2);
-	assert_int_equal(fs_dir_bytes(dir, NULL), 8);
+	look = fs_look_at_dir(dir);
+	assert_true(look.bytes == 8 && look.files == 2 && look.oldest_us > 0);
+	assert_int_equal(fs_file_bytes(test_path(dir, "a")), 5);
+	assert_int_equal(fs_file_bytes(test_path(dir, "none")), 0);
 }
 
 /* -- log ------------------------------------------------------------------------------------------------- */
