@@ -147,4 +147,3 @@ CREATE TABLE facts (
 
 DROP INDEX events_session;
 CREATE INDEX events_session ON events(session, ord, id);
-CREATE INDEX events_at ON events(at);

@@ -115,7 +115,13 @@ static str response_text(struct arena *a, const struct json *v)
 
 str summary_of_output(struct arena *a, const struct event *e)
 {
-	str text = response_text(a, e->tool_response);
+	str text;
+
+	/* What a tool that writes gives back is the file over again; the file and what happened to it
+	 * are in columns of their own. */
+	if (e->tool_class == TOOL_WRITE && e->tool_response && e->tool_response->type == JSON_OBJECT)
+		return STR_NONE;
+	text = response_text(a, e->tool_response);
 
 	if (e->tool_class == TOOL_READ && summary_length(text) > READ_MAX)
 		return arena_strf(a, "<%zu chars read>", summary_length(text));

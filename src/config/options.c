@@ -25,7 +25,7 @@ const struct option options[OPTION_ID_MAX] = {
 			"for one part (\"info,store=debug\")." },
 	[OPTION_LOG_MAX_MB] = { "log.max_mb", OPTION_INT, "8", .minimum = 1, .maximum = 1024,
 		.text = "Size in MiB at which hookd.log is rotated; one old file is kept." },
-	[OPTION_STORE_LINGER_MS] = { "store.linger_ms", OPTION_INT, "100", .minimum = 0,
+	[OPTION_STORE_LINGER_MS] = { "store.linger_ms", OPTION_INT, "500", .minimum = 0,
 		.maximum = 5000,
 		.text = "How long, in milliseconds, events are gathered before one commit when "
 			"nobody waits for it." },

@@ -195,9 +195,9 @@ static int configure(struct store *s, enum store_mode mode, int version)
 		return store_exec(s, "PRAGMA query_only = ON");
 	/* Can only be chosen while the file is empty, and would be a write on any other. */
 	if (version == 0)
-		r = store_exec(s, "PRAGMA auto_vacuum = INCREMENTAL");
+		r = store_exec(s, "PRAGMA page_size = 16384; PRAGMA auto_vacuum = INCREMENTAL");
 	if (r == 0)
-		r = store_exec(s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+		r = store_exec(s, "PRAGMA cache_size = -8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
 				  "PRAGMA journal_size_limit = 4194304");
 	return r;
 }
