@@ -119,7 +119,16 @@ static void work(void *arg)
 		/* Old rows are better than none, when the store can be read at all. */
 		log_warn(LOG_API, "%s answers without the newest events: the store is behind", q->op->name);
 	}
+	if (q->op->alone) {
+		run_op(q, NULL);
+		return;
+	}
 	pthread_mutex_lock(&a->lock);
+	/* The writer may have made a new store. */
+	if (a->store && store_presence(a->store) != STORE_PRESENT) {
+		store_close(a->store);
+		a->store = NULL;
+	}
 	q->failed = a->store ? 0 : store_open(a->ctx.places->store, STORE_READ, NULL, &a->store, &q->err);
 	if (q->failed == 0)
 		run_op(q, a->store);
@@ -129,6 +138,8 @@ static void work(void *arg)
 		a->store = NULL;
 	}
 	pthread_mutex_unlock(&a->lock);
+	if (q->failed == -EUCLEAN)
+		writer_suspect(a->ctx.writer);
 }
 
 static void worked(void *arg)
@@ -186,6 +197,10 @@ void api_line(struct conn *c, str line, void *arg)
 		return;
 	}
 	q->seen = journal_end(a->ctx.journal);
+	if (q->op->rotates && engine_rotate(a->ctx.engine, &q->seen) < 0) {
+		refuse(q, RPC_FAILED, "the journal cannot begin a new segment; is the disk full?");
+		return;
+	}
 	loop_submit(a->ctx.loop, work, worked, q);
 }
 

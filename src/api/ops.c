@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "agents/agents.h"
+#include "api/ops_store.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "os/os.h"
@@ -113,6 +114,7 @@ static void write_store(struct json_writer *w, const struct api_context *ctx, co
 	jw_field_str(w, "path", str_of(ctx->places->store));
 	jw_field_bool(w, "open", s->open);
 	jw_field_str(w, "trouble", str_of(s->trouble));
+	jw_field_str(w, "recovery", str_of(s->recovery));
 	jw_field_int(w, "folded", (int64_t)s->folded);
 	jw_field_int(w, "doubled", (int64_t)s->doubled);
 	jw_field_int(w, "damaged", (int64_t)s->damaged);
@@ -365,5 +367,12 @@ const struct op ops[] = {
 	{ "event", "One event by its key. id.", true, run_event },
 	{ "activities", "Tool calls, newest first. session, limit.", true, run_activities },
 	{ "check", "Checks the store for damage.", true, run_check },
+	{ "repair", "Checks the store and, if it is damaged, makes it anew. dry_run.", true, op_repair, .alone = true },
+	{ "backup", "Copies the store while it is in use. file, automatic.", true, op_backup, .alone = true },
+	{ "purge", "Deletes sessions and events for good. sessions, project, agent, before_us, match, keep_backups, all_copies.", true,
+		op_purge, .alone = true, .rotates = true },
+	{ "purge_preview", "What a purge would delete. Parameters as for purge.", true, op_purge_preview },
+	{ "retention", "The limits of what is kept, and what is beyond them.", true, op_retention },
+	{ "retain", "Deletes what is beyond the limits.", true, op_retain, .alone = true },
 	{ 0 },
 };

@@ -89,6 +89,8 @@ static void print_status(const struct json *s)
 		(long long)number(s, "spool", "picked_up"));
 	print_line("store", STR_FMT ", %lld MB free", STR_ARG(text(s, "store", "path")),
 		(long long)(number(s, "store", "free_bytes") >> 20));
+	if (!str_empty(text(s, "store", "recovery")))
+		print_line("recovery", STR_FMT, STR_ARG(text(s, "store", "recovery")));
 	print_line("cost", "%.1f MB of memory, %lld µs of CPU per event in the loop",
 		(double)number(s, "rss_bytes", NULL) / 1e6,
 		(long long)(number(s, "cpu", "loop_us") / MAX(number(s, "events_received", NULL), 1)));

@@ -245,6 +245,16 @@ int journal_flush(struct journal *j, struct journal_mark *ret_end)
 	return 0;
 }
 
+int journal_rotate(struct journal *j, struct journal_mark *ret_before)
+{
+	int r = mend(j);
+
+	*ret_before = j->end;
+	if (r == 0)
+		r = open_segment(j);
+	return r;
+}
+
 static int sync_and_close(int fd)
 {
 	int r = journal_fault("fsync");

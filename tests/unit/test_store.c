@@ -122,7 +122,7 @@ static void test_foreign_database(void **state)
 	assert_int_equal(store_exec(s, "DROP TABLE activities; DROP TABLE events; DROP TABLE sessions;"
 				       "DROP TABLE journal; CREATE TABLE invoices(n); PRAGMA user_version = 0"), 0);
 	store_close(s);
-	assert_int_equal(try_open(path, STORE_WRITE), -EUCLEAN);
+	assert_int_equal(try_open(path, STORE_WRITE), -EMEDIUMTYPE);
 	assert_true(try_open(path, STORE_READ) < 0);
 }
 
