@@ -101,6 +101,15 @@ static int summarise(struct store *s, const char *path, struct store_summary *re
 	return r < 0 ? r : 0;
 }
 
+/* Problems are lines; a message is one. */
+static str one_line(struct buf *problems)
+{
+	for (size_t i = 0; i < problems->len; i++)
+		if (problems->p[i] == '\n')
+			problems->p[i] = ' ';
+	return str_trim(str_head(buf_str(problems), 120));
+}
+
 static int inspect(struct store *s, const char *path, struct store_summary *ret, struct err *err)
 {
 	struct buf problems = BUF_INIT(1 << 16);
@@ -116,7 +125,7 @@ static int inspect(struct store *s, const char *path, struct store_summary *ret,
 			"%s was written by a newer hookd (schema %d, this release knows %d); upgrade hookd", path,
 			ret->version, store_schema_version());
 	if (ret->version == 0 || store_check(s, &problems) < 0 || summarise(s, path, ret) < 0)
-		r = err_set(err, -EUCLEAN, "%s is damaged: " STR_FMT, path, STR_ARG(str_head(buf_str(&problems), 120)));
+		r = err_set(err, -EUCLEAN, "%s is damaged: " STR_FMT, path, STR_ARG(one_line(&problems)));
 	buf_release(&problems);
 	return r;
 }

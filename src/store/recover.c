@@ -228,6 +228,9 @@ static int dig_view(struct dig *d, const char *path, bool wal)
 
 	if (r < 0)
 		return 0; /* not even that: nothing to be had here */
+	/* SQLite refuses a file that is shorter than its header says, except to who may write schemas. */
+	sqlite3_db_config(d->from->db, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
+	(void)store_exec(d->from, "PRAGMA writable_schema = ON");
 	d->low = 0;
 	d->high = INT64_MAX;
 	d->nowners = 0;

@@ -208,6 +208,9 @@ static int configure(struct store *s, enum store_mode mode, int version)
 		return r;
 	if (mode == STORE_READ)
 		return store_exec(s, "PRAGMA query_only = ON");
+	/* A header that forbids writing, on a file that does not. */
+	if (sqlite3_db_readonly(s->db, "main") == 1 && access(s->path, W_OK) == 0)
+		return -EUCLEAN;
 	/* Can only be chosen while the file is empty, and would be a write on any other. */
 	if (version == 0)
 		r = store_exec(s, "PRAGMA auto_vacuum = INCREMENTAL");
@@ -570,4 +573,38 @@ int store_check(struct store *s, struct buf *out)
 		query_reset(q);
 	}
 	return bad ? -EUCLEAN : 0;
+}
+
+/* Everything but SQLite's own tables, as one text. */
+static int schema_text(struct store *s, struct buf *out)
+{
+	struct query *q = store_query(s, "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema "
+					 "WHERE name NOT LIKE 'sqlite_stat%' ORDER BY type, name");
+	int got;
+
+	while ((got = query_step(q)) == 1)
+		for (int i = 0; i < 4; i++)
+			buf_addf(out, STR_FMT "\n", STR_ARG(query_str(q, i)));
+	query_reset(q);
+	return got;
+}
+
+int store_check_schema(struct store *s, struct buf *out)
+{
+	_cleanup_(store_closep) struct store *model = xcalloc(1, sizeof *model);
+	struct buf is = BUF_INIT(1 << 20), should = BUF_INIT(1 << 20);
+	int version = store_version(s), r;
+
+	r = store_errno(sqlite3_open_v2(":memory:", &model->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL));
+	for (int i = 0; i < version && i < (int)migrations_count && r == 0; i++)
+		r = store_exec(model, migrations[i].sql);
+	if (r == 0)
+		r = schema_text(model, &should);
+	if (r == 0 && (version < 0 || schema_text(s, &is) < 0 || !str_eq(buf_str(&is), buf_str(&should)))) {
+		buf_add_str(out, STR("its tables are not as hookd made them\n"));
+		r = -EUCLEAN;
+	}
+	buf_release(&is);
+	buf_release(&should);
+	return r;
 }

@@ -83,6 +83,9 @@ int store_exec(struct store *s, const char *sql);
 /* integrity_check and foreign keys; problems as lines in out. 0 when there are none, -EUCLEAN else. */
 int store_check(struct store *s, struct buf *out);
 
+/* Whether tables and indexes are what the migrations make: a flipped bit in their text is no damage to SQLite. */
+int store_check_schema(struct store *s, struct buf *out);
+
 /* The pages only, and the first problem only: a second for half a gigabyte. 0, -EUCLEAN, -errno. */
 int store_quick_check(struct store *s, struct err *err);
 
