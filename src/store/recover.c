@@ -1,8 +1,9 @@
 /* Recovery: a damaged store is set aside, never deleted, and what can be read of it is read.
  *
  * Reading goes on where SQLite gives up: events are read upwards until an error, then behind the bad place in
- * growing steps, then downwards from the end. A row that comes twice costs a look at its key. Two views of the
- * file are tried, with its WAL and without, because it may be the WAL that is wrong. */
+ * growing steps, then downwards from the end; if that did not go smoothly, carve.c looks at the bare pages. A row that
+ * comes twice costs a look at its key. Two views of the file are tried, with its WAL and without, because it may be the
+ * WAL that is wrong. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "json/json.h"
+#include "store/carve.h"
 #include "store/internal.h"
 
 enum {
@@ -65,10 +67,12 @@ struct dig {
 	struct store *from, *into;
 	struct arena arena, row; /* owners; one row */
 	struct owner *owners;
-	size_t nowners;
+	size_t nowners, cap;
 	int (*take)(const struct record *r, void *arg);
 	void *arg;
 	int64_t until_us, low, high; /* events up to low and from high on have been read */
+	bool sorted; /* owners */
+	bool smooth; /* every row could be read */
 	struct salvage *result;
 };
 
@@ -79,6 +83,18 @@ static int by_key(const void *a, const void *b)
 	return x->key < y->key ? -1 : x->key > y->key;
 }
 
+static void add_owner(int64_t key, str agent, str native, void *arg)
+{
+	struct dig *d = arg;
+
+	if (d->nowners == SESSIONS_MAX)
+		return;
+	d->sorted = false;
+	if (d->nowners == d->cap)
+		d->owners = xrealloc(d->owners, (d->cap = d->cap ? d->cap * 2 : 64) * sizeof *d->owners);
+	d->owners[d->nowners++] = (struct owner){ key, arena_str(&d->arena, agent), arena_str(&d->arena, native) };
+}
+
 /* In whatever order they can be had; those that come twice do no harm. */
 static void read_owners(struct dig *d)
 {
@@ -86,23 +102,16 @@ static void read_owners(struct dig *d)
 		"SELECT key, agent, native_id FROM sessions ORDER BY key",
 		"SELECT key, agent, native_id FROM sessions ORDER BY key DESC",
 	};
-	size_t cap = 0;
+	int got = -1;
 
-	for (size_t i = 0; i < countof(orders); i++) {
+	for (size_t i = 0; i < countof(orders) && got != 0; i++) {
 		struct query *q = store_query(d->from, orders[i]);
-		int got;
 
-		while ((got = query_step(q)) == 1 && d->nowners < SESSIONS_MAX) {
-			if (d->nowners == cap)
-				d->owners = xrealloc(d->owners, (cap = cap ? cap * 2 : 64) * sizeof *d->owners);
-			d->owners[d->nowners++] = (struct owner){ query_int(q, 0), arena_str(&d->arena, query_str(q, 1)),
-				arena_str(&d->arena, query_str(q, 2)) };
-		}
+		while ((got = query_step(q)) == 1)
+			add_owner(query_int(q, 0), query_str(q, 1), query_str(q, 2), d);
 		query_reset(q);
-		if (got == 0)
-			break;
 	}
-	qsort(d->owners, d->nowners, sizeof *d->owners, by_key);
+	d->smooth = got == 0;
 }
 
 static str session_in(struct dig *d, str payload)
@@ -120,9 +129,12 @@ static str session_in(struct dig *d, str payload)
  * that is known under another one gives way by itself. */
 static void find_owner(struct dig *d, int64_t key, struct record *r)
 {
-	struct owner wanted = { .key = key };
-	struct owner *o = d->nowners ? bsearch(&wanted, d->owners, d->nowners, sizeof wanted, by_key) : NULL;
+	struct owner wanted = { .key = key }, *o;
 
+	if (!d->sorted && d->nowners)
+		qsort(d->owners, d->nowners, sizeof *d->owners, by_key);
+	d->sorted = true;
+	o = d->nowners ? bsearch(&wanted, d->owners, d->nowners, sizeof wanted, by_key) : NULL;
 	if (o && !str_empty(o->agent)) {
 		r->agent = o->agent;
 		r->session = o->native;
@@ -135,30 +147,41 @@ static void find_owner(struct dig *d, int64_t key, struct record *r)
 #define SALVAGE_COLUMNS "seq, id, ord, at, session, kind, native, tool, tool_use_id, agent_id, marks, host, payload"
 
 /* One row to whoever folds. The bytes are copied first: folding may use this very text again. */
-static int take_row(struct dig *d, struct query *q)
+static int take_event(const struct carved_event *e, void *arg)
 {
-	str id = query_str(q, 1);
-	struct record r = { .order_us = query_int(q, 2), .at_us = query_int(q, 3), .marks = (unsigned)query_int(q, 10) };
+	struct dig *d = arg;
+	struct record r = { .order_us = e->ord, .at_us = e->at, .marks = (unsigned)e->marks };
 	int got;
 
-	if (id.n != ULID_BYTES || str_empty(query_str(q, 12)))
+	if (e->id.n != ULID_BYTES || str_empty(e->payload))
 		return 0;
 	arena_reset(&d->row);
-	memcpy(r.id.b, id.p, ULID_BYTES);
-	r.kind = event_kind_by_name(query_str(q, 5));
-	r.native = arena_str(&d->row, query_str(q, 6));
-	r.tool_name = arena_str(&d->row, query_str(q, 7));
-	r.tool_use_id = arena_str(&d->row, query_str(q, 8));
-	r.agent_id = arena_str(&d->row, query_str(q, 9));
-	r.host = arena_str(&d->row, query_str(q, 11));
-	r.payload = arena_str(&d->row, query_str(q, 12));
-	find_owner(d, query_int(q, 4), &r);
+	memcpy(r.id.b, e->id.p, ULID_BYTES);
+	r.kind = event_kind_by_name(e->kind);
+	r.native = arena_str(&d->row, e->native);
+	r.tool_name = arena_str(&d->row, e->tool);
+	r.tool_use_id = arena_str(&d->row, e->tool_use_id);
+	r.agent_id = arena_str(&d->row, e->agent_id);
+	r.host = arena_str(&d->row, e->host);
+	r.payload = arena_str(&d->row, e->payload);
+	find_owner(d, e->session, &r);
 	got = d->take(&r, d->arg);
 	if (got < 0)
 		return got;
 	d->result->read++;
 	*(got ? &d->result->fresh : &d->result->known) += 1;
 	return 0;
+}
+
+static int take_row(struct dig *d, struct query *q)
+{
+	const struct carved_event e = { query_int(q, 0), query_int(q, 2), query_int(q, 3), query_int(q, 4), query_int(q, 10),
+		query_str(q, 1), query_str(q, 5), query_str(q, 6), query_str(q, 7), query_str(q, 8), query_str(q, 9),
+		query_str(q, 11), query_str(q, 12) };
+
+	/* A payload whose pages are gone reads as nothing. */
+	d->smooth = d->smooth && !str_empty(e.payload);
+	return take_event(&e, d);
 }
 
 static bool out_of_time(struct dig *d)
@@ -190,6 +213,7 @@ static int dig_events(struct dig *d)
 	int64_t step = 1, before;
 	int r = read_run(d, true);
 
+	d->smooth = d->smooth && r == 1;
 	if (r == 0)
 		r = read_run(d, false);
 	/* Behind the first bad page and before the last: a leaf that is gone takes its neighbours' numbers
@@ -222,24 +246,39 @@ static void dig_facts(struct dig *d)
 	query_reset(q);
 }
 
-static int dig_view(struct dig *d, const char *path, bool wal)
+static bool has_time(void *arg)
+{
+	return !out_of_time(arg);
+}
+
+/* Through SQLite as long as it goes. */
+static int dig_by_sql(struct dig *d, const char *path, bool wal)
 {
 	int r = store_open_still(path, wal, &d->from);
 
+	d->smooth = false;
 	if (r < 0)
-		return 0; /* not even that: nothing to be had here */
+		return 0; /* not even that: nothing to be had this way */
 	/* SQLite refuses a file that is shorter than its header says, except to who may write schemas. */
 	sqlite3_db_config(d->from->db, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
 	(void)store_exec(d->from, "PRAGMA writable_schema = ON");
 	d->low = 0;
 	d->high = INT64_MAX;
-	d->nowners = 0;
 	read_owners(d);
 	dig_facts(d);
 	r = dig_events(d);
 	store_close(d->from);
-	free(d->owners);
-	d->owners = NULL;
+	return r;
+}
+
+static int dig_view(struct dig *d, const char *path, bool wal)
+{
+	const struct carve_sink sink = { .event = take_event, .session = add_owner, .go_on = has_time, .arg = d };
+	int r = dig_by_sql(d, path, wal);
+
+	if (r == 0 && !d->smooth)
+		r = carve(path, wal, &sink);
+	d->nowners = 0;
 	return r;
 }
 
@@ -260,5 +299,6 @@ int store_salvage(const char *damaged, struct store *into, int (*take)(const str
 		r = dig_view(&d, damaged, false);
 	arena_release(&d.arena);
 	arena_release(&d.row);
+	free(d.owners);
 	return r;
 }
