@@ -44,7 +44,8 @@ static int drop_orphans(struct store *s)
 		"AND NOT EXISTS (SELECT 1 FROM sessions WHERE project = p.key) "
 		"AND NOT EXISTS (SELECT 1 FROM projects c WHERE c.parent = p.key))";
 	static const char projects[] =
-		"DELETE FROM projects WHERE NOT named AND NOT EXISTS (SELECT 1 FROM sessions WHERE project = projects.key) "
+		"DELETE FROM projects WHERE NOT named "
+		"AND NOT EXISTS (SELECT 1 FROM sessions WHERE project = projects.key) "
 		"AND NOT EXISTS (SELECT 1 FROM projects c WHERE c.parent = projects.key)";
 	int r = 0;
 
@@ -84,8 +85,8 @@ static struct query *ask_chosen(struct store *s, const char *sql, const struct c
 int capture_count(struct store *s, const struct capture_choice *choice, struct capture_count *ret)
 {
 	struct query *q = ask_chosen(s,
-		"SELECT count(DISTINCT s.key), count(e.seq), coalesce(sum(length(e.payload)), 0) "
-		"FROM sessions s JOIN events e ON e.session = s.key WHERE " CHOSEN_SESSIONS " AND " CHOSEN_EVENTS, choice);
+		"SELECT count(DISTINCT s.key), count(e.seq), coalesce(sum(length(e.payload)), 0) FROM sessions s "
+		"JOIN events e ON e.session = s.key WHERE " CHOSEN_SESSIONS " AND " CHOSEN_EVENTS, choice);
 	int got = query_step(q);
 
 	if (got == 1)
@@ -116,7 +117,9 @@ static int purge_session(struct capture *c, struct store *s, int64_t key, str ma
 		r = store_do(s, "DELETE FROM events AS e WHERE e.session = ?1 AND (instr(e.payload, ?2) OR "
 				"instr(coalesce(e.host, ''), ?2))", "is", key, match);
 		ret->events += r == 0 ? store_changes(s) : 0;
-		if (r == 0 && store_number(s, &left, "SELECT 1 FROM events WHERE session = ?1 LIMIT 1", "i", key) == 1) {
+		if (r == 0)
+			(void)store_number(s, &left, "SELECT 1 FROM events WHERE session = ?1 LIMIT 1", "i", key);
+		if (r == 0 && left) {
 			/* Everything made from the deleted events goes, and is made again from the rest. */
 			rewind_note(c, key);
 			return 0;
@@ -178,13 +181,12 @@ int capture_purge(struct capture *c, struct store *s, const struct capture_choic
 
 /* -- retention ---------------------------------------------------------------------------------------------- */
 
-/* The oldest session that may go, and whether it must: it is too old, or the store too large. */
+/* The oldest session that may go; 0 for before_us: of any age. */
 static int find_beyond(struct store *s, int64_t before_us, int64_t *ret)
 {
-	int got = store_number(s, ret, "SELECT key FROM sessions WHERE status = 'completed' AND (?1 = 0 OR last_at < ?1) "
-				       "ORDER BY last_at LIMIT 1", "i", before_us);
-
-	return got;
+	return store_number(s, ret,
+		"SELECT key FROM sessions WHERE status = 'completed' AND (?1 = 0 OR last_at < ?1) "
+		"ORDER BY last_at LIMIT 1", "i", before_us);
 }
 
 static int64_t oldest_kept(const struct capture_limits *limits, int64_t now_us)
@@ -218,8 +220,10 @@ int capture_beyond(struct store *s, const struct capture_limits *limits, int64_t
 
 	*ret = (struct capture_count){ 0 };
 	if (before) {
-		q = store_ask(s, "SELECT count(DISTINCT s.key), count(e.seq), coalesce(sum(length(e.payload)), 0) FROM sessions s "
-				 "LEFT JOIN events e ON e.session = s.key WHERE s.status = 'completed' AND s.last_at < ?1", "i", before);
+		q = store_ask(s,
+			"SELECT count(DISTINCT s.key), count(e.seq), coalesce(sum(length(e.payload)), 0) "
+			"FROM sessions s LEFT JOIN events e ON e.session = s.key "
+			"WHERE s.status = 'completed' AND s.last_at < ?1", "i", before);
 		got = query_step(q);
 		if (got == 1)
 			*ret = (struct capture_count){ query_int(q, 0), query_int(q, 1), query_int(q, 2) };

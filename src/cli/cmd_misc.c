@@ -163,7 +163,8 @@ static void print_repair(struct cli *cli, const struct json *result)
 	str backup = json_str(json_get(result, STR("backup")));
 
 	if (!cli_has(cli, "dry-run"))
-		puts(json_true(json_get(result, STR("repaired"))) ? "it was repaired:" : "it could not be repaired; see: hookd status");
+		puts(json_true(json_get(result, STR("repaired"))) ? "it was repaired:" :
+								    "it could not be repaired; see: hookd status");
 	else
 		printf("would set it aside and make a new one from %s" STR_FMT ", what can be read of it, and the journal\n",
 			str_is_set(backup) ? "the backup " : "nothing (there is no backup)", STR_ARG(backup));

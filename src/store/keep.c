@@ -36,7 +36,8 @@ int64_t store_used_bytes(struct store *s)
 {
 	int64_t size = 0, pages = 0, unused = 0;
 
-	if (store_number(s, &size, "PRAGMA page_size", "") < 0 || store_number(s, &pages, "PRAGMA page_count", "") < 0 ||
+	if (store_number(s, &size, "PRAGMA page_size", "") < 0 ||
+		store_number(s, &pages, "PRAGMA page_count", "") < 0 ||
 		store_number(s, &unused, "PRAGMA freelist_count", "") < 0)
 		return 0;
 	return size * (pages - unused);
@@ -316,7 +317,8 @@ int store_newest_backup(const char *dir, char ret[4096], struct store_summary *r
 /* Two stores that hold the same newest rows are taken to be the same. */
 static bool looks_same(const char *store, const char *backup)
 {
-	static const char sql[] = "SELECT coalesce(max(seq), 0) + coalesce((SELECT max(last_at) FROM sessions), 0) FROM events";
+	static const char sql[] =
+		"SELECT coalesce(max(seq), 0) + coalesce((SELECT max(last_at) FROM sessions), 0) FROM events";
 	_cleanup_(store_closep) struct store *a = NULL;
 	_cleanup_(store_closep) struct store *b = NULL;
 	int64_t x = 0, y = 1;

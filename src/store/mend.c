@@ -156,8 +156,9 @@ int writer_recover(struct writer *w)
 	if (r < 0)
 		return r;
 	salvage(w, aside, &found);
-	snprintf(text, sizeof text, "the store was damaged and is kept as %.60s; the new one has %s%.60s%s%u events read "
-				    "from the damaged file%s, and what the journal holds", base_name(aside),
+	snprintf(text, sizeof text,
+		"the store was damaged and is kept as %.60s; the new one has %s%.60s%s%u events read from the damaged "
+		"file%s, and what the journal holds", base_name(aside),
 		backup[0] ? "the backup " : "", base_name(backup), backup[0] ? ", " : "", found.fresh,
 		found.cut ? " (not all, it took too long)" : "");
 	report_recovery(w, text);
@@ -216,7 +217,8 @@ int writer_find_store(struct writer *w)
 		r = -errno;
 	if (r < 0)
 		log_error(LOG_STORE, "the store was taken away and could not be saved: %s", strerror(-r));
-	snprintf(text, sizeof text, "the file of the store was %s while in use; %s%.200s", gone ? "deleted" : "replaced",
+	snprintf(text, sizeof text, "the file of the store was %s while in use; %s%.200s",
+		gone ? "deleted" : "replaced",
 		r < 0 ? "what it held is lost" : gone ? "it has been written again" : "the old one is kept as ",
 		r < 0 || gone ? "" : base_name(copy));
 	r = writer_open_store(w);
@@ -230,8 +232,8 @@ int writer_find_store(struct writer *w)
 bool writer_is_damaged(struct writer *w, int trouble)
 {
 	/* These have other reasons, and end by themselves or need a person. */
-	static const int others[] = { -ENOSPC, -EBUSY, -EROFS, -EACCES, -ENOMEM, -EMEDIUMTYPE, -EPROTONOSUPPORT, -ENOENT,
-		-ELOOP, -ECANCELED };
+	static const int others[] = { -ENOSPC, -EBUSY, -EROFS, -EACCES, -ENOMEM, -EMEDIUMTYPE, -EPROTONOSUPPORT,
+		-ENOENT, -ELOOP, -ECANCELED };
 	int64_t now = clock_mono_us(), pause = trouble == -EUCLEAN ? RECOVER_EVERY_MS : SUSPECT_EVERY_MS;
 	struct buf problems = BUF_INIT(1 << 16);
 	bool damaged;

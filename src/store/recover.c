@@ -175,9 +175,10 @@ static int take_event(const struct carved_event *e, void *arg)
 
 static int take_row(struct dig *d, struct query *q)
 {
-	const struct carved_event e = { query_int(q, 0), query_int(q, 2), query_int(q, 3), query_int(q, 4), query_int(q, 10),
-		query_str(q, 1), query_str(q, 5), query_str(q, 6), query_str(q, 7), query_str(q, 8), query_str(q, 9),
-		query_str(q, 11), query_str(q, 12) };
+	const struct carved_event e = { .seq = query_int(q, 0), .id = query_str(q, 1), .ord = query_int(q, 2),
+		.at = query_int(q, 3), .session = query_int(q, 4), .kind = query_str(q, 5), .native = query_str(q, 6),
+		.tool = query_str(q, 7), .tool_use_id = query_str(q, 8), .agent_id = query_str(q, 9),
+		.marks = query_int(q, 10), .host = query_str(q, 11), .payload = query_str(q, 12) };
 
 	/* A payload whose pages are gone reads as nothing. */
 	d->smooth = d->smooth && !str_empty(e.payload);
@@ -197,7 +198,8 @@ static int read_run(struct dig *d, bool up)
 {
 	struct query *q = store_ask(d->from, up ?
 		"SELECT " SALVAGE_COLUMNS " FROM events WHERE seq > ?1 AND seq < ?2 ORDER BY seq" :
-		"SELECT " SALVAGE_COLUMNS " FROM events WHERE seq > ?1 AND seq < ?2 ORDER BY seq DESC", "ii", d->low, d->high);
+		"SELECT " SALVAGE_COLUMNS " FROM events WHERE seq > ?1 AND seq < ?2 ORDER BY seq DESC", "ii", d->low,
+		d->high);
 	int got = 0, r = 0;
 
 	while (r == 0 && !out_of_time(d) && (got = query_step(q)) == 1) {

@@ -68,8 +68,9 @@ int store_known_tables(struct store *s)
 {
 	int64_t n = 0;
 	int got = store_number(s, &n,
-		"SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND (name = 'events' AND sql LIKE '%native%payload%' "
-		"OR name = 'sessions' AND sql LIKE '%native_id%' OR name = 'journal' AND sql LIKE '%identity%')", "");
+		"SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND ("
+		"name = 'events' AND sql LIKE '%native%payload%' OR name = 'sessions' AND sql LIKE '%native_id%' "
+		"OR name = 'journal' AND sql LIKE '%identity%')", "");
 
 	return got < 0 ? got : (int)n;
 }
