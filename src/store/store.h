@@ -13,6 +13,10 @@
  * store a copy is taken with SQLite's backup call, and each runs in one transaction with its number.
  * A store from a newer release is refused, not touched.
  *
+ *   store.c    opening, migrating, querying        writer.c   the thread: journal and spool in, rows out
+ *   keep.c     copies: backup, restore             mend.c     its care for a store that is damaged or gone
+ *   recover.c  what can be read of a damaged one   carve.c    the same from bare pages
+ *
  * Same-layer use: store reads journal/. */
 #ifndef HOOKD_STORE_STORE_H
 #define HOOKD_STORE_STORE_H
