@@ -128,6 +128,11 @@ static void read_store(struct request *q)
 {
 	struct api *a = q->api;
 
+	/* The writer may have made a new store. */
+	if (a->store && store_presence(a->store) != STORE_PRESENT) {
+		store_close(a->store);
+		a->store = NULL;
+	}
 	q->failed = a->store ? 0 : store_open(a->ctx.places->store, STORE_READ, NULL, &a->store, &q->err);
 	if (q->failed == 0)
 		q->failed = store_exec(a->store, "BEGIN");
@@ -166,9 +171,15 @@ static void work(void *arg)
 			q->failed = err_set(&q->err, r, "the store cannot be written (%s); see: hookd status", strerror(-r));
 		return;
 	}
+	if (q->op->alone) {
+		run_op(q, NULL);
+		return;
+	}
 	pthread_mutex_lock(&a->lock);
 	read_store(q);
 	pthread_mutex_unlock(&a->lock);
+	if (q->failed == -EUCLEAN)
+		writer_suspect(a->ctx.writer);
 }
 
 static void worked(void *arg);
@@ -240,6 +251,10 @@ void api_line(struct conn *c, str line, void *arg)
 		return;
 	}
 	q->seen = journal_end(a->ctx.journal);
+	if (q->op->rotates && engine_rotate(a->ctx.engine, &q->seen) < 0) {
+		refuse(q, RPC_FAILED, "the journal cannot begin a new segment; is the disk full?");
+		return;
+	}
 	*a->last = q;
 	a->last = &q->next;
 	if (!a->running)

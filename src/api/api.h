@@ -18,6 +18,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "capture/capture.h"
 #include "config/config.h"
 #include "engine/engine.h"
 #include "json/json.h"
@@ -34,6 +35,7 @@ struct api_context {
 	struct engine *engine;
 	struct journal *journal;
 	struct writer *writer;
+	struct capture *capture; /* the writer's: for jobs only */
 	const struct places *places;
 	const struct config *config;
 	const struct config_problem *config_problems;
@@ -62,6 +64,8 @@ struct op {
 	const char *name, *text;
 	enum op_place place;
 	int (*run)(struct op_call *call); /* 0, or -errno with call->err */
+	bool alone;   /* on a worker without the shared handle: takes long, or brings its own */
+	bool rotates; /* wants the journal to begin a new segment first */
 };
 
 extern const struct op ops[]; /* ends with a row without a name */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "agents/agents.h"
+#include "api/ops_store.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "os/os.h"
@@ -114,6 +115,7 @@ static void write_store(struct json_writer *w, const struct api_context *ctx, co
 	jw_field_str(w, "path", str_of(ctx->places->store));
 	jw_field_bool(w, "open", s->open);
 	jw_field_str(w, "trouble", str_of(s->trouble));
+	jw_field_str(w, "recovery", str_of(s->recovery));
 	jw_field_int(w, "folded", (int64_t)s->folded);
 	jw_field_int(w, "doubled", (int64_t)s->doubled);
 	jw_field_int(w, "damaged", (int64_t)s->damaged);
@@ -246,5 +248,13 @@ const struct op ops[] = {
 	{ "project_rename", "Gives a project a name; an empty one gives back the folder's. project, name.", OP_WRITER, op_project_rename },
 	{ "project_merge", "Moves everything of one project into another. from, into, dry_run.", OP_WRITER, op_project_merge },
 	{ "check", "Checks the store for damage.", OP_READER, run_check },
+	{ "repair", "Checks the store and, if it is damaged, makes it anew. dry_run.", OP_READER, op_repair, .alone = true },
+	{ "backup", "Copies the store while it is in use. file, automatic.", OP_READER, op_backup, .alone = true },
+	{ "purge",
+		"Deletes sessions and events for good. sessions, project, agent, before_us, match; keep_backups, all_copies.",
+		OP_READER, op_purge, .alone = true, .rotates = true },
+	{ "purge_preview", "What a purge would delete. Parameters as for purge.", OP_READER, op_purge_preview },
+	{ "retention", "The limits of what is kept, and what is beyond them.", OP_READER, op_retention },
+	{ "retain", "Deletes what is beyond the limits.", OP_READER, op_retain, .alone = true },
 	{ 0 },
 };

@@ -14,11 +14,13 @@
  *   plan.c      plans and their versions           project.c   directories and what they belong to
  *   summary.c   what is kept of inputs and outputs
  *   tend.c      what time does: stuck batches, stale sessions
+ *   forget.c    deleting: what is chosen by the user, what is beyond the limits
  *
  * Runs on the writer thread, inside its transaction. */
 #ifndef HOOKD_CAPTURE_CAPTURE_H
 #define HOOKD_CAPTURE_CAPTURE_H
 
+#include "base/arena.h"
 #include "event/event.h"
 #include "store/store.h"
 
@@ -44,5 +46,43 @@ int capture_rebuild_some(struct capture *c, struct store *s);
 /* What time does. now_us: wall clock. Inside a transaction. Returns how many rows changed. */
 enum { CAPTURE_BATCH_STUCK_S = 300, CAPTURE_SESSION_STALE_S = 3600 };
 int capture_tend(struct store *s, int64_t now_us);
+
+/* -- deleting ---------------------------------------------------------------------------------------- */
+
+/* What is chosen: every condition that is set must hold. Without `match` whole sessions, with it only the events
+ * that hold the text (and sessions that have none left). */
+struct capture_choice {
+	str sessions; /* JSON array of native ids; STR_NONE: any */
+	str project;  /* name or path; its worktrees as well */
+	str agent;
+	int64_t before_us; /* sessions whose last event is older; 0: any */
+	str match;         /* as it stands in JSON text, see capture_match_text() */
+};
+
+struct capture_count {
+	int64_t sessions, events, bytes;
+};
+
+/* How a text looks inside the payloads, which are JSON. */
+str capture_match_text(struct arena *a, str text);
+
+int capture_count(struct store *s, const struct capture_choice *choice, struct capture_count *ret);
+/* The chosen sessions, newest first: key, agent, id, title, cwd, last_at, events chosen. */
+struct query *capture_list(struct store *s, const struct capture_choice *choice, int64_t limit);
+
+/* Deletes the chosen; transactions of its own. */
+int capture_purge(struct capture *c, struct store *s, const struct capture_choice *choice, struct capture_count *ret);
+
+struct capture_limits {
+	int64_t days;  /* 0: for ever */
+	int64_t bytes; /* of the store in use */
+};
+
+/* What is beyond the limits, by the rows alone: completed sessions, oldest first. */
+int capture_beyond(struct store *s, const struct capture_limits *limits, int64_t now_us, struct capture_count *ret);
+/* Deletes some of it. 1: there is more; 0: nothing is beyond the limits; -errno. Transactions of its own. */
+int capture_retain_some(struct store *s, const struct capture_limits *limits, int64_t now_us, struct capture_count *ret);
+/* Gives free pages back to the file system, some at a time. 1: there are more. */
+int capture_shrink_some(struct store *s);
 
 #endif

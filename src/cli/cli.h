@@ -65,6 +65,7 @@ struct cli {
 		const char *value;
 	} given[OPTIONS_MAX];
 	int ngiven;
+	int answer_ms; /* patience with the daemon's answer; 0: the usual */
 	bool colour; /* stdout is a terminal and NO_COLOR is not set */
 };
 

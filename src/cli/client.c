@@ -42,9 +42,9 @@ static int connect_daemon(struct cli *cli)
 	return wire_connect(cli->places.socket, deadline);
 }
 
-static int read_line(int fd, struct buf *b)
+static int read_line(int fd, struct buf *b, int patience_ms)
 {
-	int64_t until = clock_mono_us() + ANSWER_MS * USEC_PER_MSEC;
+	int64_t until = clock_mono_us() + patience_ms * USEC_PER_MSEC;
 
 	while (!b->len || b->p[b->len - 1] != '\n') {
 		struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -117,7 +117,7 @@ int cli_call(struct cli *cli, bool start, const char *method, str params, struct
 			"the socket %s belongs to somebody else" : "no daemon answers at %s", cli->places.socket);
 	r = send_request(fd, method, params);
 	if (r == 0)
-		r = read_line(fd, &b);
+		r = read_line(fd, &b, cli->answer_ms ? cli->answer_ms : ANSWER_MS);
 	if (r < 0) {
 		buf_release(&b);
 		return err_set(err, r, "the daemon does not answer (%s); see: hookd logs", strerror(-r));

@@ -48,24 +48,27 @@ static bool wait_gone(struct cli *cli)
 	return true;
 }
 
-static int stop(struct cli *cli)
+int cli_stop_daemon(struct cli *cli, struct err *err)
 {
 	struct json *result = NULL;
-	struct err err = { 0 };
-	int r = cli_call(cli, false, "stop", STR_NONE, &result, &err);
+	int r = cli_call(cli, false, "stop", STR_NONE, &result, err);
 
-	if (r == -ENOENT) {
-		if (!wait_gone(cli))
-			return cli_fail("a daemon holds %s but does not listen; end it by its pid, which is in that file",
-				cli->places.lock);
-		puts("hookd is not running");
-		return EXIT_DONE;
-	}
+	if (r == -ENOENT)
+		return wait_gone(cli) ? 0 : err_set(err, -EBUSY,
+			"a daemon holds %s but does not listen; end it by its pid, which is in that file", cli->places.lock);
+	if (r < 0)
+		return r;
+	return wait_gone(cli) ? 1 : err_set(err, -ETIMEDOUT, "it was asked to stop and has not ended yet; see: hookd logs");
+}
+
+static int stop(struct cli *cli)
+{
+	struct err err = { 0 };
+	int r = cli_stop_daemon(cli, &err);
+
 	if (r < 0)
 		return cli_fail("the daemon could not be stopped: %s", err.text);
-	if (!wait_gone(cli))
-		return cli_fail("the daemon was asked to stop and has not ended yet; see: hookd logs");
-	puts("hookd has stopped");
+	puts(r ? "hookd has stopped" : "hookd is not running");
 	return EXIT_DONE;
 }
 

@@ -156,30 +156,57 @@ const struct cmd cmd_logs = {
 
 /* -- db -------------------------------------------------------------------------------------------------------- */
 
+enum { DB_MS = 30 * 60 * 1000 }; /* a large store is read whole */
+
+static void print_repair(struct cli *cli, const struct json *result)
+{
+	str backup = json_str(json_get(result, STR("backup")));
+
+	if (!cli_has(cli, "dry-run"))
+		puts(json_true(json_get(result, STR("repaired"))) ? "it was repaired:" :
+								    "it could not be repaired; see: hookd status");
+	else
+		printf("would set it aside and make a new one from %s" STR_FMT ", what can be read of it, and the journal\n",
+			str_is_set(backup) ? "the backup " : "nothing (there is no backup)", STR_ARG(backup));
+	if (!cli_has(cli, "dry-run"))
+		printf(STR_FMT "\n", STR_ARG(json_str(json_get(result, STR("recovery")))));
+}
+
 static int run_db(struct cli *cli)
 {
+	bool repair = strcmp(cli->args[0], "repair") == 0, ok;
 	struct json *result;
 
-	if (strcmp(cli->args[0], "check") != 0)
-		return cli_usage_error(cli, "there is no 'db %s'; there is 'db check'", cli->args[0]);
-	result = cli_ask(cli, "check", STR_NONE);
+	if (!repair && strcmp(cli->args[0], "check") != 0)
+		return cli_usage_error(cli, "there is no 'db %s'; there are 'db check' and 'db repair'", cli->args[0]);
+	cli->answer_ms = DB_MS;
+	result = cli_ask(cli, repair ? "repair" : "check", cli_has(cli, "dry-run") ? STR("{\"dry_run\":true}") : STR_NONE);
 	if (!result)
 		return EXIT_FAILED;
+	ok = json_true(json_get(result, STR("ok")));
 	if (cli_has(cli, "json"))
 		cli_print_json(result);
-	else if (json_true(json_get(result, STR("ok"))))
+	else if (ok)
 		puts("the store is sound");
 	else
 		fprintf(stderr, "hookd: the store is damaged:\n" STR_FMT, STR_ARG(json_str(json_get(result, STR("problems")))));
-	return json_true(json_get(result, STR("ok"))) ? EXIT_DONE : EXIT_FAILED;
+	if (repair && !ok && !cli_has(cli, "json"))
+		print_repair(cli, result);
+	return ok || json_true(json_get(result, STR("repaired"))) ? EXIT_DONE : EXIT_FAILED;
 }
+
+static const struct cmd_option db_options[] = {
+	{ "dry-run", 0, NULL, false, "repair: only say what would be done" },
+	{ "json", 0, NULL, false, "print JSON" },
+	{ 0 },
+};
 
 const struct cmd cmd_db = {
 	.name = "db",
-	.args = "check",
-	.text = "Check the store for damage.",
+	.args = "check|repair",
+	.text = "Check the store for damage, or repair it: damaged files are set aside, never deleted.",
 	.min_args = 1,
 	.max_args = 1,
-	.options = json_option,
+	.options = db_options,
 	.run = run_db,
 };

@@ -112,6 +112,8 @@ static void print_status(const struct json *s)
 	print_line("store", STR_FMT ", %.1f MB and %.1f MB of WAL, %lld MB free", STR_ARG(text(s, "store", "path")),
 		(double)number(s, "store", "bytes") / 1e6, (double)number(s, "store", "wal_bytes") / 1e6,
 		(long long)(number(s, "store", "free_bytes") >> 20));
+	if (!str_empty(text(s, "store", "recovery")))
+		print_line("recovery", STR_FMT, STR_ARG(text(s, "store", "recovery")));
 	if (number(s, "store", "replayed"))
 		print_line("recovery", "%lld events of an earlier daemon were still in the journal and are in the store now",
 			(long long)number(s, "store", "replayed"));

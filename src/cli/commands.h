@@ -5,7 +5,8 @@
 #include "cli/cli.h"
 
 extern const struct cmd cmd_run, cmd_start, cmd_stop, cmd_restart, cmd_status, cmd_doctor, cmd_init, cmd_uninstall,
-	cmd_sessions, cmd_show, cmd_tail, cmd_plans, cmd_stats, cmd_export, cmd_project, cmd_logs, cmd_config, cmd_db, cmd_rpc,
+	cmd_sessions, cmd_show, cmd_tail, cmd_plans, cmd_stats, cmd_export, cmd_project, cmd_logs, cmd_config, cmd_db, cmd_backup,
+	cmd_restore, cmd_purge, cmd_retention, cmd_rpc,
 	cmd_offline, cmd_version, cmd_help;
 
 const struct cmd *cli_find(const char *name);
@@ -43,6 +44,9 @@ str cell_time(struct cli *cli, const struct json *row, const char *name);
 str cell_age(struct cli *cli, const struct json *row, const char *name);
 str cell_text(const struct json *row, const char *name);
 int64_t cell_int(const struct json *row, const char *name);
+
+/* Stops the daemon and waits until its lock is free. 1: it was running; 0: there was none; -errno, in words. */
+int cli_stop_daemon(struct cli *cli, struct err *err);
 
 /* Path of the running hookd, for starting it again. */
 const char *cli_self_path(struct cli *cli);

@@ -25,10 +25,16 @@ const struct option options[OPTION_ID_MAX] = {
 			"for one part (\"info,store=debug\")." },
 	[OPTION_LOG_MAX_MB] = { "log.max_mb", OPTION_INT, "8", .minimum = 1, .maximum = 1024,
 		.text = "Size in MiB at which hookd.log is rotated; one old file is kept." },
+	[OPTION_RETENTION_DAYS] = { "retention.days", OPTION_INT, "0", .minimum = 0, .maximum = 36500,
+		.text = "Sessions whose last event is older than this many days are deleted; 0 keeps "
+			"them for ever." },
 	[OPTION_STORE_LINGER_MS] = { "store.linger_ms", OPTION_INT, "500", .minimum = 0,
 		.maximum = 5000,
 		.text = "How long, in milliseconds, events are gathered before one commit when "
 			"nobody waits for it." },
+	[OPTION_STORE_MAX_MB] = { "store.max_mb", OPTION_INT, "2048", .minimum = 16, .maximum = 1048576,
+		.text = "Size in MiB past which the oldest sessions are deleted; one that is active "
+			"never is." },
 };
 
 const char *const config_origin_names[ORIGIN_MAX] = {

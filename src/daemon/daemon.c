@@ -43,7 +43,10 @@ struct daemon {
 	int spool_watch;
 	struct loop_timer *stop_timer;
 	int64_t stop_until_us;
-	bool stopping;
+	bool stopping, backing_up;
+	/* The writer thread's. */
+	bool retain; /* look for what is beyond the limits */
+	struct capture_count retained;
 };
 
 /* -- duties ------------------------------------------------------------------------------------------ */
@@ -75,6 +78,52 @@ static void duty_tend(void *arg)
 	writer_post(d->writer, tend, d);
 }
 
+static int retain(struct store *s, void *arg)
+{
+	(void)s;
+	((struct daemon *)arg)->retain = true;
+	return 0;
+}
+
+/* Only makes it due; the writer deletes in small steps when it has nothing to fold. */
+static void duty_retain(void *arg)
+{
+	struct daemon *d = arg;
+
+	writer_post(d->writer, retain, d);
+}
+
+static void back_up(void *arg)
+{
+	struct daemon *d = arg;
+	struct err err = { 0 };
+	char path[FS_PATH];
+	int r = store_backup_daily(d->places->store, d->places->backups, false, path, &err);
+
+	if (r == 1)
+		log_info(LOG_STORE, "daily backup: %s", path);
+	/* Before the first event there is nothing to copy. */
+	if (r < 0 && r != -ENOENT)
+		log_error(LOG_STORE, "no daily backup could be made: %s", err.text);
+	if (r == -EUCLEAN)
+		writer_suspect(d->writer);
+}
+
+static void backed_up(void *arg)
+{
+	((struct daemon *)arg)->backing_up = false;
+}
+
+static void duty_backup(void *arg)
+{
+	struct daemon *d = arg;
+
+	if (d->backing_up || d->stopping)
+		return;
+	d->backing_up = true;
+	loop_submit(d->loop, back_up, backed_up, d);
+}
+
 static void begin_stop(void *arg);
 
 /* Somebody removed or replaced our socket: hooks no longer reach this daemon, so it makes room for one
@@ -94,6 +143,8 @@ const struct duty daemon_duties[] = {
 	{ "pick up the spool", 60 * USEC_PER_SEC, duty_spool },
 	{ "check that the socket is still ours", 60 * USEC_PER_SEC, duty_own_socket },
 	{ "complete batches (300 s) and sessions (1 h) that show no sign of life", 60 * USEC_PER_SEC, duty_tend },
+	{ "copy the store once a day when it has changed; the newest three are kept", 600 * USEC_PER_SEC, duty_backup },
+	{ "delete sessions beyond retention.days and store.max_mb", 600 * USEC_PER_SEC, duty_retain },
 	{ 0 },
 };
 
@@ -222,20 +273,44 @@ static void start_watching(struct daemon *d)
 
 static int fold(struct store *s, const struct record *r, void *arg)
 {
-	return capture_fold(arg, s, r);
+	return capture_fold(((struct daemon *)arg)->capture, s, r);
 }
 
 static int finish(struct store *s, void *arg)
 {
+	struct daemon *d = arg;
+
 	if (s)
-		return capture_finish(arg, s);
-	capture_forget(arg);
+		return capture_finish(d->capture, s);
+	capture_forget(d->capture);
+	return 0;
+}
+
+/* 1: more to delete, or pages to give back. */
+static int retain_some(struct daemon *d, struct store *s)
+{
+	const struct capture_limits limits = { .days = config_number(&d->config, OPTION_RETENTION_DAYS),
+		.bytes = config_number(&d->config, OPTION_STORE_MAX_MB) << 20 };
+	int r = capture_retain_some(s, &limits, clock_wall_us(), &d->retained);
+
+	if (r == 0)
+		r = capture_shrink_some(s);
+	if (r)
+		return r;
+	d->retain = false;
+	if (d->retained.sessions)
+		log_info(LOG_STORE, "%lld sessions beyond the limits deleted, with %lld events",
+			(long long)d->retained.sessions, (long long)d->retained.events);
+	d->retained = (struct capture_count){ 0 };
 	return 0;
 }
 
 static int idle(struct store *s, void *arg)
 {
-	return capture_rebuild_some(arg, s);
+	struct daemon *d = arg;
+	int r = capture_rebuild_some(d->capture, s);
+
+	return r == 0 && d->retain ? retain_some(d, s) : r;
 }
 
 static void start_writer(struct daemon *d)
@@ -250,7 +325,7 @@ static void start_writer(struct daemon *d)
 		.fold = fold,
 		.finish = finish,
 		.idle = idle,
-		.fold_arg = d->capture,
+		.fold_arg = d,
 		.committed = engine_committed,
 		.arg = d->engine,
 	};
@@ -298,6 +373,7 @@ static int build(struct daemon *d, struct err *err)
 	d->capture = capture_new();
 	start_writer(d);
 	api.writer = d->writer;
+	api.capture = d->capture;
 	d->api = api_new(&api);
 	start_watching(d);
 	return 0;

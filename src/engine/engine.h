@@ -48,6 +48,10 @@ void engine_hook(struct conn *c, str body, void *arg);
  * answers. arg is the engine. */
 void engine_before_sleep(void *arg);
 
+/* Closes the journal's segment and has the writer fold what is in it; *ret: the place to wait for, after which the
+ * old segments are gone. */
+int engine_rotate(struct engine *e, struct journal_mark *ret);
+
 /* The writer has committed something; any thread. arg is the engine. */
 void engine_committed(void *arg);
 

@@ -236,6 +236,17 @@ void engine_before_sleep(void *arg)
 		loop_post(e->config.loop, nothing, NULL);
 }
 
+int engine_rotate(struct engine *e, struct journal_mark *ret)
+{
+	struct journal_mark before;
+	int r = journal_rotate(e->config.journal, &before);
+
+	*ret = journal_end(e->config.journal);
+	if (e->writer)
+		writer_notify(e->writer, *ret, true);
+	return r;
+}
+
 /* -- durability: strict ------------------------------------------------------------------------------------ */
 
 static void finish_committed(void *arg)

@@ -281,6 +281,16 @@ void journal_abandon(struct journal *j, uint64_t segment)
 	atomic_store_explicit(&j->abandoned, segment, memory_order_relaxed);
 }
 
+int journal_rotate(struct journal *j, struct journal_mark *ret_before)
+{
+	int r = make_ready(j);
+
+	*ret_before = j->end;
+	if (r == 0)
+		r = open_segment(j);
+	return r;
+}
+
 static int sync_and_close(int fd)
 {
 	int r = journal_fault("fsync");

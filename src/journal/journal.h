@@ -64,6 +64,10 @@ int journal_add(struct journal *j, struct record *r);
  * is, and the batch is empty again. An empty batch is fine. */
 int journal_flush(struct journal *j, struct journal_mark *ret_end);
 
+/* Goes on in a new segment, so that everything up to *ret_before can be folded and its file deleted. The batch
+ * under way goes into the new one. -errno: the old segment stays in use. */
+int journal_rotate(struct journal *j, struct journal_mark *ret_before);
+
 /* Brings what was flushed (and closed segments, and the directory) to the disk. From any thread; may
  * block, so never from the loop. */
 int journal_sync(struct journal *j);

@@ -145,6 +145,8 @@ void jw_null(struct json_writer *w);
 void jw_value(struct json_writer *w, const struct json *v);
 /* Text that is already JSON. */
 void jw_raw(struct json_writer *w, str json);
+/* Text that was JSON when it was stored; a damaged disk may have changed it, and then it is written as a string. */
+void jw_stored(struct json_writer *w, str json);
 
 /* key and value in one; a missing str is left out. */
 void jw_field_str(struct json_writer *w, const char *key, str text);

@@ -184,6 +184,19 @@ void jw_raw(struct json_writer *w, str json)
 	buf_add_str(w->b, json);
 }
 
+void jw_stored(struct json_writer *w, str json)
+{
+	struct arena scratch = { 0 };
+	struct json *root;
+	struct err err;
+
+	if (json_parse(&scratch, json, 0, &root, &err) == 0)
+		jw_raw(w, json);
+	else
+		jw_str(w, json);
+	arena_release(&scratch);
+}
+
 void jw_field_str(struct json_writer *w, const char *key, str text)
 {
 	if (!str_is_set(text))

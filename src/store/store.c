@@ -1,9 +1,7 @@
-/* Opening, migrating and querying; the only file that knows sqlite3.h besides check.c. */
-#include "store/store.h"
-
+/* Opening, migrating and querying. */
 #include <errno.h>
 #include <pthread.h>
-#include <sqlite3.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,25 +11,15 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/limits.h"
 #include "base/log.h"
+#include "store/internal.h"
 #include "store/migrations.h"
 
-enum { QUERIES_MAX = 256 };
+/* Larger stores that were closed in order are not read whole at each start. */
+static const long long always_check_bytes = (long long)MIB(512);
 
-struct query {
-	const char *sql;
-	sqlite3_stmt *stmt;
-	struct store *store;
-};
-
-struct store {
-	sqlite3 *db;
-	struct query queries[QUERIES_MAX];
-	size_t nqueries;
-};
-
-/* SQLite's codes in our words. */
-static int to_errno(int rc)
+int store_errno(int rc)
 {
 	switch (rc & 0xFF) {
 	case SQLITE_OK: return 0;
@@ -58,7 +46,7 @@ const char *store_error(struct store *s)
 
 int store_exec(struct store *s, const char *sql)
 {
-	return to_errno(sqlite3_exec(s->db, sql, NULL, NULL, NULL));
+	return store_errno(sqlite3_exec(s->db, sql, NULL, NULL, NULL));
 }
 
 int store_schema_version(void)
@@ -68,57 +56,68 @@ int store_schema_version(void)
 
 /* -- migrations -------------------------------------------------------------------------------- */
 
-static int read_version(struct store *s, int *ret)
+int store_version(struct store *s)
 {
-	struct query *q = store_query(s, "PRAGMA user_version");
-	int r = q ? query_step(q) : -EUCLEAN;
+	int64_t version = 0;
+	int got = store_number(s, &version, "PRAGMA user_version", "");
 
-	if (r != 1)
-		return r < 0 ? r : -EUCLEAN;
-	*ret = (int)query_int(q, 0);
-	query_reset(q);
-	return 0;
+	return got == 1 ? (int)version : got < 0 ? got : -EUCLEAN;
+}
+
+int store_known_tables(struct store *s)
+{
+	int64_t n = 0;
+	int got = store_number(s, &n,
+		"SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND ("
+		"name = 'events' AND sql LIKE '%native%payload%' OR name = 'sessions' AND sql LIKE '%native_id%' "
+		"OR name = 'journal' AND sql LIKE '%identity%')", "");
+
+	return got < 0 ? got : (int)n;
 }
 
 /* Without a version a store is new, and holds nothing. */
 static bool is_blank(struct store *s)
 {
-	struct query *q = store_query(s, "SELECT 1 FROM sqlite_schema");
-	bool blank = q && query_step(q) == 0;
+	int64_t one;
 
-	query_reset(q);
-	return blank;
+	return store_number(s, &one, "SELECT 1 FROM sqlite_schema", "") == 0;
 }
 
 /* A consistent copy, taken by SQLite itself: the file is never opened by other means. */
-static int copy_to(struct store *s, const char *dir, int version)
+static int copy_before(struct store *s, const char *dir, int version)
 {
 	char path[FS_PATH], when[CLOCK_TEXT];
-	sqlite3_backup *b;
-	sqlite3 *to = NULL;
-	int rc, r = fs_private_dir(dir);
+	int r = fs_private_dir(dir);
 
 	if (r < 0)
 		return r;
-	clock_format(clock_wall_us(), 0, when);
-	for (char *p = when; *p; p++)
-		if (*p == ':' || *p == '.')
-			*p = '-';
+	store_time_name(when);
 	snprintf(path, sizeof path, "%s/before-migration-from-%d-%s.db", dir, version, when);
-	rc = sqlite3_open_v2(path, &to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
-	if (rc == SQLITE_OK) {
-		b = sqlite3_backup_init(to, "main", s->db, "main");
-		if (b) {
-			sqlite3_backup_step(b, -1);
-			rc = sqlite3_backup_finish(b);
-		} else {
-			rc = sqlite3_errcode(to);
-		}
+	return store_copy_into(s, path);
+}
+
+/* Where a test ends the process: a migration must be whole or not at all, wherever it is cut off. */
+static void rehearse_death(void)
+{
+	if (journal_fault("migrate") < 0)
+		raise(SIGKILL);
+}
+
+static int run_statements(struct store *s, const char *sql)
+{
+	sqlite3_stmt *stmt;
+	int rc = SQLITE_OK;
+
+	while (rc == SQLITE_OK && *sql) {
+		rehearse_death();
+		rc = sqlite3_prepare_v2(s->db, sql, -1, &stmt, &sql);
+		if (rc != SQLITE_OK || !stmt)
+			continue;
+		while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
+			;
+		rc = sqlite3_finalize(stmt);
 	}
-	sqlite3_close(to);
-	if (rc != SQLITE_OK)
-		unlink(path);
-	return to_errno(rc);
+	return store_errno(rc);
 }
 
 static int migrate_one(struct store *s, size_t i)
@@ -127,12 +126,13 @@ static int migrate_one(struct store *s, size_t i)
 	int r = store_exec(s, "BEGIN IMMEDIATE");
 
 	if (r == 0)
-		r = store_exec(s, migrations[i].sql);
+		r = run_statements(s, migrations[i].sql);
 	snprintf(pragma, sizeof pragma, "PRAGMA user_version = %zu", i + 1);
 	if (r == 0)
-		r = store_exec(s, pragma);
+		r = run_statements(s, pragma);
 	if (r == 0)
-		r = store_exec(s, "COMMIT");
+		r = run_statements(s, "COMMIT");
+	rehearse_death();
 	if (r < 0) {
 		log_error(LOG_STORE, "migration %s failed: %s", migrations[i].name, store_error(s));
 		store_exec(s, "ROLLBACK");
@@ -145,7 +145,7 @@ static int migrate(struct store *s, const char *backups, int version, struct err
 	int r;
 
 	if (version > 0 && version < (int)migrations_count) {
-		r = copy_to(s, backups, version);
+		r = copy_before(s, backups, version);
 		if (r < 0)
 			return err_set(err, r, "no copy of the store could be made before its migration: %s; "
 					       "make room in %s and restart hookd", strerror(-r), backups);
@@ -161,23 +161,39 @@ static int migrate(struct store *s, const char *backups, int version, struct err
 
 /* -- opening ----------------------------------------------------------------------------------- */
 
+/* A store whose header or schema says two different things is damaged; a database in which nothing is
+ * ours is somebody else's. */
+static int check_ours(struct store *s, int version, struct err *err)
+{
+	int known = store_known_tables(s);
+	bool blank = known == 0 && is_blank(s);
+
+	if (known < 0)
+		return err_set(err, known, "the store cannot be read: %s; run: hookd db check", store_error(s));
+	if (known == 0 && !blank)
+		return err_set(err, -EMEDIUMTYPE,
+			"the file is a database, but not of hookd; move it away and restart hookd");
+	if (version == 0 ? known > 0 : known < 3)
+		return err_set(err, -EUCLEAN, "the store is damaged: its %s; run: hookd db check",
+			version == 0 ? "header has no version" : "tables are gone");
+	return 0;
+}
+
 /* Looks before anything is written: a store this release must not touch is not touched. */
 static int check_version(struct store *s, enum store_mode mode, int *ret_version, struct err *err)
 {
-	int r = read_version(s, ret_version);
-
-	if (r < 0)
-		return err_set(err, r, "the store cannot be read: %s; run: hookd db check", store_error(s));
+	*ret_version = store_version(s);
+	if (*ret_version < 0)
+		return err_set(err, *ret_version, "the store cannot be read: %s; run: hookd db check", store_error(s));
 	if (*ret_version > (int)migrations_count)
 		return err_set(err, -EPROTONOSUPPORT,
 			"the store was written by a newer hookd (schema %d, this release knows %zu); upgrade hookd",
 			*ret_version, migrations_count);
-	if (mode == STORE_WRITE && *ret_version == 0 && !is_blank(s))
-		return err_set(err, -EUCLEAN,
-			"the file is a database, but not of hookd; move it away and restart hookd");
-	if (mode == STORE_READ && *ret_version == 0)
+	if (mode == STORE_WRITE)
+		return check_ours(s, *ret_version, err);
+	if (*ret_version == 0)
 		return err_set(err, -ENOENT, "there is no store yet; start hookd");
-	if (mode == STORE_READ && *ret_version != (int)migrations_count)
+	if (*ret_version != (int)migrations_count)
 		return err_set(err, -EPROTONOSUPPORT,
 			"the store has schema %d and this release reads %zu; restart hookd", *ret_version,
 			migrations_count);
@@ -193,13 +209,77 @@ static int configure(struct store *s, enum store_mode mode, int version)
 		return r;
 	if (mode == STORE_READ)
 		return store_exec(s, "PRAGMA query_only = ON");
+	/* A header that forbids writing, on a file that does not. */
+	if (sqlite3_db_readonly(s->db, "main") == 1 && access(s->path, W_OK) == 0)
+		return -EUCLEAN;
 	/* Can only be chosen while the file is empty, and would be a write on any other. */
 	if (version == 0)
-		r = store_exec(s, "PRAGMA page_size = 16384; PRAGMA auto_vacuum = INCREMENTAL");
+		r = store_exec(s, "PRAGMA page_size = " STORE_PAGE_TEXT "; PRAGMA auto_vacuum = INCREMENTAL");
 	if (r == 0)
 		r = store_exec(s, "PRAGMA cache_size = -8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-				  "PRAGMA journal_size_limit = 4194304");
+				  "PRAGMA journal_size_limit = 4194304; PRAGMA secure_delete = ON");
 	return r;
+}
+
+int store_quick_check(struct store *s, struct err *err)
+{
+	struct query *q = store_query(s, "PRAGMA quick_check(1)");
+	int got = query_step(q), r = 0;
+
+	if (got == 1 && !str_eq(query_str(q, 0), STR("ok")))
+		r = err_set(err, -EUCLEAN, "the store is damaged: " STR_FMT, STR_ARG(str_head(query_str(q, 0), 200)));
+	else if (got < 0)
+		r = err_set(err, got, "the store cannot be read: %s", store_error(s));
+	query_reset(q);
+	return r;
+}
+
+/* What cannot be damage of the file itself stays as it is: a full disk, somebody's lock, no permission. */
+static int damage_or(struct store *s, int r)
+{
+	int rc = sqlite3_extended_errcode(s->db);
+
+	/* A format this SQLite does not know is an error without a number of its own, and a header that
+	 * forbids writing makes a file read-only that is not. */
+	if (r == -EIO && rc == SQLITE_ERROR)
+		return -EUCLEAN;
+	if (r == -EROFS && rc == SQLITE_READONLY && access(s->path, W_OK) == 0)
+		return -EUCLEAN;
+	return r;
+}
+
+static void note_files(struct store *s)
+{
+	char wal[FS_PATH + 8];
+	struct stat st;
+
+	if (!s->ino && stat(s->path, &st) == 0) {
+		s->dev = st.st_dev;
+		s->ino = st.st_ino;
+	}
+	snprintf(wal, sizeof wal, "%s-wal", s->path);
+	if (!s->wal_ino && stat(wal, &st) == 0) {
+		s->wal_dev = st.st_dev;
+		s->wal_ino = st.st_ino;
+	}
+}
+
+static bool is_file(const char *path, dev_t dev, ino_t ino)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && st.st_dev == dev && st.st_ino == ino;
+}
+
+enum store_presence store_presence(struct store *s)
+{
+	char wal[FS_PATH + 8];
+
+	note_files(s);
+	if (!is_file(s->path, s->dev, s->ino))
+		return access(s->path, F_OK) == 0 ? STORE_REPLACED : STORE_GONE;
+	snprintf(wal, sizeof wal, "%s-wal", s->path);
+	return s->wal_ino && !is_file(wal, s->wal_dev, s->wal_ino) ? STORE_WAL_GONE : STORE_PRESENT;
 }
 
 /* sqlite3_initialize() makes page caches for many connections; hookd has two and stays small. */
@@ -209,14 +289,57 @@ static void initialize(void)
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
+bool store_owns_wal(struct store *s)
+{
+	char wal[FS_PATH + 8];
+
+	snprintf(wal, sizeof wal, "%s-wal", s->path);
+	return s->wal_ino && is_file(wal, s->wal_dev, s->wal_ino);
+}
+
+/* Version, settings, soundness, migration: the order in which nothing is written too early. */
+static int prepare(struct store *s, enum store_mode mode, const char *backups, bool check, struct err *err)
+{
+	int version = 0, r = check_version(s, mode, &version, err);
+
+	if (r == 0 && (r = configure(s, mode, version)) < 0)
+		err_set(err, r, "the store %s cannot be used: %s%s", s->path, store_error(s),
+			r == -EUCLEAN ? "; run: hookd db check" : "");
+	if (r == 0 && mode == STORE_WRITE && version && check)
+		r = store_quick_check(s, err);
+	if (r == 0 && mode == STORE_WRITE)
+		r = migrate(s, backups, version, err);
+	return r < 0 ? damage_or(s, r) : 0;
+}
+
+/* Read whole when that is quick, or when the last daemon did not close it. */
+static bool should_check(const char *path)
+{
+	char wal[FS_PATH + 8];
+	struct stat st;
+
+	snprintf(wal, sizeof wal, "%s-wal", path);
+	if (stat(wal, &st) == 0 && st.st_size > 0)
+		return true;
+	return stat(path, &st) == 0 && st.st_size <= always_check_bytes;
+}
+
+void store_initialize(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT; /* writer and workers open at the same time */
+
+	pthread_once(&once, initialize);
+}
+
 int store_open(const char *path, enum store_mode mode, const char *backups, struct store **ret, struct err *err)
 {
 	struct store *s = xcalloc(1, sizeof *s);
-	static pthread_once_t once = PTHREAD_ONCE_INIT; /* writer and workers open at the same time */
-	int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, r, rc, version = 0;
+	int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, r, rc;
+	bool check = should_check(path);
 	struct stat st;
 
-	pthread_once(&once, initialize);
+	store_initialize();
+	snprintf(s->path, sizeof s->path, "%s", path);
 	flags |= mode == STORE_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
 	/* Not SQLITE_OPEN_NOFOLLOW: that refuses a link anywhere in the path, and a home may lie behind
 	 * one. The directory is ours alone, so nobody changes the file between look and open. */
@@ -226,19 +349,15 @@ int store_open(const char *path, enum store_mode mode, const char *backups, stru
 	}
 	rc = sqlite3_open_v2(path, &s->db, flags, NULL);
 	if (rc != SQLITE_OK) {
-		r = err_set(err, to_errno(rc), rc == SQLITE_CANTOPEN && mode == STORE_READ ?
+		r = err_set(err, store_errno(rc), rc == SQLITE_CANTOPEN && mode == STORE_READ ?
 			"there is no store at %s yet; start hookd" : "the store %s cannot be opened", path);
 		store_close(s);
 		return r;
 	}
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_busy_timeout(s->db, 5000);
-	r = check_version(s, mode, &version, err);
-	if (r == 0 && (r = configure(s, mode, version)) < 0)
-		err_set(err, r, "the store %s cannot be used: %s%s", path, store_error(s),
-			r == -EUCLEAN ? "; run: hookd db check" : "");
-	if (r == 0 && mode == STORE_WRITE)
-		r = migrate(s, backups, version, err);
+	note_files(s);
+	r = prepare(s, mode, backups, check, err);
 	if (r < 0) {
 		store_close(s);
 		return r;
@@ -272,7 +391,8 @@ struct query *store_query(struct store *s, const char *sql)
 		abort(); /* a query text that is not a literal: a bug */
 	q = &s->queries[s->nqueries];
 	if (sqlite3_prepare_v3(s->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &q->stmt, NULL) != SQLITE_OK) {
-		log_error(LOG_STORE, "cannot prepare a query: %s", store_error(s));
+		if (!s->still)
+			log_error(LOG_STORE, "cannot prepare a query: %s", store_error(s));
 		q->stmt = NULL;
 		return NULL;
 	}
@@ -325,7 +445,7 @@ int query_step(struct query *q)
 		return 1;
 	if (rc == SQLITE_DONE)
 		return 0;
-	return to_errno(rc);
+	return store_errno(rc);
 }
 
 int query_run(struct query *q)
@@ -454,4 +574,38 @@ int store_check(struct store *s, struct buf *out)
 		query_reset(q);
 	}
 	return bad ? -EUCLEAN : 0;
+}
+
+/* Everything but SQLite's own tables, as one text. */
+static int schema_text(struct store *s, struct buf *out)
+{
+	struct query *q = store_query(s, "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema "
+					 "WHERE name NOT LIKE 'sqlite_stat%' ORDER BY type, name");
+	int got;
+
+	while ((got = query_step(q)) == 1)
+		for (int i = 0; i < 4; i++)
+			buf_addf(out, STR_FMT "\n", STR_ARG(query_str(q, i)));
+	query_reset(q);
+	return got;
+}
+
+int store_check_schema(struct store *s, struct buf *out)
+{
+	_cleanup_(store_closep) struct store *model = xcalloc(1, sizeof *model);
+	struct buf is = BUF_INIT(1 << 20), should = BUF_INIT(1 << 20);
+	int version = store_version(s), r;
+
+	r = store_errno(sqlite3_open_v2(":memory:", &model->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL));
+	for (int i = 0; i < version && i < (int)migrations_count && r == 0; i++)
+		r = store_exec(model, migrations[i].sql);
+	if (r == 0)
+		r = schema_text(model, &should);
+	if (r == 0 && (version < 0 || schema_text(s, &is) < 0 || !str_eq(buf_str(&is), buf_str(&should)))) {
+		buf_add_str(out, STR("its tables are not as hookd made them\n"));
+		r = -EUCLEAN;
+	}
+	buf_release(&is);
+	buf_release(&should);
+	return r;
 }

@@ -13,6 +13,10 @@
  * store a copy is taken with SQLite's backup call, and each runs in one transaction with its number.
  * A store from a newer release is refused, not touched.
  *
+ *   store.c    opening, migrating, querying        writer.c   the thread: journal and spool in, rows out
+ *   keep.c     copies: backup, restore             mend.c     its care for a store that is damaged or gone
+ *   recover.c  what can be read of a damaged one   carve.c    the same from bare pages
+ *
  * Same-layer use: store reads journal/. */
 #ifndef HOOKD_STORE_STORE_H
 #define HOOKD_STORE_STORE_H
@@ -35,7 +39,8 @@ enum store_mode {
 };
 
 /* err says in words what is wrong and what to do: -EUCLEAN damaged, -EPROTONOSUPPORT newer release,
- * -ENOENT no store yet (STORE_READ). backups is the directory for the copy taken before a migration. */
+ * -EMEDIUMTYPE somebody else's database, -ENOENT no store yet (STORE_READ). backups is the directory for
+ * the copy taken before a migration. */
 int store_open(const char *path, enum store_mode mode, const char *backups, struct store **ret,
 	struct err *err);
 void store_close(struct store *s);
@@ -82,8 +87,79 @@ int store_exec(struct store *s, const char *sql);
 /* integrity_check and foreign keys; problems as lines in out. 0 when there are none, -EUCLEAN else. */
 int store_check(struct store *s, struct buf *out);
 
+/* Whether tables and indexes are what the migrations make: a flipped bit in their text is no damage to SQLite. */
+int store_check_schema(struct store *s, struct buf *out);
+
+/* The pages only, and the first problem only: a second for half a gigabyte. 0, -EUCLEAN, -errno. */
+int store_quick_check(struct store *s, struct err *err);
+
 /* The text of SQLite's last complaint. */
 const char *store_error(struct store *s);
+
+/* Whether the open file is still the one at its path: somebody may delete or replace it any time. */
+enum store_presence { STORE_PRESENT, STORE_GONE, STORE_REPLACED, STORE_WAL_GONE };
+enum store_presence store_presence(struct store *s);
+/* The WAL at the path is the one this handle uses. */
+bool store_owns_wal(struct store *s);
+
+/* Bytes in use, without free pages. */
+int64_t store_used_bytes(struct store *s);
+
+/* -- copies (keep.c) ---------------------------------------------------------------------------- */
+
+struct store_summary {
+	int version;
+	int64_t bytes, events, sessions, last_us; /* last_us: of the newest event, 0 for none */
+};
+
+/* "2026-11-15T08-27-50-123Z": now, fit for a file name. */
+void store_time_name(char out[64]);
+
+/* A backup, or any store that lies still: is it hookd's, of a release we can read, and sound? Reads all of
+ * it and writes nothing. -EMEDIUMTYPE, -EPROTONOSUPPORT and -EUCLEAN as for store_open(). */
+int store_inspect(const char *path, struct store_summary *ret, struct err *err);
+
+/* A copy of a store that others may be writing: one file, checked, private, there as a whole or not at all.
+ * -EEXIST: something has that name. */
+int store_backup(const char *store, const char *to, struct store_summary *ret, struct err *err);
+
+/* Puts a copy of `from` in the place of the store, which nobody may have open; the present one is kept
+ * beside it, and aside is what it is called now ("" when there was none). */
+int store_restore(const char *from, const char *store, char aside[4096], struct err *err);
+
+/* The daily copy, dir/auto-<time>.db: made when the newest is a day old and the store has changed since, or
+ * when `now`; the newest three are kept. 1: ret is a new one; 0: none is due. */
+int store_backup_daily(const char *store, const char *dir, bool now, char ret[4096], struct err *err);
+
+/* Files that hold copies of what was captured, beside the store, the journal and the spool themselves. */
+enum store_copy {
+	STORE_COPY_OWN = 1 << 0,  /* made by hookd without being asked: daily, before a migration */
+	STORE_COPY_USER = 1 << 1, /* asked for, or set aside because of damage, restore or replacement */
+};
+/* Calls fn for each. dirs: store's path, backups, journal, spool. */
+void store_each_copy(const char *const dirs[4], unsigned which, void (*fn)(const char *path, void *arg), void *arg);
+
+/* The newest sound backup in dir that is not newer than this release; -ENOENT. */
+int store_newest_backup(const char *dir, char ret[4096], struct store_summary *ret_summary);
+
+/* -- recovery (recover.c) ------------------------------------------------------------------------- */
+
+/* Renames the store, its WAL and its index to <path>.<what>-<time>…; nobody may write to it any more. */
+int store_set_aside(const char *path, const char *what, char ret[4096]);
+
+struct salvage {
+	unsigned read, known, fresh; /* rows of events: readable, there already, put back */
+	bool cut;                    /* a limit of time was reached */
+};
+
+/* Reads what can be read of a damaged store (from both ends of its events, and from between its bad pages)
+ * and hands every event to take: 1 new, 0 known, -errno ends it. Names and facts the user gave go into
+ * `into` directly. Inside the caller's transaction, which take may commit and begin again. */
+int store_salvage(const char *damaged, struct store *into, int (*take)(const struct record *r, void *arg), void *arg,
+	struct salvage *ret);
+
+/* Writes what an open handle sees to a file; its own may be deleted already. */
+int store_rescue(struct store *s, const char *to);
 
 /* -- the writer thread ------------------------------------------------------------------------- */
 
@@ -110,6 +186,7 @@ struct writer_config {
 struct writer_state {
 	bool open;            /* the store is open and migrated */
 	char trouble[320];    /* why folding stands still, or "" */
+	char recovery[320];   /* what the last recovery did, or "" */
 	uint64_t folded, doubled, spooled, damaged, commits;
 	uint64_t replayed; /* new ones from segments of an earlier daemon */
 	uint64_t taken; /* records read from the segments this daemon wrote itself */
@@ -140,6 +217,12 @@ int writer_wait(struct writer *w, struct journal_mark end, int timeout_ms);
  * later, or at once with its result (not from the loop thread). The only way to write besides events. */
 void writer_post(struct writer *w, int (*run)(struct store *s, void *arg), void *arg);
 int writer_call(struct writer *w, int (*run)(struct store *s, void *arg), void *arg);
+/* For what takes transactions of its own (or none, like VACUUM): runs after journal and spool have been
+ * folded as far as they go. Any job that gives -EUCLEAN makes the writer check the store, and recover it if
+ * it is damaged. */
+int writer_maintain(struct writer *w, int (*run)(struct store *s, void *arg), void *arg);
+/* A reader met damage; from any thread. The writer looks for itself. */
+void writer_suspect(struct writer *w);
 
 void writer_get_state(struct writer *w, struct writer_state *ret);
 

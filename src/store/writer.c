@@ -16,9 +16,9 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "os/os.h"
+#include "store/thread.h"
 
 enum {
-	BATCH_RECORDS = 512,          /* rows in one commit at most */
 	BATCH_BYTES = 8 << 20,
 	RETRY_MS = 1000,              /* after trouble with the store */
 	SYNC_EVERY_MS = 1000,         /* the loss window of durability: normal */
@@ -27,42 +27,7 @@ enum {
 	WAL_LOOK_EVERY = 64,          /* commits */
 };
 
-struct writer {
-	struct writer_config config;
-	char store_path[FS_PATH], journal_dir[FS_PATH], spool_dir[FS_PATH], backup_dir[FS_PATH];
-	pthread_t thread;
-
-	/* Under lock: what the others tell the thread, and what it tells them. */
-	pthread_mutex_t lock;
-	pthread_cond_t wake, folded;
-	struct journal_mark wanted;
-	bool has_wanted, urgent, spool, stop, stopped;
-	struct writer_job *jobs, **last_job; /* first in, first out */
-	int64_t wanted_since_us; /* monotonic: when the oldest unfolded mark was announced */
-	int64_t wanted_wall_us;
-	int64_t stop_by_us;
-	struct writer_state state;
-
-	/* The thread's own. */
-	struct store *store;
-	struct journal_reader reader; /* open on segment `at`, when reader_open */
-	bool reader_open, unknown; /* unknown: the open segment holds a record of a later release */
-	struct journal_mark at; /* folded up to here (committed or in the current batch) */
-	int64_t last_sync_us;
-	uint64_t first_own; /* number of the first segment of this daemon */
-	bool idle_work;     /* the idle callback has more to do */
-};
-
-/* Something somebody else wants done with the store. */
-struct writer_job {
-	struct writer_job *next;
-	int (*run)(struct store *s, void *arg);
-	void *arg;
-	bool waited_for, done;
-	int result;
-};
-
-static void set_trouble(struct writer *w, const char *text)
+void writer_set_trouble(struct writer *w, const char *text)
 {
 	bool worse, better;
 
@@ -138,7 +103,7 @@ static int open_reader(struct writer *w, uint64_t segment)
 	return 0;
 }
 
-static void close_reader(struct writer *w)
+void writer_close_reader(struct writer *w)
 {
 	if (w->reader_open)
 		journal_reader_close(&w->reader);
@@ -226,11 +191,11 @@ static int roll_back(struct writer *w, int cause)
 	snprintf(text, sizeof text, "events cannot be folded into the store: %s (%s); they stay in the "
 				    "journal and are tried again every second",
 		strerror(-cause), store_error(w->store));
-	set_trouble(w, text);
+	writer_set_trouble(w, text);
 	store_exec(w->store, "ROLLBACK");
 	if (w->config.finish)
 		(void)w->config.finish(NULL, w->config.fold_arg);
-	close_reader(w);
+	writer_close_reader(w);
 	return cause;
 }
 
@@ -269,7 +234,7 @@ static int fold_batch(struct writer *w)
 	if (b.doubled)
 		log_info(LOG_STORE, "Deduped %u events that were known already", b.doubled);
 	if (got >= 0)
-		set_trouble(w, "");
+		writer_set_trouble(w, "");
 	return got;
 }
 
@@ -302,7 +267,7 @@ static void forget_segment(struct writer *w, uint64_t number)
 /* Everything in the segment is committed, or it is set aside because of a problem. */
 static void finish_segment(struct writer *w, uint64_t number, const char *problem)
 {
-	close_reader(w);
+	writer_close_reader(w);
 	if (problem) {
 		log_error(LOG_JOURNAL, "segment %016llx %s (byte %llu); what could be read is stored, the file is "
 				       "kept as %016llx.j.damaged",
@@ -329,7 +294,7 @@ static int fold_segment(struct writer *w, uint64_t number, bool newest, uint64_t
 	int r = 0;
 
 	if (!w->reader_open || w->at.segment != number) {
-		close_reader(w);
+		writer_close_reader(w);
 		r = open_reader(w, number);
 		if (r == -EBADMSG && !newest) {
 			w->at = (struct journal_mark){ .segment = number };
@@ -375,7 +340,7 @@ static int give_up_current(struct writer *w, const struct journal_mark *goal)
 		snprintf(text, sizeof text,
 			"segment %016llx of the journal is damaged at byte %llu; the next events go to a new one",
 			(unsigned long long)goal->segment, (unsigned long long)w->at.offset);
-	set_trouble(w, text);
+	writer_set_trouble(w, text);
 	if (w->config.journal)
 		journal_abandon(w->config.journal, goal->segment);
 	return missing ? -ENOENT : -EBADMSG;
@@ -508,7 +473,7 @@ static int fold_spool_batch(struct writer *w)
 		r = n || b.records || b.broken ? commit(w, &b) : store_exec(w->store, "ROLLBACK");
 	if (r < 0)
 		return roll_back(w, r);
-	set_trouble(w, "");
+	writer_set_trouble(w, "");
 	pthread_mutex_lock(&w->lock);
 	w->state.spooled += n;
 	pthread_mutex_unlock(&w->lock);
@@ -518,7 +483,7 @@ static int fold_spool_batch(struct writer *w)
 	r = delete_files(w->spool_dir, names, n);
 	if (r < 0) {
 		snprintf(path, sizeof path, "files in the spool cannot be deleted: %s", strerror(-r));
-		set_trouble(w, path);
+		writer_set_trouble(w, path);
 	}
 	return r < 0 ? r : (int)n;
 }
@@ -538,25 +503,6 @@ static int fold_spool(struct writer *w)
 
 /* -- the thread --------------------------------------------------------------------------------- */
 
-static int open_store(struct writer *w)
-{
-	struct err err = { 0 };
-	int r;
-
-	if (w->store)
-		return 0;
-	r = store_open(w->store_path, STORE_WRITE, w->backup_dir, &w->store, &err);
-	if (r < 0) {
-		set_trouble(w, err.text);
-		return r;
-	}
-	set_trouble(w, "");
-	pthread_mutex_lock(&w->lock);
-	w->state.open = true;
-	pthread_mutex_unlock(&w->lock);
-	return 0;
-}
-
 static void sync_journal(struct writer *w)
 {
 	int r;
@@ -574,7 +520,7 @@ static int next_wait_ms(struct writer *w, bool trouble, int64_t now)
 {
 	int64_t wait = -1, until;
 
-	if (w->stop || ((w->spool || w->jobs || w->idle_work) && !trouble))
+	if (w->stop || ((w->spool || w->jobs || w->idle_work || w->suspect) && !trouble))
 		return 0;
 	if (trouble)
 		wait = RETRY_MS;
@@ -643,34 +589,59 @@ static void finish_job(struct writer *w, struct writer_job *j, int result)
 		free(j);
 }
 
-/* Each in a transaction of its own. */
+/* In a transaction of its own. */
+static int run_job(struct writer *w, struct writer_job *j)
+{
+	int r = store_exec(w->store, "BEGIN IMMEDIATE");
+
+	if (r < 0)
+		return r;
+	r = j->run(w->store, j->arg);
+	if (r >= 0 && store_exec(w->store, "COMMIT") == 0)
+		return r;
+	store_exec(w->store, "ROLLBACK");
+	return r < 0 ? r : -EIO;
+}
+
+/* With nothing left in journal and spool that belongs into the store. */
+static int run_bare_job(struct writer *w, struct writer_job *j)
+{
+	int r = fold_journal(w);
+
+	if (r == 0)
+		r = fold_spool(w);
+	return r < 0 ? r : j->run(w->store, j->arg);
+}
+
 static void run_jobs(struct writer *w)
 {
 	struct writer_job *j;
 	int r;
 
 	while ((j = take_job(w))) {
-		r = w->store ? store_exec(w->store, "BEGIN IMMEDIATE") : -EUCLEAN;
-		if (r == 0) {
-			r = j->run(w->store, j->arg);
-			if (r < 0)
-				store_exec(w->store, "ROLLBACK");
-			else if (store_exec(w->store, "COMMIT") < 0) {
-				store_exec(w->store, "ROLLBACK");
-				r = -EIO;
-			}
-		}
+		r = !w->store ? -EUCLEAN : j->bare ? run_bare_job(w, j) : run_job(w, j);
+		if (j->bare)
+			w->suspected_us = 0; /* asked for: look now */
+		if (r == -EUCLEAN && w->store && writer_is_damaged(w, r))
+			(void)writer_recover(w);
 		finish_job(w, j, r);
 	}
 }
 
-static void add_job(struct writer *w, struct writer_job *j)
+/* False: the thread has ended, or is about to. */
+static bool add_job(struct writer *w, struct writer_job *j)
 {
+	bool stop;
+
 	pthread_mutex_lock(&w->lock);
-	*w->last_job = j;
-	w->last_job = &j->next;
-	pthread_cond_signal(&w->wake);
+	stop = w->stop;
+	if (!stop) {
+		*w->last_job = j;
+		w->last_job = &j->next;
+		pthread_cond_signal(&w->wake);
+	}
 	pthread_mutex_unlock(&w->lock);
+	return !stop;
 }
 
 void writer_post(struct writer *w, int (*run)(struct store *s, void *arg), void *arg)
@@ -679,52 +650,81 @@ void writer_post(struct writer *w, int (*run)(struct store *s, void *arg), void 
 
 	j->run = run;
 	j->arg = arg;
-	add_job(w, j);
+	if (!add_job(w, j))
+		free(j);
+}
+
+static int call(struct writer *w, struct writer_job *j)
+{
+	if (!add_job(w, j))
+		return -ECANCELED;
+	pthread_mutex_lock(&w->lock);
+	while (!j->done)
+		pthread_cond_wait(&w->folded, &w->lock);
+	pthread_mutex_unlock(&w->lock);
+	return j->result;
 }
 
 int writer_call(struct writer *w, int (*run)(struct store *s, void *arg), void *arg)
 {
-	struct writer_job j = { .run = run, .arg = arg, .waited_for = true };
+	return call(w, &(struct writer_job){ .run = run, .arg = arg, .waited_for = true });
+}
 
+int writer_maintain(struct writer *w, int (*run)(struct store *s, void *arg), void *arg)
+{
+	return call(w, &(struct writer_job){ .run = run, .arg = arg, .waited_for = true, .bare = true });
+}
+
+void writer_suspect(struct writer *w)
+{
 	pthread_mutex_lock(&w->lock);
-	if (w->stop) {
-		pthread_mutex_unlock(&w->lock);
-		return -ECANCELED;
-	}
+	w->suspect = true;
+	pthread_cond_signal(&w->wake);
 	pthread_mutex_unlock(&w->lock);
-	add_job(w, &j);
-	pthread_mutex_lock(&w->lock);
-	while (!j.done)
-		pthread_cond_wait(&w->folded, &w->lock);
-	pthread_mutex_unlock(&w->lock);
-	return j.result;
+}
+
+/* The store, open and ours; folded as far as is asked for. */
+static int fold_all(struct writer *w, bool fold, bool spool)
+{
+	int r = writer_open_store(w);
+
+	if (r == 0 && fold)
+		r = fold_journal(w);
+	if (r == 0 && spool)
+		r = fold_spool(w);
+	return r;
 }
 
 /* One round; < 0 is trouble that is tried again. */
 static int do_work(struct writer *w)
 {
-	bool fold, spool;
+	bool fold, spool, suspect;
 	int64_t now = clock_mono_us();
-	int r;
+	int r = writer_find_store(w);
 
 	pthread_mutex_lock(&w->lock);
 	fold = w->wanted_since_us && (w->urgent || w->stop ||
 		now - w->wanted_since_us >= w->config.linger_ms * USEC_PER_MSEC);
 	spool = w->spool;
-	w->urgent = w->spool = false;
+	suspect = w->suspect;
+	w->urgent = w->spool = w->suspect = false;
 	pthread_mutex_unlock(&w->lock);
 	if (now - w->last_sync_us >= SYNC_EVERY_MS * USEC_PER_MSEC)
 		sync_journal(w);
-	r = open_store(w);
-	if (r == 0 && fold)
-		r = fold_journal(w);
-	if (r == 0 && spool)
-		r = fold_spool(w);
+	if (r == 0)
+		r = fold_all(w, fold, spool);
+	if ((r < 0 || suspect) && writer_is_damaged(w, r)) {
+		r = writer_recover(w);
+		if (r == 0)
+			r = fold_all(w, true, true);
+	}
 	run_jobs(w);
 	w->idle_work = false;
-	if (r == 0 && w->config.idle) {
+	if (r == 0 && w->store && w->config.idle) {
 		r = w->config.idle(w->store, w->config.fold_arg);
 		w->idle_work = r == 1;
+		if (r < 0 && writer_is_damaged(w, r))
+			r = writer_recover(w);
 		r = r < 0 ? r : 0;
 	}
 	if (r < 0) {
@@ -742,9 +742,10 @@ static void *writer_main(void *arg)
 	int r;
 
 	os_thread_name("hookd-writer");
-	r = open_store(w);
-	if (r == 0)
-		r = fold_journal(w); /* replay: what an earlier daemon left */
+	/* Replay: what an earlier daemon left. */
+	r = fold_all(w, true, false);
+	if (r < 0 && writer_is_damaged(w, r) && writer_recover(w) == 0)
+		r = fold_all(w, true, false);
 	pthread_mutex_lock(&w->lock);
 	w->spool = true;
 	if (r < 0 && !w->wanted_since_us)
@@ -756,7 +757,7 @@ static void *writer_main(void *arg)
 	do_work(w);
 	run_jobs(w); /* nobody is left waiting */
 	sync_journal(w);
-	close_reader(w);
+	writer_close_reader(w);
 	if (w->store) {
 		/* Leaves a store that is one file, whoever may still read it. */
 		store_exec(w->store, "PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)");

@@ -49,8 +49,8 @@ PUBLIC = {
 # Third-party headers and the only modules that see them.
 LIBRARIES = {'event2/': {'loop'}, 'sqlite3.h': {'store'}, 'pcre2.h': {'match'}}
 
-# Records are made by redact() and by decoding; tests make samples.
-RECORD_MAKERS = ('src/redact/', 'src/event/record.c')
+# Records are made by redact(), by decoding, and from the rows of a damaged store; tests make samples.
+RECORD_MAKERS = ('src/redact/', 'src/event/record.c', 'src/store/recover.c')
 
 FILE_LINES, FUNCTION_LINES, COLUMNS = 1000, 80, 120
 

@@ -199,6 +199,32 @@ static void test_each_start_opens_a_segment(void **state)
 	assert_true(is_run(numbers, 5, 0));
 }
 
+/* What is in the batch when it happens goes into the new segment; nothing is lost or doubled. */
+static void test_rotates_when_told(void **state)
+{
+	const char *dir = test_dir();
+	struct record r = record_sample(1, STR("{}"));
+	struct journal_mark before, end;
+	unsigned numbers[8];
+	struct journal *j;
+
+	assert_int_equal(journal_open(dir, &j), 0);
+	assert_int_equal(append(j, 0, 1, STR("{}")), 0);
+	assert_int_equal(journal_add(j, &r), 0);
+	assert_int_equal(journal_rotate(j, &before), 0);
+	assert_int_equal(before.segment, 1);
+	assert_true(before.offset > JOURNAL_FIRST_OFFSET);
+	end = journal_end(j);
+	assert_int_equal(end.segment, 2);
+	assert_int_equal(end.offset, JOURNAL_FIRST_OFFSET);
+	assert_int_equal(journal_flush(j, &end), 0);
+	assert_int_equal(end.segment, 2);
+	assert_int_equal(journal_sync(j), 0);
+	journal_free(j);
+	assert_int_equal(read_all(dir, numbers, 8), 2);
+	assert_true(is_run(numbers, 2, 0));
+}
+
 static void test_rotates(void **state)
 {
 	const char *dir = test_dir();
@@ -690,6 +716,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_reader_follows_and_seeks),
 		cmocka_unit_test(test_each_start_opens_a_segment),
 		cmocka_unit_test(test_rotates),
+		cmocka_unit_test(test_rotates_when_told),
 		cmocka_unit_test(test_largest_record),
 		cmocka_unit_test(test_order_rises),
 		cmocka_unit_test(test_private_whatever_the_umask),

@@ -1,0 +1,320 @@
+/* Reading rows without a schema.
+ *
+ * When page 1 or the schema is gone, SQLite reads nothing, though most pages are as they were. Rows of events and
+ * sessions have shapes that nothing else in a store has (a blob of sixteen bytes behind an empty key, a status of two
+ * known words), so every leaf page is looked at, whichever tree it belonged to. The file has been set aside and no
+ * connection writes to it any more, so it may be opened here; locks on it mean nothing. */
+#include "store/carve.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/fs.h"
+#include "base/limits.h"
+#include "store/internal.h"
+
+enum {
+	PAGE = STORE_PAGE,
+	WAL_HEAD = 32,
+	FRAME_HEAD = 24,
+	TABLE_LEAF = 13,
+	FILE_HEAD = 100,     /* on page 1 */
+	COLUMNS_MAX = 48,
+	ID_TYPE = 12 + 2 * 16,
+	PAGES_MAX = 1 << 20, /* 16 GiB */
+};
+
+struct place {
+	int fd; /* -1: nowhere */
+	off_t at;
+};
+
+struct field {
+	uint64_t type;
+	const uint8_t *p;
+	size_t n;
+};
+
+struct carving {
+	struct place *pages; /* by number, from 1 */
+	uint32_t npages;
+	struct buf record;
+	const struct carve_sink *sink;
+};
+
+static uint32_t get32(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static size_t get_varint(const uint8_t *p, const uint8_t *end, uint64_t *ret)
+{
+	uint64_t value = 0;
+
+	for (size_t i = 0; i < 9 && p + i < end; i++) {
+		if (i == 8) {
+			*ret = value << 8 | p[i];
+			return 9;
+		}
+		value = value << 7 | (p[i] & 0x7f);
+		if (!(p[i] & 0x80)) {
+			*ret = value;
+			return i + 1;
+		}
+	}
+	return 0;
+}
+
+static bool read_page(const struct carving *c, uint32_t number, uint8_t out[PAGE])
+{
+	const struct place *p = number && number <= c->npages ? &c->pages[number] : NULL;
+
+	return p && p->fd >= 0 && pread(p->fd, out, PAGE, p->at) == PAGE;
+}
+
+/* -- one row ------------------------------------------------------------------------------------------- */
+
+/* How much of a row lies on its own page; the format's own arithmetic. */
+static size_t local_size(uint64_t size)
+{
+	size_t most = PAGE - 35, least = (PAGE - 12) * 32 / 255 - 23, some;
+
+	if (size <= most)
+		return (size_t)size;
+	some = least + (size_t)((size - least) % (PAGE - 4));
+	return some <= most ? some : least;
+}
+
+/* The whole row, with what lies on other pages. */
+static bool gather(struct carving *c, const uint8_t *p, const uint8_t *end, uint64_t size)
+{
+	size_t local = local_size(size);
+	uint8_t page[PAGE];
+	uint32_t next;
+
+	buf_clear(&c->record);
+	if (size > 2 * LIMIT_RECORD || (size_t)(end - p) < local + (local < size ? 4 : 0))
+		return false;
+	buf_add(&c->record, p, local);
+	for (next = local < size ? get32(p + local) : 0; c->record.len < size;) {
+		if (!read_page(c, next, page))
+			return false;
+		buf_add(&c->record, page + 4, MIN((size_t)(size - c->record.len), (size_t)PAGE - 4));
+		next = get32(page);
+	}
+	return !c->record.full;
+}
+
+static size_t type_size(uint64_t type)
+{
+	static const uint8_t sizes[] = { 0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0 };
+
+	return type < 12 ? sizes[type] : (size_t)((type - 12) / 2);
+}
+
+/* The fields of a row; 0 when it is none. */
+static unsigned split(const struct buf *record, struct field fields[COLUMNS_MAX])
+{
+	const uint8_t *p = (const uint8_t *)record->p, *end = p + record->len, *head, *body;
+	uint64_t head_size = 0;
+	size_t used = get_varint(p, end, &head_size);
+	unsigned n = 0;
+
+	if (!used || head_size > record->len || head_size < used)
+		return 0;
+	body = p + head_size;
+	for (head = p + used; head < p + head_size && n < COLUMNS_MAX; n++) {
+		used = get_varint(head, p + head_size, &fields[n].type);
+		fields[n].n = type_size(fields[n].type);
+		fields[n].p = body;
+		if (!used || fields[n].n > (size_t)(end - body))
+			return 0;
+		head += used;
+		body += fields[n].n;
+	}
+	return n;
+}
+
+static bool is_text(const struct field *f)
+{
+	return f->type >= 13 && (f->type & 1);
+}
+
+static bool is_int(const struct field *f)
+{
+	return (f->type >= 1 && f->type <= 6) || f->type == 8 || f->type == 9;
+}
+
+static int64_t as_int(const struct field *f)
+{
+	uint64_t value = f->n && (f->p[0] & 0x80) ? UINT64_MAX : 0;
+
+	for (size_t i = 0; i < f->n; i++)
+		value = value << 8 | f->p[i];
+	return f->type == 9 ? 1 : (int64_t)value;
+}
+
+static str as_text(const struct field *f)
+{
+	return is_text(f) ? str_n((const char *)f->p, f->n) : STR_NONE;
+}
+
+/* Letters: t text, o text or nothing, i number, k number or nothing, b the key, - the row's number, which is
+ * not stored. */
+static bool has_shape(const struct field *fields, unsigned n, const char *shape)
+{
+	for (unsigned i = 0; shape[i]; i++) {
+		const struct field *f = &fields[i];
+		bool none = i < n && f->type == 0;
+
+		if (i >= n)
+			return false;
+		switch (shape[i]) {
+		case 't':
+			if (!is_text(f))
+				return false;
+			break;
+		case 'o':
+			if (!none && !is_text(f))
+				return false;
+			break;
+		case 'i':
+			if (!is_int(f))
+				return false;
+			break;
+		case 'k':
+			if (!none && !is_int(f))
+				return false;
+			break;
+		case 'b':
+			if (f->type != ID_TYPE)
+				return false;
+			break;
+		default:
+			if (!none)
+				return false;
+		}
+	}
+	return true;
+}
+
+static void offer_session(struct carving *c, int64_t key, const struct field *f, unsigned n)
+{
+	str status;
+
+	if (!has_shape(f, n, "-ttootii"))
+		return;
+	status = as_text(&f[5]);
+	if (str_eq(status, STR("active")) || str_eq(status, STR("completed")))
+		c->sink->session(key, as_text(&f[1]), as_text(&f[2]), c->sink->arg);
+}
+
+static int offer_event(struct carving *c, int64_t seq, const struct field *f, unsigned n)
+{
+	struct carved_event e = { .seq = seq };
+
+	if (!has_shape(f, n, "-biikttoooiot") || n > 16)
+		return 0;
+	e.id = str_n((const char *)f[1].p, f[1].n);
+	e.ord = as_int(&f[2]);
+	e.at = as_int(&f[3]);
+	e.session = as_int(&f[4]);
+	e.kind = as_text(&f[5]);
+	e.native = as_text(&f[6]);
+	e.tool = as_text(&f[7]);
+	e.tool_use_id = as_text(&f[8]);
+	e.agent_id = as_text(&f[9]);
+	e.marks = as_int(&f[10]);
+	e.host = as_text(&f[11]);
+	e.payload = as_text(&f[12]);
+	return c->sink->event(&e, c->sink->arg);
+}
+
+/* -- pages ---------------------------------------------------------------------------------------------- */
+
+static int look_at_page(struct carving *c, uint32_t number, bool events)
+{
+	uint8_t page[PAGE];
+	struct field fields[COLUMNS_MAX];
+	size_t head = number == 1 ? FILE_HEAD : 0, cells, at, used, more;
+	uint64_t size, rowid;
+	unsigned n;
+	int r = 0;
+
+	if (!read_page(c, number, page) || page[head] != TABLE_LEAF)
+		return 0;
+	cells = (size_t)page[head + 3] << 8 | page[head + 4];
+	for (size_t i = 0; i < cells && head + 8 + 2 * i + 2 <= PAGE && r >= 0; i++) {
+		at = (size_t)page[head + 8 + 2 * i] << 8 | page[head + 9 + 2 * i];
+		if (at >= PAGE)
+			continue;
+		used = get_varint(page + at, page + PAGE, &size);
+		more = used ? get_varint(page + at + used, page + PAGE, &rowid) : 0;
+		if (!more || !gather(c, page + at + used + more, page + PAGE, size))
+			continue;
+		n = split(&c->record, fields);
+		if (events)
+			r = offer_event(c, (int64_t)rowid, fields, n);
+		else
+			offer_session(c, (int64_t)rowid, fields, n);
+	}
+	return r;
+}
+
+static void map_file(struct carving *c, int fd)
+{
+	struct stat st;
+	uint32_t n = fstat(fd, &st) == 0 && st.st_size > 0 ? (uint32_t)MIN(st.st_size / PAGE, (off_t)PAGES_MAX) : 0;
+
+	c->npages = n;
+	c->pages = xcalloc((size_t)n + 1, sizeof *c->pages);
+	for (uint32_t i = 1; i <= n; i++)
+		c->pages[i] = (struct place){ fd, (off_t)(i - 1) * PAGE };
+}
+
+/* Later frames win; checksums are not looked at, because it may be them that are wrong. */
+static void map_wal(struct carving *c, int fd)
+{
+	uint8_t head[FRAME_HEAD];
+	uint32_t number;
+
+	for (off_t at = WAL_HEAD; pread(fd, head, sizeof head, at) == sizeof head; at += FRAME_HEAD + PAGE) {
+		number = get32(head);
+		if (!number || number > PAGES_MAX)
+			continue;
+		if (number > c->npages) {
+			c->pages = xrealloc(c->pages, ((size_t)number + 1) * sizeof *c->pages);
+			for (uint32_t i = c->npages + 1; i <= number; i++)
+				c->pages[i].fd = -1;
+			c->npages = number;
+		}
+		c->pages[number] = (struct place){ fd, at + FRAME_HEAD };
+	}
+}
+
+int carve(const char *path, bool wal, const struct carve_sink *sink)
+{
+	_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	_close_ int wal_fd = -1;
+	struct carving c = { .sink = sink, .record = BUF_INIT(2 * LIMIT_RECORD + PAGE) };
+	char name[FS_PATH + 8];
+	int r = 0;
+
+	snprintf(name, sizeof name, "%s-wal", path);
+	if (wal)
+		wal_fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	map_file(&c, fd);
+	if (wal_fd >= 0)
+		map_wal(&c, wal_fd);
+	for (int events = 0; events < 2; events++)
+		for (uint32_t i = 1; i <= c.npages && r >= 0 && sink->go_on(sink->arg); i++)
+			r = look_at_page(&c, i, events);
+	free(c.pages);
+	buf_release(&c.record);
+	return r < 0 ? r : 0;
+}
