@@ -16,6 +16,7 @@ enum {
 	RPC_BAD_REQUEST = -32600,
 	RPC_FAILED = -32000,
 	CATCH_UP_MS = 3000, /* how long a reader waits for the writer */
+	CATCH_UP_TRIES = 20, /* what takes long anyway waits longer, as long as there is no trouble */
 };
 
 struct api {
@@ -118,6 +119,21 @@ static void run_op(struct request *q, struct store *store)
 
 /* -- on a worker ----------------------------------------------------------------------------------- */
 
+static void catch_up(struct request *q)
+{
+	struct writer *w = q->api->ctx.writer;
+	struct writer_state state;
+	int tries = q->op->alone ? CATCH_UP_TRIES : 1, r;
+
+	do {
+		r = writer_wait(w, q->seen, CATCH_UP_MS);
+		writer_get_state(w, &state);
+	} while (r == -ETIMEDOUT && --tries > 0 && !state.trouble[0]);
+	/* Old rows are better than none, when the store can be read at all. */
+	if (r < 0)
+		log_warn(LOG_API, "%s answers without the newest events: the store is behind", q->op->name);
+}
+
 /* The store is fine, only what was asked for is not there. */
 static bool is_refusal(int r)
 {
@@ -160,9 +176,7 @@ static void work(void *arg)
 	struct request *q = arg;
 	struct api *a = q->api;
 
-	/* Old rows are better than none, when the store can be read at all. */
-	if (writer_wait(a->ctx.writer, q->seen, CATCH_UP_MS) < 0)
-		log_warn(LOG_API, "%s answers without the newest events: the store is behind", q->op->name);
+	catch_up(q);
 	if (q->op->place == OP_WRITER) {
 		int r = writer_call(a->ctx.writer, write_store, q);
 

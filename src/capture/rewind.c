@@ -26,6 +26,7 @@ void rewind_note(struct capture *c, int64_t session)
 void capture_forget(struct capture *c)
 {
 	c->ndirty = 0;
+	c->rebuild = -1; /* it may be another store now */
 }
 
 static int delete_projections(struct store *s, int64_t session)
