@@ -19,7 +19,7 @@
 #include "store/internal.h"
 
 enum {
-	PAGE = STORE_PAGE,
+	PAGE_MAX = 65536,
 	WAL_HEAD = 32,
 	FRAME_HEAD = 24,
 	TABLE_LEAF = 13,
@@ -41,6 +41,8 @@ struct field {
 };
 
 struct carving {
+	size_t size;         /* of a page */
+	uint8_t *leaf, *more; /* one page each */
 	struct place *pages; /* by number, from 1 */
 	uint32_t npages;
 	struct buf record;
@@ -70,31 +72,30 @@ static size_t get_varint(const uint8_t *p, const uint8_t *end, uint64_t *ret)
 	return 0;
 }
 
-static bool read_page(const struct carving *c, uint32_t number, uint8_t out[PAGE])
+static bool read_page(const struct carving *c, uint32_t number, uint8_t *out)
 {
 	const struct place *p = number && number <= c->npages ? &c->pages[number] : NULL;
 
-	return p && p->fd >= 0 && pread(p->fd, out, PAGE, p->at) == PAGE;
+	return p && p->fd >= 0 && pread(p->fd, out, c->size, p->at) == (ssize_t)c->size;
 }
 
 /* -- one row ------------------------------------------------------------------------------------------- */
 
 /* How much of a row lies on its own page; the format's own arithmetic. */
-static size_t local_size(uint64_t size)
+static size_t local_size(size_t page, uint64_t size)
 {
-	size_t most = PAGE - 35, least = (PAGE - 12) * 32 / 255 - 23, some;
+	size_t most = page - 35, least = (page - 12) * 32 / 255 - 23, some;
 
 	if (size <= most)
 		return (size_t)size;
-	some = least + (size_t)((size - least) % (PAGE - 4));
+	some = least + (size_t)((size - least) % (page - 4));
 	return some <= most ? some : least;
 }
 
 /* The whole row, with what lies on other pages. */
 static bool gather(struct carving *c, const uint8_t *p, const uint8_t *end, uint64_t size)
 {
-	size_t local = local_size(size);
-	uint8_t page[PAGE];
+	size_t local = local_size(c->size, size);
 	uint32_t next;
 
 	buf_clear(&c->record);
@@ -102,10 +103,10 @@ static bool gather(struct carving *c, const uint8_t *p, const uint8_t *end, uint
 		return false;
 	buf_add(&c->record, p, local);
 	for (next = local < size ? get32(p + local) : 0; c->record.len < size;) {
-		if (!read_page(c, next, page))
+		if (!read_page(c, next, c->more))
 			return false;
-		buf_add(&c->record, page + 4, MIN((size_t)(size - c->record.len), (size_t)PAGE - 4));
-		next = get32(page);
+		buf_add(&c->record, c->more + 4, MIN((size_t)(size - c->record.len), c->size - 4));
+		next = get32(c->more);
 	}
 	return !c->record.full;
 }
@@ -239,23 +240,23 @@ static int offer_event(struct carving *c, int64_t seq, const struct field *f, un
 
 static int look_at_page(struct carving *c, uint32_t number, bool events)
 {
-	uint8_t page[PAGE];
+	const uint8_t *page = c->leaf, *end = page + c->size;
 	struct field fields[COLUMNS_MAX];
 	size_t head = number == 1 ? FILE_HEAD : 0, cells, at, used, more;
 	uint64_t size, rowid;
 	unsigned n;
 	int r = 0;
 
-	if (!read_page(c, number, page) || page[head] != TABLE_LEAF)
+	if (!read_page(c, number, c->leaf) || page[head] != TABLE_LEAF)
 		return 0;
 	cells = (size_t)page[head + 3] << 8 | page[head + 4];
-	for (size_t i = 0; i < cells && head + 8 + 2 * i + 2 <= PAGE && r >= 0; i++) {
+	for (size_t i = 0; i < cells && head + 8 + 2 * i + 2 <= c->size && r >= 0; i++) {
 		at = (size_t)page[head + 8 + 2 * i] << 8 | page[head + 9 + 2 * i];
-		if (at >= PAGE)
+		if (at >= c->size)
 			continue;
-		used = get_varint(page + at, page + PAGE, &size);
-		more = used ? get_varint(page + at + used, page + PAGE, &rowid) : 0;
-		if (!more || !gather(c, page + at + used + more, page + PAGE, size))
+		used = get_varint(page + at, end, &size);
+		more = used ? get_varint(page + at + used, end, &rowid) : 0;
+		if (!more || !gather(c, page + at + used + more, end, size))
 			continue;
 		n = split(&c->record, fields);
 		if (events)
@@ -269,12 +270,12 @@ static int look_at_page(struct carving *c, uint32_t number, bool events)
 static void map_file(struct carving *c, int fd)
 {
 	struct stat st;
-	uint32_t n = fstat(fd, &st) == 0 && st.st_size > 0 ? (uint32_t)MIN(st.st_size / PAGE, (off_t)PAGES_MAX) : 0;
+	uint32_t n = fstat(fd, &st) == 0 && st.st_size > 0 ? (uint32_t)MIN(st.st_size / (off_t)c->size, (off_t)PAGES_MAX) : 0;
 
 	c->npages = n;
 	c->pages = xcalloc((size_t)n + 1, sizeof *c->pages);
 	for (uint32_t i = 1; i <= n; i++)
-		c->pages[i] = (struct place){ fd, (off_t)(i - 1) * PAGE };
+		c->pages[i] = (struct place){ fd, (off_t)(i - 1) * (off_t)c->size };
 }
 
 /* Later frames win; checksums are not looked at, because it may be them that are wrong. */
@@ -283,7 +284,7 @@ static void map_wal(struct carving *c, int fd)
 	uint8_t head[FRAME_HEAD];
 	uint32_t number;
 
-	for (off_t at = WAL_HEAD; pread(fd, head, sizeof head, at) == sizeof head; at += FRAME_HEAD + PAGE) {
+	for (off_t at = WAL_HEAD; pread(fd, head, sizeof head, at) == sizeof head; at += FRAME_HEAD + (off_t)c->size) {
 		number = get32(head);
 		if (!number || number > PAGES_MAX)
 			continue;
@@ -297,14 +298,16 @@ static void map_wal(struct carving *c, int fd)
 	}
 }
 
-int carve(const char *path, bool wal, const struct carve_sink *sink)
+static int carve_with(const char *path, bool wal, size_t page, const struct carve_sink *sink)
 {
 	_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	_close_ int wal_fd = -1;
-	struct carving c = { .sink = sink, .record = BUF_INIT(2 * LIMIT_RECORD + PAGE) };
+	struct carving c = { .size = page, .sink = sink, .record = BUF_INIT(2 * LIMIT_RECORD + PAGE_MAX) };
 	char name[FS_PATH + 8];
 	int r = 0;
 
+	c.leaf = xcalloc(1, page);
+	c.more = xcalloc(1, page);
 	snprintf(name, sizeof name, "%s-wal", path);
 	if (wal)
 		wal_fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -315,6 +318,25 @@ int carve(const char *path, bool wal, const struct carve_sink *sink)
 		for (uint32_t i = 1; i <= c.npages && r >= 0 && sink->go_on(sink->arg); i++)
 			r = look_at_page(&c, i, events);
 	free(c.pages);
+	free(c.leaf);
+	free(c.more);
 	buf_release(&c.record);
 	return r < 0 ? r : 0;
+}
+
+/* What the header says, if that can be true; else what stores have now. */
+static size_t page_size(const char *path)
+{
+	_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	uint8_t head[FILE_HEAD];
+	size_t size = 0;
+
+	if (fd >= 0 && pread(fd, head, sizeof head, 0) == sizeof head)
+		size = (size_t)head[16] << 8 | head[17];
+	return size == 4096 ? size : STORE_PAGE;
+}
+
+int carve(const char *path, bool wal, const struct carve_sink *sink)
+{
+	return carve_with(path, wal, page_size(path), sink);
 }
