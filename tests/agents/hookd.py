@@ -4,6 +4,7 @@ What is taken for granted:
     hookd tail --json -n N     one object a line: id, at, agent, session, event, tool, payload
     hookd sessions --json      {"sessions": [{"agent", "id", "cwd", "events", "status"}, …]}
     hookd status --json        an object with the daemon's pid
+    hookd show ID --json       as in docs/protocol.md
     hookd rpc METHOD [JSON]    the result as JSON"""
 
 import dataclasses
@@ -56,8 +57,8 @@ class Hookd:
 
     # -- set-up ------------------------------------------------------------------------------
 
-    def init(self, agent):
-        return self.call("init", "--agent", agent, "--yes").ok()
+    def init(self, agent, *more):
+        return self.call("init", "--agent", agent, "--yes", *more).ok()
 
     def uninstall(self):
         return self.call("uninstall", "--yes").ok()
@@ -92,6 +93,10 @@ class Hookd:
 
     def sessions_by_rpc(self):
         return _sessions(json.loads(self.call("rpc", RPC_SESSIONS).ok().out))
+
+    def show(self, session):
+        """`hookd show --json`, the object as it is."""
+        return json.loads(self.call("show", session, "--json").ok().out)
 
     def wait_for_event(self, name, count=1, seconds=15):
         """All events, once `count` of that name are there."""
