@@ -113,8 +113,7 @@ int batch_on_prompt(struct step *t)
 
 /* -- stops ------------------------------------------------------------------------------------------------------------- */
 
-/* The batch a Stop speaks of: by the prompt's id, else the open one, else the last one. */
-static int batch_of_stop(struct step *t, int64_t *ret)
+int batch_of_stop(struct step *t, int64_t *ret)
 {
 	int r = 0;
 

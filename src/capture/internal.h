@@ -50,6 +50,8 @@ int window_open(struct step *t, str source, int64_t *ret);
 
 /* The batch a tool event belongs to; opens a continuation when there is none. */
 int batch_of(struct step *t, int64_t *ret);
+/* The batch a Stop speaks of: by the prompt's id, else the open one, else the last one; 0 if none. */
+int batch_of_stop(struct step *t, int64_t *ret);
 /* Closes the open batch, if any. */
 int batch_close(struct step *t, const char *by);
 int batch_count_activity(struct step *t, int64_t batch);

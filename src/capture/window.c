@@ -30,6 +30,21 @@ static int is_same_start(struct step *t)
 		t->session.window, t->event.source, t->record.order_us, (int64_t)SAME_WITHIN_US);
 }
 
+/* What comes before the first start (Setup, say) has opened a window without a source; with no prompt in
+ * it, it is the beginning of the one that starts now. */
+static int adopt_window(struct step *t)
+{
+	int64_t key = 0;
+	int r = t->session.last_batch ? 0 : store_number(t->store, &key,
+		"SELECT key FROM windows WHERE key = ?1 AND source IS NULL AND ended_at IS NULL", "i", t->session.window);
+
+	if (r != 1)
+		return r;
+	r = store_do(t->store, "UPDATE windows SET ord = ?2, source = ?3, model = ?4, transcript = ?5 WHERE key = ?1", "iisss", key,
+		t->record.order_us, t->event.source, json_str(json_get(t->event.payload, STR("model"))), t->event.transcript_path);
+	return r < 0 ? r : 1;
+}
+
 int window_on_start(struct step *t)
 {
 	bool compacted = str_eq(t->event.source, STR("compact"));
@@ -44,6 +59,8 @@ int window_on_start(struct step *t)
 	}
 	/* Compaction happens in the middle of a prompt, which goes on afterwards. */
 	r = compacted ? 0 : batch_close(t, "window");
+	if (r == 0)
+		r = adopt_window(t);
 	if (r == 0)
 		r = window_open(t, t->event.source, &window);
 	return r < 0 ? r : session_link_parent(t);

@@ -75,6 +75,13 @@ static const struct line story[] = {
 	{ 91, "claude", NULL, EVENT_PRE_TOOL_USE, "Bash", "u1", NULL, NULL },
 	{ 95, "claude", "s6", EVENT_SESSION_END, NULL, NULL, "/e", NULL },
 	{ 96, "claude", "s6", EVENT_SESSION_START, NULL, NULL, "/e", "\"source\":\"resume\"" },
+	/* Set up before it starts; another model; a turn that fails, told twice. */
+	{ 100, "claude", "s7", EVENT_SETUP, NULL, NULL, "/s", "\"trigger\":\"init\"" },
+	{ 101, "claude", "s7", EVENT_SESSION_START, NULL, NULL, "/s", "\"source\":\"startup\",\"model\":\"m1\"" },
+	{ 102, "claude", "s7", EVENT_POST_MODEL_SWITCH, NULL, NULL, "/s", "\"from_model\":\"m1\",\"to_model\":\"m2\"" },
+	{ 103, "claude", "s7", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/s", PROMPT("p1", "try") },
+	{ 104, "claude", "s7", EVENT_STOP_FAILURE, NULL, NULL, "/s", ID("p1") ",\"error\":\"rate_limit\",\"last_assistant_message\":\"too many\"" },
+	{ 105, "claude", "s7", EVENT_STOP_FAILURE, NULL, NULL, "/s", ID("p1") ",\"error\":\"rate_limit\",\"last_assistant_message\":\"too many\"" },
 };
 
 enum { LINES = countof(story), DOUBLES = 12, ROUNDS = 1000 };
@@ -295,6 +302,10 @@ static void test_rows(void **state)
 	check_row(s, "SELECT file || change FROM activities WHERE same = 'u3'", ".claude/plans/a.mdcreated");
 	check_row(s, "SELECT input FROM activities WHERE same = 'u3'", "{\"file_path\":\"/p/.claude/plans/a.md\",\"content\":\"<10 chars>\"}");
 	check_row(s, "SELECT status FROM sessions WHERE native_id = 's6'", "active");
+	check_row(s, "SELECT group_concat(w.source || a.kind) FROM activities a JOIN windows w ON w.key = a.window WHERE a.kind = 'Setup'", "startupSetup");
+	check_row(s, "SELECT model FROM sessions WHERE native_id = 's7'", "m2");
+	check_row(s, "SELECT group_concat(b.closed_by || a.state || a.error) FROM activities a JOIN batches b ON b.key = a.batch "
+		     "WHERE a.kind = 'StopFailure'", "failurefailedrate_limit");
 	assert_int_equal(store_check(s, &out), 0);
 	store_close(s);
 	buf_release(&out);
