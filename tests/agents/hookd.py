@@ -1,7 +1,7 @@
 """Everything the agent tests know about hookd's output. When a shape changes, it changes here.
 
 What is taken for granted:
-    hookd tail --json -n N     one object a line: id, at, agent, session, event, tool, payload
+    hookd tail --json -n N     one object a line: id, at, agent, session, event, tool, marks, payload
     hookd sessions --json      {"sessions": [{"agent", "id", "cwd", "events", "status"}, …]}
     hookd status --json        an object with the daemon's pid
     hookd show ID --json       as in docs/protocol.md
@@ -27,6 +27,9 @@ class Event:
     event: str
     tool: str
     payload: dict
+    marks: int
+
+    SPOOLED = 16
 
     @property
     def use(self):
@@ -85,7 +88,7 @@ class Hookd:
             if isinstance(payload, str):
                 payload = json.loads(payload)
             found.append(Event(e["id"], e["agent"], e["session"], e["event"], e.get("tool") or "",
-                               payload or {}))
+                               payload or {}, e["marks"]))
         return [e for e in found if session in (None, e.session)]
 
     def sessions(self):

@@ -21,6 +21,17 @@ ESCAPES = re.compile(rb"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[P_
 ANSWERS = ((b"\x1b[6n", b"\x1b[1;1R"), (b"\x1b[c", b"\x1b[?62;c"))
 
 
+def sit_down(claude, model, *args, env=None):
+    """Claude Code as a person starts it, once it listens."""
+    t = Terminal([claude.program, *args], {**claude.env(model), **(env or {})}, claude.rig.project)
+    try:
+        t.wait("❯")
+    except BaseException:
+        t.__exit__()
+        raise
+    return t
+
+
 class Terminal:
     """Runs one program. The text is that of all it ever drew, without blanks: a screen is drawn in
     pieces, and a blank may be a movement of the cursor."""
@@ -88,6 +99,16 @@ class Terminal:
 
     def press(self, keys):
         os.write(self._fd, keys.encode())
+
+    def press_until(self, keys, what, check, seconds=20):
+        """Presses again and again: a question that has just been drawn may not listen yet."""
+        def pressed():
+            self.press(keys)
+            try:
+                return wait_for(what, check, 0.5)
+            except AssertionError:
+                return None
+        return wait_for(what, pressed, seconds)
 
     def kill(self):
         os.killpg(self._process.pid, signal.SIGKILL)
