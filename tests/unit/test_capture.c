@@ -82,6 +82,13 @@ static const struct line story[] = {
 	{ 103, "claude", "s7", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/s", PROMPT("p1", "try") },
 	{ 104, "claude", "s7", EVENT_STOP_FAILURE, NULL, NULL, "/s", ID("p1") ",\"error\":\"rate_limit\",\"last_assistant_message\":\"too many\"" },
 	{ 105, "claude", "s7", EVENT_STOP_FAILURE, NULL, NULL, "/s", ID("p1") ",\"error\":\"rate_limit\",\"last_assistant_message\":\"too many\"" },
+	/* A subagent that works on after the answer; the last is one whose agent gives no ids of prompts. */
+	{ 110, "claude", "s8", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/b", PROMPT("p1", "ask") },
+	{ 111, "claude", "s8", EVENT_SUBAGENT_START, NULL, NULL, "/b", ID("p1") ",\"agent_id\":\"a1\",\"agent_type\":\"general\"" },
+	{ 112, "claude", "s8", EVENT_STOP, NULL, NULL, "/b", ID("p1") ",\"last_assistant_message\":\"asked\"" },
+	{ 113, "claude", "s8", EVENT_PRE_TOOL_USE, "Bash", "u1", "/b", ID("p1") ",\"agent_id\":\"a1\"" },
+	{ 114, "claude", "s8", EVENT_PRE_TOOL_USE, "Bash", "u2", "/b", "\"agent_id\":\"a1\"" },
+	{ 115, "claude", "s8", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/b", PROMPT("p2", "more") },
 };
 
 enum { LINES = countof(story), DOUBLES = 12, ROUNDS = 1000 };
@@ -306,6 +313,8 @@ static void test_rows(void **state)
 	check_row(s, "SELECT model FROM sessions WHERE native_id = 's7'", "m2");
 	check_row(s, "SELECT group_concat(b.closed_by || a.state || a.error) FROM activities a JOIN batches b ON b.key = a.batch "
 		     "WHERE a.kind = 'StopFailure'", "failurefailedrate_limit");
+	check_row(s, "SELECT group_concat(a.same || b.closed_by || b.response) FROM activities a JOIN batches b ON b.key = a.batch "
+		     "WHERE a.tool IS NOT NULL AND a.session = (SELECT key FROM sessions WHERE native_id = 's8')", "u1stopasked,u2stopasked");
 	assert_int_equal(store_check(s, &out), 0);
 	store_close(s);
 	buf_release(&out);
