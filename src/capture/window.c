@@ -20,13 +20,16 @@ int window_open(struct step *t, str source, int64_t *ret)
 	return 0;
 }
 
-/* The same source within ten seconds is one start, whoever reports it. */
+/* The same source within ten seconds is one start, whoever reports it, unless the window has been used
+ * meanwhile: then the agent ended or was killed, and this is another run. */
 static int is_same_start(struct step *t)
 {
 	int64_t key;
 
 	return store_number(t->store, &key,
-		"SELECT key FROM windows WHERE key = ?1 AND source IS ?2 AND ord >= ?3 - ?4 AND agent_id IS NULL", "isii",
+		"SELECT key FROM windows w WHERE key = ?1 AND source IS ?2 AND ord >= ?3 - ?4 AND agent_id IS NULL AND end_reason IS NULL "
+		"  AND NOT EXISTS (SELECT 1 FROM batches WHERE session = w.session AND window = w.key) "
+		"  AND NOT EXISTS (SELECT 1 FROM activities WHERE session = w.session AND window = w.key AND kind = 'tool')", "isii",
 		t->session.window, t->event.source, t->record.order_us, (int64_t)SAME_WITHIN_US);
 }
 

@@ -89,6 +89,14 @@ static const struct line story[] = {
 	{ 113, "claude", "s8", EVENT_PRE_TOOL_USE, "Bash", "u1", "/b", ID("p1") ",\"agent_id\":\"a1\"" },
 	{ 114, "claude", "s8", EVENT_PRE_TOOL_USE, "Bash", "u2", "/b", "\"agent_id\":\"a1\"" },
 	{ 115, "claude", "s8", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/b", PROMPT("p2", "more") },
+	/* Resumed, ended, resumed, killed, resumed (told twice), all within seconds. */
+	{ 120, "claude", "s9", EVENT_SESSION_START, NULL, NULL, "/k", "\"source\":\"resume\"" },
+	{ 121, "claude", "s9", EVENT_SESSION_END, NULL, NULL, "/k", "\"reason\":\"other\"" },
+	{ 122, "claude", "s9", EVENT_SESSION_START, NULL, NULL, "/k", "\"source\":\"resume\"" },
+	{ 123, "claude", "s9", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/k", PROMPT("p1", "go") },
+	{ 124, "claude", "s9", EVENT_SESSION_START, NULL, NULL, "/k", "\"source\":\"resume\"" },
+	{ 125, "claude", "s9", EVENT_SESSION_START, NULL, NULL, "/k", "\"source\":\"resume\"" },
+	{ 126, "claude", "s9", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/k", PROMPT("p2", "go on") },
 };
 
 enum { LINES = countof(story), DOUBLES = 12, ROUNDS = 1000 };
@@ -315,6 +323,8 @@ static void test_rows(void **state)
 		     "WHERE a.kind = 'StopFailure'", "failurefailedrate_limit");
 	check_row(s, "SELECT group_concat(a.same || b.closed_by || b.response) FROM activities a JOIN batches b ON b.key = a.batch "
 		     "WHERE a.tool IS NOT NULL AND a.session = (SELECT key FROM sessions WHERE native_id = 's8')", "u1stopasked,u2stopasked");
+	check_row(s, "SELECT count(DISTINCT w.key) || group_concat(DISTINCT b.closed_by) FROM windows w LEFT JOIN batches b ON b.window = w.key "
+		     "WHERE w.session = (SELECT key FROM sessions WHERE native_id = 's9')", "3window");
 	assert_int_equal(store_check(s, &out), 0);
 	store_close(s);
 	buf_release(&out);
