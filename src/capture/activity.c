@@ -146,8 +146,11 @@ int activity_on_other(struct step *t)
 	bool failed = t->record.kind == EVENT_STOP_FAILURE;
 	char id[ULID_TEXT + 1];
 	int64_t window, batch = t->session.batch;
-	int r = window_of(t, &window);
+	int r;
 
+	if (window_is_helper(e))
+		return 0;
+	r = window_of(t, &window);
 	if (r == 0)
 		r = is_same_happening(t, window);
 	/* The failure of a turn is part of it, though it has closed it. */

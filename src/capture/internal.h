@@ -47,6 +47,9 @@ int activity_on_other(struct step *t);
  * event before any SessionStart). */
 int window_of(struct step *t, int64_t *ret);
 int window_open(struct step *t, str source, int64_t *ret);
+/* The end of what writes the summary of a compaction: a subagent without a start or a type. PostCompact
+ * says the same. */
+bool window_is_helper(const struct event *e);
 
 /* The batch a tool event belongs to; opens a continuation when there is none. */
 int batch_of(struct step *t, int64_t *ret);

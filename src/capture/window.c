@@ -129,13 +129,18 @@ int window_on_subagent_start(struct step *t)
 		"iissii", t->session.key, t->record.order_us, t->event.agent_id, t->event.agent_type, parent, t->record.at_us);
 }
 
-/* A stop without a start is the compaction helper's (no type), or a start that was not seen. */
+bool window_is_helper(const struct event *e)
+{
+	return e->kind == EVENT_SUBAGENT_STOP && str_is_set(e->agent_type) && str_empty(e->agent_type);
+}
+
+/* A stop without a start is the compaction helper's, or a start that was not seen. */
 int window_on_subagent_stop(struct step *t)
 {
 	int64_t window = 0;
 	int r;
 
-	if (str_empty(t->event.agent_id) || (str_is_set(t->event.agent_type) && str_empty(t->event.agent_type)))
+	if (str_empty(t->event.agent_id) || window_is_helper(&t->event))
 		return 0;
 	r = find_subagent(t, &window);
 	if (r == 0) {

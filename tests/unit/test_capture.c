@@ -35,6 +35,8 @@ static const struct line story[] = {
 	{ 33, "claude", "s1", EVENT_POST_TOOL_USE_FAILURE, "Bash", "u4", "/p", ID("p2") ",\"agent_id\":\"a1\",\"error\":\"exit 3\"" },
 	{ 34, "claude", "s1", EVENT_SUBAGENT_STOP, NULL, NULL, "/p", ID("p2") ",\"agent_id\":\"a1\",\"agent_type\":\"general\",\"last_assistant_message\":\"sub\"" },
 	{ 35, "claude", "s1", EVENT_PRE_COMPACT, NULL, NULL, "/p", ID("p2") ",\"trigger\":\"auto\"" },
+	/* What writes the summary ends like a subagent that never started. */
+	{ 35, "claude", "s1", EVENT_SUBAGENT_STOP, NULL, NULL, "/p", ID("p2") ",\"agent_id\":\"a2\",\"agent_type\":\"\",\"last_assistant_message\":\"sum\"" },
 	{ 36, "claude", "s1", EVENT_SESSION_START, NULL, NULL, "/p", "\"source\":\"compact\"" },
 	{ 37, "claude", "s1", EVENT_PRE_TOOL_USE, "Edit", "u5", "/p", ID("p2") ",\"tool_input\":{\"file_path\":\"/p/.claude/plans/a.md\",\"old_string\":\"1\",\"new_string\":\"2\"}" },
 	{ 38, "claude", "s1", EVENT_POST_TOOL_USE, "Edit", "u5", "/p", ID("p2") ",\"tool_input\":{\"file_path\":\"/p/.claude/plans/a.md\",\"old_string\":\"1\",\"new_string\":\"2\"},\"tool_response\":{}" },
@@ -321,6 +323,7 @@ static void test_rows(void **state)
 	check_row(s, "SELECT model FROM sessions WHERE native_id = 's7'", "m2");
 	check_row(s, "SELECT group_concat(b.closed_by || a.state || a.error) FROM activities a JOIN batches b ON b.key = a.batch "
 		     "WHERE a.kind = 'StopFailure'", "failurefailedrate_limit");
+	check_row(s, "SELECT group_concat(agent_id || output) FROM activities WHERE kind = 'SubagentStop'", "a1sub");
 	check_row(s, "SELECT group_concat(a.same || b.closed_by || b.response) FROM activities a JOIN batches b ON b.key = a.batch "
 		     "WHERE a.tool IS NOT NULL AND a.session = (SELECT key FROM sessions WHERE native_id = 's8')", "u1stopasked,u2stopasked");
 	check_row(s, "SELECT count(DISTINCT w.key) || group_concat(DISTINCT b.closed_by) FROM windows w LEFT JOIN batches b ON b.window = w.key "
