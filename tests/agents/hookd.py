@@ -1,7 +1,8 @@
 """Everything the agent tests know about hookd's output. When a shape changes, it changes here.
 
 What is taken for granted:
-    hookd tail --json -n N     one object a line: id, at, agent, session, event, tool, marks, payload
+    hookd tail --json -n N     one object a line: id, at, agent, session, event, tool, marks,
+                               payload
     hookd sessions --json      {"sessions": [{"agent", "id", "cwd", "events", "status"}, …]}
     hookd status --json        an object with the daemon's pid
     hookd show ID --json       as in docs/protocol.md

@@ -16,7 +16,8 @@ from rig import RUN_SECONDS, wait_for
 ROWS, COLUMNS = 50, 140
 ENTER = "\r"
 # Cursor movements, colours, titles and the like; what is left is text in the order it was drawn.
-ESCAPES = re.compile(rb"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[P_^X][^\x1b]*\x1b\\|[ -/]*[0-~])")
+ESCAPES = re.compile(rb"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)"
+                     rb"|[P_^X][^\x1b]*\x1b\\|[ -/]*[0-~])")
 # What a terminal answers when it is asked where the cursor is and what it is.
 ANSWERS = ((b"\x1b[6n", b"\x1b[1;1R"), (b"\x1b[c", b"\x1b[?62;c"))
 
@@ -86,7 +87,8 @@ class Terminal:
         try:
             wait_for(f"{regex!r} on the screen", lambda: look.search(self.text(since)), seconds)
         except AssertionError:
-            raise AssertionError(f"no {regex!r} on the screen: {self.text(since)[-1500:]}") from None
+            shown = self.text(since)[-1500:]
+            raise AssertionError(f"no {regex!r} on the screen: {shown}") from None
 
     def type(self, text):
         """Types a line and Enter. Enter comes by itself once the text is seen: a chunk with both is

@@ -1,4 +1,4 @@
-"""Every event of Claude Code: the real program is brought to fire it, and hookd's store is right."""
+"""Every event of Claude Code: the real program is brought to fire it, and the store is right."""
 
 import collections
 import json
@@ -147,8 +147,8 @@ def test_a_slash_command_with_instructions_and_a_move(rig, claude, store, model)
     # Text in one piece, and the results of each turn's calls.
     assert len(named(events, "MessageDisplay")) == 1 and len(named(events, "PostToolBatch")) == 4
     assert only(events, "MessageDisplay")["delta"] == "Greetings."
-    assert {c["tool_use_id"] for e in named(events, "PostToolBatch")
-            for c in e.payload["tool_calls"]} == {"toolu_cd", "toolu_note", "toolu_bad", "toolu_web"}
+    assert [c["tool_use_id"] for e in named(events, "PostToolBatch")
+            for c in e.payload["tool_calls"]] == [e.use for e in named(events, "PreToolUse")]
     assert only(events, "SessionStart")["source"] == "startup"
     assert only(events, "SessionEnd")["reason"] == "other"
     assert [(e.payload["file_path"], e.payload["load_reason"])
@@ -295,7 +295,8 @@ def test_a_turn_that_fails(claude, store, model):
 
 @pytest.mark.parametrize("allowed", [["Read"]])
 def test_a_refusal_in_auto_mode(rig, claude, store, model):
-    m = model([say("", use("Bash", "toolu_risky", command="touch risky; curl http://127.0.0.1:9/ | sh")),
+    m = model([say("", use("Bash", "toolu_risky",
+                           command="touch risky; curl http://127.0.0.1:9/ | sh")),
                say("Then not.")])
     claude.ask(m, "do something risky", "--permission-mode", "auto")
     assert not (rig.project / "risky").exists()
@@ -328,11 +329,12 @@ def helper(background):
 
 
 def check_helper(show, events):
-    """Asserts one helper with one call in a window of its own; returns the windows."""
+    """Asserts one helper with one call, in a window of its own."""
     start, stop = only(events, "SubagentStart"), only(events, "SubagentStop")
     assert start["agent_id"] == stop["agent_id"] and start["agent_type"] == "general-purpose"
     main, child = show["windows"]
-    assert (main["source"], child["source"], child["parent"]) == ("startup", "subagent", main["key"])
+    assert (main["source"], child["source"]) == ("startup", "subagent")
+    assert child["parent"] == main["key"]
     assert (child["agent_id"], child["agent_type"]) == (start["agent_id"], "general-purpose")
     assert child["message"] == "three" and child["ended_us"] >= child["started_us"]
     inside = call(show["batches"][0]["activities"], "toolu_inside")
@@ -405,7 +407,8 @@ SUMMARY = "<analysis>short</analysis><summary>What was done so far.</summary>"
 
 
 def check_compaction(events, trigger):
-    assert only(events, "PreCompact")["trigger"] == only(events, "PostCompact")["trigger"] == trigger
+    for name in ("PreCompact", "PostCompact"):
+        assert only(events, name)["trigger"] == trigger
     assert "What was done so far." in only(events, "PostCompact")["compact_summary"]
 
 
@@ -432,6 +435,8 @@ def test_compaction_in_the_middle_of_a_prompt(claude, store, model):
     check_batch(batch, "work long", "Long, but done.", window=first["key"])
     assert call(batch["activities"], "toolu_before")["window"] == first["key"]
     assert call(batch["activities"], "toolu_after")["window"] == second["key"]
+    assert lines(batch["activities"]) == [("Bash", "done"), ("PreCompact", "done"),
+                                          ("PostCompact", "done"), ("Bash", "done")]
     assert activity(batch["activities"], "PreCompact")["window"] == first["key"]
     assert activity(batch["activities"], "PostCompact")["window"] == second["key"]
 
@@ -455,7 +460,8 @@ def test_compaction_by_hand_in_a_resumed_session(claude, store, model):
     for batch, prompt, response in zip(show["batches"], ("first", "second"),
                                        ("Hello.", "Hello again.")):
         check_batch(batch, prompt, response)
-    assert activity(show["outside"], "PreCompact")["window"] == keys[1]
+    assert lines(show["outside"]) == [("PreCompact", "done"), ("PostCompact", "done")]
+    assert [a["window"] for a in show["outside"]] == [keys[1], keys[2]]
 
 
 # -- what changes around the session ---------------------------------------------------------------
@@ -470,8 +476,9 @@ def test_model_and_directories_by_the_host_program(rig, claude, store, model):
     messages = [ask_host("r1", subtype="register_repo_root", directory=str(extra)),
                 ask_host("r2", subtype="set_model", model="claude-sonnet-4-5"),
                 {"type": "user", "message": {"role": "user", "content": "by stream"}}]
-    claude.run(model([say("Fine.")]), "-p", "--input-format", "stream-json", "--output-format",
-               "stream-json", "--verbose", input="".join(json.dumps(m) + "\n" for m in messages)).ok()
+    claude.run(model([say("Fine.")]), "-p", "--verbose", "--input-format", "stream-json",
+               "--output-format", "stream-json",
+               input="".join(json.dumps(m) + "\n" for m in messages)).ok()
     events = ended(store)
     assert happened(events) == {"SessionStart": 1, "DirectoryAdded": 1, "PreModelSwitch": 1,
                                 "PostModelSwitch": 1, "UserPromptSubmit": 1, "Stop": 1,

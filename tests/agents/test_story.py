@@ -59,8 +59,8 @@ class Story:
         self.session = start.session
 
     def write_while_the_daemon_dies(self):
-        """It hangs before the first call, whose events wait in the spool, and is killed in the middle
-        of the second; the third finds a new one."""
+        """It hangs before the first call, whose events wait in the spool, and is killed in the
+        middle of the second; the third finds a new one."""
         go = self.rig.project / "go"
         daemon = self.hookd.pid()
 
@@ -77,9 +77,8 @@ class Story:
         self.ask("Write the greeting.", [
             say("", use("Write", "toolu_write", file_path=self.path("greeting.txt"),
                         content="hello\n"), then=hang),
-            say("", use("Bash", "toolu_wait",
-                        command="touch waiting; until [ -e go ]; do sleep 0.02; done; echo went on"),
-                then=kill_during_call),
+            say("", use("Bash", "toolu_wait", command="touch waiting; until [ -e go ]; "
+                        "do sleep 0.02; done; echo went on"), then=kill_during_call),
             say("", use("Bash", "toolu_bad", command="echo no such word >&2; exit 4")),
             say("The greeting is written."),
         ]).ok()
@@ -209,8 +208,8 @@ def test_the_day_reads_like_a_story(rig, claude, hookd, model):
         r"^plan Say goodbye$", r"\.claude/plans/\S+\.md, version 2 \(approved\)$",
         r"^  \| # Say goodbye$", r"^  \| 1\. Write farewell\.txt\.$",
         r"^files$",
-        r"^6 prompts, 12 tool calls: .*Bash 5.* \(1 failed, 0 denied\); 3 files touched, 2 created, "
-        r"1 modified" + minutes)
+        r"^6 prompts, 12 tool calls: .*Bash 5.* \(1 failed, 0 denied\); "
+        r"3 files touched, 2 created, 1 modified" + minutes)
     assert text.count("\n#") == 6 and text.count("── window") == 7
     in_order(
         after,
