@@ -23,7 +23,7 @@ void op_write_columns(struct json_writer *w, struct query *q, const struct op_co
 			jw_bool(w, query_int(q, i) != 0);
 			break;
 		case 'j':
-			jw_raw(w, query_str(q, i));
+			jw_stored(w, query_str(q, i));
 			break;
 		default:
 			jw_str(w, query_str(q, i));

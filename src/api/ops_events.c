@@ -31,7 +31,7 @@ static void write_event_row(struct json_writer *w, struct query *q)
 	jw_field_str(w, "agent_id", query_str(q, 9));
 	jw_field_int(w, "marks", query_int(q, 10));
 	jw_key(w, "payload");
-	jw_raw(w, query_str(q, 11));
+	jw_stored(w, query_str(q, 11));
 	jw_end_object(w);
 }
 

@@ -117,7 +117,7 @@ int activity_on_tool(struct step *t)
 static str gist_of(const struct event *e)
 {
 	static const char *const names[] = { "message", "last_assistant_message", "compact_summary", "trigger", "file_path", "task_subject",
-		"command_name", "to_model", "directory", "new_cwd", "worktree_path", "name", "error", "reason", "agent_type", "teammate_name" };
+		"command_name", "to_model", "directory", "new_cwd", "worktree_path", "name", "error", "reason", "agent_type", "teammate_name", "action", "tool_name" };
 
 	for (size_t i = 0; i < countof(names); i++) {
 		str s = json_str(json_get(e->payload, str_of(names[i])));
@@ -145,11 +145,17 @@ int activity_on_other(struct step *t)
 	const struct event *e = &t->event;
 	bool failed = t->record.kind == EVENT_STOP_FAILURE;
 	char id[ULID_TEXT + 1];
-	int64_t window;
-	int r = window_of(t, &window);
+	int64_t window, batch = t->session.batch;
+	int r;
 
+	if (window_is_helper(e))
+		return 0;
+	r = window_of(t, &window);
 	if (r == 0)
 		r = is_same_happening(t, window);
+	/* The failure of a turn is part of it, though it has closed it. */
+	if (r == 0 && failed)
+		r = batch_of_stop(t, &batch);
 	if (r != 0) {
 		t->same_as = r == 1;
 		return r < 0 ? r : 0;
@@ -158,7 +164,7 @@ int activity_on_other(struct step *t)
 	return store_do(t->store,
 		"INSERT INTO activities(session, same, window, batch, ord, kind, tool, agent_id, output, file, state, error, started_at, ended_at) "
 		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13)", "iskkisssssssi", t->session.key, str_of(id), window,
-		t->session.batch, t->record.order_us, str_of(event_kinds[t->record.kind].name), e->tool_name, e->agent_id,
+		batch, t->record.order_us, str_of(event_kinds[t->record.kind].name), e->tool_name, e->agent_id,
 		summary_cut(t->arena, gist_of(e), 500), project_relative(t->store, t->arena, t->session.project, e->file_path),
 		failed ? STR("failed") : STR("done"), failed ? summary_cut(t->arena, e->error, 500) : STR_NONE, t->record.at_us);
 }

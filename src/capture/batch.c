@@ -113,8 +113,7 @@ int batch_on_prompt(struct step *t)
 
 /* -- stops ------------------------------------------------------------------------------------------------------------- */
 
-/* The batch a Stop speaks of: by the prompt's id, else the open one, else the last one. */
-static int batch_of_stop(struct step *t, int64_t *ret)
+int batch_of_stop(struct step *t, int64_t *ret)
 {
 	int r = 0;
 
@@ -162,10 +161,15 @@ int batch_on_stop(struct step *t)
 
 /* -- tools -------------------------------------------------------------------------------------------------------------- */
 
+/* Something is about to run, so the prompt is not answered after all (a Stop hook sent the agent on, or
+ * the janitor was early). A subagent says nothing of the kind: it may work on in the background. */
+static bool goes_on(const struct step *t)
+{
+	return t->record.kind == EVENT_PRE_TOOL_USE && str_empty(t->event.agent_id);
+}
+
 static int reopen(struct step *t, int64_t batch)
 {
-	/* Something is about to run, so the prompt is not answered after all (a Stop hook sent the agent
-	 * on, or the janitor was early). */
 	t->session.batch = batch;
 	return store_do(t->store, "UPDATE batches SET status = 'active', closed_by = NULL, ended_at = NULL WHERE key = ?1", "i", batch);
 }
@@ -182,7 +186,7 @@ static int batch_by_prompt_id(struct step *t, int64_t *ret)
 	if (r != 1)
 		return r;
 	/* Only the last batch can go on; what comes late for an earlier one is just put there. */
-	if (t->record.kind != EVENT_PRE_TOOL_USE || *ret != t->session.last_batch || t->session.batch)
+	if (!goes_on(t) || *ret != t->session.last_batch || t->session.batch)
 		return 1;
 	r = store_number(t->store, &closed, "SELECT status = 'completed' FROM batches WHERE key = ?1", "i", *ret);
 	if (r == 1 && closed)
@@ -207,7 +211,7 @@ int batch_of(struct step *t, int64_t *ret)
 			return r;
 		if (recent) {
 			*ret = t->session.last_batch;
-			return t->record.kind == EVENT_PRE_TOOL_USE ? reopen(t, *ret) : 0;
+			return goes_on(t) ? reopen(t, *ret) : 0;
 		}
 	}
 	return open_batch(t, "system", STR("[Session continuation]"), NULL, ret);

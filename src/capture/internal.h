@@ -47,9 +47,14 @@ int activity_on_other(struct step *t);
  * event before any SessionStart). */
 int window_of(struct step *t, int64_t *ret);
 int window_open(struct step *t, str source, int64_t *ret);
+/* The end of what writes the summary of a compaction: a subagent without a start or a type. PostCompact
+ * says the same. */
+bool window_is_helper(const struct event *e);
 
 /* The batch a tool event belongs to; opens a continuation when there is none. */
 int batch_of(struct step *t, int64_t *ret);
+/* The batch a Stop speaks of: by the prompt's id, else the open one, else the last one; 0 if none. */
+int batch_of_stop(struct step *t, int64_t *ret);
 /* Closes the open batch, if any. */
 int batch_close(struct step *t, const char *by);
 int batch_count_activity(struct step *t, int64_t batch);

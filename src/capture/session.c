@@ -93,6 +93,14 @@ static int find_project(struct step *t)
 	return project_of(t->store, t->event.cwd, t->record.at_us, &t->session.project);
 }
 
+/* The model an event says the session goes on with. */
+static str model_of(const struct event *e)
+{
+	if (e->kind == EVENT_SESSION_START)
+		return json_str(json_get(e->payload, STR("model")));
+	return e->kind == EVENT_POST_MODEL_SWITCH ? json_str(json_get(e->payload, STR("to_model"))) : STR_NONE;
+}
+
 int session_save(struct step *t)
 {
 	const struct record *r = &t->record;
@@ -113,7 +121,7 @@ int session_save(struct step *t)
 		"  model = coalesce(?16, model) WHERE key = ?1", "ikkkkiiibiississ", t->session.key, t->session.project,
 		t->session.window, t->session.batch, t->session.last_batch, t->session.prompts, t->session.tools, r->order_us,
 		r->id.b, (size_t)ULID_BYTES, (int64_t)!t->same_as, r->at_us, e->cwd, e->transcript_path, (int64_t)ended,
-		e->reason, e->kind == EVENT_SESSION_START ? json_str(json_get(e->payload, STR("model"))) : STR_NONE);
+		e->reason, model_of(e));
 }
 
 /* -- parents --------------------------------------------------------------------------------------------- */

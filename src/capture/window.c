@@ -20,14 +20,32 @@ int window_open(struct step *t, str source, int64_t *ret)
 	return 0;
 }
 
-/* The same source within ten seconds is one start, whoever reports it. */
+/* The same source within ten seconds is one start, whoever reports it, unless the window has been used
+ * meanwhile: then the agent ended or was killed, and this is another run. */
 static int is_same_start(struct step *t)
 {
 	int64_t key;
 
 	return store_number(t->store, &key,
-		"SELECT key FROM windows WHERE key = ?1 AND source IS ?2 AND ord >= ?3 - ?4 AND agent_id IS NULL", "isii",
+		"SELECT key FROM windows w WHERE key = ?1 AND source IS ?2 AND ord >= ?3 - ?4 AND agent_id IS NULL AND end_reason IS NULL "
+		"  AND NOT EXISTS (SELECT 1 FROM batches WHERE session = w.session AND window = w.key) "
+		"  AND NOT EXISTS (SELECT 1 FROM activities WHERE session = w.session AND window = w.key AND kind = 'tool')", "isii",
 		t->session.window, t->event.source, t->record.order_us, (int64_t)SAME_WITHIN_US);
+}
+
+/* What comes before the first start (Setup, say) has opened a window without a source; with no prompt in
+ * it, it is the beginning of the one that starts now. */
+static int adopt_window(struct step *t)
+{
+	int64_t key = 0;
+	int r = t->session.last_batch ? 0 : store_number(t->store, &key,
+		"SELECT key FROM windows WHERE key = ?1 AND source IS NULL AND ended_at IS NULL", "i", t->session.window);
+
+	if (r != 1)
+		return r;
+	r = store_do(t->store, "UPDATE windows SET ord = ?2, source = ?3, model = ?4, transcript = ?5 WHERE key = ?1", "iisss", key,
+		t->record.order_us, t->event.source, json_str(json_get(t->event.payload, STR("model"))), t->event.transcript_path);
+	return r < 0 ? r : 1;
 }
 
 int window_on_start(struct step *t)
@@ -44,6 +62,8 @@ int window_on_start(struct step *t)
 	}
 	/* Compaction happens in the middle of a prompt, which goes on afterwards. */
 	r = compacted ? 0 : batch_close(t, "window");
+	if (r == 0)
+		r = adopt_window(t);
 	if (r == 0)
 		r = window_open(t, t->event.source, &window);
 	return r < 0 ? r : session_link_parent(t);
@@ -109,13 +129,18 @@ int window_on_subagent_start(struct step *t)
 		"iissii", t->session.key, t->record.order_us, t->event.agent_id, t->event.agent_type, parent, t->record.at_us);
 }
 
-/* A stop without a start is the compaction helper's (no type), or a start that was not seen. */
+bool window_is_helper(const struct event *e)
+{
+	return e->kind == EVENT_SUBAGENT_STOP && str_is_set(e->agent_type) && str_empty(e->agent_type);
+}
+
+/* A stop without a start is the compaction helper's, or a start that was not seen. */
 int window_on_subagent_stop(struct step *t)
 {
 	int64_t window = 0;
 	int r;
 
-	if (str_empty(t->event.agent_id) || (str_is_set(t->event.agent_type) && str_empty(t->event.agent_type)))
+	if (str_empty(t->event.agent_id) || window_is_helper(&t->event))
 		return 0;
 	r = find_subagent(t, &window);
 	if (r == 0) {

@@ -114,7 +114,7 @@ str story_activity_name(const struct json *a)
 /* What a person wants to see of a call: its file, else the input that says most, else any text in it. */
 str story_activity_gist(const struct json *a)
 {
-	static const char *const names[] = { "command", "pattern", "query", "url", "description", "prompt", "plan", "path", "subject", "skill" };
+	static const char *const names[] = { "command", "pattern", "query", "url", "subject", "description", "prompt", "plan", "path", "skill" };
 	const struct json *input = json_get(a, STR("input"));
 	str s = cell_text(a, "file");
 

@@ -1,9 +1,11 @@
 """Everything the agent tests know about hookd's output. When a shape changes, it changes here.
 
 What is taken for granted:
-    hookd tail --json -n N     one object a line: id, at, agent, session, event, tool, payload
+    hookd tail --json -n N     one object a line: id, at, agent, session, event, tool, marks,
+                               payload
     hookd sessions --json      {"sessions": [{"agent", "id", "cwd", "events", "status"}, …]}
     hookd status --json        an object with the daemon's pid
+    hookd show ID --json       as in docs/protocol.md
     hookd rpc METHOD [JSON]    the result as JSON"""
 
 import dataclasses
@@ -26,6 +28,9 @@ class Event:
     event: str
     tool: str
     payload: dict
+    marks: int
+
+    SPOOLED = 16
 
     @property
     def use(self):
@@ -56,8 +61,8 @@ class Hookd:
 
     # -- set-up ------------------------------------------------------------------------------
 
-    def init(self, agent):
-        return self.call("init", "--agent", agent, "--yes").ok()
+    def init(self, agent, *more):
+        return self.call("init", "--agent", agent, "--yes", *more).ok()
 
     def uninstall(self):
         return self.call("uninstall", "--yes").ok()
@@ -84,7 +89,7 @@ class Hookd:
             if isinstance(payload, str):
                 payload = json.loads(payload)
             found.append(Event(e["id"], e["agent"], e["session"], e["event"], e.get("tool") or "",
-                               payload or {}))
+                               payload or {}, e["marks"]))
         return [e for e in found if session in (None, e.session)]
 
     def sessions(self):
@@ -92,6 +97,10 @@ class Hookd:
 
     def sessions_by_rpc(self):
         return _sessions(json.loads(self.call("rpc", RPC_SESSIONS).ok().out))
+
+    def show(self, session):
+        """`hookd show --json`, the object as it is."""
+        return json.loads(self.call("show", session, "--json").ok().out)
 
     def wait_for_event(self, name, count=1, seconds=15):
         """All events, once `count` of that name are there."""

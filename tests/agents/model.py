@@ -12,6 +12,7 @@ A script is a list of steps; each answers one request of the agent's conversatio
     say   text of the answer
     use   tool calls after the text; an id is made up when none is given
     fail  an API error instead of an answer
+    tokens  how much context the request is said to have used, of which a CLI compacts by itself
     wait  seconds to wait before answering
     then  a Python callable run before answering, with the request: the way to do something in the
           middle of a session (kill a daemon, look at a file) at an exact moment
@@ -172,7 +173,7 @@ def anthropic_message(request, step):
         "id": "msg_" + uuid.uuid4().hex[:24], "type": "message", "role": "assistant",
         "model": request.get("model", "scripted"), "content": blocks,
         "stop_reason": "tool_use" if called else "end_turn", "stop_sequence": None,
-        "usage": {"input_tokens": 120, "output_tokens": 30,
+        "usage": {"input_tokens": step.get("tokens", 120), "output_tokens": 30,
                   "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0},
     }
 

@@ -203,10 +203,14 @@ class Agent:
     def argv(self, prompt, *more):
         raise NotImplementedError
 
+    def run(self, model, *args, env=None, input="", seconds=RUN_SECONDS, cwd=None):
+        """The program with these arguments, to its end."""
+        return self.rig.run([self.program, *args], env={**self.env(model), **(env or {})},
+                            input=input, seconds=seconds, cwd=cwd)
+
     def ask(self, model, prompt, *more, env=None, seconds=RUN_SECONDS):
         """One whole session: a prompt, all its turns, the end."""
-        return self.rig.run([self.program, *self.argv(prompt, *more)],
-                            env={**self.env(model), **(env or {})}, seconds=seconds)
+        return self.run(model, *self.argv(prompt, *more), env=env, seconds=seconds)
 
 
 class Claude(Agent):

@@ -35,6 +35,8 @@ static const struct line story[] = {
 	{ 33, "claude", "s1", EVENT_POST_TOOL_USE_FAILURE, "Bash", "u4", "/p", ID("p2") ",\"agent_id\":\"a1\",\"error\":\"exit 3\"" },
 	{ 34, "claude", "s1", EVENT_SUBAGENT_STOP, NULL, NULL, "/p", ID("p2") ",\"agent_id\":\"a1\",\"agent_type\":\"general\",\"last_assistant_message\":\"sub\"" },
 	{ 35, "claude", "s1", EVENT_PRE_COMPACT, NULL, NULL, "/p", ID("p2") ",\"trigger\":\"auto\"" },
+	/* What writes the summary ends like a subagent that never started. */
+	{ 35, "claude", "s1", EVENT_SUBAGENT_STOP, NULL, NULL, "/p", ID("p2") ",\"agent_id\":\"a2\",\"agent_type\":\"\",\"last_assistant_message\":\"sum\"" },
 	{ 36, "claude", "s1", EVENT_SESSION_START, NULL, NULL, "/p", "\"source\":\"compact\"" },
 	{ 37, "claude", "s1", EVENT_PRE_TOOL_USE, "Edit", "u5", "/p", ID("p2") ",\"tool_input\":{\"file_path\":\"/p/.claude/plans/a.md\",\"old_string\":\"1\",\"new_string\":\"2\"}" },
 	{ 38, "claude", "s1", EVENT_POST_TOOL_USE, "Edit", "u5", "/p", ID("p2") ",\"tool_input\":{\"file_path\":\"/p/.claude/plans/a.md\",\"old_string\":\"1\",\"new_string\":\"2\"},\"tool_response\":{}" },
@@ -75,6 +77,28 @@ static const struct line story[] = {
 	{ 91, "claude", NULL, EVENT_PRE_TOOL_USE, "Bash", "u1", NULL, NULL },
 	{ 95, "claude", "s6", EVENT_SESSION_END, NULL, NULL, "/e", NULL },
 	{ 96, "claude", "s6", EVENT_SESSION_START, NULL, NULL, "/e", "\"source\":\"resume\"" },
+	/* Set up before it starts; another model; a turn that fails, told twice. */
+	{ 100, "claude", "s7", EVENT_SETUP, NULL, NULL, "/s", "\"trigger\":\"init\"" },
+	{ 101, "claude", "s7", EVENT_SESSION_START, NULL, NULL, "/s", "\"source\":\"startup\",\"model\":\"m1\"" },
+	{ 102, "claude", "s7", EVENT_POST_MODEL_SWITCH, NULL, NULL, "/s", "\"from_model\":\"m1\",\"to_model\":\"m2\"" },
+	{ 103, "claude", "s7", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/s", PROMPT("p1", "try") },
+	{ 104, "claude", "s7", EVENT_STOP_FAILURE, NULL, NULL, "/s", ID("p1") ",\"error\":\"rate_limit\",\"last_assistant_message\":\"too many\"" },
+	{ 105, "claude", "s7", EVENT_STOP_FAILURE, NULL, NULL, "/s", ID("p1") ",\"error\":\"rate_limit\",\"last_assistant_message\":\"too many\"" },
+	/* A subagent that works on after the answer; the last is one whose agent gives no ids of prompts. */
+	{ 110, "claude", "s8", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/b", PROMPT("p1", "ask") },
+	{ 111, "claude", "s8", EVENT_SUBAGENT_START, NULL, NULL, "/b", ID("p1") ",\"agent_id\":\"a1\",\"agent_type\":\"general\"" },
+	{ 112, "claude", "s8", EVENT_STOP, NULL, NULL, "/b", ID("p1") ",\"last_assistant_message\":\"asked\"" },
+	{ 113, "claude", "s8", EVENT_PRE_TOOL_USE, "Bash", "u1", "/b", ID("p1") ",\"agent_id\":\"a1\"" },
+	{ 114, "claude", "s8", EVENT_PRE_TOOL_USE, "Bash", "u2", "/b", "\"agent_id\":\"a1\"" },
+	{ 115, "claude", "s8", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/b", PROMPT("p2", "more") },
+	/* Resumed, ended, resumed, killed, resumed (told twice), all within seconds. */
+	{ 120, "claude", "s9", EVENT_SESSION_START, NULL, NULL, "/k", "\"source\":\"resume\"" },
+	{ 121, "claude", "s9", EVENT_SESSION_END, NULL, NULL, "/k", "\"reason\":\"other\"" },
+	{ 122, "claude", "s9", EVENT_SESSION_START, NULL, NULL, "/k", "\"source\":\"resume\"" },
+	{ 123, "claude", "s9", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/k", PROMPT("p1", "go") },
+	{ 124, "claude", "s9", EVENT_SESSION_START, NULL, NULL, "/k", "\"source\":\"resume\"" },
+	{ 125, "claude", "s9", EVENT_SESSION_START, NULL, NULL, "/k", "\"source\":\"resume\"" },
+	{ 126, "claude", "s9", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/k", PROMPT("p2", "go on") },
 };
 
 enum { LINES = countof(story), DOUBLES = 12, ROUNDS = 1000 };
@@ -295,6 +319,15 @@ static void test_rows(void **state)
 	check_row(s, "SELECT file || change FROM activities WHERE same = 'u3'", ".claude/plans/a.mdcreated");
 	check_row(s, "SELECT input FROM activities WHERE same = 'u3'", "{\"file_path\":\"/p/.claude/plans/a.md\",\"content\":\"<10 chars>\"}");
 	check_row(s, "SELECT status FROM sessions WHERE native_id = 's6'", "active");
+	check_row(s, "SELECT group_concat(w.source || a.kind) FROM activities a JOIN windows w ON w.key = a.window WHERE a.kind = 'Setup'", "startupSetup");
+	check_row(s, "SELECT model FROM sessions WHERE native_id = 's7'", "m2");
+	check_row(s, "SELECT group_concat(b.closed_by || a.state || a.error) FROM activities a JOIN batches b ON b.key = a.batch "
+		     "WHERE a.kind = 'StopFailure'", "failurefailedrate_limit");
+	check_row(s, "SELECT group_concat(agent_id || output) FROM activities WHERE kind = 'SubagentStop'", "a1sub");
+	check_row(s, "SELECT group_concat(a.same || b.closed_by || b.response) FROM activities a JOIN batches b ON b.key = a.batch "
+		     "WHERE a.tool IS NOT NULL AND a.session = (SELECT key FROM sessions WHERE native_id = 's8')", "u1stopasked,u2stopasked");
+	check_row(s, "SELECT count(DISTINCT w.key) || group_concat(DISTINCT b.closed_by) FROM windows w LEFT JOIN batches b ON b.window = w.key "
+		     "WHERE w.session = (SELECT key FROM sessions WHERE native_id = 's9')", "3window");
 	assert_int_equal(store_check(s, &out), 0);
 	store_close(s);
 	buf_release(&out);
