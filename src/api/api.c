@@ -56,7 +56,7 @@ str op_param_str(const struct op_call *call, const char *name)
 	return json_str(json_get(call->params, str_of(name)));
 }
 
-/* -- answering ----------------------------------------------------------------------------------- */
+/* -- answering --------------------------------------------------------------------------------- */
 
 static void request_free(struct request *q)
 {
@@ -117,7 +117,7 @@ static void run_op(struct request *q, struct store *store)
 		err_set(&q->err, q->failed, "%s", strerror(-q->failed));
 }
 
-/* -- on a worker ----------------------------------------------------------------------------------- */
+/* -- on a worker ------------------------------------------------------------------------------- */
 
 static void catch_up(struct request *q)
 {
@@ -182,7 +182,8 @@ static void work(void *arg)
 
 		/* The commit itself may fail after the operation has said yes. */
 		if (r < 0 && q->failed >= 0)
-			q->failed = err_set(&q->err, r, "the store cannot be written (%s); see: hookd status", strerror(-r));
+			q->failed = err_set(&q->err, r, "the store cannot be written (%s); see: hookd status",
+				strerror(-r));
 		return;
 	}
 	if (q->op->alone) {
@@ -217,7 +218,7 @@ static void worked(void *arg)
 	send_answer(q, q->failed < 0 ? RPC_FAILED : 0);
 }
 
-/* -- requests ----------------------------------------------------------------------------------------- */
+/* -- requests ---------------------------------------------------------------------------------- */
 
 static const struct op *find_op(str name)
 {

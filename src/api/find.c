@@ -7,7 +7,7 @@
 
 enum { CANDIDATES = 4, CANDIDATE_BYTES = 40 };
 
-/* -- rows ---------------------------------------------------------------------------------------------- */
+/* -- rows -------------------------------------------------------------------------------------- */
 
 void op_write_columns(struct json_writer *w, struct query *q, const struct op_column *columns)
 {
@@ -55,7 +55,7 @@ int op_write_list(struct op_call *call, const char *key, struct query *q, const 
 	return r;
 }
 
-/* -- sessions ------------------------------------------------------------------------------------------- */
+/* -- sessions ---------------------------------------------------------------------------------- */
 
 /* A parameter that may be written as a number or as text. */
 static str reference(const struct op_call *call, const char *param)
@@ -66,7 +66,8 @@ static str reference(const struct op_call *call, const char *param)
 }
 
 /* The only row, -ENOENT, or -ENOTUNIQ with what fits. Columns: key, what to call it, what to tell it by. */
-static int take_only(struct op_call *call, struct query *q, str wanted, const char *what, const char *advice, int64_t *ret)
+static int take_only(struct op_call *call, struct query *q, str wanted, const char *what, const char *advice,
+	int64_t *ret)
 {
 	struct buf list = BUF_INIT(sizeof call->err->text);
 	int got, n = 0;
@@ -81,7 +82,8 @@ static int take_only(struct op_call *call, struct query *q, str wanted, const ch
 	query_reset(q);
 	if (got >= 0 && n > 1)
 		err_set(call->err, -ENOTUNIQ, "'" STR_FMT "' fits several %s: " STR_FMT "%s; %s",
-			STR_ARG(str_cut_utf8(wanted, CANDIDATE_BYTES)), what, STR_ARG(buf_str(&list)), n > CANDIDATES ? ", …" : "", advice);
+			STR_ARG(str_cut_utf8(wanted, CANDIDATE_BYTES)), what, STR_ARG(buf_str(&list)),
+			n > CANDIDATES ? ", …" : "", advice);
 	buf_release(&list);
 	return got < 0 ? got : n == 1 ? 0 : n ? -ENOTUNIQ : -ENOENT;
 }
@@ -95,26 +97,34 @@ int op_find_session(struct op_call *call, const char *param, int64_t *ret)
 	int r = -ENOENT;
 
 	if (str_empty(wanted))
-		return err_set(call->err, -EINVAL, "'%s' must be a session's id, the beginning of one, or its key", param);
+		return err_set(call->err, -EINVAL,
+			"'%s' must be a session's id, the beginning of one, or its key", param);
 	/* A number is a key and nothing else; text may be any of the three. */
 	if (given->type == JSON_STRING)
-		r = take_only(call, store_ask(call->store, "SELECT key, native_id, agent FROM sessions WHERE native_id = ?1 LIMIT 6", "s",
-			wanted), wanted, "sessions", advice, ret);
+		r = take_only(call,
+			store_ask(call->store,
+				"SELECT key, native_id, agent FROM sessions WHERE native_id = ?1 LIMIT 6", "s",
+				wanted),
+			wanted, "sessions", advice, ret);
 	if (r == -ENOENT && str_to_int(wanted, &key)) {
 		r = store_number(call->store, ret, "SELECT key FROM sessions WHERE key = ?1", "i", key);
 		r = r == 1 ? 0 : r < 0 ? r : -ENOENT;
 	}
 	/* The last character of Unicode stands behind everything that begins with the prefix. */
 	if (r == -ENOENT && given->type == JSON_STRING)
-		r = take_only(call, store_ask(call->store, "SELECT key, native_id, agent FROM sessions WHERE native_id >= ?1 "
-			"AND native_id < ?1 || char(0x10FFFF) ORDER BY last_at DESC LIMIT 6", "s", wanted), wanted, "sessions", advice, ret);
+		r = take_only(call,
+			store_ask(call->store,
+				"SELECT key, native_id, agent FROM sessions WHERE native_id >= ?1 "
+				"AND native_id < ?1 || char(0x10FFFF) ORDER BY last_at DESC LIMIT 6",
+				"s", wanted),
+			wanted, "sessions", advice, ret);
 	if (r == -ENOENT)
 		err_set(call->err, r, "there is no session '" STR_FMT "'; list them with: hookd sessions --all",
 			STR_ARG(str_cut_utf8(wanted, 100)));
 	return r;
 }
 
-/* -- projects --------------------------------------------------------------------------------------------- */
+/* -- projects ---------------------------------------------------------------------------------- */
 
 /* The project of the nearest directory at or above the path. */
 static int find_by_path(struct op_call *call, str path, int64_t *ret)
@@ -146,10 +156,16 @@ int op_find_project(struct op_call *call, const char *param, int64_t *ret)
 		r = find_by_path(call, wanted, ret);
 	/* Names of worktrees count only when no project is called so. */
 	for (int pass = 0; pass < 2 && r == -ENOENT; pass++)
-		r = take_only(call, store_ask(call->store, "SELECT key, path, name FROM projects WHERE name = ?1 COLLATE NOCASE AND merged IS NULL "
-			"AND (parent IS NOT NULL) = ?2 LIMIT 6", "si", wanted, (int64_t)pass), wanted, "projects", "give its path or key", ret);
+		r = take_only(call,
+			store_ask(call->store,
+				"SELECT key, path, name FROM projects WHERE name = ?1 COLLATE NOCASE AND "
+				"merged IS NULL "
+				"AND (parent IS NOT NULL) = ?2 LIMIT 6",
+				"si", wanted, (int64_t)pass),
+			wanted, "projects", "give its path or key", ret);
 	if (r == -ENOENT && str_to_int(wanted, &key)) {
-		r = store_number(call->store, ret, "SELECT coalesce(merged, key) FROM projects WHERE key = ?1", "i", key);
+		r = store_number(call->store, ret, "SELECT coalesce(merged, key) FROM projects WHERE key = ?1",
+			"i", key);
 		r = r == 1 ? 0 : r < 0 ? r : -ENOENT;
 	}
 	if (r == -ENOENT)
@@ -158,7 +174,7 @@ int op_find_project(struct op_call *call, const char *param, int64_t *ret)
 	return r;
 }
 
-/* -- filters -------------------------------------------------------------------------------------------------- */
+/* -- filters ----------------------------------------------------------------------------------- */
 
 int op_read_filter(struct op_call *call, int64_t limit, struct op_filter *ret)
 {

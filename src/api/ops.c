@@ -12,7 +12,7 @@
 #include "base/fs.h"
 #include "os/os.h"
 
-/* -- hello, ops, stop ------------------------------------------------------------------------------ */
+/* -- hello, ops, stop -------------------------------------------------------------------------- */
 
 static int run_hello(struct op_call *call)
 {
@@ -53,7 +53,7 @@ static int run_stop(struct op_call *call)
 	return 0;
 }
 
-/* -- status ------------------------------------------------------------------------------------------ */
+/* -- status ------------------------------------------------------------------------------------ */
 
 static void write_events(struct json_writer *w, const struct engine_state *e)
 {
@@ -213,7 +213,7 @@ static int run_status(struct op_call *call)
 	return 0;
 }
 
-/* -- check ------------------------------------------------------------------------------------------ */
+/* -- check ------------------------------------------------------------------------------------- */
 
 static int run_check(struct op_call *call)
 {
@@ -233,25 +233,40 @@ const struct op ops[] = {
 	{ "ops", "The operations there are.", OP_LOOP, run_ops },
 	{ "status", "Counters, queues, cost and trouble of the daemon.", OP_LOOP, run_status },
 	{ "stop", "Ends the daemon after everything under way is answered and stored.", OP_LOOP, run_stop },
-	{ "sessions", "Sessions, newest first. project, agent, since, until (us), status, query (in the title), limit, "
-		      "all (with hidden ones and those of hookd doctor), after (a key: oldest first from there).", OP_READER, op_sessions },
-	{ "show", "One session: windows, prompts with what was done for them, plans, numbers. session, skip, limit (prompts).",
+	{ "sessions",
+		"Sessions, newest first. project, agent, since, until (us), status, query (in the title), "
+		"limit, "
+		"all (with hidden ones and those of hookd doctor), after (a key: oldest first from there).",
+		OP_READER, op_sessions },
+	{ "show",
+		"One session: windows, prompts with what was done for them, plans, numbers. session, skip, "
+		"limit (prompts).",
 		OP_READER, op_show },
-	{ "events", "The newest events, or those after a number. after, limit, session, project, agent.", OP_READER, op_events },
+	{ "events", "The newest events, or those after a number. after, limit, session, project, agent.",
+		OP_READER, op_events },
 	{ "event", "One event by its key. id.", OP_READER, op_event },
-	{ "session_events", "All events of a session in order. session, cursor, limit.", OP_READER, op_session_events },
+	{ "session_events", "All events of a session in order. session, cursor, limit.", OP_READER,
+		op_session_events },
 	{ "activities", "Tool calls, newest first. session, limit.", OP_READER, op_activities },
 	{ "plans", "Plans, newest first. session, project, agent, since, until, limit.", OP_READER, op_plans },
-	{ "plan", "One plan with all its versions. plan (key, path or file name), session.", OP_READER, op_plan },
-	{ "stats", "Numbers in all, by day, project, agent and tool. project, agent, since, until, all.", OP_READER, op_stats },
-	{ "projects", "Projects with their worktrees and other paths, the last used first.", OP_READER, op_projects },
-	{ "project_rename", "Gives a project a name; an empty one gives back the folder's. project, name.", OP_WRITER, op_project_rename },
-	{ "project_merge", "Moves everything of one project into another. from, into, dry_run.", OP_WRITER, op_project_merge },
+	{ "plan", "One plan with all its versions. plan (key, path or file name), session.", OP_READER,
+		op_plan },
+	{ "stats", "Numbers in all, by day, project, agent and tool. project, agent, since, until, all.",
+		OP_READER, op_stats },
+	{ "projects", "Projects with their worktrees and other paths, the last used first.", OP_READER,
+		op_projects },
+	{ "project_rename", "Gives a project a name; an empty one gives back the folder's. project, name.",
+		OP_WRITER, op_project_rename },
+	{ "project_merge", "Moves everything of one project into another. from, into, dry_run.", OP_WRITER,
+		op_project_merge },
 	{ "check", "Checks the store for damage.", OP_READER, run_check },
-	{ "repair", "Checks the store and, if it is damaged, makes it anew. dry_run.", OP_READER, op_repair, .alone = true },
-	{ "backup", "Copies the store while it is in use. file, automatic.", OP_READER, op_backup, .alone = true },
+	{ "repair", "Checks the store and, if it is damaged, makes it anew. dry_run.", OP_READER, op_repair,
+		.alone = true },
+	{ "backup", "Copies the store while it is in use. file, automatic.", OP_READER, op_backup,
+		.alone = true },
 	{ "purge",
-		"Deletes sessions and events for good. sessions, project, agent, before_us, match; keep_backups, all_copies.",
+		"Deletes sessions and events for good. sessions, project, agent, before_us, match; "
+		"keep_backups, all_copies.",
 		OP_READER, op_purge, .alone = true, .rotates = true },
 	{ "purge_preview", "What a purge would delete. Parameters as for purge.", OP_READER, op_purge_preview },
 	{ "retention", "The limits of what is kept, and what is beyond them.", OP_READER, op_retention },

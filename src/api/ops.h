@@ -14,7 +14,7 @@ static inline bool op_is_enough(const struct op_call *call)
 	return call->w->b->len > OP_ENOUGH;
 }
 
-/* -- rows ---------------------------------------------------------------------------------------- */
+/* -- rows -------------------------------------------------------------------------------------- */
 
 /* Columns of a query as members of an object, in order. */
 struct op_column {
@@ -28,7 +28,7 @@ int op_write_rows(struct op_call *call, struct query *q, const struct op_column 
 /* The same under a key. */
 int op_write_list(struct op_call *call, const char *key, struct query *q, const struct op_column *columns);
 
-/* -- whom a parameter names (find.c) ----------------------------------------------------------------- */
+/* -- whom a parameter names (find.c) ----------------------------------------------------------- */
 
 /* A session by its native id, a prefix of one, or its key. -ENOENT, -ENOTUNIQ: err says what to do. */
 int op_find_session(struct op_call *call, const char *param, int64_t *ret);
@@ -57,7 +57,7 @@ int op_read_filter(struct op_call *call, int64_t limit, struct op_filter *ret);
 /* One session's object, as sessions and show have it. -ENOENT when there is none. */
 int op_write_session(struct op_call *call, int64_t key);
 
-/* -- the operations ------------------------------------------------------------------------------------ */
+/* -- the operations ---------------------------------------------------------------------------- */
 
 int op_sessions(struct op_call *call);
 int op_show(struct op_call *call);

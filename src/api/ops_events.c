@@ -5,7 +5,7 @@
 #include "api/ops.h"
 #include "base/clock.h"
 
-/* -- events ------------------------------------------------------------------------------------------------- */
+/* -- events ------------------------------------------------------------------------------------ */
 
 static void write_event_row(struct json_writer *w, struct query *q)
 {
@@ -64,12 +64,15 @@ int op_events(struct op_call *call)
 	static const char follow[] = "SELECT " EVENT_COLUMNS " " EVENT_FROM
 		"WHERE e.seq > ?7 AND (?8 IS NULL OR s.key = ?8) AND " OP_FILTER_SQL "ORDER BY e.seq LIMIT ?6";
 	static const char newest[] = "SELECT * FROM (SELECT " EVENT_COLUMNS ", e.ord " EVENT_FROM
-		"WHERE ?7 = 0 AND ?8 IS NULL AND ?1 IS NULL AND ?2 IS NULL AND ?3 = 0 AND ?4 > 0 AND ?5 ORDER BY e.seq DESC LIMIT ?6) "
-		"ORDER BY ord, seq";
-	static const char newest_of[] = "SELECT * FROM (SELECT " EVENT_COLUMNS ", e.ord FROM "
-		"(SELECT key, agent, native_id FROM sessions s WHERE ?7 = 0 AND (?8 IS NULL OR s.key = ?8) AND " OP_FILTER_SQL
-		"  ORDER BY s.last_at DESC LIMIT ?6) s CROSS JOIN events e "
-		"WHERE e.seq IN (SELECT seq FROM events WHERE session = s.key ORDER BY ord DESC, id DESC LIMIT ?6) "
+				     "WHERE ?7 = 0 AND ?8 IS NULL AND ?1 IS NULL AND ?2 IS NULL AND ?3 = 0 AND "
+				     "?4 > 0 AND ?5 ORDER BY e.seq DESC LIMIT ?6) "
+				     "ORDER BY ord, seq";
+	static const char newest_of[] =
+		"SELECT * FROM (SELECT " EVENT_COLUMNS ", e.ord FROM "
+		"(SELECT key, agent, native_id FROM sessions s WHERE ?7 = 0 AND (?8 IS NULL OR s.key = ?8) "
+		"AND " OP_FILTER_SQL "  ORDER BY s.last_at DESC LIMIT ?6) s CROSS JOIN events e "
+		"WHERE e.seq IN (SELECT seq FROM events WHERE session = s.key ORDER BY ord DESC, id DESC LIMIT "
+		"?6) "
 		"ORDER BY e.seq DESC LIMIT ?6) ORDER BY ord, seq";
 	bool after = json_get(call->params, STR("after")) != NULL;
 	int64_t last = op_param_int(call, "after", 0, 0, INT64_MAX), session = 0;
@@ -83,8 +86,13 @@ int op_events(struct op_call *call)
 	if (r < 0)
 		return r;
 	jw_object(call->w);
-	r = write_events(call, store_ask(call->store, after ? follow : session || f.project || str_is_set(f.agent) ? newest_of : newest,
-		OP_FILTER_TYPES "iik", OP_FILTER_ARGS(&f), f.limit, last, session), &last);
+	r = write_events(call,
+		store_ask(call->store,
+			after                                                 ? follow
+				: session || f.project || str_is_set(f.agent) ? newest_of
+									      : newest,
+			OP_FILTER_TYPES "iik", OP_FILTER_ARGS(&f), f.limit, last, session),
+		&last);
 	jw_field_int(call->w, "last", last);
 	jw_end_object(call->w);
 	return r;
@@ -107,7 +115,7 @@ int op_event(struct op_call *call)
 	return got == 0 ? err_set(call->err, -ENOENT, "there is no event with this key") : got < 0 ? got : 0;
 }
 
-/* -- all of one session ----------------------------------------------------------------------------------------- */
+/* -- all of one session ------------------------------------------------------------------------ */
 
 /* A cursor is the place of the last event that was given out: its order and its key. */
 static int read_cursor(struct op_call *call, int64_t *ret_ord, struct ulid *ret_id)
@@ -119,7 +127,8 @@ static int read_cursor(struct op_call *call, int64_t *ret_ord, struct ulid *ret_
 	*ret_id = (struct ulid){ { 0 } };
 	if (!str_is_set(cursor))
 		return 0;
-	if (colon < 0 || !str_to_int(str_head(cursor, (size_t)colon), ret_ord) || !ulid_parse(str_from(cursor, (size_t)colon + 1), ret_id))
+	if (colon < 0 || !str_to_int(str_head(cursor, (size_t)colon), ret_ord) ||
+		!ulid_parse(str_from(cursor, (size_t)colon + 1), ret_id))
 		return err_set(call->err, -EINVAL, "'cursor' must be what the last answer gave");
 	return 0;
 }
@@ -136,8 +145,10 @@ int op_session_events(struct op_call *call)
 		got = read_cursor(call, &ord, &id);
 	if (got < 0)
 		return got;
-	q = store_ask(call->store, "SELECT " EVENT_COLUMNS ", e.ord " EVENT_FROM
-		"WHERE e.session = ?1 AND (e.ord, e.id) > (?2, ?3) ORDER BY e.ord, e.id", "iib", session, ord, id.b, (size_t)ULID_BYTES);
+	q = store_ask(call->store,
+		"SELECT " EVENT_COLUMNS ", e.ord " EVENT_FROM
+		"WHERE e.session = ?1 AND (e.ord, e.id) > (?2, ?3) ORDER BY e.ord, e.id",
+		"iib", session, ord, id.b, (size_t)ULID_BYTES);
 	jw_object(call->w);
 	jw_key(call->w, "events");
 	jw_array(call->w);
@@ -158,7 +169,7 @@ int op_session_events(struct op_call *call)
 	return got < 0 ? got : 0;
 }
 
-/* -- activities --------------------------------------------------------------------------------------------------- */
+/* -- activities -------------------------------------------------------------------------------- */
 
 #define CALL_SELECT                                                                                                 \
 	"SELECT a.same, a.tool, a.class, a.state, a.started_at, a.ended_at, s.native_id "                          \
@@ -167,8 +178,14 @@ int op_session_events(struct op_call *call)
 int op_activities(struct op_call *call)
 {
 	static const struct op_column columns[] = {
-		{ "tool_use_id", 's' }, { "tool", 's' }, { "class", 's' }, { "state", 's' }, { "started_us", 'i' }, { "ended_us", 'i' },
-		{ "session", 's' }, { 0 },
+		{ "tool_use_id", 's' },
+		{ "tool", 's' },
+		{ "class", 's' },
+		{ "state", 's' },
+		{ "started_us", 'i' },
+		{ "ended_us", 'i' },
+		{ "session", 's' },
+		{ 0 },
 	};
 	int64_t session = 0;
 	int r = json_get(call->params, STR("session")) ? op_find_session(call, "session", &session) : 0;
@@ -176,9 +193,12 @@ int op_activities(struct op_call *call)
 	if (r < 0)
 		return r;
 	jw_object(call->w);
-	r = op_write_list(call, "activities", store_ask(call->store, session ?
-		CALL_SELECT "a.session = ?1 ORDER BY a.ord DESC, a.key DESC LIMIT ?2" : CALL_SELECT "?1 IS NULL ORDER BY a.key DESC LIMIT ?2",
-		"ki", session, op_param_int(call, "limit", 50, 1, 100000)), columns);
+	r = op_write_list(call, "activities",
+		store_ask(call->store,
+			session ? CALL_SELECT "a.session = ?1 ORDER BY a.ord DESC, a.key DESC LIMIT ?2"
+				: CALL_SELECT "?1 IS NULL ORDER BY a.key DESC LIMIT ?2",
+			"ki", session, op_param_int(call, "limit", 50, 1, 100000)),
+		columns);
 	jw_end_object(call->w);
 	return r;
 }

@@ -4,15 +4,25 @@
 #include "api/ops.h"
 
 static const struct op_column plan_columns[] = {
-	{ "key", 'i' },	       { "title", 's' },      { "path", 's' },	   { "created_us", 'i' }, { "updated_us", 'i' }, { "versions", 'i' },
-	{ "source", 's' },     { "session", 's' },    { "agent", 's' },	   { "project", 's' },	  { 0 },
+	{ "key", 'i' },
+	{ "title", 's' },
+	{ "path", 's' },
+	{ "created_us", 'i' },
+	{ "updated_us", 'i' },
+	{ "versions", 'i' },
+	{ "source", 's' },
+	{ "session", 's' },
+	{ "agent", 's' },
+	{ "project", 's' },
+	{ 0 },
 };
 
-#define PLAN_SELECT                                                                                                 \
-	"SELECT l.key, l.title, l.path, l.created_at, l.updated_at, "                                               \
-	"  (SELECT max(version) FROM plan_versions WHERE plan = l.key), "                                           \
-	"  (SELECT source FROM plan_versions WHERE plan = l.key ORDER BY version DESC LIMIT 1), s.native_id, s.agent, p.name " \
-	"FROM plans l CROSS JOIN sessions s ON s.key = l.session "                                                  \
+#define PLAN_SELECT                                                                                            \
+	"SELECT l.key, l.title, l.path, l.created_at, l.updated_at, "                                          \
+	"  (SELECT max(version) FROM plan_versions WHERE plan = l.key), "                                      \
+	"  (SELECT source FROM plan_versions WHERE plan = l.key ORDER BY version DESC LIMIT 1), s.native_id, " \
+	"s.agent, p.name "                                                                                     \
+	"FROM plans l CROSS JOIN sessions s ON s.key = l.session "                                             \
 	"LEFT JOIN projects w ON w.key = s.project LEFT JOIN projects p ON p.key = coalesce(w.parent, w.key) "
 
 int op_plans(struct op_call *call)
@@ -26,9 +36,13 @@ int op_plans(struct op_call *call)
 	if (r < 0)
 		return r;
 	jw_object(call->w);
-	r = op_write_list(call, "plans", store_ask(call->store,
-		PLAN_SELECT "WHERE (?7 IS NULL OR l.session = ?7) AND l.updated_at >= ?3 AND " OP_FILTER_SQL "ORDER BY l.updated_at DESC, l.key DESC LIMIT ?6",
-		OP_FILTER_TYPES "ik", OP_FILTER_ARGS(&f), f.limit, session), plan_columns);
+	r = op_write_list(call, "plans",
+		store_ask(call->store,
+			PLAN_SELECT
+			"WHERE (?7 IS NULL OR l.session = ?7) AND l.updated_at >= ?3 AND " OP_FILTER_SQL
+			"ORDER BY l.updated_at DESC, l.key DESC LIMIT ?6",
+			OP_FILTER_TYPES "ik", OP_FILTER_ARGS(&f), f.limit, session),
+		plan_columns);
 	jw_end_object(call->w);
 	return r;
 }
@@ -62,9 +76,11 @@ static int find_plan(struct op_call *call, int64_t *ret)
 /* All versions, the newest first, as many as fit. */
 static int write_versions(struct op_call *call, int64_t plan)
 {
-	static const struct op_column columns[] = { { "version", 'i' }, { "at_us", 'i' }, { "source", 's' }, { "content", 's' }, { 0 } };
+	static const struct op_column columns[] = { { "version", 'i' }, { "at_us", 'i' }, { "source", 's' },
+		{ "content", 's' }, { 0 } };
 	struct json_writer *w = call->w;
-	struct query *q = store_ask(call->store, "SELECT version, at, source, content FROM plan_versions WHERE plan = ?1 ORDER BY version DESC",
+	struct query *q = store_ask(call->store,
+		"SELECT version, at, source, content FROM plan_versions WHERE plan = ?1 ORDER BY version DESC",
 		"i", plan);
 	int64_t left_off = 0;
 	int got;

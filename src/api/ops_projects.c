@@ -5,17 +5,30 @@
 
 enum { NAME_MAX_BYTES = 200 };
 
-#define PROJECT_SELECT                                                                                              \
-	"SELECT p.key, p.name, p.named, p.path, p.created_at, count(s.key), total(s.prompts), total(s.tools), max(s.last_at), " \
-	"  (SELECT json_group_array(json_object('key', c.key, 'name', c.name, 'path', c.path)) FROM projects c "     \
-	"   WHERE c.parent = p.key AND c.merged IS NULL), "                                                         \
-	"  (SELECT json_group_array(c.path) FROM projects c WHERE c.merged = p.key) "                                \
-	"FROM projects p LEFT JOIN projects w ON (w.key = p.key OR w.parent = p.key) LEFT JOIN sessions s ON s.project = w.key " \
+#define PROJECT_SELECT                                                                                         \
+	"SELECT p.key, p.name, p.named, p.path, p.created_at, count(s.key), total(s.prompts), "                \
+	"total(s.tools), max(s.last_at), "                                                                     \
+	"  (SELECT json_group_array(json_object('key', c.key, 'name', c.name, 'path', c.path)) FROM projects " \
+	"c "                                                                                                   \
+	"   WHERE c.parent = p.key AND c.merged IS NULL), "                                                    \
+	"  (SELECT json_group_array(c.path) FROM projects c WHERE c.merged = p.key) "                          \
+	"FROM projects p LEFT JOIN projects w ON (w.key = p.key OR w.parent = p.key) LEFT JOIN sessions s ON " \
+	"s.project = w.key "                                                                                   \
 	"WHERE p.parent IS NULL AND p.merged IS NULL AND "
 
 static const struct op_column project_columns[] = {
-	{ "key", 'i' },	   { "name", 's' },    { "named", 'b' },    { "path", 's' },	  { "created_us", 'i' }, { "sessions", 'i' },
-	{ "prompts", 'i' }, { "tools", 'i' },  { "last_us", 'i' },  { "worktrees", 'j' }, { "other_paths", 'j' }, { 0 },
+	{ "key", 'i' },
+	{ "name", 's' },
+	{ "named", 'b' },
+	{ "path", 's' },
+	{ "created_us", 'i' },
+	{ "sessions", 'i' },
+	{ "prompts", 'i' },
+	{ "tools", 'i' },
+	{ "last_us", 'i' },
+	{ "worktrees", 'j' },
+	{ "other_paths", 'j' },
+	{ 0 },
 };
 
 int op_projects(struct op_call *call)
@@ -23,8 +36,11 @@ int op_projects(struct op_call *call)
 	int r;
 
 	jw_object(call->w);
-	r = op_write_list(call, "projects", store_ask(call->store, PROJECT_SELECT "1 GROUP BY p.key ORDER BY max(s.last_at) DESC, p.key DESC LIMIT ?1",
-		"i", op_param_int(call, "limit", 1000, 1, 10000)), project_columns);
+	r = op_write_list(call, "projects",
+		store_ask(call->store,
+			PROJECT_SELECT "1 GROUP BY p.key ORDER BY max(s.last_at) DESC, p.key DESC LIMIT ?1",
+			"i", op_param_int(call, "limit", 1000, 1, 10000)),
+		project_columns);
 	jw_end_object(call->w);
 	return r;
 }
@@ -33,7 +49,9 @@ int op_projects(struct op_call *call)
 static int write_project(struct op_call *call, int64_t key)
 {
 	struct query *q = store_ask(call->store,
-		PROJECT_SELECT "p.key = (SELECT coalesce(parent, key) FROM projects WHERE key = ?1) GROUP BY p.key", "i", key);
+		PROJECT_SELECT
+		"p.key = (SELECT coalesce(parent, key) FROM projects WHERE key = ?1) GROUP BY p.key",
+		"i", key);
 	int got = query_step(q);
 
 	jw_key(call->w, "project");
@@ -45,7 +63,7 @@ static int write_project(struct op_call *call, int64_t key)
 	return got < 0 ? got : 0;
 }
 
-/* -- rename ------------------------------------------------------------------------------------------------------ */
+/* -- rename ------------------------------------------------------------------------------------ */
 
 static bool is_good_name(str name)
 {
@@ -63,18 +81,24 @@ int op_project_rename(struct op_call *call)
 	int r;
 
 	if (!str_is_set(name) || !is_good_name(name))
-		return err_set(call->err, -EINVAL, "'name' must be at most %d bytes, without blanks around it and without control characters",
+		return err_set(call->err, -EINVAL,
+			"'name' must be at most %d bytes, without blanks around it and without control "
+			"characters",
 			NAME_MAX_BYTES);
 	r = op_find_project(call, "project", &key);
 	/* A name of digits or with a slash in front could never be told from a key or a path. */
 	if (r == 0 && name.n && (name.p[0] == '/' || str_to_int(name, &(int64_t){ 0 })))
-		return err_set(call->err, -EINVAL, "a project's name cannot be a number or begin with '/'; choose another");
+		return err_set(call->err, -EINVAL,
+			"a project's name cannot be a number or begin with '/'; choose another");
 	if (r == 0 && name.n && !dry)
 		r = store_do(call->store, "UPDATE projects SET name = ?2, named = 1 WHERE key = ?1", "is", key, name);
 	else if (r == 0 && !dry)
 		/* What stands behind the last slash. */
-		r = store_do(call->store, "UPDATE projects SET named = 0, "
-			"name = coalesce(nullif(substr(path, length(rtrim(path, replace(path, '/', ''))) + 1), ''), path) WHERE key = ?1", "i", key);
+		r = store_do(call->store,
+			"UPDATE projects SET named = 0, "
+			"name = coalesce(nullif(substr(path, length(rtrim(path, replace(path, '/', ''))) + 1), "
+			"''), path) WHERE key = ?1",
+			"i", key);
 	if (r < 0)
 		return r;
 	jw_object(call->w);
@@ -85,7 +109,7 @@ int op_project_rename(struct op_call *call)
 	return r;
 }
 
-/* -- merge ----------------------------------------------------------------------------------------------------------- */
+/* -- merge ------------------------------------------------------------------------------------- */
 
 /* The row of the one that goes stays as an alias: its path, and its folder when that is renamed, lead to
  * the other from now on. */
@@ -93,7 +117,8 @@ static int move_all(struct store *s, int64_t from, int64_t into)
 {
 	static const char *const statements[] = {
 		"UPDATE projects SET parent = NULL WHERE key = ?2 AND parent = ?1",
-		"UPDATE projects SET parent = coalesce((SELECT parent FROM projects WHERE key = ?2), ?2) WHERE parent = ?1 AND key <> ?2",
+		"UPDATE projects SET parent = coalesce((SELECT parent FROM projects WHERE key = ?2), ?2) WHERE "
+		"parent = ?1 AND key <> ?2",
 		"UPDATE projects SET merged = ?2 WHERE merged = ?1",
 		"UPDATE projects SET merged = ?2, parent = NULL WHERE key = ?1",
 		"UPDATE directories SET project = ?2 WHERE project = ?1",
@@ -118,10 +143,13 @@ int op_project_merge(struct op_call *call)
 		return r;
 	if (from == into)
 		return err_set(call->err, -EINVAL, "both names lead to the same project; nothing to merge");
-	r = store_number(call->store, &sessions, "SELECT count(*) FROM sessions WHERE project IN (SELECT key FROM projects WHERE key = ?1 OR parent = ?1)",
+	r = store_number(call->store, &sessions,
+		"SELECT count(*) FROM sessions WHERE project IN (SELECT key FROM projects WHERE key = ?1 OR "
+		"parent = ?1)",
 		"i", from);
 	if (r >= 0)
-		r = store_number(call->store, &directories, "SELECT count(*) FROM directories WHERE project = ?1", "i", from);
+		r = store_number(call->store, &directories,
+			"SELECT count(*) FROM directories WHERE project = ?1", "i", from);
 	if (r >= 0)
 		r = dry ? 0 : move_all(call->store, from, into);
 	if (r < 0)

@@ -66,9 +66,11 @@ int op_sessions(struct op_call *call)
 
 	if (got < 0)
 		return got;
-	q = store_ask(call->store, walk ?
-		SESSION_SELECT("300") "WHERE s.key > ?9 AND " OP_FILTER_SQL MORE_FILTER "ORDER BY s.key LIMIT ?6" :
-		SESSION_SELECT("300") "WHERE ?9 = 0 AND " OP_FILTER_SQL MORE_FILTER "ORDER BY s.last_at DESC, s.key DESC LIMIT ?6",
+	q = store_ask(call->store,
+		walk ? SESSION_SELECT("300") "WHERE s.key > ?9 AND " OP_FILTER_SQL MORE_FILTER
+					     "ORDER BY s.key LIMIT ?6"
+		     : SESSION_SELECT("300") "WHERE ?9 = 0 AND " OP_FILTER_SQL MORE_FILTER
+					     "ORDER BY s.last_at DESC, s.key DESC LIMIT ?6",
 		OP_FILTER_TYPES "issi", OP_FILTER_ARGS(&f), f.limit, f.status, f.text, after);
 	jw_object(call->w);
 	jw_key(call->w, "sessions");

@@ -3,7 +3,7 @@
 
 #include "api/ops.h"
 
-/* -- numbers ------------------------------------------------------------------------------------------------ */
+/* -- numbers ----------------------------------------------------------------------------------- */
 
 /* Tool calls, and distinct files of those that worked. */
 #define STATS_SELECT                                                                                                \
@@ -14,7 +14,9 @@
 	"  total(state = 'failed'), total(state = 'denied') FROM activities WHERE kind = 'tool' AND "
 #define TOOLS_SELECT "SELECT coalesce(tool, 'unknown'), count(*) FROM activities WHERE kind = 'tool' AND "
 #define TOOLS_ORDER " GROUP BY 1 ORDER BY 2 DESC, 1"
-#define MINUTES(table) "SELECT printf('%.1f', max(0, coalesce(ended_at, last_at) - started_at) / 60e6) FROM " table " WHERE key = ?1"
+#define MINUTES(table)                                                                               \
+	"SELECT printf('%.1f', max(0, coalesce(ended_at, last_at) - started_at) / 60e6) FROM " table \
+	" WHERE key = ?1"
 
 static const struct op_column stats_columns[] = {
 	{ "activity_count", 'i' }, { "files_touched", 'i' }, { "files_created", 'i' }, { "files_modified", 'i' },
@@ -56,7 +58,7 @@ static int write_stats(struct op_call *call, const struct stats_of *of, int64_t 
 	return got < 0 ? got : 0;
 }
 
-/* -- parts of the story ------------------------------------------------------------------------------------------ */
+/* -- parts of the story ------------------------------------------------------------------------ */
 
 #define ACTIVITY_SELECT                                                                                             \
 	"SELECT coalesce(started_at, ended_at, ord), kind, tool, CASE WHEN kind = 'tool' THEN class END, "          \
@@ -107,9 +109,11 @@ static int write_batches(struct op_call *call, int64_t session, int64_t skip, in
 {
 	struct json_writer *w = call->w;
 	struct query *q = store_ask(call->store,
-		"SELECT key, number, window, source, prompt, prompt_id, length, mode, attachments, private, status, closed_by, "
-		"  started_at, last_at, ended_at, response, late FROM batches WHERE session = ?1 ORDER BY ord, key LIMIT ?3 OFFSET ?2", "iii",
-		session, skip, limit + 1);
+		"SELECT key, number, window, source, prompt, prompt_id, length, mode, attachments, private, "
+		"status, closed_by, "
+		"  started_at, last_at, ended_at, response, late FROM batches WHERE session = ?1 ORDER BY ord, "
+		"key LIMIT ?3 OFFSET ?2",
+		"iii", session, skip, limit + 1);
 	int64_t n = 0;
 	int r = 0, got;
 
@@ -128,8 +132,9 @@ static int write_batches(struct op_call *call, int64_t session, int64_t skip, in
 		op_write_columns(w, q, batch_columns);
 		r = write_stats(call, &stats_of_batch, query_int(q, 0));
 		if (r == 0)
-			r = write_activities(call, "activities", store_ask(call->store, ACTIVITY_SELECT "batch = ?1 ORDER BY ord, key", "i",
-				query_int(q, 0)));
+			r = write_activities(call, "activities",
+				store_ask(call->store, ACTIVITY_SELECT "batch = ?1 ORDER BY ord, key", "i",
+					query_int(q, 0)));
 		jw_end_object(w);
 		n++;
 	}
@@ -139,17 +144,36 @@ static int write_batches(struct op_call *call, int64_t session, int64_t skip, in
 }
 
 static const struct op_column window_columns[] = {
-	{ "key", 'i' },	       { "source", 's' },   { "agent_id", 's' }, { "agent_type", 's' }, { "parent", 'i' }, { "previous", 'i' },
-	{ "model", 's' },      { "started_us", 'i' }, { "ended_us", 'i' }, { "end_reason", 's' }, { "message", 's' }, { 0 },
+	{ "key", 'i' },
+	{ "source", 's' },
+	{ "agent_id", 's' },
+	{ "agent_type", 's' },
+	{ "parent", 'i' },
+	{ "previous", 'i' },
+	{ "model", 's' },
+	{ "started_us", 'i' },
+	{ "ended_us", 'i' },
+	{ "end_reason", 's' },
+	{ "message", 's' },
+	{ 0 },
 };
 
-static const struct op_column child_columns[] = { { "key", 'i' }, { "agent", 's' }, { "id", 's' }, { "title", 's' }, { "reason", 's' }, { 0 } };
+static const struct op_column child_columns[] = { { "key", 'i' }, { "agent", 's' }, { "id", 's' },
+	{ "title", 's' }, { "reason", 's' }, { 0 } };
 
-static const struct op_column file_columns[] = { { "file", 's' }, { "created", 'b' }, { "modified", 'i' }, { "read", 'i' }, { 0 } };
+static const struct op_column file_columns[] = { { "file", 's' }, { "created", 'b' }, { "modified", 'i' },
+	{ "read", 'i' }, { 0 } };
 
 static const struct op_column plan_columns[] = {
-	{ "key", 'i' }, { "path", 's' }, { "title", 's' }, { "created_us", 'i' }, { "updated_us", 'i' }, { "versions", 'i' },
-	{ "source", 's' }, { "content", 's' }, { 0 },
+	{ "key", 'i' },
+	{ "path", 's' },
+	{ "title", 's' },
+	{ "created_us", 'i' },
+	{ "updated_us", 'i' },
+	{ "versions", 'i' },
+	{ "source", 's' },
+	{ "content", 's' },
+	{ 0 },
 };
 
 /* What frames the story; only with its first page. */
@@ -159,21 +183,36 @@ static int write_frame(struct op_call *call, int64_t session)
 		const char *key, *sql;
 		const struct op_column *columns;
 	} lists[] = {
-		{ "windows", "SELECT key, source, agent_id, agent_type, parent, previous, model, started_at, ended_at, end_reason, "
-			     "  substr(message, 1, 2000) FROM windows WHERE session = ?1 ORDER BY ord, key LIMIT 2000", window_columns },
-		{ "children", "SELECT key, agent, native_id, title, parent_reason FROM sessions WHERE parent = ?1 ORDER BY started_at LIMIT 100",
+		{ "windows",
+			"SELECT key, source, agent_id, agent_type, parent, previous, model, started_at, "
+			"ended_at, end_reason, "
+			"  substr(message, 1, 2000) FROM windows WHERE session = ?1 ORDER BY ord, key LIMIT "
+			"2000",
+			window_columns },
+		{ "children",
+			"SELECT key, agent, native_id, title, parent_reason FROM sessions WHERE parent = ?1 "
+			"ORDER BY started_at LIMIT 100",
 			child_columns },
-		{ "files", "SELECT file, max(change = 'created'), total(change = 'modified'), total(change = 'read') FROM activities "
-			   "WHERE session = ?1 AND kind = 'tool' AND state = 'done' AND change IS NOT NULL AND file IS NOT NULL "
-			   "GROUP BY file ORDER BY 2 DESC, 3 DESC, 1 LIMIT 2000", file_columns },
-		{ "plans", "SELECT p.key, p.path, p.title, p.created_at, p.updated_at, v.version, v.source, v.content FROM plans p "
-			   "JOIN plan_versions v ON v.plan = p.key AND v.version = (SELECT max(version) FROM plan_versions WHERE plan = p.key) "
-			   "WHERE p.session = ?1 ORDER BY p.ord LIMIT 20", plan_columns },
+		{ "files",
+			"SELECT file, max(change = 'created'), total(change = 'modified'), total(change = "
+			"'read') FROM activities "
+			"WHERE session = ?1 AND kind = 'tool' AND state = 'done' AND change IS NOT NULL AND "
+			"file IS NOT NULL "
+			"GROUP BY file ORDER BY 2 DESC, 3 DESC, 1 LIMIT 2000",
+			file_columns },
+		{ "plans",
+			"SELECT p.key, p.path, p.title, p.created_at, p.updated_at, v.version, v.source, "
+			"v.content FROM plans p "
+			"JOIN plan_versions v ON v.plan = p.key AND v.version = (SELECT max(version) FROM "
+			"plan_versions WHERE plan = p.key) "
+			"WHERE p.session = ?1 ORDER BY p.ord LIMIT 20",
+			plan_columns },
 	};
 	int r = 0;
 
 	for (size_t i = 0; i < countof(lists) && r == 0; i++)
-		r = op_write_list(call, lists[i].key, store_ask(call->store, lists[i].sql, "i", session), lists[i].columns);
+		r = op_write_list(call, lists[i].key, store_ask(call->store, lists[i].sql, "i", session),
+			lists[i].columns);
 	if (r == 0)
 		r = write_stats(call, &stats_of_session, session);
 	return r;

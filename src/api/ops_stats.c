@@ -12,36 +12,55 @@ enum { DAYS_MAX = 400, ROWS_MAX = 200 };
 
 #define QUARTER "900000000"
 
-#define PER_SESSION                                                                                                 \
-	"WITH per(session, quarter, tool, prompts, calls, failed, denied, ms) AS MATERIALIZED ("                    \
-	"  SELECT a.session, a.ord / " QUARTER ", coalesce(a.tool, 'unknown'), 0, count(*), total(a.state = 'failed'), " \
-	"    total(a.state = 'denied'), total(a.duration_ms) FROM sessions s CROSS JOIN activities a ON a.session = s.key "  \
-	"  WHERE a.kind = 'tool' AND a.ord BETWEEN ?3 AND ?4 AND " OP_FILTER_SQL "GROUP BY 1, 2, 3 "                  \
-	"  UNION ALL "                                                                                             \
-	"  SELECT b.session, b.ord / " QUARTER ", NULL, count(*), 0, 0, 0, 0 FROM sessions s CROSS JOIN batches b ON b.session = s.key " \
-	"  WHERE b.prompt_hash IS NOT NULL AND b.ord BETWEEN ?3 AND ?4 AND " OP_FILTER_SQL "GROUP BY 1, 2), "         \
-	"joined AS (SELECT per.*, s.agent, coalesce(w.parent, w.key) AS project, "                                  \
-	"  date(quarter * 900, 'unixepoch', 'localtime') AS day FROM per JOIN sessions s ON s.key = per.session "   \
+#define PER_SESSION                                                                                           \
+	"WITH per(session, quarter, tool, prompts, calls, failed, denied, ms) AS MATERIALIZED ("              \
+	"  SELECT a.session, a.ord / " QUARTER                                                                \
+	", coalesce(a.tool, 'unknown'), 0, count(*), total(a.state = 'failed'), "                             \
+	"    total(a.state = 'denied'), total(a.duration_ms) FROM sessions s CROSS JOIN activities a ON "     \
+	"a.session = s.key "                                                                                  \
+	"  WHERE a.kind = 'tool' AND a.ord BETWEEN ?3 AND ?4 AND " OP_FILTER_SQL "GROUP BY 1, 2, 3 "          \
+	"  UNION ALL "                                                                                        \
+	"  SELECT b.session, b.ord / " QUARTER                                                                \
+	", NULL, count(*), 0, 0, 0, 0 FROM sessions s CROSS JOIN batches b ON b.session = s.key "             \
+	"  WHERE b.prompt_hash IS NOT NULL AND b.ord BETWEEN ?3 AND ?4 AND " OP_FILTER_SQL "GROUP BY 1, 2), " \
+	"joined AS (SELECT per.*, s.agent, coalesce(w.parent, w.key) AS project, "                            \
+	"  date(quarter * 900, 'unixepoch', 'localtime') AS day FROM per JOIN sessions s ON s.key = "         \
+	"per.session "                                                                                        \
 	"  LEFT JOIN projects w ON w.key = s.project) "
 
 /* section, label, key, sessions, prompts, calls, failed, denied, mean duration */
-#define SUMS "count(DISTINCT session), total(prompts), total(calls), total(failed), total(denied), total(ms) / max(1, total(calls))"
+#define SUMS                                                                                                \
+	"count(DISTINCT session), total(prompts), total(calls), total(failed), total(denied), total(ms) / " \
+	"max(1, total(calls))"
 
-static const char stats_sql[] = PER_SESSION
-	"SELECT 'total' AS section, NULL AS label, NULL AS key, " SUMS " FROM joined "
-	"UNION ALL SELECT * FROM (SELECT 'days', day, NULL, " SUMS " FROM joined GROUP BY day ORDER BY day DESC LIMIT ?6) "
-	"UNION ALL SELECT * FROM (SELECT 'projects', p.name, p.key, " SUMS " FROM joined LEFT JOIN projects p ON p.key = project "
-	"  GROUP BY project ORDER BY sum(calls) DESC LIMIT ?7) "
-	"UNION ALL SELECT * FROM (SELECT 'agents', agent, NULL, " SUMS " FROM joined GROUP BY agent ORDER BY sum(calls) DESC LIMIT ?7) "
-	"UNION ALL SELECT * FROM (SELECT 'tools', tool, NULL, " SUMS " FROM joined WHERE tool IS NOT NULL GROUP BY tool ORDER BY sum(calls) DESC LIMIT ?7)";
+static const char stats_sql[] =
+	PER_SESSION "SELECT 'total' AS section, NULL AS label, NULL AS key, " SUMS " FROM joined "
+		    "UNION ALL SELECT * FROM (SELECT 'days', day, NULL, " SUMS
+		    " FROM joined GROUP BY day ORDER BY day DESC LIMIT ?6) "
+		    "UNION ALL SELECT * FROM (SELECT 'projects', p.name, p.key, " SUMS
+		    " FROM joined LEFT JOIN projects p ON p.key = project "
+		    "  GROUP BY project ORDER BY sum(calls) DESC LIMIT ?7) "
+		    "UNION ALL SELECT * FROM (SELECT 'agents', agent, NULL, " SUMS
+		    " FROM joined GROUP BY agent ORDER BY sum(calls) DESC LIMIT ?7) "
+		    "UNION ALL SELECT * FROM (SELECT 'tools', tool, NULL, " SUMS
+		    " FROM joined WHERE tool IS NOT NULL GROUP BY tool ORDER BY sum(calls) DESC LIMIT ?7)";
 
 static const struct section {
 	const char *name, *label; /* what the label is called there */
-} sections[] = { { "total", NULL }, { "days", "day" }, { "projects", "name" }, { "agents", "agent" }, { "tools", "tool" } };
+} sections[] = { { "total", NULL }, { "days", "day" }, { "projects", "name" }, { "agents", "agent" },
+	{ "tools", "tool" } };
 
 static const struct op_column sum_columns[] = {
-	{ "", 's' }, { "", 's' }, { "key", 'i' }, { "sessions", 'i' }, { "prompts", 'i' }, { "calls", 'i' }, { "failed", 'i' },
-	{ "denied", 'i' }, { "mean_ms", 'i' }, { 0 },
+	{ "", 's' },
+	{ "", 's' },
+	{ "key", 'i' },
+	{ "sessions", 'i' },
+	{ "prompts", 'i' },
+	{ "calls", 'i' },
+	{ "failed", 'i' },
+	{ "denied", 'i' },
+	{ "mean_ms", 'i' },
+	{ 0 },
 };
 
 /* Rows come section by section, in the order of the table. */
@@ -80,8 +99,9 @@ int op_stats(struct op_call *call)
 		jw_field_int(call->w, "since_us", f.since_us);
 	if (f.until_us != INT64_MAX)
 		jw_field_int(call->w, "until_us", f.until_us);
-	r = write_sections(call, store_ask(call->store, stats_sql, OP_FILTER_TYPES "ii", OP_FILTER_ARGS(&f), (int64_t)DAYS_MAX,
-		(int64_t)ROWS_MAX));
+	r = write_sections(call,
+		store_ask(call->store, stats_sql, OP_FILTER_TYPES "ii", OP_FILTER_ARGS(&f), (int64_t)DAYS_MAX,
+			(int64_t)ROWS_MAX));
 	jw_end_object(call->w);
 	return r;
 }

@@ -23,7 +23,7 @@ static int refuse_writer(struct op_call *call, int r)
 	return err_set(call->err, r, "%s", state.trouble[0] ? state.trouble : strerror(-r));
 }
 
-/* -- backup -------------------------------------------------------------------------------------------- */
+/* -- backup ------------------------------------------------------------------------------------ */
 
 static void write_summary(struct json_writer *w, const struct store_summary *s)
 {
@@ -77,7 +77,7 @@ int op_backup(struct op_call *call)
 	return 0;
 }
 
-/* -- repair -------------------------------------------------------------------------------------------- */
+/* -- repair ------------------------------------------------------------------------------------ */
 
 static int check_job(struct store *s, void *arg)
 {
@@ -124,7 +124,7 @@ int op_repair(struct op_call *call)
 	return 0;
 }
 
-/* -- purge: what ---------------------------------------------------------------------------------------- */
+/* -- purge: what ------------------------------------------------------------------------------- */
 
 static int read_choice(struct op_call *call, struct capture_choice *ret)
 {
@@ -143,7 +143,8 @@ static int read_choice(struct op_call *call, struct capture_choice *ret)
 		ret->match = capture_match_text(call->arena, match);
 	if (!str_is_set(ret->sessions) && !str_is_set(ret->project) && !str_is_set(ret->agent) && !ret->before_us &&
 		!str_is_set(ret->match))
-		return err_set(call->err, -EINVAL, "say what is to be deleted: sessions, project, agent, before_us or match");
+		return err_set(call->err, -EINVAL,
+			"say what is to be deleted: sessions, project, agent, before_us or match");
 	return 0;
 }
 
@@ -216,7 +217,7 @@ int op_purge_preview(struct op_call *call)
 	return r;
 }
 
-/* -- purge: doing it -------------------------------------------------------------------------------------- */
+/* -- purge: doing it --------------------------------------------------------------------------- */
 
 struct purge {
 	struct capture *capture;
@@ -304,12 +305,13 @@ int op_purge(struct op_call *call)
 		}
 		each_copy(call, STORE_COPY_OWN | (all ? STORE_COPY_USER : 0), delete_copy, fresh);
 	}
-	log_info(LOG_STORE, "purged %lld sessions and %lld events", (long long)p.count.sessions, (long long)p.count.events);
+	log_info(LOG_STORE, "purged %lld sessions and %lld events", (long long)p.count.sessions,
+		(long long)p.count.events);
 	write_purged(call, &p, fresh, keep);
 	return 0;
 }
 
-/* -- retention ---------------------------------------------------------------------------------------------- */
+/* -- retention --------------------------------------------------------------------------------- */
 
 static struct capture_limits limits_of(const struct api_context *ctx)
 {

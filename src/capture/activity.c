@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "capture/internal.h"
 
-/* -- tools ------------------------------------------------------------------------------------------------------ */
+/* -- tools ------------------------------------------------------------------------------------- */
 
 /* What a tool did to its file; one that failed or was denied did nothing. */
 static const char *change_of(const struct event *e)
@@ -32,7 +32,9 @@ static str state_of(enum event_kind kind)
 /* Has this half of the call been seen already? */
 static int is_same_call(struct step *t, bool before, bool *ret_known)
 {
-	struct query *q = store_ask(t->store, "SELECT started_at IS NOT NULL, ended_at IS NOT NULL FROM activities WHERE session = ?1 AND same = ?2",
+	struct query *q = store_ask(t->store,
+		"SELECT started_at IS NOT NULL, ended_at IS NOT NULL FROM activities WHERE session = ?1 AND "
+		"same = ?2",
 		"is", t->session.key, t->event.tool_use_id);
 	int got = query_step(q);
 
@@ -53,11 +55,15 @@ static int insert_call(struct step *t, str same)
 		r = batch_of(t, &batch);
 	if (r == 0)
 		r = store_do(t->store,
-			"INSERT INTO activities(session, same, window, batch, ord, kind, tool, class, agent_id, input, file, state) "
-			"VALUES (?1, ?2, ?3, ?4, ?5, 'tool', ?6, ?7, ?8, ?9, ?10, 'started')", "iskkisssss" "s", t->session.key, same, window,
-			batch, t->record.order_us, e->tool_name, str_of(tool_class_names[e->tool_class]), e->agent_id,
-			summary_of_input(t->arena, e->tool_input), project_relative(t->store, t->arena, t->session.project, e->file_path),
-			STR_NONE);
+			"INSERT INTO activities(session, same, window, batch, ord, kind, tool, class, "
+			"agent_id, input, file, state) "
+			"VALUES (?1, ?2, ?3, ?4, ?5, 'tool', ?6, ?7, ?8, ?9, ?10, 'started')",
+			"iskkisssss"
+			"s",
+			t->session.key, same, window, batch, t->record.order_us, e->tool_name,
+			str_of(tool_class_names[e->tool_class]), e->agent_id,
+			summary_of_input(t->arena, e->tool_input),
+			project_relative(t->store, t->arena, t->session.project, e->file_path), STR_NONE);
 	t->session.tools++;
 	return r < 0 ? r : batch_count_activity(t, batch);
 }
@@ -65,7 +71,8 @@ static int insert_call(struct step *t, str same)
 static int touch_batch(struct step *t, str same)
 {
 	return store_do(t->store,
-		"UPDATE batches SET last_at = max(last_at, ?3) WHERE key = (SELECT batch FROM activities WHERE session = ?1 AND same = ?2)",
+		"UPDATE batches SET last_at = max(last_at, ?3) WHERE key = (SELECT batch FROM activities WHERE "
+		"session = ?1 AND same = ?2)",
 		"isi", t->session.key, same, t->record.at_us);
 }
 
@@ -78,8 +85,10 @@ static int complete_call(struct step *t, str same, bool before)
 
 	/* A shell that ends well but complains is done, with the complaint kept. */
 	if (before)
-		return store_do(t->store, "UPDATE activities SET started_at = ?3, ord = min(ord, ?4) WHERE session = ?1 AND same = ?2", "isii",
-			t->session.key, same, t->record.at_us, t->record.order_us);
+		return store_do(t->store,
+			"UPDATE activities SET started_at = ?3, ord = min(ord, ?4) WHERE session = ?1 AND same "
+			"= ?2",
+			"isii", t->session.key, same, t->record.at_us, t->record.order_us);
 	return store_do(t->store,
 		"UPDATE activities SET ended_at = ?3, state = ?4, output = ?5, error = ?6, change = ?7, "
 		"  duration_ms = coalesce(?8, CASE WHEN started_at IS NOT NULL THEN (?3 - started_at) / 1000 END) "
@@ -111,13 +120,15 @@ int activity_on_tool(struct step *t)
 	return r < 0 ? r : touch_batch(t, same);
 }
 
-/* -- the rest ----------------------------------------------------------------------------------------------------- */
+/* -- the rest ---------------------------------------------------------------------------------- */
 
 /* The one line such an event is worth. */
 static str gist_of(const struct event *e)
 {
-	static const char *const names[] = { "message", "last_assistant_message", "compact_summary", "trigger", "file_path", "task_subject",
-		"command_name", "to_model", "directory", "new_cwd", "worktree_path", "name", "error", "reason", "agent_type", "teammate_name", "action", "tool_name" };
+	static const char *const names[] = { "message", "last_assistant_message", "compact_summary", "trigger",
+		"file_path", "task_subject", "command_name", "to_model", "directory", "new_cwd",
+		"worktree_path", "name", "error", "reason", "agent_type", "teammate_name", "action",
+		"tool_name" };
 
 	for (size_t i = 0; i < countof(names); i++) {
 		str s = json_str(json_get(e->payload, str_of(names[i])));
@@ -136,8 +147,11 @@ static int is_same_happening(struct step *t, int64_t window)
 
 	if (t->record.kind != EVENT_PRE_COMPACT)
 		return 0;
-	return store_number(t->store, &key, "SELECT key FROM activities WHERE session = ?1 AND kind = ?2 AND window IS ?3 AND ord >= ?4 - ?5 LIMIT 1",
-		"isiii", t->session.key, str_of(event_kinds[t->record.kind].name), window, t->record.order_us, (int64_t)SAME_WITHIN_US);
+	return store_number(t->store, &key,
+		"SELECT key FROM activities WHERE session = ?1 AND kind = ?2 AND window IS ?3 AND ord >= ?4 - "
+		"?5 LIMIT 1",
+		"isiii", t->session.key, str_of(event_kinds[t->record.kind].name), window, t->record.order_us,
+		(int64_t)SAME_WITHIN_US);
 }
 
 int activity_on_other(struct step *t)
@@ -162,9 +176,13 @@ int activity_on_other(struct step *t)
 	}
 	ulid_format(&t->record.id, id);
 	return store_do(t->store,
-		"INSERT INTO activities(session, same, window, batch, ord, kind, tool, agent_id, output, file, state, error, started_at, ended_at) "
-		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13)", "iskkisssssssi", t->session.key, str_of(id), window,
-		batch, t->record.order_us, str_of(event_kinds[t->record.kind].name), e->tool_name, e->agent_id,
-		summary_cut(t->arena, gist_of(e), 500), project_relative(t->store, t->arena, t->session.project, e->file_path),
-		failed ? STR("failed") : STR("done"), failed ? summary_cut(t->arena, e->error, 500) : STR_NONE, t->record.at_us);
+		"INSERT INTO activities(session, same, window, batch, ord, kind, tool, agent_id, output, file, "
+		"state, error, started_at, ended_at) "
+		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13)",
+		"iskkisssssssi", t->session.key, str_of(id), window, batch, t->record.order_us,
+		str_of(event_kinds[t->record.kind].name), e->tool_name, e->agent_id,
+		summary_cut(t->arena, gist_of(e), 500),
+		project_relative(t->store, t->arena, t->session.project, e->file_path),
+		failed ? STR("failed") : STR("done"), failed ? summary_cut(t->arena, e->error, 500) : STR_NONE,
+		t->record.at_us);
 }

@@ -4,7 +4,7 @@
 #include "base/sha256.h"
 #include "capture/internal.h"
 
-/* -- where a prompt comes from ------------------------------------------------------------------------------- */
+/* -- where a prompt comes from ----------------------------------------------------------------- */
 
 #define PLAN_PROMPT "Implement the following plan:"
 
@@ -34,7 +34,7 @@ static void hash_prompt(str prompt, uint8_t out[SHA256_BYTES])
 	sha256_end(&s, out);
 }
 
-/* -- open and close --------------------------------------------------------------------------------------------- */
+/* -- open and close ---------------------------------------------------------------------------- */
 
 int batch_close(struct step *t, const char *by)
 {
@@ -43,8 +43,9 @@ int batch_close(struct step *t, const char *by)
 	if (!t->session.batch)
 		return 0;
 	/* Closed by a Stop at that moment; by anything else at its last sign of life. */
-	r = store_do(t->store, "UPDATE batches SET status = 'completed', closed_by = ?2, ended_at = last_at WHERE key = ?1", "is",
-		t->session.batch, str_of(by));
+	r = store_do(t->store,
+		"UPDATE batches SET status = 'completed', closed_by = ?2, ended_at = last_at WHERE key = ?1",
+		"is", t->session.batch, str_of(by));
 	t->session.batch = 0;
 	return r;
 }
@@ -59,11 +60,13 @@ static int open_batch(struct step *t, const char *source, str prompt, const uint
 	if (r < 0)
 		return r;
 	r = store_do(t->store,
-		"INSERT INTO batches(session, window, ord, number, source, prompt, prompt_id, prompt_hash, length, mode, attachments, "
-		"  private, started_at, last_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13)",
+		"INSERT INTO batches(session, window, ord, number, source, prompt, prompt_id, prompt_hash, "
+		"length, mode, attachments, "
+		"  private, started_at, last_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, "
+		"?13, ?13)",
 		"ikiisssbisiii", t->session.key, window, t->record.order_us, t->session.prompts, str_of(source),
-		summary_cut(t->arena, prompt, PROMPT_MAX), e->prompt_id, (const void *)hash, hash ? (size_t)SHA256_BYTES : (size_t)0,
-		(int64_t)summary_length(prompt), e->permission_mode,
+		summary_cut(t->arena, prompt, PROMPT_MAX), e->prompt_id, (const void *)hash,
+		hash ? (size_t)SHA256_BYTES : (size_t)0, (int64_t)summary_length(prompt), e->permission_mode,
 		(int64_t)(attachments && attachments->type == JSON_ARRAY ? attachments->count : 0),
 		(int64_t)!!(t->record.marks & EVENT_PRIVATE), t->record.at_us);
 	if (r < 0)
@@ -72,7 +75,7 @@ static int open_batch(struct step *t, const char *source, str prompt, const uint
 	return 0;
 }
 
-/* -- prompts ---------------------------------------------------------------------------------------------------------- */
+/* -- prompts ----------------------------------------------------------------------------------- */
 
 /* With an id, the same id and text; without one, the same text within ten seconds. */
 static int is_same_prompt(struct step *t, const uint8_t *hash)
@@ -81,8 +84,9 @@ static int is_same_prompt(struct step *t, const uint8_t *hash)
 
 	return store_number(t->store, &key,
 		"SELECT key FROM batches WHERE session = ?1 AND prompt_id IS ?2 AND prompt_hash = ?3 "
-		"  AND (?2 IS NOT NULL OR ord >= ?4 - ?5) LIMIT 1", "isbii", t->session.key, t->event.prompt_id, (const void *)hash,
-		(size_t)SHA256_BYTES, t->record.order_us, (int64_t)SAME_WITHIN_US);
+		"  AND (?2 IS NOT NULL OR ord >= ?4 - ?5) LIMIT 1",
+		"isbii", t->session.key, t->event.prompt_id, (const void *)hash, (size_t)SHA256_BYTES,
+		t->record.order_us, (int64_t)SAME_WITHIN_US);
 }
 
 int batch_on_prompt(struct step *t)
@@ -104,14 +108,16 @@ int batch_on_prompt(struct step *t)
 	if (r == 0)
 		r = open_batch(t, source, prompt, hash, &batch);
 	if (r == 0 && strcmp(source, "user") == 0)
-		r = store_do(t->store, "UPDATE sessions SET last_user = ?2, title = coalesce(title, ?3) WHERE key = ?1", "iss",
-			t->session.key, summary_cut(t->arena, prompt, MESSAGE_MAX), summary_cut(t->arena, str_trim(prompt), 80));
+		r = store_do(t->store,
+			"UPDATE sessions SET last_user = ?2, title = coalesce(title, ?3) WHERE key = ?1", "iss",
+			t->session.key, summary_cut(t->arena, prompt, MESSAGE_MAX),
+			summary_cut(t->arena, str_trim(prompt), 80));
 	if (r == 0 && strcmp(source, "plan") == 0)
 		r = plan_on_prompt(t, batch, str_trim(str_from(prompt, sizeof PLAN_PROMPT - 1)));
 	return r;
 }
 
-/* -- stops ------------------------------------------------------------------------------------------------------------- */
+/* -- stops ------------------------------------------------------------------------------------- */
 
 int batch_of_stop(struct step *t, int64_t *ret)
 {
@@ -119,8 +125,10 @@ int batch_of_stop(struct step *t, int64_t *ret)
 
 	*ret = 0;
 	if (!str_empty(t->event.prompt_id))
-		r = store_number(t->store, ret, "SELECT key FROM batches WHERE session = ?1 AND prompt_id = ?2 ORDER BY ord DESC LIMIT 1", "is",
-			t->session.key, t->event.prompt_id);
+		r = store_number(t->store, ret,
+			"SELECT key FROM batches WHERE session = ?1 AND prompt_id = ?2 ORDER BY ord DESC LIMIT "
+			"1",
+			"is", t->session.key, t->event.prompt_id);
 	if (!*ret)
 		*ret = t->session.batch ? t->session.batch : t->session.last_batch;
 	return r < 0 ? r : 0;
@@ -137,8 +145,10 @@ int batch_on_stop(struct step *t)
 		return r;
 	/* One Stop per batch, unless the batch went on after it (which reopens it) or the first brought
 	 * no response: then this one is the late back-fill. */
-	r = store_number(t->store, &stopped, "SELECT closed_by IN ('stop', 'failure') AND (response IS NOT NULL OR ?2 IS NULL) "
-		"FROM batches WHERE key = ?1", "is", batch, response);
+	r = store_number(t->store, &stopped,
+		"SELECT closed_by IN ('stop', 'failure') AND (response IS NOT NULL OR ?2 IS NULL) "
+		"FROM batches WHERE key = ?1",
+		"is", batch, response);
 	if (r < 0)
 		return r;
 	if (stopped) {
@@ -147,10 +157,13 @@ int batch_on_stop(struct step *t)
 	}
 	late = batch != t->session.batch;
 	r = store_do(t->store,
-		"UPDATE batches SET status = 'completed', closed_by = CASE WHEN ?5 AND closed_by IS NOT NULL THEN closed_by ELSE ?2 END, "
-		"  ended_at = max(coalesce(ended_at, 0), ?3), last_at = max(last_at, ?3), response = coalesce(?4, response), "
-		"  late = late OR (?5 AND ?4 IS NOT NULL) WHERE key = ?1", "isisi", batch, failed ? STR("failure") : STR("stop"),
-		t->record.at_us, str_empty(response) ? STR_NONE : response, late);
+		"UPDATE batches SET status = 'completed', closed_by = CASE WHEN ?5 AND closed_by IS NOT NULL "
+		"THEN closed_by ELSE ?2 END, "
+		"  ended_at = max(coalesce(ended_at, 0), ?3), last_at = max(last_at, ?3), response = "
+		"coalesce(?4, response), "
+		"  late = late OR (?5 AND ?4 IS NOT NULL) WHERE key = ?1",
+		"isisi", batch, failed ? STR("failure") : STR("stop"), t->record.at_us,
+		str_empty(response) ? STR_NONE : response, late);
 	if (batch == t->session.batch)
 		t->session.batch = 0;
 	if (r == 0 && !str_empty(response))
@@ -159,7 +172,7 @@ int batch_on_stop(struct step *t)
 	return r;
 }
 
-/* -- tools -------------------------------------------------------------------------------------------------------------- */
+/* -- tools ------------------------------------------------------------------------------------- */
 
 /* Something is about to run, so the prompt is not answered after all (a Stop hook sent the agent on, or
  * the janitor was early). A subagent says nothing of the kind: it may work on in the background. */
@@ -171,7 +184,9 @@ static bool goes_on(const struct step *t)
 static int reopen(struct step *t, int64_t batch)
 {
 	t->session.batch = batch;
-	return store_do(t->store, "UPDATE batches SET status = 'active', closed_by = NULL, ended_at = NULL WHERE key = ?1", "i", batch);
+	return store_do(t->store,
+		"UPDATE batches SET status = 'active', closed_by = NULL, ended_at = NULL WHERE key = ?1", "i",
+		batch);
 }
 
 static int batch_by_prompt_id(struct step *t, int64_t *ret)
@@ -181,7 +196,8 @@ static int batch_by_prompt_id(struct step *t, int64_t *ret)
 
 	if (str_empty(t->event.prompt_id))
 		return 0;
-	r = store_number(t->store, ret, "SELECT key FROM batches WHERE session = ?1 AND prompt_id = ?2 ORDER BY ord DESC LIMIT 1", "is",
+	r = store_number(t->store, ret,
+		"SELECT key FROM batches WHERE session = ?1 AND prompt_id = ?2 ORDER BY ord DESC LIMIT 1", "is",
 		t->session.key, t->event.prompt_id);
 	if (r != 1)
 		return r;
@@ -205,7 +221,8 @@ int batch_of(struct step *t, int64_t *ret)
 	if (*ret)
 		return 0;
 	if (t->session.last_batch) {
-		r = store_number(t->store, &recent, "SELECT coalesce(ended_at, last_at) >= ?2 - ?3 FROM batches WHERE key = ?1", "iii",
+		r = store_number(t->store, &recent,
+			"SELECT coalesce(ended_at, last_at) >= ?2 - ?3 FROM batches WHERE key = ?1", "iii",
 			t->session.last_batch, t->record.at_us, (int64_t)REOPEN_WITHIN_US);
 		if (r < 0)
 			return r;

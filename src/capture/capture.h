@@ -47,7 +47,7 @@ int capture_rebuild_some(struct capture *c, struct store *s);
 enum { CAPTURE_BATCH_STUCK_S = 300, CAPTURE_SESSION_STALE_S = 3600 };
 int capture_tend(struct store *s, int64_t now_us);
 
-/* -- deleting ---------------------------------------------------------------------------------------- */
+/* -- deleting ---------------------------------------------------------------------------------- */
 
 /* What is chosen: every condition that is set must hold. Without `match` whole sessions, with it only the events
  * that hold the text (and sessions that have none left). */
@@ -81,7 +81,8 @@ struct capture_limits {
 /* What is beyond the limits, by the rows alone: completed sessions, oldest first. */
 int capture_beyond(struct store *s, const struct capture_limits *limits, int64_t now_us, struct capture_count *ret);
 /* Deletes some of it. 1: there is more; 0: nothing is beyond the limits; -errno. Transactions of its own. */
-int capture_retain_some(struct store *s, const struct capture_limits *limits, int64_t now_us, struct capture_count *ret);
+int capture_retain_some(struct store *s, const struct capture_limits *limits, int64_t now_us,
+	struct capture_count *ret);
 /* Gives free pages back to the file system, some at a time. 1: there are more. */
 int capture_shrink_some(struct store *s);
 

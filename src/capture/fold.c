@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "capture/internal.h"
 
-/* -- what each kind of event does ------------------------------------------------------------------ */
+/* -- what each kind of event does -------------------------------------------------------------- */
 
 /* Kinds without a row are kept as events only: they are too many (a piece of shown text) or say
  * nothing that others do not (a batch of tool results). */
@@ -48,9 +48,11 @@ static int mark_same(struct step *t)
 {
 	int64_t seq = 0;
 	int got = store_number(t->store, &seq,
-		"SELECT seq FROM events WHERE session = ?1 AND kind = ?2 AND tool_use_id IS ?3 AND (ord, id) < (?4, ?5) "
-		"ORDER BY ord DESC, id DESC LIMIT 1", "issib", t->session.key, str_of(event_kinds[t->record.kind].name),
-		t->record.tool_use_id, t->record.order_us, t->record.id.b, (size_t)ULID_BYTES);
+		"SELECT seq FROM events WHERE session = ?1 AND kind = ?2 AND tool_use_id IS ?3 AND (ord, id) < "
+		"(?4, ?5) "
+		"ORDER BY ord DESC, id DESC LIMIT 1",
+		"issib", t->session.key, str_of(event_kinds[t->record.kind].name), t->record.tool_use_id,
+		t->record.order_us, t->record.id.b, (size_t)ULID_BYTES);
 
 	if (got < 0)
 		return got;
@@ -69,17 +71,19 @@ int fold_apply(struct step *t)
 	return r < 0 ? r : session_save(t);
 }
 
-/* -- the way in --------------------------------------------------------------------------------------- */
+/* -- the way in -------------------------------------------------------------------------------- */
 
 static int insert_event(struct step *t)
 {
 	const struct record *r = &t->record;
 	int got = store_do(t->store,
-		"INSERT INTO events(id, ord, at, session, kind, native, tool, tool_use_id, agent_id, marks, host, payload) "
-		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)", "biiisssssiss", r->id.b, (size_t)ULID_BYTES,
-		r->order_us, r->at_us, t->session.key, str_of(event_kinds[r->kind].name),
-		str_is_set(r->native) ? r->native : STR(""), r->tool_name, r->tool_use_id, r->agent_id, (int64_t)r->marks,
-		r->host, str_is_set(r->payload) ? r->payload : STR("{}"));
+		"INSERT INTO events(id, ord, at, session, kind, native, tool, tool_use_id, agent_id, marks, "
+		"host, payload) "
+		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+		"biiisssssiss", r->id.b, (size_t)ULID_BYTES, r->order_us, r->at_us, t->session.key,
+		str_of(event_kinds[r->kind].name), str_is_set(r->native) ? r->native : STR(""), r->tool_name,
+		r->tool_use_id, r->agent_id, (int64_t)r->marks, r->host,
+		str_is_set(r->payload) ? r->payload : STR("{}"));
 
 	t->seq = store_last_rowid(t->store);
 	return got;
@@ -93,11 +97,13 @@ static int may_overtake(struct step *t)
 	int64_t fits = 0;
 	int got;
 
-	if (!(event_kinds[t->record.kind].flags & EVENT_IS_TOOL) || t->record.kind == EVENT_PERMISSION_REQUEST || !t->session.batch)
+	if (!(event_kinds[t->record.kind].flags & EVENT_IS_TOOL) ||
+		t->record.kind == EVENT_PERMISSION_REQUEST || !t->session.batch)
 		return 0;
 	got = store_number(t->store, &fits,
-		"SELECT b.ord <= ?3 AND w.ord <= ?3 AND b.prompt_id = ?4 FROM batches b, windows w WHERE b.key = ?1 AND w.key = ?2", "iiis",
-		t->session.batch, t->session.window, t->record.order_us, t->event.prompt_id);
+		"SELECT b.ord <= ?3 AND w.ord <= ?3 AND b.prompt_id = ?4 FROM batches b, windows w WHERE b.key "
+		"= ?1 AND w.key = ?2",
+		"iiis", t->session.batch, t->session.window, t->record.order_us, t->event.prompt_id);
 	return got < 0 ? got : fits != 0;
 }
 
@@ -105,7 +111,8 @@ static int may_overtake(struct step *t)
 static int is_in_order(struct step *t)
 {
 	int64_t behind = 0;
-	int got = store_number(t->store, &behind, "SELECT (last_ord, coalesce(last_id, x'')) < (?2, ?3) FROM sessions WHERE key = ?1", "iib",
+	int got = store_number(t->store, &behind,
+		"SELECT (last_ord, coalesce(last_id, x'')) < (?2, ?3) FROM sessions WHERE key = ?1", "iib",
 		t->session.key, t->record.order_us, t->record.id.b, (size_t)ULID_BYTES);
 
 	if (got < 0 || behind)
@@ -142,7 +149,9 @@ void fold_read_row(struct step *t, struct query *q)
 	struct record *r = &t->record;
 	str id = query_str(q, 1);
 
-	*r = (struct record){ .order_us = query_int(q, 2), .at_us = query_int(q, 3), .marks = (unsigned)query_int(q, 10) };
+	*r = (struct record){ .order_us = query_int(q, 2),
+		.at_us = query_int(q, 3),
+		.marks = (unsigned)query_int(q, 10) };
 	if (id.n == ULID_BYTES)
 		memcpy(r->id.b, id.p, ULID_BYTES);
 	t->seq = query_int(q, 0);

@@ -15,7 +15,7 @@ enum {
 	LOW_PERCENT = 95,     /* deleting stops below this share of the limit, or it would never rest */
 };
 
-/* -- one session --------------------------------------------------------------------------------------- */
+/* -- one session ------------------------------------------------------------------------------- */
 
 static int drop_session(struct store *s, int64_t key)
 {
@@ -57,7 +57,7 @@ static int drop_orphans(struct store *s)
 	return r;
 }
 
-/* -- what is chosen ------------------------------------------------------------------------------------- */
+/* -- what is chosen ---------------------------------------------------------------------------- */
 
 str capture_match_text(struct arena *a, str text)
 {
@@ -106,7 +106,7 @@ struct query *capture_list(struct store *s, const struct capture_choice *choice,
 	return q;
 }
 
-/* -- purge ------------------------------------------------------------------------------------------------ */
+/* -- purge ------------------------------------------------------------------------------------- */
 
 static int purge_session(struct capture *c, struct store *s, int64_t key, str match, struct capture_count *ret)
 {
@@ -179,7 +179,7 @@ int capture_purge(struct capture *c, struct store *s, const struct capture_choic
 	return r;
 }
 
-/* -- retention ---------------------------------------------------------------------------------------------- */
+/* -- retention --------------------------------------------------------------------------------- */
 
 /* The oldest session that may go; 0 for before_us: of any age. */
 static int find_beyond(struct store *s, int64_t before_us, int64_t *ret)

@@ -8,7 +8,8 @@ enum { TITLE_MAX = 120, PLAN_MAX = 200000 };
 
 bool plan_is_file(str path)
 {
-	static const char *const folders[] = { "/.claude/plans/", "/.cursor/plans/", "/.windsurf/plans/", "/.qwen/plans/", "/.gemini/plans/" };
+	static const char *const folders[] = { "/.claude/plans/", "/.cursor/plans/", "/.windsurf/plans/",
+		"/.qwen/plans/", "/.gemini/plans/" };
 
 	if (!str_ends(path, STR(".md")))
 		return false;
@@ -48,31 +49,38 @@ static int add_version(struct step *t, str path, str content, const char *source
 		"ON CONFLICT(session, path) DO UPDATE SET title = ?3, updated_at = ?5", "issii", t->session.key, path,
 		title_of(t->arena, content), t->record.order_us, t->record.at_us);
 	if (r == 0)
-		r = store_number(t->store, &plan, "SELECT key FROM plans WHERE session = ?1 AND path = ?2", "is", t->session.key, path);
+		r = store_number(t->store, &plan, "SELECT key FROM plans WHERE session = ?1 AND path = ?2",
+			"is", t->session.key, path);
 	if (r != 1)
 		return r < 0 ? r : -EUCLEAN;
 	r = store_number(t->store, &same,
-		"SELECT content = ?2 AND (source = 'approved' OR ?3 <> 'approved') FROM plan_versions WHERE plan = ?1 ORDER BY version DESC LIMIT 1",
+		"SELECT content = ?2 AND (source = 'approved' OR ?3 <> 'approved') FROM plan_versions WHERE "
+		"plan = ?1 ORDER BY version DESC LIMIT 1",
 		"iss", plan, content, str_of(source));
 	if (r < 0 || same)
 		return r < 0 ? r : 0;
 	return store_do(t->store,
 		"INSERT INTO plan_versions(plan, version, ord, at, source, batch, content) "
-		"VALUES (?1, 1 + (SELECT coalesce(max(version), 0) FROM plan_versions WHERE plan = ?1), ?2, ?3, ?4, ?5, ?6)", "iiisks", plan,
-		t->record.order_us, t->record.at_us, str_of(source), batch, content);
+		"VALUES (?1, 1 + (SELECT coalesce(max(version), 0) FROM plan_versions WHERE plan = ?1), ?2, "
+		"?3, ?4, ?5, ?6)",
+		"iiisks", plan, t->record.order_us, t->record.at_us, str_of(source), batch, content);
 }
 
 /* The last version with one piece replaced, as the Edit tool does it; empty when it does not fit. */
 static str edited(struct step *t, str path)
 {
-	str old = json_str(json_get(t->event.tool_input, STR("old_string"))), new = json_str(json_get(t->event.tool_input, STR("new_string")));
+	str old = json_str(json_get(t->event.tool_input, STR("old_string"))),
+	    new = json_str(json_get(t->event.tool_input, STR("new_string")));
 	str original = json_str(json_get(t->event.tool_response, STR("originalFile")));
 	struct query *q;
 	ptrdiff_t at;
 
 	if (str_empty(original)) {
-		q = store_ask(t->store, "SELECT v.content FROM plan_versions v JOIN plans p ON p.key = v.plan WHERE p.session = ?1 AND p.path = ?2 "
-			"ORDER BY v.version DESC LIMIT 1", "is", t->session.key, path);
+		q = store_ask(t->store,
+			"SELECT v.content FROM plan_versions v JOIN plans p ON p.key = v.plan WHERE p.session "
+			"= ?1 AND p.path = ?2 "
+			"ORDER BY v.version DESC LIMIT 1",
+			"is", t->session.key, path);
 		if (query_step(q) == 1)
 			original = arena_str(t->arena, query_str(q, 0));
 		query_reset(q);
@@ -99,9 +107,11 @@ int plan_on_tool(struct step *t)
 	if (!plan_is_file(path))
 		return 0;
 	if (e->tool_class == TOOL_READ)
-		return add_version(t, path, json_str(json_path(e->tool_response, "file", "content", NULL)), "read", t->session.batch);
+		return add_version(t, path, json_str(json_path(e->tool_response, "file", "content", NULL)),
+			"read", t->session.batch);
 	if (str_is_set(json_str(json_get(e->tool_input, STR("content")))))
-		return add_version(t, path, json_str(json_get(e->tool_input, STR("content"))), "write", t->session.batch);
+		return add_version(t, path, json_str(json_get(e->tool_input, STR("content"))), "write",
+			t->session.batch);
 	return add_version(t, path, edited(t, path), "edit", t->session.batch);
 }
 

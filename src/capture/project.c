@@ -67,10 +67,14 @@ static int follow(struct store *s, int64_t key, int64_t merged, str old, const c
 	int r = store_do(s, "DELETE FROM projects WHERE path = ?1 AND merged IS NOT NULL", "s", str_of(path));
 
 	if (r == 0)
-		r = store_do(s, "UPDATE projects SET path = ?2, name = CASE WHEN named THEN name ELSE ?3 END WHERE key = ?1", "iss", key,
-			str_of(path), str_of(strrchr(path, '/') + 1));
+		r = store_do(s,
+			"UPDATE projects SET path = ?2, name = CASE WHEN named THEN name ELSE ?3 END WHERE key "
+			"= ?1",
+			"iss", key, str_of(path), str_of(strrchr(path, '/') + 1));
 	if (r == 0)
-		r = store_do(s, "INSERT INTO projects(path, name, merged, created_at) SELECT ?2, name, ?3, created_at FROM projects WHERE key = ?1",
+		r = store_do(s,
+			"INSERT INTO projects(path, name, merged, created_at) SELECT ?2, name, ?3, created_at "
+			"FROM projects WHERE key = ?1",
 			"isi", key, old, merged ? merged : key);
 	return r;
 }
@@ -80,7 +84,8 @@ static int find_renamed(struct store *s, const char *path, const struct stat *st
 {
 	char old[FS_PATH] = "";
 	int64_t key = 0, merged = 0;
-	struct query *q = store_ask(s, "SELECT key, path, merged FROM projects WHERE device = ?1 AND inode = ?2 AND path <> ?3", "iis",
+	struct query *q = store_ask(s,
+		"SELECT key, path, merged FROM projects WHERE device = ?1 AND inode = ?2 AND path <> ?3", "iis",
 		(int64_t)st->st_dev, (int64_t)st->st_ino, str_of(path));
 	int got = query_step(q);
 
@@ -102,7 +107,8 @@ static int find_or_make(struct store *s, const char *path, int64_t parent, int64
 	const char *name = strrchr(path, '/');
 	struct stat st = { 0 };
 	int64_t alias = 0;
-	int got = store_number(s, ret, "SELECT key FROM projects WHERE path = ?1 AND merged IS NULL", "s", str_of(path));
+	int got = store_number(s, ret, "SELECT key FROM projects WHERE path = ?1 AND merged IS NULL", "s",
+		str_of(path));
 
 	if (got != 0)
 		return got < 0 ? got : 0;
@@ -117,8 +123,11 @@ static int find_or_make(struct store *s, const char *path, int64_t parent, int64
 		*ret = alias;
 		return got < 0 ? got : 0;
 	}
-	got = store_do(s, "INSERT INTO projects(path, name, parent, device, inode, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)", "sskkki",
-		str_of(path), name && name[1] ? str_of(name + 1) : str_of(path), parent, (int64_t)st.st_dev, (int64_t)st.st_ino, now_us);
+	got = store_do(s,
+		"INSERT INTO projects(path, name, parent, device, inode, created_at) VALUES (?1, ?2, ?3, ?4, "
+		"?5, ?6)",
+		"sskkki", str_of(path), name && name[1] ? str_of(name + 1) : str_of(path), parent,
+		(int64_t)st.st_dev, (int64_t)st.st_ino, now_us);
 	*ret = store_last_rowid(s);
 	return got;
 }
@@ -131,7 +140,8 @@ int project_of(struct store *s, str directory, int64_t now_us, int64_t *ret)
 	int got;
 
 	*ret = 0;
-	if (directory.n == 0 || directory.p[0] != '/' || directory.n >= FS_PATH - 64 || memchr(directory.p, 0, directory.n))
+	if (directory.n == 0 || directory.p[0] != '/' || directory.n >= FS_PATH - 64 ||
+		memchr(directory.p, 0, directory.n))
 		return 0;
 	got = store_number(s, ret, "SELECT project FROM directories WHERE path = ?1", "s", directory);
 	if (got != 0)
@@ -157,7 +167,10 @@ str project_relative(struct store *s, struct arena *a, int64_t project, str path
 
 	if (!project || str_empty(path) || path.p[0] != '/')
 		return path;
-	q = store_ask(s, "SELECT path FROM projects WHERE key = ?1 UNION ALL SELECT path FROM projects WHERE merged = ?1", "i", project);
+	q = store_ask(s,
+		"SELECT path FROM projects WHERE key = ?1 UNION ALL SELECT path FROM projects WHERE merged = "
+		"?1",
+		"i", project);
 	while (result.p == path.p && query_step(q) == 1) {
 		str root = query_str(q, 0);
 

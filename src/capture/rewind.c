@@ -38,9 +38,12 @@ static int delete_projections(struct store *s, int64_t session)
 		"DELETE FROM batches WHERE session = ?1",
 		"DELETE FROM windows WHERE session = ?1",
 		"UPDATE events SET same_as = NULL WHERE session = ?1 AND same_as IS NOT NULL",
-		"UPDATE sessions SET window = NULL, batch = NULL, last_batch = NULL, prompts = 0, tools = 0, events = 0, last_ord = 0, "
-		"  last_id = NULL, title = NULL, last_user = NULL, last_assistant = NULL, parent = NULL, parent_reason = NULL, "
-		"  project = NULL, transcript = NULL, cwd = NULL, model = NULL, last_at = 0, started_at = 9223372036854775807 WHERE key = ?1",
+		"UPDATE sessions SET window = NULL, batch = NULL, last_batch = NULL, prompts = 0, tools = 0, "
+		"events = 0, last_ord = 0, "
+		"  last_id = NULL, title = NULL, last_user = NULL, last_assistant = NULL, parent = NULL, "
+		"parent_reason = NULL, "
+		"  project = NULL, transcript = NULL, cwd = NULL, model = NULL, last_at = 0, started_at = "
+		"9223372036854775807 WHERE key = ?1",
 	};
 	int r = 0;
 
@@ -69,7 +72,9 @@ static int refold(struct capture *c, struct store *s, int64_t session)
 		query_reset(q);
 		if (got != 1)
 			return got;
-		q = store_ask(s, "SELECT " FOLD_COLUMNS " FROM events WHERE session = ?1 AND (ord, id) > (?2, ?3) ORDER BY ord, id LIMIT 1",
+		q = store_ask(s,
+			"SELECT " FOLD_COLUMNS
+			" FROM events WHERE session = ?1 AND (ord, id) > (?2, ?3) ORDER BY ord, id LIMIT 1",
 			"iib", session, after_ord, after_id.b, (size_t)ULID_BYTES);
 		got = query_step(q);
 		if (got == 1)
@@ -101,7 +106,7 @@ int capture_finish(struct capture *c, struct store *s)
 	return r;
 }
 
-/* -- rebuilding ---------------------------------------------------------------------------------------------------- */
+/* -- rebuilding -------------------------------------------------------------------------------- */
 
 static int look_for_rebuild(struct capture *c, struct store *s)
 {
@@ -125,8 +130,10 @@ static int look_for_rebuild(struct capture *c, struct store *s)
 static int finish_rebuild(struct capture *c, struct store *s)
 {
 	c->rebuild = 0;
-	return store_do(s, "INSERT INTO facts(name, value) VALUES ('capture', ?1) ON CONFLICT(name) DO UPDATE SET value = ?1", "i",
-		(int64_t)CAPTURE_VERSION);
+	return store_do(s,
+		"INSERT INTO facts(name, value) VALUES ('capture', ?1) ON CONFLICT(name) DO UPDATE SET value = "
+		"?1",
+		"i", (int64_t)CAPTURE_VERSION);
 }
 
 static int rebuild_batch(struct capture *c, struct store *s)

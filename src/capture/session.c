@@ -16,8 +16,13 @@ static int label_rank(str agent)
 
 static void read_session(struct query *q, struct session *ret)
 {
-	*ret = (struct session){ .key = query_int(q, 0), .project = query_int(q, 1), .window = query_int(q, 2),
-		.batch = query_int(q, 3), .last_batch = query_int(q, 4), .prompts = query_int(q, 5), .tools = query_int(q, 6) };
+	*ret = (struct session){ .key = query_int(q, 0),
+		.project = query_int(q, 1),
+		.window = query_int(q, 2),
+		.batch = query_int(q, 3),
+		.last_batch = query_int(q, 4),
+		.prompts = query_int(q, 5),
+		.tools = query_int(q, 6) };
 }
 
 int session_load(struct store *s, int64_t key, struct session *ret)
@@ -41,7 +46,8 @@ static int find_other_label(struct store *s, const struct record *r, str native,
 
 	if (str_empty(native))
 		return 0;
-	q = store_ask(s, "SELECT key, agent FROM sessions WHERE native_id = ?1 AND agent <> ?2", "ss", native, r->agent);
+	q = store_ask(s, "SELECT key, agent FROM sessions WHERE native_id = ?1 AND agent <> ?2", "ss", native,
+		r->agent);
 	while ((got = query_step(q)) == 1 && !key) {
 		int other = label_rank(query_str(q, 1));
 
@@ -66,8 +72,9 @@ static int find_other_label(struct store *s, const struct record *r, str native,
 int session_find(struct store *s, const struct record *r, struct session *ret)
 {
 	str native = str_is_set(r->session) ? r->session : STR("");
-	struct query *q = store_ask(s, "SELECT " SESSION_COLUMNS " FROM sessions WHERE agent = ?1 AND native_id = ?2", "ss",
-		r->agent, native);
+	struct query *q =
+		store_ask(s, "SELECT " SESSION_COLUMNS " FROM sessions WHERE agent = ?1 AND native_id = ?2",
+			"ss", r->agent, native);
 	int got = query_step(q);
 
 	if (got == 1)
@@ -77,8 +84,8 @@ int session_find(struct store *s, const struct record *r, struct session *ret)
 		got = find_other_label(s, r, native, ret);
 	if (got != 0)
 		return got < 0 ? got : 0;
-	got = store_do(s, "INSERT INTO sessions(agent, native_id, started_at, last_at) VALUES (?1, ?2, ?3, ?3)", "ssi", r->agent,
-		native, r->at_us);
+	got = store_do(s, "INSERT INTO sessions(agent, native_id, started_at, last_at) VALUES (?1, ?2, ?3, ?3)",
+		"ssi", r->agent, native, r->at_us);
 	if (got < 0)
 		return got;
 	*ret = (struct session){ .key = store_last_rowid(s), .fresh = true };
@@ -111,20 +118,24 @@ int session_save(struct step *t)
 	if (got < 0)
 		return got;
 	return store_do(t->store,
-		"UPDATE sessions SET project = ?2, window = ?3, batch = ?4, last_batch = ?5, prompts = ?6, tools = ?7, "
+		"UPDATE sessions SET project = ?2, window = ?3, batch = ?4, last_batch = ?5, prompts = ?6, "
+		"tools = ?7, "
 		"  last_id = CASE WHEN (last_ord, coalesce(last_id, x'')) < (?8, ?9) THEN ?9 ELSE last_id END, "
 		"  last_ord = max(last_ord, ?8), events = events + ?10, "
 		"  started_at = min(started_at, ?11), last_at = max(last_at, ?11), "
 		"  cwd = coalesce(cwd, ?12), transcript = coalesce(?13, transcript), "
-		"  ended_at = CASE WHEN ?14 THEN ?11 ELSE NULL END, status = CASE WHEN ?14 THEN 'completed' ELSE 'active' END, "
-		"  closed_by = CASE WHEN ?14 THEN 'end' END, end_reason = CASE WHEN ?14 THEN ?15 END, hidden = 0, "
-		"  model = coalesce(?16, model) WHERE key = ?1", "ikkkkiiibiississ", t->session.key, t->session.project,
-		t->session.window, t->session.batch, t->session.last_batch, t->session.prompts, t->session.tools, r->order_us,
-		r->id.b, (size_t)ULID_BYTES, (int64_t)!t->same_as, r->at_us, e->cwd, e->transcript_path, (int64_t)ended,
+		"  ended_at = CASE WHEN ?14 THEN ?11 ELSE NULL END, status = CASE WHEN ?14 THEN 'completed' "
+		"ELSE 'active' END, "
+		"  closed_by = CASE WHEN ?14 THEN 'end' END, end_reason = CASE WHEN ?14 THEN ?15 END, hidden = "
+		"0, "
+		"  model = coalesce(?16, model) WHERE key = ?1",
+		"ikkkkiiibiississ", t->session.key, t->session.project, t->session.window, t->session.batch,
+		t->session.last_batch, t->session.prompts, t->session.tools, r->order_us, r->id.b,
+		(size_t)ULID_BYTES, (int64_t)!t->same_as, r->at_us, e->cwd, e->transcript_path, (int64_t)ended,
 		e->reason, model_of(e));
 }
 
-/* -- parents --------------------------------------------------------------------------------------------- */
+/* -- parents ----------------------------------------------------------------------------------- */
 
 /* A cleared session and the one that follows it are linked by whichever of the two events comes later:
  * the end looks for a start behind it, the start for an end before it. */
@@ -136,13 +147,18 @@ int session_link_parent(struct step *t)
 
 	if (!str_eq(start ? t->event.source : t->event.reason, STR("clear")))
 		return 0;
-	got = store_number(t->store, &other, start ?
-		"SELECT s.key FROM sessions s WHERE s.agent = (SELECT agent FROM sessions WHERE key = ?1) AND s.key <> ?1 "
-		"  AND s.end_reason = 'clear' AND s.cwd = ?2 AND s.ended_at BETWEEN ?3 - ?4 AND ?3 + ?4 "
-		"ORDER BY s.ended_at DESC LIMIT 1" :
-		"SELECT s.key FROM sessions s JOIN windows w ON w.session = s.key WHERE s.agent = (SELECT agent FROM sessions WHERE key = ?1) "
-		"  AND s.key <> ?1 AND s.parent IS NULL AND w.source = 'clear' AND s.cwd = ?2 AND s.started_at BETWEEN ?3 - ?4 AND ?3 + ?4 "
-		"ORDER BY s.started_at LIMIT 1", "isii", t->session.key, t->event.cwd, t->record.at_us, (int64_t)CLEAR_WITHIN_US);
+	got = store_number(t->store, &other,
+		start ? "SELECT s.key FROM sessions s WHERE s.agent = (SELECT agent FROM sessions WHERE key = "
+			"?1) AND s.key <> ?1 "
+			"  AND s.end_reason = 'clear' AND s.cwd = ?2 AND s.ended_at BETWEEN ?3 - ?4 AND ?3 + "
+			"?4 "
+			"ORDER BY s.ended_at DESC LIMIT 1"
+		      : "SELECT s.key FROM sessions s JOIN windows w ON w.session = s.key WHERE s.agent = "
+			"(SELECT agent FROM sessions WHERE key = ?1) "
+			"  AND s.key <> ?1 AND s.parent IS NULL AND w.source = 'clear' AND s.cwd = ?2 AND "
+			"s.started_at BETWEEN ?3 - ?4 AND ?3 + ?4 "
+			"ORDER BY s.started_at LIMIT 1",
+		"isii", t->session.key, t->event.cwd, t->record.at_us, (int64_t)CLEAR_WITHIN_US);
 	if (got <= 0)
 		return got;
 	return store_do(t->store, "UPDATE sessions SET parent = ?2, parent_reason = 'clear' WHERE key = ?1", "ii",

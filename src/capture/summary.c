@@ -38,7 +38,8 @@ str summary_cut(struct arena *a, str text, size_t characters)
 /* Contents are in the files, and in events; here their size is enough. */
 static bool is_contents(str key)
 {
-	static const char *const names[] = { "content", "new_source", "old_string", "new_string", "edits", "old_source" };
+	static const char *const names[] = { "content", "new_source", "old_string", "new_string", "edits",
+		"old_source" };
 
 	for (size_t i = 0; i < countof(names); i++)
 		if (str_eq(key, str_of(names[i])))
@@ -91,7 +92,8 @@ str summary_of_input(struct arena *a, const struct json *input)
 /* The text of a response, wherever the tool put it. */
 static str response_text(struct arena *a, const struct json *v)
 {
-	static const char *const names[] = { "stdout", "output", "result", "text", "message", "content", "returnDisplay", "llmContent" };
+	static const char *const names[] = { "stdout", "output", "result", "text", "message", "content",
+		"returnDisplay", "llmContent" };
 	struct buf b = BUF_INIT(LIMIT_PAYLOAD * 2);
 	str text;
 

@@ -6,14 +6,15 @@
 int window_open(struct step *t, str source, int64_t *ret)
 {
 	const struct event *e = &t->event;
-	int r = store_do(t->store, "UPDATE windows SET ended_at = coalesce(ended_at, ?2) WHERE key = ?1", "ii", t->session.window,
-		t->record.at_us);
+	int r = store_do(t->store, "UPDATE windows SET ended_at = coalesce(ended_at, ?2) WHERE key = ?1", "ii",
+		t->session.window, t->record.at_us);
 
 	if (r == 0)
 		r = store_do(t->store,
 			"INSERT INTO windows(session, ord, previous, source, model, transcript, started_at) "
-			"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)", "iiksssi", t->session.key, t->record.order_us, t->session.window,
-			source, json_str(json_get(e->payload, STR("model"))), e->transcript_path, t->record.at_us);
+			"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+			"iiksssi", t->session.key, t->record.order_us, t->session.window, source,
+			json_str(json_get(e->payload, STR("model"))), e->transcript_path, t->record.at_us);
 	if (r < 0)
 		return r;
 	*ret = t->session.window = store_last_rowid(t->store);
@@ -27,10 +28,12 @@ static int is_same_start(struct step *t)
 	int64_t key;
 
 	return store_number(t->store, &key,
-		"SELECT key FROM windows w WHERE key = ?1 AND source IS ?2 AND ord >= ?3 - ?4 AND agent_id IS NULL AND end_reason IS NULL "
+		"SELECT key FROM windows w WHERE key = ?1 AND source IS ?2 AND ord >= ?3 - ?4 AND agent_id IS "
+		"NULL AND end_reason IS NULL "
 		"  AND NOT EXISTS (SELECT 1 FROM batches WHERE session = w.session AND window = w.key) "
-		"  AND NOT EXISTS (SELECT 1 FROM activities WHERE session = w.session AND window = w.key AND kind = 'tool')", "isii",
-		t->session.window, t->event.source, t->record.order_us, (int64_t)SAME_WITHIN_US);
+		"  AND NOT EXISTS (SELECT 1 FROM activities WHERE session = w.session AND window = w.key AND "
+		"kind = 'tool')",
+		"isii", t->session.window, t->event.source, t->record.order_us, (int64_t)SAME_WITHIN_US);
 }
 
 /* What comes before the first start (Setup, say) has opened a window without a source; with no prompt in
@@ -38,13 +41,18 @@ static int is_same_start(struct step *t)
 static int adopt_window(struct step *t)
 {
 	int64_t key = 0;
-	int r = t->session.last_batch ? 0 : store_number(t->store, &key,
-		"SELECT key FROM windows WHERE key = ?1 AND source IS NULL AND ended_at IS NULL", "i", t->session.window);
+	int r = t->session.last_batch
+		? 0
+		: store_number(t->store, &key,
+			  "SELECT key FROM windows WHERE key = ?1 AND source IS NULL AND ended_at IS NULL", "i",
+			  t->session.window);
 
 	if (r != 1)
 		return r;
-	r = store_do(t->store, "UPDATE windows SET ord = ?2, source = ?3, model = ?4, transcript = ?5 WHERE key = ?1", "iisss", key,
-		t->record.order_us, t->event.source, json_str(json_get(t->event.payload, STR("model"))), t->event.transcript_path);
+	r = store_do(t->store,
+		"UPDATE windows SET ord = ?2, source = ?3, model = ?4, transcript = ?5 WHERE key = ?1", "iisss",
+		key, t->record.order_us, t->event.source, json_str(json_get(t->event.payload, STR("model"))),
+		t->event.transcript_path);
 	return r < 0 ? r : 1;
 }
 
@@ -72,8 +80,9 @@ int window_on_start(struct step *t)
 int window_on_end(struct step *t)
 {
 	int64_t ended = 0;
-	int r = store_number(t->store, &ended, "SELECT ended_at IS NOT NULL AND end_reason IS NOT NULL FROM windows WHERE key = ?1",
-		"i", t->session.window);
+	int r = store_number(t->store, &ended,
+		"SELECT ended_at IS NOT NULL AND end_reason IS NOT NULL FROM windows WHERE key = ?1", "i",
+		t->session.window);
 
 	if (r < 0)
 		return r;
@@ -83,16 +92,18 @@ int window_on_end(struct step *t)
 	}
 	r = batch_close(t, "end");
 	if (r == 0)
-		r = store_do(t->store, "UPDATE windows SET ended_at = ?2, end_reason = coalesce(?3, 'other') WHERE key = ?1", "iis",
-			t->session.window, t->record.at_us, t->event.reason);
+		r = store_do(t->store,
+			"UPDATE windows SET ended_at = ?2, end_reason = coalesce(?3, 'other') WHERE key = ?1",
+			"iis", t->session.window, t->record.at_us, t->event.reason);
 	return r < 0 ? r : session_link_parent(t);
 }
 
-/* -- subagents ----------------------------------------------------------------------------------------------- */
+/* -- subagents --------------------------------------------------------------------------------- */
 
 static int find_subagent(struct step *t, int64_t *ret)
 {
-	return store_number(t->store, ret, "SELECT key FROM windows WHERE session = ?1 AND agent_id = ?2 ORDER BY ord DESC LIMIT 1", "is",
+	return store_number(t->store, ret,
+		"SELECT key FROM windows WHERE session = ?1 AND agent_id = ?2 ORDER BY ord DESC LIMIT 1", "is",
 		t->session.key, t->event.agent_id);
 }
 
@@ -125,8 +136,10 @@ int window_on_subagent_start(struct step *t)
 	if (!parent && (r = window_open(t, STR_NONE, &parent)) < 0)
 		return r;
 	return store_do(t->store,
-		"INSERT INTO windows(session, ord, agent_id, agent_type, parent, source, started_at) VALUES (?1, ?2, ?3, ?4, ?5, 'subagent', ?6)",
-		"iissii", t->session.key, t->record.order_us, t->event.agent_id, t->event.agent_type, parent, t->record.at_us);
+		"INSERT INTO windows(session, ord, agent_id, agent_type, parent, source, started_at) VALUES "
+		"(?1, ?2, ?3, ?4, ?5, 'subagent', ?6)",
+		"iissii", t->session.key, t->record.order_us, t->event.agent_id, t->event.agent_type, parent,
+		t->record.at_us);
 }
 
 bool window_is_helper(const struct event *e)
@@ -149,7 +162,9 @@ int window_on_subagent_stop(struct step *t)
 	}
 	if (r < 0)
 		return r;
-	return store_do(t->store, "UPDATE windows SET ended_at = ?2, message = ?3, transcript = coalesce(?4, transcript) WHERE key = ?1",
+	return store_do(t->store,
+		"UPDATE windows SET ended_at = ?2, message = ?3, transcript = coalesce(?4, transcript) WHERE "
+		"key = ?1",
 		"iiss", window, t->record.at_us, summary_cut(t->arena, t->event.message, RESPONSE_MAX),
 		json_str(json_get(t->event.payload, STR("agent_transcript_path"))));
 }

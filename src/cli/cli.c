@@ -27,7 +27,7 @@ static const struct cmd_option common_options[] = {
 	{ 0 },
 };
 
-/* -- messages ------------------------------------------------------------------------------------------ */
+/* -- messages ---------------------------------------------------------------------------------- */
 
 /* Messages quote what others wrote: ids, names, paths. */
 static void say(const char *fmt, va_list ap)
@@ -74,7 +74,7 @@ bool cli_confirm(const char *question)
 	return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
-/* -- help ------------------------------------------------------------------------------------------------ */
+/* -- help -------------------------------------------------------------------------------------- */
 
 static void print_options(const struct cmd_option *o)
 {
@@ -113,7 +113,7 @@ const struct cmd *cli_find(const char *name)
 	return NULL;
 }
 
-/* -- arguments ------------------------------------------------------------------------------------------- */
+/* -- arguments --------------------------------------------------------------------------------- */
 
 static const struct cmd_option *find_option(const struct cmd_option *o, str name, char letter)
 {
@@ -204,7 +204,7 @@ const char *cli_value(const struct cli *cli, const char *option, const char *fal
 	return value ? value : fallback;
 }
 
-/* -- main --------------------------------------------------------------------------------------------------- */
+/* -- main -------------------------------------------------------------------------------------- */
 
 static int run_command(struct cli *cli)
 {

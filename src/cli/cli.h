@@ -84,7 +84,7 @@ int cli_usage_error(const struct cli *cli, const char *fmt, ...) _printf_(2, 3);
 /* Asks on the terminal; false without one. */
 bool cli_confirm(const char *question);
 
-/* -- talking to the daemon (client.c) ----------------------------------------------------------- */
+/* -- talking to the daemon (client.c) ---------------------------------------------------------- */
 
 /* Calls an operation. Starts the daemon first when `start` and there is none.
  * 0: *ret is the result, in cli->arena. -ENOENT: no daemon. -EREMOTE: the daemon refused, err says
@@ -94,7 +94,7 @@ int cli_call(struct cli *cli, bool start, const char *method, str params, struct
 /* Starts a daemon detached and waits until it answers. -EEXIST: one is running already. */
 int cli_start_daemon(struct cli *cli, struct err *err);
 
-/* -- output ------------------------------------------------------------------------------------- */
+/* -- output ------------------------------------------------------------------------------------ */
 
 /* Rows of columns, each as wide as its widest cell; on a terminal the widest are cut until it fits, those in front
  * that are `firm` only when nothing else helps. */

@@ -9,7 +9,7 @@
 #include "config/config.h"
 #include "json/edit.h"
 
-/* -- complaints ------------------------------------------------------------------------------ */
+/* -- complaints -------------------------------------------------------------------------------- */
 
 static void print_problem(const char *path, const struct err *err)
 {
@@ -39,7 +39,7 @@ static void write_problems(struct json_writer *w, const struct config_problem *p
 	jw_end_array(w);
 }
 
-/* -- get, show ------------------------------------------------------------------------------- */
+/* -- get, show --------------------------------------------------------------------------------- */
 
 static void write_text(struct json_writer *w, const struct option *o, const char *text)
 {
@@ -147,7 +147,7 @@ static int show(struct cli *cli)
 	return EXIT_DONE;
 }
 
-/* -- set ------------------------------------------------------------------------------------- */
+/* -- set --------------------------------------------------------------------------------------- */
 
 static int set_dry(const char *path, const struct option *o, str value)
 {
@@ -194,7 +194,7 @@ static int set(struct cli *cli)
 	return EXIT_DONE;
 }
 
-/* -- validate, schema ------------------------------------------------------------------------ */
+/* -- validate, schema -------------------------------------------------------------------------- */
 
 static int validate(struct cli *cli)
 {
@@ -242,7 +242,7 @@ static int schema(struct cli *cli)
 	return EXIT_DONE;
 }
 
-/* -- which ----------------------------------------------------------------------------------- */
+/* -- which ------------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *name;

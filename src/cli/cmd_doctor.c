@@ -61,7 +61,7 @@ static void tell(struct doctor *d, enum finding f, const char *what, const char 
 	jw_end_object(&d->w);
 }
 
-/* -- places, config, daemon ---------------------------------------------------------------------------------- */
+/* -- places, config, daemon -------------------------------------------------------------------- */
 
 static void check_places(struct doctor *d)
 {
@@ -88,10 +88,12 @@ static void check_config(struct doctor *d)
 
 	config_load(d->cli->places.config, &config, &problems);
 	for (const struct config_problem *p = problems; p; p = p->next)
-		tell(d, FINDING_BAD, "config", "%s:%u:%u: %s", d->cli->places.config, p->err.line, p->err.col, p->err.text);
+		tell(d, FINDING_BAD, "config", "%s:%u:%u: %s", d->cli->places.config, p->err.line, p->err.col,
+			p->err.text);
 	if (!problems)
 		tell(d, FINDING_OK, "config", "durability %s; %s", config.values[OPTION_DURABILITY].text,
-			access(d->cli->places.config, F_OK) == 0 ? d->cli->places.config : "no config file, defaults hold");
+			access(d->cli->places.config, F_OK) == 0 ? d->cli->places.config
+								 : "no config file, defaults hold");
 	config_problems_free(problems);
 	config_release(&config);
 }
@@ -110,7 +112,8 @@ static bool check_daemon(struct doctor *d)
 	json_int(json_get(s, STR("pid")), &pid);
 	tell(d, FINDING_OK, "daemon", "answers, pid %lld", (long long)pid);
 	if (!str_eq(json_str(json_get(s, STR("version"))), STR(HOOKD_VERSION)))
-		tell(d, FINDING_NOTE, "daemon", "it is of another release than this command; hookd restart brings them together");
+		tell(d, FINDING_NOTE, "daemon",
+			"it is of another release than this command; hookd restart brings them together");
 	trouble = json_str(json_path(s, "store", "trouble", NULL));
 	if (!str_empty(trouble))
 		tell(d, FINDING_BAD, "store", STR_FMT, STR_ARG(trouble));
@@ -122,7 +125,7 @@ static bool check_daemon(struct doctor *d)
 	return true;
 }
 
-/* -- hook lines -------------------------------------------------------------------------------------------------- */
+/* -- hook lines -------------------------------------------------------------------------------- */
 
 static str make_payload(struct doctor *d, const char *session, str event)
 {
@@ -232,24 +235,31 @@ static void check_line(struct doctor *d, const struct agent *agent, const struct
 		tell(d, FINDING_BAD, agent->name, STR_FMT ": " STR_FMT " cannot be run: %s", STR_ARG(e->event),
 			STR_ARG(e->command), strerror(-exit_code));
 	else if (exit_code != 0)
-		tell(d, FINDING_BAD, agent->name, STR_FMT ": the hook ended with %d: " STR_FMT, STR_ARG(e->event), exit_code,
-			STR_ARG(str_head(buf_str(&out), 200)));
+		tell(d, FINDING_BAD, agent->name, STR_FMT ": the hook ended with %d: " STR_FMT,
+			STR_ARG(e->event), exit_code, STR_ARG(str_head(buf_str(&out), 200)));
 	else if (stored != 1)
-		tell(d, FINDING_BAD, agent->name, STR_FMT ": the event is in the store %d times instead of once", STR_ARG(e->event),
+		tell(d, FINDING_BAD, agent->name,
+			STR_FMT ": the event is in the store %d times instead of once", STR_ARG(e->event),
 			stored);
 	else if (str_eq(e->event, STR("PreToolUse")) && !denied)
 		tell(d, FINDING_BAD, agent->name, "PreToolUse: the test rule's denial did not come back");
 	else
-		tell(d, e->current ? FINDING_OK : FINDING_NOTE, agent->name, STR_FMT ": fired, stored once%s (%.1f ms)%s",
-			STR_ARG(e->event), denied ? ", denial came back" : "", (double)began / 1000,
-			e->current ? "" : "; it calls another hookc or state directory than this one; run: hookd init");
+		tell(d, e->current ? FINDING_OK : FINDING_NOTE, agent->name,
+			STR_FMT ": fired, stored once%s (%.1f ms)%s", STR_ARG(e->event),
+			denied ? ", denial came back" : "", (double)began / 1000,
+			e->current
+				? ""
+				: "; it calls another hookc or state directory than this one; run: hookd init");
 	buf_release(&out);
 }
 
 static void check_agent(struct doctor *d, const struct agent *agent)
 {
 	char project[FS_PATH], hookc[FS_PATH];
-	struct install_request q = { .agent = agent, .home = getenv("HOME"), .hookc = hookc, .state = d->cli->places.state };
+	struct install_request q = { .agent = agent,
+		.home = getenv("HOME"),
+		.hookc = hookc,
+		.state = d->cli->places.state };
 	const char *self = cli_self_path(d->cli), *slash = strrchr(self, '/');
 	struct install_entry *entries = NULL;
 	struct err err = { 0 };
@@ -266,12 +276,13 @@ static void check_agent(struct doctor *d, const struct agent *agent)
 		return;
 	}
 	if (!entries && install_agent_found(&q))
-		tell(d, FINDING_NOTE, agent->name, "%s is here but hookd is not installed in it; run: hookd init", agent->label);
+		tell(d, FINDING_NOTE, agent->name,
+			"%s is here but hookd is not installed in it; run: hookd init", agent->label);
 	for (const struct install_entry *e = entries; e; e = e->next)
 		check_line(d, agent, e);
 }
 
-/* -- all ------------------------------------------------------------------------------------------------------------- */
+/* -- all --------------------------------------------------------------------------------------- */
 
 static void show_duties(struct doctor *d)
 {

@@ -20,7 +20,7 @@ static const struct format *find_format(const char *name)
 	return NULL;
 }
 
-/* -- one session ------------------------------------------------------------------------------------------------- */
+/* -- one session ------------------------------------------------------------------------------- */
 
 static int export_events(struct story *s, struct story_ref session)
 {
@@ -62,7 +62,7 @@ static int export_one(struct story *s, struct story_ref session)
 	return story_tell(s, show) < 0 ? cli_fail("the export could not be written: %s", strerror(errno)) : EXIT_DONE;
 }
 
-/* -- which ones -------------------------------------------------------------------------------------------------- */
+/* -- which ones -------------------------------------------------------------------------------- */
 
 /* The next few keys of the filter, from one on. Keys, because ids of two agents may be the same. */
 static struct json *next_sessions(struct cli *cli, int64_t after, int *ret_exit)
@@ -109,11 +109,16 @@ static int export_chosen(struct story *s)
 	return r;
 }
 
-/* -- the command ----------------------------------------------------------------------------------------------------- */
+/* -- the command ------------------------------------------------------------------------------- */
 
 static int export_to(struct cli *cli, const struct format *format, FILE *out)
 {
-	struct story s = { .cli = cli, .style = format->style, .out = out, .b = BUF_INIT(SIZE_MAX / 2), .full = true, .width = SIZE_MAX };
+	struct story s = { .cli = cli,
+		.style = format->style,
+		.out = out,
+		.b = BUF_INIT(SIZE_MAX / 2),
+		.full = true,
+		.width = SIZE_MAX };
 	int r;
 
 	if (s.style)
@@ -138,7 +143,8 @@ static int run_export(struct cli *cli)
 	int r;
 
 	if (!format)
-		return cli_usage_error(cli, "there is no format '%s'; there are md, html and jsonl", cli_value(cli, "format", ""));
+		return cli_usage_error(cli, "there is no format '%s'; there are md, html and jsonl",
+			cli_value(cli, "format", ""));
 	for (size_t i = 0; i < countof(choices); i++)
 		chosen |= cli_has(cli, choices[i]);
 	if (!chosen)

@@ -65,7 +65,7 @@ static int ask(struct cli *cli, const char *question)
 	return cli_confirm(question) ? EXIT_DONE : cli_fail("nothing was changed: not confirmed");
 }
 
-/* -- backup --------------------------------------------------------------------------------------------- */
+/* -- backup ------------------------------------------------------------------------------------ */
 
 static int run_backup(struct cli *cli)
 {
@@ -101,7 +101,7 @@ const struct cmd cmd_backup = {
 	.run = run_backup,
 };
 
-/* -- restore --------------------------------------------------------------------------------------------- */
+/* -- restore ----------------------------------------------------------------------------------- */
 
 /* Stops the daemon and takes its lock, so that no hook can start another one. The descriptor, or -1 after a
  * message. */
@@ -135,8 +135,9 @@ static void print_summary(struct cli *cli, const char *path, const struct store_
 
 	if (s->last_us)
 		clock_format(s->last_us, 1, last);
-	printf("%s: %lld events of %lld sessions, the last one at %s, " STR_FMT ", schema %d\n", path, (long long)s->events,
-		(long long)s->sessions, last, STR_ARG(size_text(cli, s->bytes)), s->version);
+	printf("%s: %lld events of %lld sessions, the last one at %s, " STR_FMT ", schema %d\n", path,
+		(long long)s->events, (long long)s->sessions, last, STR_ARG(size_text(cli, s->bytes)),
+		s->version);
 }
 
 /* The store is ours alone now. */
@@ -198,7 +199,7 @@ const struct cmd cmd_restore = {
 	.run = run_restore,
 };
 
-/* -- purge ------------------------------------------------------------------------------------------------ */
+/* -- purge ------------------------------------------------------------------------------------- */
 
 /* "30d", "12h", or a local date "2026-01-31" with or without "T12:30". */
 static bool parse_when(const char *word, int64_t *ret)
@@ -212,7 +213,8 @@ static bool parse_when(const char *word, int64_t *ret)
 	int64_t count;
 
 	for (size_t i = 0; n > 1 && i < countof(units); i++)
-		if (word[n - 1] == units[i].letter && str_to_int(str_n(word, n - 1), &count) && count >= 0 && count < 100000) {
+		if (word[n - 1] == units[i].letter && str_to_int(str_n(word, n - 1), &count) && count >= 0 &&
+			count < 100000) {
 			*ret = clock_wall_us() - count * units[i].seconds * USEC_PER_SEC;
 			return true;
 		}
@@ -304,7 +306,8 @@ static int report_purge(struct cli *cli, const struct json *r)
 	printf("deleted %lld events and %lld whole sessions, in store, WAL, journal and spool\n",
 		(long long)number(r, "events"), (long long)number(r, "sessions"));
 	if (!json_true(json_get(r, STR("wal_emptied"))))
-		puts("the WAL could not be emptied, because somebody reads the store; it will be with the next stop of hookd");
+		puts("the WAL could not be emptied, because somebody reads the store; it will be with the next "
+		     "stop of hookd");
 	if (!json_true(json_get(r, STR("rewritten"))))
 		puts("there was no room to write the store anew; freed pages were overwritten");
 	if (json_true(json_get(r, STR("backups_kept"))))
@@ -367,7 +370,7 @@ const struct cmd cmd_purge = {
 	.run = run_purge,
 };
 
-/* -- retention ----------------------------------------------------------------------------------------------- */
+/* -- retention --------------------------------------------------------------------------------- */
 
 static void print_limits(struct cli *cli, const struct json *r)
 {

@@ -54,11 +54,16 @@ int cli_stop_daemon(struct cli *cli, struct err *err)
 	int r = cli_call(cli, false, "stop", STR_NONE, &result, err);
 
 	if (r == -ENOENT)
-		return wait_gone(cli) ? 0 : err_set(err, -EBUSY,
-			"a daemon holds %s but does not listen; end it by its pid, which is in that file", cli->places.lock);
+		return wait_gone(cli) ? 0
+				      : err_set(err, -EBUSY,
+						"a daemon holds %s but does not listen; end it by its pid, "
+						"which is in that file",
+						cli->places.lock);
 	if (r < 0)
 		return r;
-	return wait_gone(cli) ? 1 : err_set(err, -ETIMEDOUT, "it was asked to stop and has not ended yet; see: hookd logs");
+	return wait_gone(cli)
+		? 1
+		: err_set(err, -ETIMEDOUT, "it was asked to stop and has not ended yet; see: hookd logs");
 }
 
 static int stop(struct cli *cli)
@@ -79,6 +84,12 @@ static int restart(struct cli *cli)
 	return r == EXIT_DONE ? start(cli) : r;
 }
 
-const struct cmd cmd_start = { .name = "start", .args = "", .text = "Start the daemon in the background.", .run = start };
-const struct cmd cmd_stop = { .name = "stop", .args = "", .text = "Stop the daemon; nothing acknowledged is lost.", .run = stop };
-const struct cmd cmd_restart = { .name = "restart", .args = "", .text = "Stop the daemon and start it again.", .run = restart };
+const struct cmd cmd_start = {
+	.name = "start", .args = "", .text = "Start the daemon in the background.", .run = start
+};
+const struct cmd cmd_stop = {
+	.name = "stop", .args = "", .text = "Stop the daemon; nothing acknowledged is lost.", .run = stop
+};
+const struct cmd cmd_restart = {
+	.name = "restart", .args = "", .text = "Stop the daemon and start it again.", .run = restart
+};

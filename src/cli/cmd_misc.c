@@ -9,7 +9,7 @@
 #include "cli/commands.h"
 #include "wire/wire.h"
 
-/* -- version and help --------------------------------------------------------------------------------------- */
+/* -- version and help -------------------------------------------------------------------------- */
 
 static int run_version(struct cli *cli)
 {
@@ -55,7 +55,7 @@ const struct cmd cmd_help = {
 	.run = run_help,
 };
 
-/* -- rpc ------------------------------------------------------------------------------------------------------- */
+/* -- rpc --------------------------------------------------------------------------------------- */
 
 static int run_rpc(struct cli *cli)
 {
@@ -78,7 +78,7 @@ const struct cmd cmd_rpc = {
 	.run = run_rpc,
 };
 
-/* -- logs ------------------------------------------------------------------------------------------------------ */
+/* -- logs -------------------------------------------------------------------------------------- */
 
 enum { LOG_TAIL = 1 << 20 };
 
@@ -154,7 +154,7 @@ const struct cmd cmd_logs = {
 	.run = run_logs,
 };
 
-/* -- db -------------------------------------------------------------------------------------------------------- */
+/* -- db ---------------------------------------------------------------------------------------- */
 
 enum { DB_MS = 30 * 60 * 1000 }; /* a large store is read whole */
 
@@ -166,7 +166,8 @@ static void print_repair(struct cli *cli, const struct json *result)
 		puts(json_true(json_get(result, STR("repaired"))) ? "it was repaired:" :
 								    "it could not be repaired; see: hookd status");
 	else
-		printf("would set it aside and make a new one from %s" STR_FMT ", what can be read of it, and the journal\n",
+		printf("would set it aside and make a new one from %s" STR_FMT
+		       ", what can be read of it, and the journal\n",
 			str_is_set(backup) ? "the backup " : "nothing (there is no backup)", STR_ARG(backup));
 	if (!cli_has(cli, "dry-run"))
 		printf(STR_FMT "\n", STR_ARG(json_str(json_get(result, STR("recovery")))));
@@ -180,7 +181,8 @@ static int run_db(struct cli *cli)
 	if (!repair && strcmp(cli->args[0], "check") != 0)
 		return cli_usage_error(cli, "there is no 'db %s'; there are 'db check' and 'db repair'", cli->args[0]);
 	cli->answer_ms = DB_MS;
-	result = cli_ask(cli, repair ? "repair" : "check", cli_has(cli, "dry-run") ? STR("{\"dry_run\":true}") : STR_NONE);
+	result = cli_ask(cli, repair ? "repair" : "check",
+		cli_has(cli, "dry-run") ? STR("{\"dry_run\":true}") : STR_NONE);
 	if (!result)
 		return EXIT_FAILED;
 	ok = json_true(json_get(result, STR("ok")));
@@ -189,7 +191,8 @@ static int run_db(struct cli *cli)
 	else if (ok)
 		puts("the store is sound");
 	else
-		fprintf(stderr, "hookd: the store is damaged:\n" STR_FMT, STR_ARG(json_str(json_get(result, STR("problems")))));
+		fprintf(stderr, "hookd: the store is damaged:\n" STR_FMT,
+			STR_ARG(json_str(json_get(result, STR("problems")))));
 	if (repair && !ok && !cli_has(cli, "json"))
 		print_repair(cli, result);
 	return ok || json_true(json_get(result, STR("repaired"))) ? EXIT_DONE : EXIT_FAILED;

@@ -44,7 +44,7 @@ struct offline {
 	bool decision;
 };
 
-/* -- the frame -------------------------------------------------------------------------------------------------- */
+/* -- the frame --------------------------------------------------------------------------------- */
 
 static int read_frame(struct offline *o, int fd)
 {
@@ -69,7 +69,7 @@ static int read_frame(struct offline *o, int fd)
 	return wire_hook_decode(str_from(buf_str(&o->frame), WIRE_HEADER), &o->hook);
 }
 
-/* -- a daemon that is absent -------------------------------------------------------------------------------------- */
+/* -- a daemon that is absent ------------------------------------------------------------------- */
 
 /* Somebody holds the daemon's lock: it is alive, or starting. */
 static bool daemon_has_lock(const struct places *p)
@@ -142,7 +142,7 @@ static bool deliver(struct offline *o, int *ret_exit)
 	return true;
 }
 
-/* -- alone ------------------------------------------------------------------------------------------------------------ */
+/* -- alone ------------------------------------------------------------------------------------- */
 
 static void keep_in_spool(struct offline *o, const struct event *e)
 {
@@ -167,8 +167,10 @@ static void keep_in_spool(struct offline *o, const struct event *e)
 	record.order_us = record.at_us;
 	r = spool_write(p->spool, &record, false);
 	/* Not rotated from here: the daemon would go on writing to the file that was put aside. */
-	if (r < 0 && (stat(p->log, &st) < 0 || st.st_size < (off_t)(2 * LIMIT_LOG_FILE)) && log_open(p->log, 0, false) == 0)
-		log_error(LOG_SPOOL, "an event of " STR_FMT " could not be kept: %s", STR_ARG(record.agent), strerror(-r));
+	if (r < 0 && (stat(p->log, &st) < 0 || st.st_size < (off_t)(2 * LIMIT_LOG_FILE)) &&
+		log_open(p->log, 0, false) == 0)
+		log_error(LOG_SPOOL, "an event of " STR_FMT " could not be kept: %s", STR_ARG(record.agent),
+			strerror(-r));
 }
 
 static int answer_alone(struct offline *o)

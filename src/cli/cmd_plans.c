@@ -14,11 +14,15 @@ static int print_list(struct cli *cli, const struct json *result)
 	}
 	table_init(&t, &cli->arena, 7);
 	t.firm = 3;
-	table_add(&t, (str[]){ STR("AGO"), STR("PLAN"), STR("VERSIONS"), STR("PROJECT"), STR("SESSION"), STR("TITLE"), STR("PATH") });
+	table_add(&t,
+		(str[]){ STR("AGO"), STR("PLAN"), STR("VERSIONS"), STR("PROJECT"), STR("SESSION"), STR("TITLE"),
+			STR("PATH") });
 	json_each(p, list)
-		table_add(&t, (str[]){ cell_age(cli, p, "updated_us"), cell_number(cli, p, "key"), cell_number(cli, p, "versions"),
-					     cell_text(p, "project"), str_cut_utf8(cell_text(p, "session"), 8), cell_text(p, "title"),
-					     cell_text(p, "path") });
+		table_add(&t,
+			(str[]){ cell_age(cli, p, "updated_us"), cell_number(cli, p, "key"),
+				cell_number(cli, p, "versions"), cell_text(p, "project"),
+				str_cut_utf8(cell_text(p, "session"), 8), cell_text(p, "title"),
+				cell_text(p, "path") });
 	table_print(&t, cli->colour);
 	return EXIT_DONE;
 }
@@ -44,13 +48,15 @@ static int print_plan(struct cli *cli, const struct json *plan)
 		if (wanted && cell_int(v, "version") != wanted)
 			continue;
 		cli_print_safe(cell_text(plan, "path"));
-		printf(", version %lld of %lld (", (long long)cell_int(v, "version"), (long long)cell_int(plan, "versions"));
+		printf(", version %lld of %lld (", (long long)cell_int(v, "version"),
+			(long long)cell_int(plan, "versions"));
 		cli_print_safe(cell_text(v, "source"));
 		printf(", " STR_FMT ")\n\n", STR_ARG(cell_time(cli, v, "at_us")));
 		print_lines(cell_text(v, "content"));
 		return EXIT_DONE;
 	}
-	return cli_fail("the plan has no version %lld; it has 1 to %lld", (long long)wanted, (long long)cell_int(plan, "versions"));
+	return cli_fail("the plan has no version %lld; it has 1 to %lld", (long long)wanted,
+		(long long)cell_int(plan, "versions"));
 }
 
 static int run_plans(struct cli *cli)

@@ -16,11 +16,15 @@ static int print_projects(struct cli *cli, const struct json *result)
 	t.firm = 2;
 	table_add(&t, (str[]){ STR("AGO"), STR("KEY"), STR("PROJECT"), STR("SESSIONS"), STR("TOOLS"), STR("PATH") });
 	json_each(p, list) {
-		table_add(&t, (str[]){ cell_age(cli, p, "last_us"), cell_number(cli, p, "key"), cell_text(p, "name"),
-					     cell_number(cli, p, "sessions"), cell_number(cli, p, "tools"), cell_text(p, "path") });
+		table_add(&t,
+			(str[]){ cell_age(cli, p, "last_us"), cell_number(cli, p, "key"), cell_text(p, "name"),
+				cell_number(cli, p, "sessions"), cell_number(cli, p, "tools"),
+				cell_text(p, "path") });
 		json_each(w, json_get(p, STR("worktrees")))
-			table_add(&t, (str[]){ STR(""), cell_number(cli, w, "key"), arena_strf(&cli->arena, "  " STR_FMT, STR_ARG(cell_text(w, "name"))),
-						     STR(""), STR(""), cell_text(w, "path") });
+			table_add(&t,
+				(str[]){ STR(""), cell_number(cli, w, "key"),
+					arena_strf(&cli->arena, "  " STR_FMT, STR_ARG(cell_text(w, "name"))),
+					STR(""), STR(""), cell_text(w, "path") });
 	}
 	table_print(&t, cli->colour);
 	return EXIT_DONE;
@@ -42,8 +46,10 @@ static int print_renamed(struct cli *cli, const struct json *result)
 
 static int print_merged(struct cli *cli, const struct json *result)
 {
-	printf("%s %lld sessions and %lld directories to ", json_true(json_get(result, STR("dry_run"))) ? "would move" : "moved",
-		(long long)cell_int(result, "sessions_moved"), (long long)cell_int(result, "directories_moved"));
+	printf("%s %lld sessions and %lld directories to ",
+		json_true(json_get(result, STR("dry_run"))) ? "would move" : "moved",
+		(long long)cell_int(result, "sessions_moved"),
+		(long long)cell_int(result, "directories_moved"));
 	cli_print_safe(cell_text(json_get(result, STR("project")), "name"));
 	putchar('\n');
 	return EXIT_DONE;
@@ -70,7 +76,9 @@ static int do_action(struct cli *cli, const struct action *a)
 		return cli_usage_error(cli, "'project %s' takes %d arguments", a->name, a->nparams);
 	jw_object(&w);
 	for (int i = 0; i < a->nparams; i++)
-		jw_field_str(&w, a->params[i], strcmp(a->params[i], "name") == 0 ? str_of(cli->args[i + 1]) : cli_project_ref(cli, cli->args[i + 1]));
+		jw_field_str(&w, a->params[i],
+			strcmp(a->params[i], "name") == 0 ? str_of(cli->args[i + 1])
+							  : cli_project_ref(cli, cli->args[i + 1]));
 	if (cli_has(cli, "dry-run"))
 		jw_field_bool(&w, "dry_run", true);
 	jw_end_object(&w);

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "cli/story.h"
 
-/* -- sessions --------------------------------------------------------------------------------------------- */
+/* -- sessions ---------------------------------------------------------------------------------- */
 
 enum { ID_LEAST = 8 };
 
@@ -50,12 +50,15 @@ static void print_sessions(struct cli *cli, const struct json *result)
 	id = id_length(cli, list);
 	table_init(&t, &cli->arena, 8);
 	t.firm = 6;
-	table_add(&t, (str[]){ STR("AGO"), STR("SESSION"), STR("AGENT"), STR("STATUS"), STR("PROMPTS"), STR("TOOLS"), STR("PROJECT"),
-				     STR("TITLE") });
+	table_add(&t,
+		(str[]){ STR("AGO"), STR("SESSION"), STR("AGENT"), STR("STATUS"), STR("PROMPTS"), STR("TOOLS"),
+			STR("PROJECT"), STR("TITLE") });
 	json_each(s, list)
-		table_add(&t, (str[]){ cell_age(cli, s, "last_us"), str_cut_utf8(cell_text(s, "id"), id), cell_text(s, "agent"),
-					     cell_text(s, "status"), cell_number(cli, s, "prompts"), cell_number(cli, s, "tools"),
-					     cell_text(json_get(s, STR("project")), "name"), cell_text(s, "title") });
+		table_add(&t,
+			(str[]){ cell_age(cli, s, "last_us"), str_cut_utf8(cell_text(s, "id"), id),
+				cell_text(s, "agent"), cell_text(s, "status"), cell_number(cli, s, "prompts"),
+				cell_number(cli, s, "tools"), cell_text(json_get(s, STR("project")), "name"),
+				cell_text(s, "title") });
 	table_print(&t, cli->colour);
 	if (json_true(json_get(result, STR("more"))))
 		puts("… and more; say which with --project, --since or --until");
@@ -102,12 +105,17 @@ const struct cmd cmd_sessions = {
 	.run = run_sessions,
 };
 
-/* -- show ----------------------------------------------------------------------------------------------------- */
+/* -- show -------------------------------------------------------------------------------------- */
 
 static int run_show(struct cli *cli)
 {
-	struct story s = { .cli = cli, .style = &story_text, .out = stdout, .b = BUF_INIT(SIZE_MAX / 2), .colour = cli->colour,
-		.full = cli_has(cli, "full"), .width = cli_terminal_width() };
+	struct story s = { .cli = cli,
+		.style = &story_text,
+		.out = stdout,
+		.b = BUF_INIT(SIZE_MAX / 2),
+		.colour = cli->colour,
+		.full = cli_has(cli, "full"),
+		.width = cli_terminal_width() };
 	struct json *show = story_fetch(cli, (struct story_ref){ .id = str_of(cli->args[0]) });
 
 	if (!show)
@@ -135,15 +143,24 @@ const struct cmd cmd_show = {
 	.run = run_show,
 };
 
-/* -- tail ----------------------------------------------------------------------------------------------------- */
+/* -- tail -------------------------------------------------------------------------------------- */
 
 /* The one thing about an event that a person wants to see beside its name. */
 static str gist(const struct json *payload)
 {
 	static const char *const paths[][2] = {
-		{ "prompt", NULL }, { "tool_input", "command" }, { "tool_input", "file_path" }, { "tool_input", "pattern" },
-		{ "tool_input", "url" }, { "tool_input", "description" }, { "error", NULL }, { "last_assistant_message", NULL },
-		{ "message", NULL }, { "source", NULL }, { "reason", NULL }, { "raw", NULL },
+		{ "prompt", NULL },
+		{ "tool_input", "command" },
+		{ "tool_input", "file_path" },
+		{ "tool_input", "pattern" },
+		{ "tool_input", "url" },
+		{ "tool_input", "description" },
+		{ "error", NULL },
+		{ "last_assistant_message", NULL },
+		{ "message", NULL },
+		{ "source", NULL },
+		{ "reason", NULL },
+		{ "raw", NULL },
 	};
 
 	for (size_t i = 0; i < countof(paths); i++) {

@@ -20,13 +20,17 @@ static void print_section(struct cli *cli, const struct json *list, const char *
 	int n = 0;
 
 	table_init(&t, &cli->arena, 7);
-	table_add(&t, (str[]){ str_of(title), STR("SESSIONS"), STR("PROMPTS"), STR("CALLS"), STR("FAILED"), STR("DENIED"), STR("MEAN MS") });
+	table_add(&t,
+		(str[]){ str_of(title), STR("SESSIONS"), STR("PROMPTS"), STR("CALLS"), STR("FAILED"),
+			STR("DENIED"), STR("MEAN MS") });
 	json_each(row, list) {
 		if (n++ == ROWS)
 			break;
-		table_add(&t, (str[]){ json_get(row, str_of(label)) ? cell_text(row, label) : STR("(none)"), cell_number(cli, row, "sessions"),
-					     cell_number(cli, row, "prompts"), cell_number(cli, row, "calls"), cell_number(cli, row, "failed"),
-					     cell_number(cli, row, "denied"), cell_number(cli, row, "mean_ms") });
+		table_add(&t,
+			(str[]){ json_get(row, str_of(label)) ? cell_text(row, label) : STR("(none)"),
+				cell_number(cli, row, "sessions"), cell_number(cli, row, "prompts"),
+				cell_number(cli, row, "calls"), cell_number(cli, row, "failed"),
+				cell_number(cli, row, "denied"), cell_number(cli, row, "mean_ms") });
 	}
 	putchar('\n');
 	table_print(&t, cli->colour);
@@ -40,8 +44,9 @@ static int print_stats(struct cli *cli, const struct json *result)
 		puts("nothing was done in that time; see: hookd sessions");
 		return EXIT_DONE;
 	}
-	printf("%lld sessions, %lld prompts, %lld tool calls (%lld failed, %lld denied)\n", (long long)cell_int(total, "sessions"),
-		(long long)cell_int(total, "prompts"), (long long)cell_int(total, "calls"), (long long)cell_int(total, "failed"),
+	printf("%lld sessions, %lld prompts, %lld tool calls (%lld failed, %lld denied)\n",
+		(long long)cell_int(total, "sessions"), (long long)cell_int(total, "prompts"),
+		(long long)cell_int(total, "calls"), (long long)cell_int(total, "failed"),
 		(long long)cell_int(total, "denied"));
 	for (size_t i = 0; i < countof(sections); i++)
 		print_section(cli, json_get(result, str_of(sections[i].name)), sections[i].label, sections[i].title);

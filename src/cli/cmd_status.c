@@ -58,8 +58,11 @@ static int print_trouble(const struct json *s)
 	}
 	json_each(a, json_get(s, STR("agents")))
 		if (json_true(json_get(a, STR("misses_before")))) {
-			print_line("TROUBLE", STR_FMT " reports tools after they ran but never before, so no rule can stop one; "
-					      "run: hookd doctor", STR_ARG(json_str(json_get(a, STR("agent")))));
+			print_line("TROUBLE",
+				STR_FMT
+				" reports tools after they ran but never before, so no rule can stop one; "
+				"run: hookd doctor",
+				STR_ARG(json_str(json_get(a, STR("agent")))));
 			n++;
 		}
 	if (number(s, "spool", "oldest_age_us") > 60 * USEC_PER_SEC) {
@@ -71,7 +74,8 @@ static int print_trouble(const struct json *s)
 		n++;
 	}
 	if (number(s, "journal", "oldest_unfolded_age_us") > 600 * USEC_PER_SEC) {
-		print_line("TROUBLE", "the oldest event that is not in the store yet has waited for more than 10 minutes");
+		print_line("TROUBLE",
+			"the oldest event that is not in the store yet has waited for more than 10 minutes");
 		n++;
 	}
 	return n;
@@ -115,13 +119,15 @@ static void print_status(const struct json *s)
 	if (!str_empty(text(s, "store", "recovery")))
 		print_line("recovery", STR_FMT, STR_ARG(text(s, "store", "recovery")));
 	if (number(s, "store", "replayed"))
-		print_line("recovery", "%lld events of an earlier daemon were still in the journal and are in the store now",
+		print_line("recovery",
+			"%lld events of an earlier daemon were still in the journal and are in the store now",
 			(long long)number(s, "store", "replayed"));
 	print_agents(s);
 	/* Starting costs as much as a thousand events; before that an average would mislead. */
 	if (received >= 1000)
 		print_line("cost", "%.1f MB of memory, %lld µs of CPU per event in the loop",
-			(double)number(s, "rss_bytes", NULL) / 1e6, (long long)(number(s, "cpu", "loop_us") / received));
+			(double)number(s, "rss_bytes", NULL) / 1e6,
+			(long long)(number(s, "cpu", "loop_us") / received));
 	else
 		print_line("cost", "%.1f MB of memory", (double)number(s, "rss_bytes", NULL) / 1e6);
 	if (!print_trouble(s))

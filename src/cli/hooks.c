@@ -10,7 +10,7 @@
 /* Longer lines of a diff (a whole file on one line) are cut on the screen. */
 enum { SHOWN_LINE = 400 };
 
-/* -- plans ----------------------------------------------------------------------------------- */
+/* -- plans ------------------------------------------------------------------------------------- */
 
 static int print_plan_error(const struct install_plan *p, const struct err *err)
 {
@@ -86,7 +86,7 @@ int hooks_plan(struct cli *cli, const struct hook_work *work, struct hook_change
 	return r;
 }
 
-/* -- showing --------------------------------------------------------------------------------- */
+/* -- showing ----------------------------------------------------------------------------------- */
 
 static const char *line_colour(str line)
 {
@@ -188,7 +188,7 @@ int hooks_agree(struct cli *cli, const struct hook_changes *c, const char *quest
 	return cli_confirm(question) ? 0 : cli_fail("nothing was changed");
 }
 
-/* -- doing ----------------------------------------------------------------------------------- */
+/* -- doing ------------------------------------------------------------------------------------- */
 
 int hooks_apply(const struct hook_changes *c)
 {

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "cli/commands.h"
 
-/* -- times -------------------------------------------------------------------------------------------------------- */
+/* -- times ------------------------------------------------------------------------------------- */
 
 /* "2h": so long ago. */
 static bool parse_ago(str text, int64_t now_us, int64_t *ret)
@@ -30,7 +30,8 @@ static bool parse_ago(str text, int64_t now_us, int64_t *ret)
 
 bool cli_parse_when(str text, int64_t now_us, int64_t *ret)
 {
-	static const char *const formats[] = { "%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S" };
+	static const char *const formats[] = { "%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M",
+		"%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S" };
 	char room[32];
 
 	if (parse_ago(text, now_us, ret))
@@ -48,7 +49,7 @@ bool cli_parse_when(str text, int64_t now_us, int64_t *ret)
 	return false;
 }
 
-/* -- filters ------------------------------------------------------------------------------------------------------ */
+/* -- filters ----------------------------------------------------------------------------------- */
 
 str cli_project_ref(struct cli *cli, const char *text)
 {
@@ -75,7 +76,8 @@ int cli_add_filter(struct cli *cli, struct json_writer *w)
 		if (!value)
 			continue;
 		if (!cli_parse_when(str_of(value), clock_wall_us(), &us) || us < 0)
-			return cli_usage_error(cli, "--%s does not understand '%s'; say 2h, 3d or 2026-11-01", times[i], value);
+			return cli_usage_error(cli, "--%s does not understand '%s'; say 2h, 3d or 2026-11-01",
+				times[i], value);
 		jw_field_int(w, times[i], us);
 	}
 	value = cli_value(cli, "limit", NULL);
@@ -88,7 +90,7 @@ int cli_add_filter(struct cli *cli, struct json_writer *w)
 	return 0;
 }
 
-/* -- cells ---------------------------------------------------------------------------------------------------------- */
+/* -- cells ------------------------------------------------------------------------------------- */
 
 int64_t cell_int(const struct json *row, const char *name)
 {

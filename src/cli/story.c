@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 
-/* -- facts -------------------------------------------------------------------------------------------------------- */
+/* -- facts ------------------------------------------------------------------------------------- */
 
 str story_title(const struct json *session)
 {
@@ -25,13 +25,16 @@ static str span(struct story *s, const struct json *session)
 	char age[CLOCK_TEXT];
 
 	clock_format_age(cell_int(session, ended ? "ended_us" : "last_us") - cell_int(session, "started_us"), age);
-	return arena_strf(&s->cli->arena, STR_FMT " to " STR_FMT " (%s)", STR_ARG(cell_time(s->cli, session, "started_us")),
+	return arena_strf(&s->cli->arena, STR_FMT " to " STR_FMT " (%s)",
+		STR_ARG(cell_time(s->cli, session, "started_us")),
 		STR_ARG(cell_time(s->cli, session, ended ? "ended_us" : "last_us")), age);
 }
 
 static str join(struct story *s, str a, const char *before, str b, const char *behind)
 {
-	return str_empty(b) ? a : arena_strf(&s->cli->arena, STR_FMT "%s" STR_FMT "%s", STR_ARG(a), before, STR_ARG(b), behind);
+	return str_empty(b)
+		? a
+		: arena_strf(&s->cli->arena, STR_FMT "%s" STR_FMT "%s", STR_ARG(a), before, STR_ARG(b), behind);
 }
 
 static str children(struct story *s)
@@ -39,7 +42,8 @@ static str children(struct story *s)
 	str list = STR("");
 
 	json_each(c, json_get(s->show, STR("children")))
-		list = join(s, list, str_empty(list) ? "" : ", ", join(s, cell_text(c, "id"), " (", cell_text(c, "reason"), ")"), "");
+		list = join(s, list, str_empty(list) ? "" : ", ",
+			join(s, cell_text(c, "id"), " (", cell_text(c, "reason"), ")"), "");
 	return list;
 }
 
@@ -75,16 +79,18 @@ str story_window_label(struct story *s, const struct json *window)
 	return join(s, label, " · ", cell_text(window, "model"), "");
 }
 
-/* -- prompts -------------------------------------------------------------------------------------------------------- */
+/* -- prompts ----------------------------------------------------------------------------------- */
 
 str story_prompt_label(struct story *s, const struct json *batch)
 {
 	str source = cell_text(batch, "source"), label;
 
-	label = arena_strf(&s->cli->arena, "%lld · " STR_FMT, (long long)cell_int(batch, "number"), STR_ARG(clock_of(s, batch, "started_us")));
+	label = arena_strf(&s->cli->arena, "%lld · " STR_FMT, (long long)cell_int(batch, "number"),
+		STR_ARG(clock_of(s, batch, "started_us")));
 	label = join(s, label, " · ", str_eq(source, STR("user")) ? STR("") : source, "");
 	if (cell_int(batch, "attachments"))
-		label = arena_strf(&s->cli->arena, STR_FMT " · %lld attachments", STR_ARG(label), (long long)cell_int(batch, "attachments"));
+		label = arena_strf(&s->cli->arena, STR_FMT " · %lld attachments", STR_ARG(label),
+			(long long)cell_int(batch, "attachments"));
 	return label;
 }
 
@@ -97,7 +103,7 @@ str story_prompt_text(const struct json *batch)
 	return str_empty(prompt) ? STR("(empty)") : prompt;
 }
 
-/* -- activities ----------------------------------------------------------------------------------------------------- */
+/* -- activities -------------------------------------------------------------------------------- */
 
 static bool is_tool(const struct json *a)
 {
@@ -114,7 +120,8 @@ str story_activity_name(const struct json *a)
 /* What a person wants to see of a call: its file, else the input that says most, else any text in it. */
 str story_activity_gist(const struct json *a)
 {
-	static const char *const names[] = { "command", "pattern", "query", "url", "subject", "description", "prompt", "plan", "path", "skill" };
+	static const char *const names[] = { "command", "pattern", "query", "url", "subject", "description",
+		"prompt", "plan", "path", "skill" };
 	const struct json *input = json_get(a, STR("input"));
 	str s = cell_text(a, "file");
 
@@ -172,7 +179,7 @@ str story_symbol(const struct json *a)
 	return str_eq(state, STR("failed")) ? STR("✗") : STR("·");
 }
 
-/* -- numbers -------------------------------------------------------------------------------------------------------- */
+/* -- numbers ----------------------------------------------------------------------------------- */
 
 str story_file_notes(struct story *s, const struct json *file)
 {
@@ -180,9 +187,11 @@ str story_file_notes(struct story *s, const struct json *file)
 	str notes = json_true(json_get(file, STR("created"))) ? STR("created") : STR("");
 
 	if (modified)
-		notes = join(s, notes, str_empty(notes) ? "" : ", ", arena_strf(&s->cli->arena, "modified ×%lld", (long long)modified), "");
+		notes = join(s, notes, str_empty(notes) ? "" : ", ",
+			arena_strf(&s->cli->arena, "modified ×%lld", (long long)modified), "");
 	if (read)
-		notes = join(s, notes, str_empty(notes) ? "" : ", ", arena_strf(&s->cli->arena, "read ×%lld", (long long)read), "");
+		notes = join(s, notes, str_empty(notes) ? "" : ", ",
+			arena_strf(&s->cli->arena, "read ×%lld", (long long)read), "");
 	return notes;
 }
 
@@ -193,15 +202,18 @@ static str numbers(struct story *s)
 
 	json_each(t, json_get(stats, STR("tool_counts")))
 		tools = join(s, tools, str_empty(tools) ? "" : ", ", join(s, t->key, " ", t->text, ""), "");
-	return arena_strf(&s->cli->arena, "%lld prompts, %lld tool calls%s" STR_FMT " (%lld failed, %lld denied); "
+	return arena_strf(&s->cli->arena,
+		"%lld prompts, %lld tool calls%s" STR_FMT " (%lld failed, %lld denied); "
 		"%lld files touched, %lld created, %lld modified; " STR_FMT " minutes",
-		(long long)cell_int(json_get(s->show, STR("session")), "prompts"), (long long)cell_int(stats, "activity_count"),
-		str_empty(tools) ? "" : ": ", STR_ARG(tools), (long long)cell_int(stats, "failed"), (long long)cell_int(stats, "denied"),
+		(long long)cell_int(json_get(s->show, STR("session")), "prompts"),
+		(long long)cell_int(stats, "activity_count"), str_empty(tools) ? "" : ": ", STR_ARG(tools),
+		(long long)cell_int(stats, "failed"), (long long)cell_int(stats, "denied"),
 		(long long)cell_int(stats, "files_touched"), (long long)cell_int(stats, "files_created"),
-		(long long)cell_int(stats, "files_modified"), STR_ARG(minutes && minutes->type == JSON_NUMBER ? minutes->text : STR("0")));
+		(long long)cell_int(stats, "files_modified"),
+		STR_ARG(minutes && minutes->type == JSON_NUMBER ? minutes->text : STR("0")));
 }
 
-/* -- the walk --------------------------------------------------------------------------------------------------------- */
+/* -- the walk ---------------------------------------------------------------------------------- */
 
 static const struct json *find_window(struct story *s, int64_t key)
 {
@@ -296,7 +308,7 @@ int story_tell(struct story *s, const struct json *show)
 	return story_flush(s);
 }
 
-/* -- all of it ----------------------------------------------------------------------------------------------------------- */
+/* -- all of it --------------------------------------------------------------------------------- */
 
 void story_add_ref(struct json_writer *w, struct story_ref ref)
 {

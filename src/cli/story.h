@@ -58,7 +58,7 @@ void story_add_ref(struct json_writer *w, struct story_ref ref);
 /* All pages of `show` as one tree; NULL after printing why not. */
 struct json *story_fetch(struct cli *cli, struct story_ref session);
 
-/* -- what styles share ----------------------------------------------------------------------------------- */
+/* -- what styles share ------------------------------------------------------------------------- */
 
 struct story_fact {
 	const char *label;

@@ -8,7 +8,11 @@ static void add_html(struct buf *b, str text)
 		char c;
 		str entity;
 	} entities[] = {
-		{ '<', { "&lt;", 4 } }, { '>', { "&gt;", 4 } }, { '&', { "&amp;", 5 } }, { '"', { "&quot;", 6 } }, { '\'', { "&#39;", 5 } },
+		{ '<', { "&lt;", 4 } },
+		{ '>', { "&gt;", 4 } },
+		{ '&', { "&amp;", 5 } },
+		{ '"', { "&quot;", 6 } },
+		{ '\'', { "&#39;", 5 } },
 	};
 	size_t at = 0, i;
 	char room[4];
@@ -40,20 +44,25 @@ static void add_element(struct story *s, const char *tag, const char *class, str
 
 static void begin(struct story *s)
 {
-	buf_add_str(&s->b, STR("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; "
-		"form-action 'none'\">\n<meta name=\"viewport\" content=\"width=device-width\">\n"
-		"<meta name=\"referrer\" content=\"no-referrer\">\n<title>hookd sessions</title>\n<style>\n"
-		":root { color-scheme: light dark }\n"
-		"body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }\n"
-		"pre, code { font: 13px/1.45 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere }\n"
-		"pre.prompt { border-left: .25rem solid #07c; padding-left: .75rem; font-weight: 600 }\n"
-		"pre.response { border-left: .25rem solid #888; padding-left: .75rem }\n"
-		"ul.did { list-style: none; padding-left: 0 } li.sub { margin-left: 2rem }\n"
-		".failed { color: #c22 } .denied { color: #b60 } .done { color: #282 } .dim { opacity: .65 }\n"
-		"dt { float: left; clear: left; width: 7rem; opacity: .65 } dd { margin-left: 7rem }\n"
-		"article { border-bottom: 1px solid #8888; padding-bottom: 2rem }\n"
-		"</style>\n</head>\n<body>\n"));
+	buf_add_str(&s->b,
+		STR("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+		    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+		    "'unsafe-inline'; base-uri 'none'; "
+		    "form-action 'none'\">\n<meta name=\"viewport\" content=\"width=device-width\">\n"
+		    "<meta name=\"referrer\" content=\"no-referrer\">\n<title>hookd sessions</title>\n<style>\n"
+		    ":root { color-scheme: light dark }\n"
+		    "body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; "
+		    "padding: 0 1rem }\n"
+		    "pre, code { font: 13px/1.45 ui-monospace, monospace; white-space: pre-wrap; "
+		    "overflow-wrap: anywhere }\n"
+		    "pre.prompt { border-left: .25rem solid #07c; padding-left: .75rem; font-weight: 600 }\n"
+		    "pre.response { border-left: .25rem solid #888; padding-left: .75rem }\n"
+		    "ul.did { list-style: none; padding-left: 0 } li.sub { margin-left: 2rem }\n"
+		    ".failed { color: #c22 } .denied { color: #b60 } .done { color: #282 } .dim { opacity: .65 "
+		    "}\n"
+		    "dt { float: left; clear: left; width: 7rem; opacity: .65 } dd { margin-left: 7rem }\n"
+		    "article { border-bottom: 1px solid #8888; padding-bottom: 2rem }\n"
+		    "</style>\n</head>\n<body>\n"));
 }
 
 static void header(struct story *s, const struct json *session)
@@ -92,7 +101,8 @@ static void activities(struct story *s, bool begins)
 
 static void activity(struct story *s, const struct json *a, bool in_subagent)
 {
-	str state = story_state(a), took = story_duration(s, a), error = cell_text(a, "error"), output = cell_text(a, "output");
+	str state = story_state(a), took = story_duration(s, a), error = cell_text(a, "error"),
+	    output = cell_text(a, "output");
 	char class[16];
 
 	/* One of our own four words. */
@@ -156,4 +166,5 @@ static void end(struct story *s)
 	buf_add_str(&s->b, STR("</body>\n</html>\n"));
 }
 
-const struct story_style story_html = { begin, header, window, prompt, activities, activity, response, plan, files, numbers, end };
+const struct story_style story_html = { begin, header, window, prompt, activities, activity, response, plan,
+	files, numbers, end };

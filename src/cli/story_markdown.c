@@ -141,7 +141,8 @@ static void activity(struct story *s, const struct json *a, bool in_subagent)
 
 static void response(struct story *s, const struct json *batch)
 {
-	buf_add_str(&s->b, json_true(json_get(batch, STR("late"))) ? STR("**Answer** (late)\n\n") : STR("**Answer**\n\n"));
+	buf_add_str(&s->b,
+		json_true(json_get(batch, STR("late"))) ? STR("**Answer** (late)\n\n") : STR("**Answer**\n\n"));
 	add_quoted(&s->b, "", cell_text(batch, "response"));
 }
 
@@ -177,4 +178,5 @@ static void end(struct story *s)
 {
 }
 
-const struct story_style story_markdown = { begin, header, window, prompt, activities, activity, response, plan, files, numbers, end };
+const struct story_style story_markdown = { begin, header, window, prompt, activities, activity, response, plan,
+	files, numbers, end };

@@ -7,7 +7,8 @@ enum ink { PLAIN, BOLD, DIM, RED, GREEN, YELLOW, CYAN };
 
 static void ink(struct story *s, enum ink ink)
 {
-	static const char *const codes[] = { "\033[0m", "\033[1m", "\033[2m", "\033[31m", "\033[32m", "\033[33m", "\033[36m" };
+	static const char *const codes[] = { "\033[0m", "\033[1m", "\033[2m", "\033[31m", "\033[32m",
+		"\033[33m", "\033[36m" };
 
 	if (s->colour)
 		buf_add_str(&s->b, str_of(codes[ink]));
@@ -30,7 +31,8 @@ static void add_lines(struct story *s, const char *margin, str text, int most)
 			continue;
 		}
 		buf_add_str(&s->b, str_of(margin));
-		cli_add_safe(&s->b, line.n && line.p[line.n - 1] == '\r' ? str_head(line, line.n - 1) : line, room(s, strlen(margin)));
+		cli_add_safe(&s->b, line.n && line.p[line.n - 1] == '\r' ? str_head(line, line.n - 1) : line,
+			room(s, strlen(margin)));
 		buf_add_char(&s->b, '\n');
 		n++;
 	}
@@ -182,4 +184,5 @@ static void end(struct story *s)
 {
 }
 
-const struct story_style story_text = { begin, header, window, prompt, activities, activity, response, plan, files, numbers, end };
+const struct story_style story_text = { begin, header, window, prompt, activities, activity, response, plan,
+	files, numbers, end };

@@ -41,14 +41,16 @@ size_t cli_terminal_width(void)
 	return str_to_int(str_of(columns), &n) && n > 20 ? (size_t)n : isatty(STDOUT_FILENO) ? 80 : SIZE_MAX;
 }
 
-/* -- text that may come from anywhere ------------------------------------------------------------------------- */
+/* -- text that may come from anywhere ---------------------------------------------------------- */
 
 /* What stands for a character that would not be shown, or would do something: blanks for blanks, a picture for
  * a control character, a replacement for the second set of those and for what turns the direction of text. */
 static size_t stand_in(const unsigned char *p, size_t len, char out[4])
 {
 	bool second = len == 2 && p[0] == 0xC2 && p[1] < 0xA0;
-	bool turns = len == 3 && p[0] == 0xE2 && ((p[1] == 0x80 && p[2] >= 0xA8 && p[2] <= 0xAE) || (p[1] == 0x81 && p[2] >= 0xA6 && p[2] <= 0xA9));
+	bool turns = len == 3 && p[0] == 0xE2 &&
+		((p[1] == 0x80 && p[2] >= 0xA8 && p[2] <= 0xAE) ||
+			(p[1] == 0x81 && p[2] >= 0xA6 && p[2] <= 0xA9));
 
 	if (len == 1 && (p[0] == '\t' || p[0] == '\n' || p[0] == '\r')) {
 		out[0] = ' ';
@@ -111,7 +113,7 @@ void cli_print_safe(str text)
 	buf_release(&b);
 }
 
-/* -- tables ---------------------------------------------------------------------------------------------------- */
+/* -- tables ------------------------------------------------------------------------------------ */
 
 /* Narrows the widest column from `first` on until the row fits or nothing is left to take there. */
 static void fit(size_t *widths, unsigned first, unsigned columns, size_t room)

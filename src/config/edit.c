@@ -10,7 +10,7 @@
 #include "config/names.h"
 #include "json/edit.h"
 
-/* -- the text ------------------------------------------------------------------------------- */
+/* -- the text ---------------------------------------------------------------------------------- */
 
 static void write_value(struct json_writer *w, const struct option *o, str value)
 {
@@ -114,7 +114,7 @@ int config_edit(str text, const struct option *o, str value, struct buf *ret, st
 	return r;
 }
 
-/* -- the file ------------------------------------------------------------------------------- */
+/* -- the file ---------------------------------------------------------------------------------- */
 
 static int make_parent(const char *path)
 {

@@ -41,7 +41,7 @@ const char *const config_origin_names[ORIGIN_MAX] = {
 	[ORIGIN_DEFAULT] = "default", [ORIGIN_USER] = "user"
 };
 
-/* -- suggestions ---------------------------------------------------------------------------- */
+/* -- suggestions ------------------------------------------------------------------------------- */
 
 enum { NAME_COMPARED = 32 };
 
@@ -109,7 +109,7 @@ const struct option *config_find(str name, struct err *err)
 	return NULL;
 }
 
-/* -- values --------------------------------------------------------------------------------- */
+/* -- values ------------------------------------------------------------------------------------ */
 
 static int check_int(const struct option *o, str value, int64_t *ret)
 {

@@ -49,7 +49,7 @@ struct daemon {
 	struct capture_count retained;
 };
 
-/* -- duties ------------------------------------------------------------------------------------------ */
+/* -- duties ------------------------------------------------------------------------------------ */
 
 static void duty_expire(void *arg)
 {
@@ -133,7 +133,9 @@ static void duty_own_socket(void *arg)
 	struct daemon *d = arg;
 
 	if (!d->stopping && !server_owns_paths(d->server)) {
-		log_warn(LOG_DAEMON, "the socket is no longer ours; ending, so that the next hook starts a daemon it can reach");
+		log_warn(LOG_DAEMON,
+			"the socket is no longer ours; ending, so that the next hook starts a daemon it can "
+			"reach");
 		begin_stop(d);
 	}
 }
@@ -148,7 +150,7 @@ const struct duty daemon_duties[] = {
 	{ 0 },
 };
 
-/* -- stopping ----------------------------------------------------------------------------------------- */
+/* -- stopping ---------------------------------------------------------------------------------- */
 
 static void check_stopped(void *arg)
 {
@@ -180,7 +182,7 @@ static void on_signal(int signo, void *arg)
 	begin_stop(arg);
 }
 
-/* -- starting ------------------------------------------------------------------------------------------ */
+/* -- starting ---------------------------------------------------------------------------------- */
 
 static int take_lock(struct daemon *d, struct err *err)
 {
@@ -193,7 +195,8 @@ static int take_lock(struct daemon *d, struct err *err)
 		return err_set(err, -errno, "the lock %s cannot be opened: %s", d->places->lock, strerror(errno));
 	while (flock(d->lock_fd, LOCK_EX | LOCK_NB) < 0) {
 		if (errno != EWOULDBLOCK && errno != EINTR)
-			return err_set(err, -errno, "the lock %s cannot be taken: %s", d->places->lock, strerror(errno));
+			return err_set(err, -errno, "the lock %s cannot be taken: %s", d->places->lock,
+				strerror(errno));
 		if (clock_mono_us() > until)
 			return err_set(err, -EEXIST, "another hookd is running for %s", d->places->state);
 		nanosleep(&pause, NULL);
@@ -245,7 +248,8 @@ static int listen_everywhere(struct daemon *d, struct err *err)
 	if (r == 0)
 		r = server_listen(d->server, second);
 	if (r < 0)
-		log_warn(LOG_DAEMON, "cannot listen at %s: %s; using %s alone", second, strerror(-r), d->places->socket);
+		log_warn(LOG_DAEMON, "cannot listen at %s: %s; using %s alone", second, strerror(-r),
+			d->places->socket);
 	return 0;
 }
 
@@ -424,7 +428,8 @@ int daemon_run(const struct places *places, const struct daemon_options *how, st
 	load_config(&d);
 	r = log_open(places->log, (size_t)config_number(&d.config, OPTION_LOG_MAX_MB) << 20, how->foreground);
 	if (r < 0)
-		fprintf(stderr, "hookd: the log %s cannot be opened: %s; going on without\n", places->log, strerror(-r));
+		fprintf(stderr, "hookd: the log %s cannot be opened: %s; going on without\n", places->log,
+			strerror(-r));
 	log_config_problems(&d);
 	r = build(&d, err);
 	if (r == 0) {

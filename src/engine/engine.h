@@ -85,7 +85,7 @@ void engine_get_state(const struct engine *e, struct engine_state *ret);
 /* The agent reports tools only after they ran: its hook for before is missing, and no rule can stop it. */
 bool engine_misses_before(const struct agent_seen *a);
 
-/* -- janitor ------------------------------------------------------------------------------------ */
+/* -- janitor ----------------------------------------------------------------------------------- */
 
 /* Everything periodic. A row costs nothing while the daemon is idle if its period is long: an idle
  * daemon wakes up at most twice a minute. */

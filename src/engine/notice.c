@@ -44,7 +44,9 @@ static void tell_unstored(struct engine *e, const struct writer_state *w, char *
 	(void)w;
 	e->told.unstored = e->state.unstored;
 	if (n)
-		snprintf(text, size, "hookd: %llu events could not be kept because the journal could not be written; see: hookd status",
+		snprintf(text, size,
+			"hookd: %llu events could not be kept because the journal could not be written; see: "
+			"hookd status",
 			(unsigned long long)n);
 }
 
@@ -54,7 +56,8 @@ static void tell_damaged(struct engine *e, const struct writer_state *w, char *t
 
 	e->told.damaged = w->damaged;
 	if (n)
-		snprintf(text, size, "hookd: %llu damaged pieces of its journal were found and set aside; see: hookd status",
+		snprintf(text, size,
+			"hookd: %llu damaged pieces of its journal were found and set aside; see: hookd status",
 			(unsigned long long)n);
 }
 
@@ -64,7 +67,9 @@ static void tell_before(struct engine *e, const struct writer_state *w, char *te
 	for (struct agent_seen *a = e->state.agents; a < e->state.agents + AGENTS_SEEN_MAX; a++)
 		if (engine_misses_before(a) && !a->told) {
 			a->told = true;
-			snprintf(text, size, "hookd: %s reports tools after they ran but never before, so no rule can stop one; run: hookd doctor",
+			snprintf(text, size,
+				"hookd: %s reports tools after they ran but never before, so no rule can stop "
+				"one; run: hookd doctor",
 				a->name);
 			return;
 		}
@@ -72,8 +77,8 @@ static void tell_before(struct engine *e, const struct writer_state *w, char *te
 
 void notice_speak(struct turn *t)
 {
-	static void (*const tells[])(struct engine *, const struct writer_state *, char *, size_t) = { tell_store, tell_unstored,
-		tell_damaged, tell_before };
+	static void (*const tells[])(struct engine *, const struct writer_state *, char *,
+		size_t) = { tell_store, tell_unstored, tell_damaged, tell_before };
 	struct engine *e = t->engine;
 	struct writer_state w;
 	char text[512] = "";

@@ -14,7 +14,7 @@
 #include "engine/turn.h"
 #include "guard/guard.h"
 
-/* -- understand: bytes become an event ------------------------------------------------------------ */
+/* -- understand: bytes become an event --------------------------------------------------------- */
 
 static void understand(struct turn *t)
 {
@@ -29,7 +29,7 @@ static bool is_late(const struct turn *t)
 	return clock_wall_us() / USEC_PER_MSEC > t->hook.at_ms + (int64_t)t->hook.deadline_ms;
 }
 
-/* -- keep: the event becomes a record --------------------------------------------------------------- */
+/* -- keep: the event becomes a record ---------------------------------------------------------- */
 
 static void keep(struct turn *t, struct redactor *redactor)
 {
@@ -55,7 +55,7 @@ static void add_to_journal(struct turn *t)
 		turn_list_add(&e->unflushed, t);
 }
 
-/* -- decide: every voice may raise the verdict ------------------------------------------------------ */
+/* -- decide: every voice may raise the verdict ------------------------------------------------- */
 
 /* A voice at the decision seam. It may take a hold on the turn and come back later. */
 struct voice {
@@ -87,7 +87,7 @@ static void decide(struct turn *t)
 	let_speak(notices, t);
 }
 
-/* -- answer ------------------------------------------------------------------------------------------ */
+/* -- answer ------------------------------------------------------------------------------------ */
 
 static void log_turn(const struct turn *t)
 {
@@ -124,7 +124,7 @@ void pipeline_answer(struct turn *t)
 	log_turn(t);
 }
 
-/* -- all of it ----------------------------------------------------------------------------------------- */
+/* -- all of it --------------------------------------------------------------------------------- */
 
 static void count(struct engine_state *s, const struct turn *t)
 {

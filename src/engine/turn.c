@@ -16,7 +16,7 @@ enum {
 	COMMIT_MS = 1000,    /* durability strict: longest wait for a commit */
 };
 
-/* -- life of a turn --------------------------------------------------------------------------------- */
+/* -- life of a turn ---------------------------------------------------------------------------- */
 
 struct turn *turn_new(struct engine *e, struct conn *c, str body)
 {
@@ -124,7 +124,7 @@ void turn_refuse(struct turn *t)
 	turn_free(t);
 }
 
-/* -- patience: WAIT frames ---------------------------------------------------------------------------- */
+/* -- patience: WAIT frames --------------------------------------------------------------------- */
 
 static void send_wait(struct turn *t, int64_t now)
 {
@@ -177,7 +177,7 @@ static void be_patient(void *arg)
 		set_patience(e);
 }
 
-/* -- the journal's write --------------------------------------------------------------------------------- */
+/* -- the journal's write ----------------------------------------------------------------------- */
 
 static void note_journal_trouble(struct engine *e, int r)
 {
@@ -247,7 +247,7 @@ int engine_rotate(struct engine *e, struct journal_mark *ret)
 	return r;
 }
 
-/* -- durability: strict ------------------------------------------------------------------------------------ */
+/* -- durability: strict ------------------------------------------------------------------------ */
 
 static void finish_committed(void *arg)
 {
@@ -262,7 +262,7 @@ void engine_committed(void *arg)
 		loop_post(e->config.loop, finish_committed, e);
 }
 
-/* -- the engine ----------------------------------------------------------------------------------------------- */
+/* -- the engine -------------------------------------------------------------------------------- */
 
 void engine_hook(struct conn *c, str body, void *arg)
 {

@@ -84,12 +84,12 @@ void turn_written(struct turn *t, enum wire_stored stored);
 /* A frame that is no event: refuse it. */
 void turn_refuse(struct turn *t);
 
-/* -- notice.c -------------------------------------------------------------------------------------- */
+/* -- notice.c ---------------------------------------------------------------------------------- */
 
 void notice_count_agent(struct engine_state *s, const struct event *e);
 void notice_speak(struct turn *t);
 
-/* -- pipeline.c, in order ------------------------------------------------------------------------ */
+/* -- pipeline.c, in order ---------------------------------------------------------------------- */
 
 void pipeline_start(struct turn *t);
 void pipeline_answer(struct turn *t);

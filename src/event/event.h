@@ -2,7 +2,7 @@
  *
  * struct event    what an agent said, live and unredacted. It exists in memory only, in the arena of
  *                 its turn; guard, user hooks and the answer's encoder look at it.
- * struct record   what may be kept: made by redact() and by decoding a journal, by nothing else
+ * struct record   what may be kept: made by redact(), and by reading back what was kept, by nothing else
  *                 (tests/lint checks it). Journal, spool, store, log and everything that leaves the
  *                 process accept only this type, so forgetting to redact does not compile.
  * struct verdict  what hookd answers, before it is put into one agent's words.
@@ -24,7 +24,7 @@
 #include "base/ulid.h"
 #include "json/json.h"
 
-/* -- kinds ------------------------------------------------------------------------------------ */
+/* -- kinds ------------------------------------------------------------------------------------- */
 
 enum event_kind {
 	EVENT_UNKNOWN, /* stored, answered neutrally */
@@ -82,7 +82,7 @@ extern const struct event_kind_info event_kinds[EVENT_KIND_MAX];
 /* By canonical name, compared without case, '-' and '_'. EVENT_UNKNOWN when there is none. */
 enum event_kind event_kind_by_name(str name);
 
-/* -- tools ------------------------------------------------------------------------------------ */
+/* -- tools ------------------------------------------------------------------------------------- */
 
 /* The same rule can hold for every agent because tools have classes beside their native names. */
 enum tool_class {
@@ -99,7 +99,7 @@ enum tool_class {
 
 extern const char *const tool_class_names[TOOL_CLASS_MAX];
 
-/* -- event ------------------------------------------------------------------------------------ */
+/* -- event ------------------------------------------------------------------------------------- */
 
 /* What was wrong with it; kept in the record. */
 enum event_mark {
@@ -138,7 +138,7 @@ struct event {
 	size_t nenv;
 };
 
-/* -- record ----------------------------------------------------------------------------------- */
+/* -- record ------------------------------------------------------------------------------------ */
 
 struct record {
 	struct ulid id;
@@ -158,7 +158,7 @@ struct record {
 int record_encode(const struct record *r, struct buf *b);
 int record_decode(str bytes, struct record *ret);
 
-/* -- verdict ---------------------------------------------------------------------------------- */
+/* -- verdict ----------------------------------------------------------------------------------- */
 
 /* In rising strength: the strictest of all voices wins, whatever their order. */
 enum verdict_action {

@@ -21,7 +21,7 @@ struct work {
 	struct install_counts counts;
 };
 
-/* -- reading -------------------------------------------------------------------------------- */
+/* -- reading ----------------------------------------------------------------------------------- */
 
 _printf_(4, 5) static int fail_at(
 	const struct work *w, size_t at, struct err *err, const char *fmt, ...)
@@ -108,7 +108,7 @@ static bool is_array(const struct json *v)
 	return v->type == JSON_ARRAY;
 }
 
-/* -- taking out ----------------------------------------------------------------------------- */
+/* -- taking out -------------------------------------------------------------------------------- */
 
 /* What goes: every entry of ours, or, when one is to be kept, its doubles. */
 struct sieve {
@@ -241,7 +241,7 @@ bool install_edit_is_empty(str text)
 	return empty;
 }
 
-/* -- putting in ----------------------------------------------------------------------------- */
+/* -- putting in -------------------------------------------------------------------------------- */
 
 /* An entry that calls another hookc or state directory. Only these two values change when the entry
  * has them, so that a timeout somebody chose stays. */
@@ -415,7 +415,7 @@ int install_edit_add(const struct install_request *q, str text, struct arena *a,
 	return r;
 }
 
-/* -- listing -------------------------------------------------------------------------------- */
+/* -- listing ----------------------------------------------------------------------------------- */
 
 static struct install_entry *list_entry(const struct install_request *q, const struct json *event,
 	const struct json *entry, struct arena *a)

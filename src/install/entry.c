@@ -50,7 +50,7 @@ const struct agent_event *entry_next_wanted(
 	return row->native ? row : NULL;
 }
 
-/* -- telling ours from others --------------------------------------------------------------- */
+/* -- telling ours from others ------------------------------------------------------------------ */
 
 static bool is_hookc(str program)
 {

@@ -36,7 +36,7 @@ static const struct hook_file *find_hook_file(const struct agent *agent)
 	return NULL;
 }
 
-/* -- places --------------------------------------------------------------------------------- */
+/* -- places ------------------------------------------------------------------------------------ */
 
 static int hook_dir(const struct install_request *q, const struct hook_file *f, char out[FS_PATH])
 {
@@ -103,7 +103,7 @@ bool install_agent_found(const struct install_request *q)
 	return is_in_path(f->program);
 }
 
-/* -- reading -------------------------------------------------------------------------------- */
+/* -- reading ----------------------------------------------------------------------------------- */
 
 /* The file behind a link: it is replaced, the link stays. */
 static int resolve(const char *path, char out[FS_PATH])
@@ -164,7 +164,7 @@ static int read_settings(
 	return err_set(err, r, "%s cannot be used: %s", path, why_unreadable(r));
 }
 
-/* -- plans ---------------------------------------------------------------------------------- */
+/* -- plans ------------------------------------------------------------------------------------- */
 
 static int start_plan(
 	const struct install_request *q, struct arena *a, struct install_plan *p, struct err *err)
@@ -278,7 +278,7 @@ int install_list(const struct install_request *q, struct arena *a, struct instal
 	return r < 0 || !exists ? r : install_edit_list(q, text, a, ret, err);
 }
 
-/* -- carrying out --------------------------------------------------------------------------- */
+/* -- carrying out ------------------------------------------------------------------------------ */
 
 static void parent_of(const char *path, char out[FS_PATH])
 {

@@ -47,7 +47,7 @@ static inline int journal_mark_cmp(const struct journal_mark *a, const struct jo
 	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
-/* -- appending (loop thread) ------------------------------------------------------------------ */
+/* -- appending (loop thread) ------------------------------------------------------------------- */
 
 struct journal;
 
@@ -80,7 +80,7 @@ void journal_abandon(struct journal *j, uint64_t segment);
 /* The place behind the last flushed record. */
 struct journal_mark journal_end(const struct journal *j);
 
-/* -- reading ---------------------------------------------------------------------------------- */
+/* -- reading ----------------------------------------------------------------------------------- */
 
 struct journal_reader {
 	int fd;
@@ -110,7 +110,7 @@ int journal_delete_segment(const char *dir, uint64_t number);
 /* Sets a damaged segment aside as <number>.j.damaged. */
 int journal_quarantine(const char *dir, uint64_t number);
 
-/* -- spool ------------------------------------------------------------------------------------ */
+/* -- spool ------------------------------------------------------------------------------------- */
 
 /* Writes one record as a file of its own. sync: on disk when it returns. */
 int spool_write(const char *dir, const struct record *r, bool sync);

@@ -26,7 +26,7 @@ static str slice(str text, size_t begin, size_t end)
 	return str_n(text.p + begin, end - begin);
 }
 
-/* -- finding one's way in the text --------------------------------------------------------- */
+/* -- finding one's way in the text ------------------------------------------------------------- */
 
 /* End of the comment at `at`, or `at` without one. Line comments end before their newline. */
 static size_t skip_comment(str text, size_t at)
@@ -99,7 +99,7 @@ static bool own_line(str text, size_t from, size_t at, str *ret_lead)
 	return true;
 }
 
-/* -- style ---------------------------------------------------------------------------------- */
+/* -- style ------------------------------------------------------------------------------------- */
 
 /* The first container whose first item stands on a line of its own, one step further in. */
 static bool find_indent(str text, const struct json *v, str *ret)
@@ -147,7 +147,7 @@ struct json_style json_style_of(str text, const struct json *root)
 	return s;
 }
 
-/* -- writing -------------------------------------------------------------------------------- */
+/* -- writing ----------------------------------------------------------------------------------- */
 
 static bool is_plain(const struct json *v)
 {
@@ -210,7 +210,7 @@ void json_write_styled(struct buf *b, const struct json *v, const struct json_st
 	buf_add_char(b, object ? '}' : ']');
 }
 
-/* -- edits ---------------------------------------------------------------------------------- */
+/* -- edits ------------------------------------------------------------------------------------- */
 
 void json_edit_init(struct json_edit *e, struct arena *a, str text, const struct json *root)
 {

@@ -87,7 +87,7 @@ static inline struct json *json_first(const struct json *v)
 #define json_each(item, parent)                                                                    \
 	for (struct json *item = json_first(parent); item; item = item->next)
 
-/* -- field tables: from an object into a struct ---------------------------------------------- */
+/* -- field tables: from an object into a struct ------------------------------------------------ */
 
 enum json_field_type {
 	JSON_FIELD_STR,  /* str: a string's text */
@@ -113,7 +113,7 @@ struct json_field {
 unsigned json_take_fields(const struct json *obj, const struct json_field *fields, void *dest,
 	str input);
 
-/* -- writing ---------------------------------------------------------------------------------- */
+/* -- writing ----------------------------------------------------------------------------------- */
 
 /* Appends a value as compact JSON: order and number text kept, strings escaped afresh. */
 int json_write(struct buf *b, const struct json *v);

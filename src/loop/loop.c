@@ -230,7 +230,7 @@ int64_t loop_cpu_us(const struct loop *l)
 	return atomic_load_explicit(&l->cpu_us, memory_order_relaxed);
 }
 
-/* -- descriptors ------------------------------------------------------------------------------ */
+/* -- descriptors ------------------------------------------------------------------------------- */
 
 struct loop_io {
 	struct event ev;

@@ -95,7 +95,7 @@ static const char *const harmless_starts[] = { "your", "my-", "my_", "example", 
 	"todo", "fixme", "replace", "await ", "new ", "function", "lambda", "async ", "http://",
 	"https://", "/", "./", "../", "~/", "file:", NULL };
 
-/* -- small questions about bytes -------------------------------------------------------------- */
+/* -- small questions about bytes --------------------------------------------------------------- */
 
 static unsigned char byte_at(str s, size_t i)
 {
@@ -222,7 +222,7 @@ bool value_is_placeholder(str v)
 	return !says_something(v) || starts_with_any(harmless_starts, v) || names_a_secret(v);
 }
 
-/* -- the name --------------------------------------------------------------------------------- */
+/* -- the name ---------------------------------------------------------------------------------- */
 
 /* Next word of a name: snake_case, kebab-case, dotted and camelCase. */
 static bool next_word(str *rest, str *ret)
@@ -308,7 +308,7 @@ bool assign_is_name(str s, const struct keyword *k, size_t begin, size_t end)
 	       !is_harmless_name(s, &name, begin, end);
 }
 
-/* -- the value -------------------------------------------------------------------------------- */
+/* -- the value --------------------------------------------------------------------------------- */
 
 /* How name and value were written. */
 struct style {

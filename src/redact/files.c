@@ -114,7 +114,7 @@ bool file_is_secret(str path, str *ret_base)
 	return false;
 }
 
-/* -- commands --------------------------------------------------------------------------------- */
+/* -- commands ---------------------------------------------------------------------------------- */
 
 static const char *const readers[] = { "cat", "less", "more", "head", "tail", "bat", "batcat",
 	"type", "grep", "egrep", "fgrep", "rg", "ag", "sed", "awk", "gawk", "source", ".", "nl",
@@ -210,7 +210,7 @@ bool file_command_reads(str s, str *ret_base)
 	return false;
 }
 
-/* -- members ---------------------------------------------------------------------------------- */
+/* -- members ----------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *key;

@@ -23,7 +23,7 @@
 #include "match/match.h"
 #include "redact/redact.h"
 
-/* -- automaton.c ------------------------------------------------------------------------------ */
+/* -- automaton.c ------------------------------------------------------------------------------- */
 
 struct automaton;
 
@@ -52,7 +52,7 @@ struct automaton_scan {
 /* The next literal, in order of where it ends; false at the end of the text. */
 bool automaton_next(const struct automaton *a, struct automaton_scan *s, struct automaton_hit *ret);
 
-/* -- tags.c ----------------------------------------------------------------------------------- */
+/* -- tags.c ------------------------------------------------------------------------------------ */
 
 enum { PRIVACY_TAGS = 6 };
 extern const char *const privacy_tags[PRIVACY_TAGS]; /* the first is "private" */
@@ -64,7 +64,7 @@ struct tags_report {
 /* Appends s without tags and what they enclose. ret (which may be NULL) is added to. */
 void tags_strip(struct buf *b, str s, struct tags_report *ret);
 
-/* -- secrets.c -------------------------------------------------------------------------------- */
+/* -- secrets.c --------------------------------------------------------------------------------- */
 
 enum secret_check {
 	CHECK_NONE,
@@ -127,7 +127,7 @@ void secrets_release(struct redactor *r);
  * which a value belongs that stands under this key, or NULL. */
 str secrets_clean(struct redactor *r, str s, const char **ret_key);
 
-/* -- assign.c --------------------------------------------------------------------------------- */
+/* -- assign.c ---------------------------------------------------------------------------------- */
 
 struct keyword {
 	const char *literal, *name;
@@ -151,7 +151,7 @@ bool value_is_placeholder(str value);
 /* Letters and digits both. */
 bool value_is_mixed(str value);
 
-/* -- files.c ---------------------------------------------------------------------------------- */
+/* -- files.c ----------------------------------------------------------------------------------- */
 
 /* Does the path name a file that is a secret as a whole? ret_base gets its last component. */
 bool file_is_secret(str path, str *ret_base);

@@ -42,7 +42,7 @@ void redactor_free(struct redactor *r)
 	free(r);
 }
 
-/* -- writing within the limit ----------------------------------------------------------------- */
+/* -- writing within the limit ------------------------------------------------------------------ */
 
 struct walk {
 	struct redactor *r;
@@ -96,7 +96,7 @@ static bool is_full(struct walk *w)
 	return w->out->len >= w->limit;
 }
 
-/* -- strings ---------------------------------------------------------------------------------- */
+/* -- strings ----------------------------------------------------------------------------------- */
 
 static void walk_string(struct walk *w, str s, const struct place *place)
 {
@@ -118,7 +118,7 @@ static void walk_string(struct walk *w, str s, const struct place *place)
 	}
 }
 
-/* -- which file ------------------------------------------------------------------------------- */
+/* -- which file -------------------------------------------------------------------------------- */
 
 /* ["bash", "-lc", "cat .env"] or ["cat", ".env"] */
 static bool list_reads(struct walk *w, const struct json *list, str *ret)
@@ -172,7 +172,7 @@ static bool find_file(struct walk *w, const struct json *obj, int levels, str *r
 	return false;
 }
 
-/* -- the walk --------------------------------------------------------------------------------- */
+/* -- the walk ---------------------------------------------------------------------------------- */
 
 static void walk_value(struct walk *w, const struct json *v, const struct place *place);
 
@@ -277,7 +277,7 @@ static void walk_value(struct walk *w, const struct json *v, const struct place 
 	}
 }
 
-/* -- payloads --------------------------------------------------------------------------------- */
+/* -- payloads ---------------------------------------------------------------------------------- */
 
 static struct walk walk_begin(struct redactor *r, struct arena *a, size_t max)
 {
@@ -427,7 +427,7 @@ static str make_host(struct redactor *r, struct arena *a, const struct event *e)
 	return walk_end(&w);
 }
 
-/* -- private prompts -------------------------------------------------------------------------- */
+/* -- private prompts --------------------------------------------------------------------------- */
 
 static bool is_prompt(enum event_kind kind)
 {
@@ -453,7 +453,7 @@ static bool is_wholly_private(struct redactor *r, const struct event *e, str raw
 	return str_ends(left, STR("\"prompt\":\"")) || str_ends(left, STR("\"prompt\": \""));
 }
 
-/* -- record ----------------------------------------------------------------------------------- */
+/* -- record ------------------------------------------------------------------------------------ */
 
 static str clean_field(struct redactor *r, struct arena *a, str s, size_t max)
 {

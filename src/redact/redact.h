@@ -51,7 +51,7 @@ void redact(struct redactor *r, struct arena *a, const struct event *e, unsigned
 /* The same treatment for a piece of text that did not come as an event (a log line, an error). */
 str redact_text(struct redactor *r, struct arena *a, str text);
 
-/* -- mute.c: which sessions are muted -------------------------------------------------------- */
+/* -- mute.c: which sessions are muted ---------------------------------------------------------- */
 
 /* A marker file per muted session under run_dir/muted, named by a hash, so that the daemon, the next
  * daemon and `hookd offline` agree without talking. Checking one costs a failed stat. */

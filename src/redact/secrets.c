@@ -54,7 +54,7 @@ void secrets_release(struct redactor *r)
 	buf_release(&r->text);
 }
 
-/* -- finding ---------------------------------------------------------------------------------- */
+/* -- finding ----------------------------------------------------------------------------------- */
 
 static void add_span(struct redactor *r, struct span span)
 {
@@ -238,7 +238,7 @@ static bool find(struct redactor *r, str s, bool tags, const char **ret_key)
 	return true;
 }
 
-/* -- replacing -------------------------------------------------------------------------------- */
+/* -- replacing --------------------------------------------------------------------------------- */
 
 static int compare_spans(const void *a, const void *b)
 {

@@ -66,7 +66,7 @@ struct server {
 static void conn_next(struct conn *c);
 static void on_conn(int what, void *arg);
 
-/* -- connections -------------------------------------------------------------------------------- */
+/* -- connections ------------------------------------------------------------------------------- */
 
 static struct conn *conn_new(struct server *s, int fd)
 {
@@ -151,7 +151,7 @@ bool conn_is_gone(const struct conn *c)
 	return c->gone;
 }
 
-/* -- requests ----------------------------------------------------------------------------------- */
+/* -- requests ---------------------------------------------------------------------------------- */
 
 /* A frame this daemon does not speak gets REFUSED: the client then uses its own release's offline. */
 static void refuse_frame(struct conn *c, const char *why)
@@ -274,7 +274,7 @@ static void conn_read(struct conn *c)
 	conn_next(c);
 }
 
-/* -- answers ------------------------------------------------------------------------------------ */
+/* -- answers ----------------------------------------------------------------------------------- */
 
 static void conn_answered(struct conn *c)
 {
@@ -356,7 +356,7 @@ static void on_conn(int what, void *arg)
 		conn_read(c);
 }
 
-/* -- listening ---------------------------------------------------------------------------------- */
+/* -- listening --------------------------------------------------------------------------------- */
 
 /* A listener that is ready but not accepted from would spin, so it rests for a moment. */
 static void pause_accepting(struct server *s, const char *why)

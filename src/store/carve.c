@@ -79,7 +79,7 @@ static bool read_page(const struct carving *c, uint32_t number, uint8_t *out)
 	return p && p->fd >= 0 && pread(p->fd, out, c->size, p->at) == (ssize_t)c->size;
 }
 
-/* -- one row ------------------------------------------------------------------------------------------- */
+/* -- one row ----------------------------------------------------------------------------------- */
 
 /* How much of a row lies on its own page; the format's own arithmetic. */
 static size_t local_size(size_t page, uint64_t size)
@@ -236,7 +236,7 @@ static int offer_event(struct carving *c, int64_t seq, const struct field *f, un
 	return c->sink->event(&e, c->sink->arg);
 }
 
-/* -- pages ---------------------------------------------------------------------------------------------- */
+/* -- pages ------------------------------------------------------------------------------------- */
 
 static int look_at_page(struct carving *c, uint32_t number, bool events)
 {
@@ -270,7 +270,9 @@ static int look_at_page(struct carving *c, uint32_t number, bool events)
 static void map_file(struct carving *c, int fd)
 {
 	struct stat st;
-	uint32_t n = fstat(fd, &st) == 0 && st.st_size > 0 ? (uint32_t)MIN(st.st_size / (off_t)c->size, (off_t)PAGES_MAX) : 0;
+	uint32_t n = fstat(fd, &st) == 0 && st.st_size > 0
+		? (uint32_t)MIN(st.st_size / (off_t)c->size, (off_t)PAGES_MAX)
+		: 0;
 
 	c->npages = n;
 	c->pages = xcalloc((size_t)n + 1, sizeof *c->pages);

@@ -43,7 +43,7 @@ int64_t store_used_bytes(struct store *s)
 	return size * (pages - unused);
 }
 
-/* -- files that lie still ------------------------------------------------------------------------------ */
+/* -- files that lie still ---------------------------------------------------------------------- */
 
 /* As SQLite wants it in an address. */
 static void add_path(struct buf *b, const char *path)
@@ -146,7 +146,7 @@ int store_inspect(const char *path, struct store_summary *ret, struct err *err)
 	return inspect(s, path, ret, err);
 }
 
-/* -- making them ------------------------------------------------------------------------------------------ */
+/* -- making them ------------------------------------------------------------------------------- */
 
 int store_copy_into(struct store *s, const char *path)
 {
@@ -222,7 +222,7 @@ int store_backup(const char *store, const char *to, struct store_summary *ret, s
 	return sync_parent(to);
 }
 
-/* -- restoring ---------------------------------------------------------------------------------------------- */
+/* -- restoring --------------------------------------------------------------------------------- */
 
 static int put_in_place(const char *temp, const char *store, char aside[FS_PATH], struct err *err)
 {
@@ -255,7 +255,7 @@ int store_restore(const char *from, const char *store, char aside[4096], struct 
 	return put_in_place(temp, store, aside, err);
 }
 
-/* -- which one ------------------------------------------------------------------------------------------------ */
+/* -- which one --------------------------------------------------------------------------------- */
 
 struct candidate {
 	char name[256];
@@ -312,7 +312,7 @@ int store_newest_backup(const char *dir, char ret[4096], struct store_summary *r
 	return -ENOENT;
 }
 
-/* -- the daily one ---------------------------------------------------------------------------------------------- */
+/* -- the daily one ----------------------------------------------------------------------------- */
 
 /* Two stores that hold the same newest rows are taken to be the same. */
 static bool looks_same(const char *store, const char *backup)
@@ -362,7 +362,7 @@ int store_backup_daily(const char *store, const char *dir, bool now, char ret[40
 	return 1;
 }
 
-/* -- all of them ------------------------------------------------------------------------------------------------- */
+/* -- all of them ------------------------------------------------------------------------------- */
 
 static void each_in(const char *dir, const char *prefix, const char *tail, bool own, unsigned which,
 	void (*fn)(const char *path, void *arg), void *arg)

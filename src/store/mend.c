@@ -44,7 +44,7 @@ int writer_open_store(struct writer *w)
 	return 0;
 }
 
-/* -- recovery ----------------------------------------------------------------------------------- */
+/* -- recovery ---------------------------------------------------------------------------------- */
 
 /* Everything that is in the journal has to be looked at again; known events cost a look at their key. */
 static void close_store(struct writer *w)
@@ -165,7 +165,7 @@ int writer_recover(struct writer *w)
 	return 0;
 }
 
-/* -- a file that is no longer there ----------------------------------------------------------------- */
+/* -- a file that is no longer there ------------------------------------------------------------ */
 
 /* A WAL is applied to whatever file it lies beside, so one that belongs to a file that is gone must go first. */
 static void move_old_wal(struct writer *w, const char *to)
@@ -227,7 +227,7 @@ int writer_find_store(struct writer *w)
 	return r;
 }
 
-/* -- is it damage? ---------------------------------------------------------------------------------- */
+/* -- is it damage? ----------------------------------------------------------------------------- */
 
 bool writer_is_damaged(struct writer *w, int trouble)
 {

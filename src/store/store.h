@@ -48,7 +48,7 @@ DEFINE_FREEP(struct store, store_close);
 
 int store_schema_version(void);
 
-/* -- queries ---------------------------------------------------------------------------------- */
+/* -- queries ----------------------------------------------------------------------------------- */
 
 /* A prepared statement, kept by the store under its SQL text (which must be a literal or live as
  * long as the store). Bind from 1 on, step, read columns from 0 on, and reset; store_query() resets
@@ -105,7 +105,7 @@ bool store_owns_wal(struct store *s);
 /* Bytes in use, without free pages. */
 int64_t store_used_bytes(struct store *s);
 
-/* -- copies (keep.c) ---------------------------------------------------------------------------- */
+/* -- copies (keep.c) --------------------------------------------------------------------------- */
 
 struct store_summary {
 	int version;
@@ -142,7 +142,7 @@ void store_each_copy(const char *const dirs[4], unsigned which, void (*fn)(const
 /* The newest sound backup in dir that is not newer than this release; -ENOENT. */
 int store_newest_backup(const char *dir, char ret[4096], struct store_summary *ret_summary);
 
-/* -- recovery (recover.c) ------------------------------------------------------------------------- */
+/* -- recovery (recover.c) ---------------------------------------------------------------------- */
 
 /* Renames the store, its WAL and its index to <path>.<what>-<time>…; nobody may write to it any more. */
 int store_set_aside(const char *path, const char *what, char ret[4096]);

@@ -53,7 +53,7 @@ static bool out_of_time(struct writer *w)
 	return out;
 }
 
-/* -- position ----------------------------------------------------------------------------------- */
+/* -- position ---------------------------------------------------------------------------------- */
 
 static int save_position(struct writer *w)
 {
@@ -110,7 +110,7 @@ void writer_close_reader(struct writer *w)
 	w->reader_open = false;
 }
 
-/* -- folding ------------------------------------------------------------------------------------ */
+/* -- folding ----------------------------------------------------------------------------------- */
 
 struct batch {
 	unsigned records, fresh, doubled, broken, spooled;
@@ -385,7 +385,7 @@ static int fold_journal(struct writer *w)
 	return r;
 }
 
-/* -- spool -------------------------------------------------------------------------------------- */
+/* -- spool ------------------------------------------------------------------------------------- */
 
 /* The records of one spool file; trouble with the store goes to *ret_store. Files are renamed into
  * place whole, so one that holds none, or ends within one, or holds one of a later release, is
@@ -501,7 +501,7 @@ static int fold_spool(struct writer *w)
 	return 0;
 }
 
-/* -- the thread --------------------------------------------------------------------------------- */
+/* -- the thread -------------------------------------------------------------------------------- */
 
 static void sync_journal(struct writer *w)
 {
@@ -561,7 +561,7 @@ static bool wait_for_work(struct writer *w, bool trouble)
 	return go_on;
 }
 
-/* -- jobs --------------------------------------------------------------------------------------- */
+/* -- jobs -------------------------------------------------------------------------------------- */
 
 static struct writer_job *take_job(struct writer *w)
 {

@@ -125,7 +125,7 @@ enum {
 	WIRE_START_RETRY_MS = 100, /* how long a caller tries to reach a daemon that is starting */
 };
 
-/* -- talk.c: one exchange over a socket ------------------------------------------------------- */
+/* -- talk.c: one exchange over a socket -------------------------------------------------------- */
 
 /* Connects to the socket at path and checks that the peer runs as this user.
  * -ENOENT, -ECONNREFUSED: nobody listens. -EAGAIN: the backlog was full until the deadline.

@@ -38,7 +38,7 @@ static struct json *parsed(str text)
 	return v;
 }
 
-/* -- golden ------------------------------------------------------------------------------------------- */
+/* -- golden ------------------------------------------------------------------------------------ */
 
 static void add_line(struct buf *b, const char *key, str json)
 {
@@ -162,7 +162,7 @@ static void test_golden(void **state)
 	free(names);
 }
 
-/* -- parsing --------------------------------------------------------------------------------------------- */
+/* -- parsing ----------------------------------------------------------------------------------- */
 
 static void test_find(void **state)
 {
@@ -368,7 +368,7 @@ static void test_classes(void **state)
 	}
 }
 
-/* -- answers ---------------------------------------------------------------------------------------------- */
+/* -- answers ----------------------------------------------------------------------------------- */
 
 /* Whatever is said must be one object that Claude Code accepts: the event's own name, nothing empty. */
 static void check_contract(const struct event *e, str out)

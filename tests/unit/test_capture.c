@@ -17,36 +17,60 @@ struct line {
 #define ID(id) "\"prompt_id\":\"" id "\""
 
 static const struct line story[] = {
-	{ 0, "claude", "s1", EVENT_SESSION_START, NULL, NULL, "/p", "\"source\":\"startup\",\"transcript_path\":\"/t/1\",\"model\":\"m1\"" },
+	{ 0, "claude", "s1", EVENT_SESSION_START, NULL, NULL, "/p",
+		"\"source\":\"startup\",\"transcript_path\":\"/t/1\",\"model\":\"m1\"" },
 	{ 5, "claude", "s1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/p", PROMPT("p1", "build it") },
 	/* The same prompt reported by a second hook, and the same words as another prompt. */
 	{ 6, "claude", "s1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/p", PROMPT("p1", "build it") },
-	{ 9, "claude", "s1", EVENT_PRE_TOOL_USE, "Bash", "u1", "/p", ID("p1") ",\"tool_input\":{\"command\":\"ls\"}" },
-	{ 9, "claude", "s1", EVENT_POST_TOOL_USE, "Bash", "u1", "/p", ID("p1") ",\"tool_response\":{\"stdout\":\"a\"},\"duration_ms\":7" },
-	{ 12, "claude", "s1", EVENT_PRE_TOOL_USE, "Read", "u2", "/p/sub", ID("p1") ",\"tool_input\":{\"file_path\":\"/p/x.c\"}" },
-	{ 12, "claude", "s1", EVENT_PRE_TOOL_USE, "Write", "u3", "/p/sub", ID("p1") ",\"tool_input\":{\"file_path\":\"/p/.claude/plans/a.md\",\"content\":\"# Plan A\\n1\"}" },
-	{ 14, "claude", "s1", EVENT_POST_TOOL_USE, "Write", "u3", "/p/sub", ID("p1") ",\"tool_input\":{\"file_path\":\"/p/.claude/plans/a.md\",\"content\":\"# Plan A\\n1\"},\"tool_response\":{\"type\":\"create\"}" },
-	{ 15, "claude", "s1", EVENT_POST_TOOL_USE, "Read", "u2", "/p/sub", ID("p1") ",\"tool_input\":{\"file_path\":\"/p/x.c\"},\"tool_response\":\"text\"" },
-	{ 20, "claude", "s1", EVENT_STOP, NULL, NULL, "/p", ID("p1") ",\"last_assistant_message\":\"done one\"" },
-	{ 21, "claude", "s1", EVENT_STOP, NULL, NULL, "/p", ID("p1") ",\"last_assistant_message\":\"done one\"" },
+	{ 9, "claude", "s1", EVENT_PRE_TOOL_USE, "Bash", "u1", "/p",
+		ID("p1") ",\"tool_input\":{\"command\":\"ls\"}" },
+	{ 9, "claude", "s1", EVENT_POST_TOOL_USE, "Bash", "u1", "/p",
+		ID("p1") ",\"tool_response\":{\"stdout\":\"a\"},\"duration_ms\":7" },
+	{ 12, "claude", "s1", EVENT_PRE_TOOL_USE, "Read", "u2", "/p/sub",
+		ID("p1") ",\"tool_input\":{\"file_path\":\"/p/x.c\"}" },
+	{ 12, "claude", "s1", EVENT_PRE_TOOL_USE, "Write", "u3", "/p/sub",
+		ID("p1") ",\"tool_input\":{\"file_path\":\"/p/.claude/plans/a.md\",\"content\":\"# Plan "
+			 "A\\n1\"}" },
+	{ 14, "claude", "s1", EVENT_POST_TOOL_USE, "Write", "u3", "/p/sub",
+		ID("p1") ",\"tool_input\":{\"file_path\":\"/p/.claude/plans/a.md\",\"content\":\"# Plan "
+			 "A\\n1\"},\"tool_response\":{\"type\":\"create\"}" },
+	{ 15, "claude", "s1", EVENT_POST_TOOL_USE, "Read", "u2", "/p/sub",
+		ID("p1") ",\"tool_input\":{\"file_path\":\"/p/x.c\"},\"tool_response\":\"text\"" },
+	{ 20, "claude", "s1", EVENT_STOP, NULL, NULL, "/p",
+		ID("p1") ",\"last_assistant_message\":\"done one\"" },
+	{ 21, "claude", "s1", EVENT_STOP, NULL, NULL, "/p",
+		ID("p1") ",\"last_assistant_message\":\"done one\"" },
 	{ 30, "claude", "s1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/p", PROMPT("p2", "build it") },
-	{ 31, "claude", "s1", EVENT_SUBAGENT_START, NULL, NULL, "/p", ID("p2") ",\"agent_id\":\"a1\",\"agent_type\":\"general\"" },
-	{ 32, "claude", "s1", EVENT_PRE_TOOL_USE, "Bash", "u4", "/p", ID("p2") ",\"agent_id\":\"a1\",\"tool_input\":{\"command\":\"x\"}" },
-	{ 33, "claude", "s1", EVENT_POST_TOOL_USE_FAILURE, "Bash", "u4", "/p", ID("p2") ",\"agent_id\":\"a1\",\"error\":\"exit 3\"" },
-	{ 34, "claude", "s1", EVENT_SUBAGENT_STOP, NULL, NULL, "/p", ID("p2") ",\"agent_id\":\"a1\",\"agent_type\":\"general\",\"last_assistant_message\":\"sub\"" },
+	{ 31, "claude", "s1", EVENT_SUBAGENT_START, NULL, NULL, "/p",
+		ID("p2") ",\"agent_id\":\"a1\",\"agent_type\":\"general\"" },
+	{ 32, "claude", "s1", EVENT_PRE_TOOL_USE, "Bash", "u4", "/p",
+		ID("p2") ",\"agent_id\":\"a1\",\"tool_input\":{\"command\":\"x\"}" },
+	{ 33, "claude", "s1", EVENT_POST_TOOL_USE_FAILURE, "Bash", "u4", "/p",
+		ID("p2") ",\"agent_id\":\"a1\",\"error\":\"exit 3\"" },
+	{ 34, "claude", "s1", EVENT_SUBAGENT_STOP, NULL, NULL, "/p",
+		ID("p2") ",\"agent_id\":\"a1\",\"agent_type\":\"general\",\"last_assistant_message\":\"sub\"" },
 	{ 35, "claude", "s1", EVENT_PRE_COMPACT, NULL, NULL, "/p", ID("p2") ",\"trigger\":\"auto\"" },
 	/* What writes the summary ends like a subagent that never started. */
-	{ 35, "claude", "s1", EVENT_SUBAGENT_STOP, NULL, NULL, "/p", ID("p2") ",\"agent_id\":\"a2\",\"agent_type\":\"\",\"last_assistant_message\":\"sum\"" },
+	{ 35, "claude", "s1", EVENT_SUBAGENT_STOP, NULL, NULL, "/p",
+		ID("p2") ",\"agent_id\":\"a2\",\"agent_type\":\"\",\"last_assistant_message\":\"sum\"" },
 	{ 36, "claude", "s1", EVENT_SESSION_START, NULL, NULL, "/p", "\"source\":\"compact\"" },
-	{ 37, "claude", "s1", EVENT_PRE_TOOL_USE, "Edit", "u5", "/p", ID("p2") ",\"tool_input\":{\"file_path\":\"/p/.claude/plans/a.md\",\"old_string\":\"1\",\"new_string\":\"2\"}" },
-	{ 38, "claude", "s1", EVENT_POST_TOOL_USE, "Edit", "u5", "/p", ID("p2") ",\"tool_input\":{\"file_path\":\"/p/.claude/plans/a.md\",\"old_string\":\"1\",\"new_string\":\"2\"},\"tool_response\":{}" },
+	{ 37, "claude", "s1", EVENT_PRE_TOOL_USE, "Edit", "u5", "/p",
+		ID("p2") ",\"tool_input\":{\"file_path\":\"/p/.claude/plans/"
+			 "a.md\",\"old_string\":\"1\",\"new_string\":\"2\"}" },
+	{ 38, "claude", "s1", EVENT_POST_TOOL_USE, "Edit", "u5", "/p",
+		ID("p2") ",\"tool_input\":{\"file_path\":\"/p/.claude/plans/"
+			 "a.md\",\"old_string\":\"1\",\"new_string\":\"2\"},\"tool_response\":{}" },
 	/* A Stop that a hook answered with "go on": the batch is reopened and stopped again. */
-	{ 40, "claude", "s1", EVENT_STOP, NULL, NULL, "/p", ID("p2") ",\"last_assistant_message\":\"first try\"" },
+	{ 40, "claude", "s1", EVENT_STOP, NULL, NULL, "/p",
+		ID("p2") ",\"last_assistant_message\":\"first try\"" },
 	{ 41, "claude", "s1", EVENT_PRE_TOOL_USE, "Bash", "u6", "/p", ID("p2") },
 	{ 42, "claude", "s1", EVENT_POST_TOOL_USE, "Bash", "u6", "/p", ID("p2") },
-	{ 43, "claude", "s1", EVENT_STOP, NULL, NULL, "/p", ID("p2") ",\"last_assistant_message\":\"done two\"" },
-	{ 50, "claude", "s1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/p", PROMPT("p3", "<task-notification>x") },
-	{ 51, "claude", "s1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/p", PROMPT("p4", "Implement the following plan: # B\\nx") },
+	{ 43, "claude", "s1", EVENT_STOP, NULL, NULL, "/p",
+		ID("p2") ",\"last_assistant_message\":\"done two\"" },
+	{ 50, "claude", "s1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/p",
+		PROMPT("p3", "<task-notification>x") },
+	{ 51, "claude", "s1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/p",
+		PROMPT("p4", "Implement the following plan: # B\\nx") },
 	{ 60, "claude", "s1", EVENT_SESSION_END, NULL, NULL, "/p", "\"reason\":\"clear\"" },
 	{ 61, "claude", "s1", EVENT_SESSION_END, NULL, NULL, "/p", "\"reason\":\"clear\"" },
 	/* Cleared into another session; a tool before any prompt. */
@@ -79,14 +103,19 @@ static const struct line story[] = {
 	{ 96, "claude", "s6", EVENT_SESSION_START, NULL, NULL, "/e", "\"source\":\"resume\"" },
 	/* Set up before it starts; another model; a turn that fails, told twice. */
 	{ 100, "claude", "s7", EVENT_SETUP, NULL, NULL, "/s", "\"trigger\":\"init\"" },
-	{ 101, "claude", "s7", EVENT_SESSION_START, NULL, NULL, "/s", "\"source\":\"startup\",\"model\":\"m1\"" },
-	{ 102, "claude", "s7", EVENT_POST_MODEL_SWITCH, NULL, NULL, "/s", "\"from_model\":\"m1\",\"to_model\":\"m2\"" },
+	{ 101, "claude", "s7", EVENT_SESSION_START, NULL, NULL, "/s",
+		"\"source\":\"startup\",\"model\":\"m1\"" },
+	{ 102, "claude", "s7", EVENT_POST_MODEL_SWITCH, NULL, NULL, "/s",
+		"\"from_model\":\"m1\",\"to_model\":\"m2\"" },
 	{ 103, "claude", "s7", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/s", PROMPT("p1", "try") },
-	{ 104, "claude", "s7", EVENT_STOP_FAILURE, NULL, NULL, "/s", ID("p1") ",\"error\":\"rate_limit\",\"last_assistant_message\":\"too many\"" },
-	{ 105, "claude", "s7", EVENT_STOP_FAILURE, NULL, NULL, "/s", ID("p1") ",\"error\":\"rate_limit\",\"last_assistant_message\":\"too many\"" },
+	{ 104, "claude", "s7", EVENT_STOP_FAILURE, NULL, NULL, "/s",
+		ID("p1") ",\"error\":\"rate_limit\",\"last_assistant_message\":\"too many\"" },
+	{ 105, "claude", "s7", EVENT_STOP_FAILURE, NULL, NULL, "/s",
+		ID("p1") ",\"error\":\"rate_limit\",\"last_assistant_message\":\"too many\"" },
 	/* A subagent that works on after the answer; the last is one whose agent gives no ids of prompts. */
 	{ 110, "claude", "s8", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/b", PROMPT("p1", "ask") },
-	{ 111, "claude", "s8", EVENT_SUBAGENT_START, NULL, NULL, "/b", ID("p1") ",\"agent_id\":\"a1\",\"agent_type\":\"general\"" },
+	{ 111, "claude", "s8", EVENT_SUBAGENT_START, NULL, NULL, "/b",
+		ID("p1") ",\"agent_id\":\"a1\",\"agent_type\":\"general\"" },
 	{ 112, "claude", "s8", EVENT_STOP, NULL, NULL, "/b", ID("p1") ",\"last_assistant_message\":\"asked\"" },
 	{ 113, "claude", "s8", EVENT_PRE_TOOL_USE, "Bash", "u1", "/b", ID("p1") ",\"agent_id\":\"a1\"" },
 	{ 114, "claude", "s8", EVENT_PRE_TOOL_USE, "Bash", "u2", "/b", "\"agent_id\":\"a1\"" },
@@ -123,30 +152,42 @@ static struct record record_of(struct arena *a, unsigned i)
 	r.agent_id = STR_NONE;
 	r.cwd = STR_NONE;
 	r.transcript_path = STR_NONE;
-	r.payload = arena_strf(a, "{\"x\":1%s%s%s%s%s%s%s%s%s%s%s%s%s%s}", l->session ? ",\"session_id\":\"" : "", l->session ? l->session : "",
-		l->session ? "\"" : "", l->cwd ? ",\"cwd\":\"" : "", l->cwd ? l->cwd : "", l->cwd ? "\"" : "",
-		l->tool ? ",\"tool_name\":\"" : "", l->tool ? l->tool : "", l->tool ? "\"" : "", l->use ? ",\"tool_use_id\":\"" : "",
-		l->use ? l->use : "", l->use ? "\"" : "", l->more ? "," : "", l->more ? l->more : "");
+	r.payload =
+		arena_strf(a, "{\"x\":1%s%s%s%s%s%s%s%s%s%s%s%s%s%s}", l->session ? ",\"session_id\":\"" : "",
+			l->session ? l->session : "", l->session ? "\"" : "", l->cwd ? ",\"cwd\":\"" : "",
+			l->cwd ? l->cwd : "", l->cwd ? "\"" : "", l->tool ? ",\"tool_name\":\"" : "",
+			l->tool ? l->tool : "", l->tool ? "\"" : "", l->use ? ",\"tool_use_id\":\"" : "",
+			l->use ? l->use : "", l->use ? "\"" : "", l->more ? "," : "", l->more ? l->more : "");
 	return r;
 }
 
 /* Every table without the numbers that count arrivals; rows are named by what they are. */
 static const char *const dumps[] = {
-	"SELECT hex(e.id), e.ord, e.at, s.agent, s.native_id, e.kind, e.native, e.tool, e.tool_use_id, e.marks, e.same_as IS NOT NULL, e.payload "
+	"SELECT hex(e.id), e.ord, e.at, s.agent, s.native_id, e.kind, e.native, e.tool, e.tool_use_id, "
+	"e.marks, e.same_as IS NOT NULL, e.payload "
 	"FROM events e JOIN sessions s ON s.key = e.session ORDER BY e.id",
-	"SELECT s.agent, s.native_id, s.cwd, s.transcript, s.status, s.started_at, s.last_at, s.ended_at, s.events, s.prompts, s.tools, s.model, "
-	"s.title, s.end_reason, p.native_id, s.parent_reason, s.last_user, s.last_assistant, s.closed_by, j.path, s.last_ord, hex(s.last_id) "
-	"FROM sessions s LEFT JOIN sessions p ON p.key = s.parent LEFT JOIN projects j ON j.key = s.project ORDER BY 1, 2",
-	"SELECT s.native_id, w.ord, w.agent_id, w.agent_type, p.ord, v.ord, w.source, w.model, w.transcript, w.started_at, w.ended_at, w.end_reason, "
+	"SELECT s.agent, s.native_id, s.cwd, s.transcript, s.status, s.started_at, s.last_at, s.ended_at, "
+	"s.events, s.prompts, s.tools, s.model, "
+	"s.title, s.end_reason, p.native_id, s.parent_reason, s.last_user, s.last_assistant, s.closed_by, "
+	"j.path, s.last_ord, hex(s.last_id) "
+	"FROM sessions s LEFT JOIN sessions p ON p.key = s.parent LEFT JOIN projects j ON j.key = s.project "
+	"ORDER BY 1, 2",
+	"SELECT s.native_id, w.ord, w.agent_id, w.agent_type, p.ord, v.ord, w.source, w.model, w.transcript, "
+	"w.started_at, w.ended_at, w.end_reason, "
 	"w.message FROM windows w JOIN sessions s ON s.key = w.session LEFT JOIN windows p ON p.key = w.parent "
 	"LEFT JOIN windows v ON v.key = w.previous ORDER BY s.agent, 1, 2, 3",
-	"SELECT s.native_id, b.ord, w.ord, b.number, b.source, b.prompt, b.prompt_id, b.length, b.status, b.closed_by, b.started_at, b.last_at, "
-	"b.ended_at, b.response, b.late, b.activities FROM batches b JOIN sessions s ON s.key = b.session LEFT JOIN windows w ON w.key = b.window "
+	"SELECT s.native_id, b.ord, w.ord, b.number, b.source, b.prompt, b.prompt_id, b.length, b.status, "
+	"b.closed_by, b.started_at, b.last_at, "
+	"b.ended_at, b.response, b.late, b.activities FROM batches b JOIN sessions s ON s.key = b.session LEFT "
+	"JOIN windows w ON w.key = b.window "
 	"ORDER BY s.agent, 1, 2",
-	"SELECT s.native_id, a.same, w.ord, b.ord, a.ord, a.kind, a.tool, a.class, a.agent_id, a.input, a.output, a.file, a.change, a.state, a.error, "
-	"a.started_at, a.ended_at, a.duration_ms FROM activities a JOIN sessions s ON s.key = a.session LEFT JOIN windows w ON w.key = a.window "
+	"SELECT s.native_id, a.same, w.ord, b.ord, a.ord, a.kind, a.tool, a.class, a.agent_id, a.input, "
+	"a.output, a.file, a.change, a.state, a.error, "
+	"a.started_at, a.ended_at, a.duration_ms FROM activities a JOIN sessions s ON s.key = a.session LEFT "
+	"JOIN windows w ON w.key = a.window "
 	"LEFT JOIN batches b ON b.key = a.batch ORDER BY s.agent, 1, 2",
-	"SELECT s.native_id, p.path, p.title, p.created_at, p.updated_at, v.version, v.ord, v.source, v.content FROM plans p "
+	"SELECT s.native_id, p.path, p.title, p.created_at, p.updated_at, v.version, v.ord, v.source, "
+	"v.content FROM plans p "
 	"JOIN sessions s ON s.key = p.session JOIN plan_versions v ON v.plan = p.key ORDER BY 1, 2, 6",
 };
 
@@ -185,8 +226,12 @@ static struct store *fresh_store(void)
 
 static void clear(struct store *s)
 {
-	assert_int_equal(store_exec(s, "DELETE FROM plan_versions; DELETE FROM plans; DELETE FROM activities; DELETE FROM batches; "
-				       "DELETE FROM windows; DELETE FROM events; DELETE FROM sessions; DELETE FROM directories; DELETE FROM projects"), 0);
+	assert_int_equal(store_exec(s,
+				 "DELETE FROM plan_versions; DELETE FROM plans; DELETE FROM activities; DELETE "
+				 "FROM batches; "
+				 "DELETE FROM windows; DELETE FROM events; DELETE FROM sessions; DELETE FROM "
+				 "directories; DELETE FROM projects"),
+		0);
 }
 
 static void commit(struct capture *c, struct store *s)
@@ -301,33 +346,61 @@ static void test_rows(void **state)
 	for (unsigned i = 0; i < LINES; i++)
 		order[i] = LINES - 1 - i;
 	fold_in_order(s, order, LINES, NULL);
-	check_row(s, "SELECT group_concat(number || source || ':' || coalesce(closed_by, 'open') || ':' || coalesce(response, '-'), ' ') FROM "
-		     "(SELECT * FROM batches WHERE session = (SELECT key FROM sessions WHERE native_id = 's1') ORDER BY ord)",
+	check_row(s,
+		"SELECT group_concat(number || source || ':' || coalesce(closed_by, 'open') || ':' || "
+		"coalesce(response, '-'), ' ') FROM "
+		"(SELECT * FROM batches WHERE session = (SELECT key FROM sessions WHERE native_id = 's1') "
+		"ORDER BY ord)",
 		"1user:stop:done one 2user:stop:done two 3agent_notification:prompt:- 4plan:end:-");
-	check_row(s, "SELECT group_concat(coalesce(source, '?') || coalesce(agent_id, ''), ' ') FROM (SELECT * FROM windows WHERE session = "
-		     "(SELECT key FROM sessions WHERE native_id = 's1') ORDER BY ord)", "startup subagenta1 compact");
-	check_row(s, "SELECT p.native_id || s.parent_reason FROM sessions s JOIN sessions p ON p.key = s.parent WHERE s.native_id = 's1b'",
+	check_row(s,
+		"SELECT group_concat(coalesce(source, '?') || coalesce(agent_id, ''), ' ') FROM (SELECT * FROM "
+		"windows WHERE session = "
+		"(SELECT key FROM sessions WHERE native_id = 's1') ORDER BY ord)",
+		"startup subagenta1 compact");
+	check_row(s,
+		"SELECT p.native_id || s.parent_reason FROM sessions s JOIN sessions p ON p.key = s.parent "
+		"WHERE s.native_id = 's1b'",
 		"s1clear");
-	check_row(s, "SELECT source || number || prompt FROM batches WHERE session = (SELECT key FROM sessions WHERE native_id = 's1b')",
+	check_row(s,
+		"SELECT source || number || prompt FROM batches WHERE session = (SELECT key FROM sessions "
+		"WHERE native_id = 's1b')",
 		"system0[Session continuation]");
 	check_row(s, "SELECT agent || prompts || last_assistant FROM sessions WHERE native_id = 's4'", "cursor1late");
-	check_row(s, "SELECT count(*) FROM windows WHERE session = (SELECT key FROM sessions WHERE native_id = 's4')", "1");
+	check_row(s,
+		"SELECT count(*) FROM windows WHERE session = (SELECT key FROM sessions WHERE native_id = "
+		"'s4')",
+		"1");
 	check_row(s, "SELECT count(*) FROM sessions WHERE native_id = 's2'", "2");
-	check_row(s, "SELECT group_concat(version || source || content, '/') FROM plan_versions WHERE plan = (SELECT key FROM plans WHERE path LIKE '%a.md')",
+	check_row(s,
+		"SELECT group_concat(version || source || content, '/') FROM plan_versions WHERE plan = "
+		"(SELECT key FROM plans WHERE path LIKE '%a.md')",
 		"1write# Plan A\n1/2edit# Plan A\n2");
 	check_row(s, "SELECT state || error FROM activities WHERE same = 'u4'", "failedexit 3");
 	check_row(s, "SELECT file || change FROM activities WHERE same = 'u3'", ".claude/plans/a.mdcreated");
-	check_row(s, "SELECT input FROM activities WHERE same = 'u3'", "{\"file_path\":\"/p/.claude/plans/a.md\",\"content\":\"<10 chars>\"}");
+	check_row(s, "SELECT input FROM activities WHERE same = 'u3'",
+		"{\"file_path\":\"/p/.claude/plans/a.md\",\"content\":\"<10 chars>\"}");
 	check_row(s, "SELECT status FROM sessions WHERE native_id = 's6'", "active");
-	check_row(s, "SELECT group_concat(w.source || a.kind) FROM activities a JOIN windows w ON w.key = a.window WHERE a.kind = 'Setup'", "startupSetup");
+	check_row(s,
+		"SELECT group_concat(w.source || a.kind) FROM activities a JOIN windows w ON w.key = a.window "
+		"WHERE a.kind = 'Setup'",
+		"startupSetup");
 	check_row(s, "SELECT model FROM sessions WHERE native_id = 's7'", "m2");
-	check_row(s, "SELECT group_concat(b.closed_by || a.state || a.error) FROM activities a JOIN batches b ON b.key = a.batch "
-		     "WHERE a.kind = 'StopFailure'", "failurefailedrate_limit");
+	check_row(s,
+		"SELECT group_concat(b.closed_by || a.state || a.error) FROM activities a JOIN batches b ON "
+		"b.key = a.batch "
+		"WHERE a.kind = 'StopFailure'",
+		"failurefailedrate_limit");
 	check_row(s, "SELECT group_concat(agent_id || output) FROM activities WHERE kind = 'SubagentStop'", "a1sub");
-	check_row(s, "SELECT group_concat(a.same || b.closed_by || b.response) FROM activities a JOIN batches b ON b.key = a.batch "
-		     "WHERE a.tool IS NOT NULL AND a.session = (SELECT key FROM sessions WHERE native_id = 's8')", "u1stopasked,u2stopasked");
-	check_row(s, "SELECT count(DISTINCT w.key) || group_concat(DISTINCT b.closed_by) FROM windows w LEFT JOIN batches b ON b.window = w.key "
-		     "WHERE w.session = (SELECT key FROM sessions WHERE native_id = 's9')", "3window");
+	check_row(s,
+		"SELECT group_concat(a.same || b.closed_by || b.response) FROM activities a JOIN batches b ON "
+		"b.key = a.batch "
+		"WHERE a.tool IS NOT NULL AND a.session = (SELECT key FROM sessions WHERE native_id = 's8')",
+		"u1stopasked,u2stopasked");
+	check_row(s,
+		"SELECT count(DISTINCT w.key) || group_concat(DISTINCT b.closed_by) FROM windows w LEFT JOIN "
+		"batches b ON b.window = w.key "
+		"WHERE w.session = (SELECT key FROM sessions WHERE native_id = 's9')",
+		"3window");
 	assert_int_equal(store_check(s, &out), 0);
 	store_close(s);
 	buf_release(&out);
@@ -370,7 +443,10 @@ static void test_rebuild(void **state)
 		order[i] = i;
 	fold_in_order(s, order, LINES, NULL);
 	dump(s, &want);
-	assert_int_equal(store_exec(s, "DELETE FROM facts; DELETE FROM activities WHERE key % 2; UPDATE batches SET prompt = 'x'"), 0);
+	assert_int_equal(store_exec(s,
+				 "DELETE FROM facts; DELETE FROM activities WHERE key % 2; UPDATE batches SET "
+				 "prompt = 'x'"),
+		0);
 	while ((r = capture_rebuild_some(c, s)) == 1)
 		;
 	assert_int_equal(r, 0);

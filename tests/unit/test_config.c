@@ -43,7 +43,7 @@ static int remove_dir(void **state)
 	return system(command);
 }
 
-/* -- reading -------------------------------------------------------------------------------- */
+/* -- reading ----------------------------------------------------------------------------------- */
 
 static void defaults_are_valid_and_complete(void **state)
 {
@@ -246,7 +246,7 @@ static void names_are_found_and_suggested(void **state)
 	assert_null(config_find(STR(""), &err));
 }
 
-/* -- changing ------------------------------------------------------------------------------- */
+/* -- changing ---------------------------------------------------------------------------------- */
 
 static const struct {
 	enum option_id id;

@@ -4,7 +4,7 @@
 #include "event/event.h"
 #include "records.h"
 
-/* -- kinds ----------------------------------------------------------------------------------------- */
+/* -- kinds ------------------------------------------------------------------------------------- */
 
 static void test_every_kind_is_described(void **state)
 {
@@ -57,7 +57,7 @@ static void test_every_spelling(void **state)
 	assert_int_equal(event_kind_by_name(STR("PreToolUse\0")), EVENT_UNKNOWN);
 }
 
-/* -- records --------------------------------------------------------------------------------------- */
+/* -- records ----------------------------------------------------------------------------------- */
 
 static bool same_record(const struct record *a, const struct record *b)
 {
@@ -183,7 +183,7 @@ static void test_record_nonsense(void **state)
 	buf_release(&b);
 }
 
-/* -- verdicts --------------------------------------------------------------------------------------- */
+/* -- verdicts ---------------------------------------------------------------------------------- */
 
 static void test_strictest_wins(void **state)
 {

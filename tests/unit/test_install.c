@@ -107,7 +107,7 @@ static struct install_plan do_uninstall(void)
 	return p;
 }
 
-/* -- what can be asserted about any result -------------------------------------------------- */
+/* -- what can be asserted about any result ----------------------------------------------------- */
 
 /* All of before in order, with insertions only; blanks in empty containers may go. */
 static void assert_contains(str before, str after)
@@ -372,7 +372,7 @@ static void layout_of_what_is_put_in(void **state)
 	assert_int_equal(str_find(after, STR("Worktree")), -1);
 }
 
-/* -- files ---------------------------------------------------------------------------------- */
+/* -- files ------------------------------------------------------------------------------------- */
 
 static void an_absent_file_comes_and_goes(void **state)
 {
@@ -480,7 +480,7 @@ static void a_change_in_between_is_noticed(void **state)
 	assert_int_equal(access(settings, F_OK), -1);
 }
 
-/* -- changes by others between install and uninstall ---------------------------------------- */
+/* -- changes by others between install and uninstall ------------------------------------------- */
 
 /* The text with "\"new\": true" put in front by somebody. */
 static void somebody_edits(void)
@@ -588,7 +588,7 @@ static void a_damaged_backup_is_not_trusted(void **state)
 	assert_string_equal(read_settings().p, "{\n  \"a\": 1\n}\n");
 }
 
-/* -- the rest ------------------------------------------------------------------------------- */
+/* -- the rest ---------------------------------------------------------------------------------- */
 
 static void project_and_other_agents(void **state)
 {

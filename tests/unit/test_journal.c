@@ -78,7 +78,7 @@ static bool is_run(const unsigned *numbers, size_t n, unsigned from)
 	return true;
 }
 
-/* -- writing and reading back --------------------------------------------------------------------- */
+/* -- writing and reading back ------------------------------------------------------------------ */
 
 static void test_round_trip(void **state)
 {
@@ -335,7 +335,7 @@ static void test_private_whatever_the_umask(void **state)
 	assert_int_equal(test_child(private_under_umask, (void *)test_dir()), 0);
 }
 
-/* -- damage ------------------------------------------------------------------------------------------ */
+/* -- damage ------------------------------------------------------------------------------------ */
 
 /* Three records in segment 1; gives the file's bytes and where each record begins. */
 static void three_records(const char *dir, struct buf *file, size_t at[4])
@@ -448,7 +448,7 @@ static void test_foreign_files(void **state)
 	assert_int_equal(journal_reader_open(&r, test_path(dir, "link")), -ELOOP);
 }
 
-/* -- failing calls --------------------------------------------------------------------------------------- */
+/* -- failing calls ----------------------------------------------------------------------------- */
 
 /* The third write fails: of three batches the second is gone as a whole, the others are there. (The
  * first write is the segment's header.) */
@@ -648,7 +648,7 @@ static void test_sync_after_many_segments(void **state)
 	free(big);
 }
 
-/* -- files ------------------------------------------------------------------------------------------------ */
+/* -- files ------------------------------------------------------------------------------------- */
 
 static void test_list_and_quarantine(void **state)
 {

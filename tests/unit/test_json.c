@@ -79,7 +79,7 @@ static void check_round_trip(const struct json *v)
 	buf_release(&two);
 }
 
-/* -- the list of cases -------------------------------------------------------------------------- */
+/* -- the list of cases ------------------------------------------------------------------------- */
 
 static int hex_digit(char c)
 {
@@ -168,7 +168,7 @@ static void test_cases(void **state)
 	buf_release(&file);
 }
 
-/* -- what is kept ------------------------------------------------------------------------------- */
+/* -- what is kept ------------------------------------------------------------------------------ */
 
 static void test_numbers_keep_their_text(void **state)
 {
@@ -305,7 +305,7 @@ static void test_values(void **state)
 	assert_false(str_is_set(json_str(v->first)) || str_is_set(json_str(NULL)));
 }
 
-/* -- limits ------------------------------------------------------------------------------------- */
+/* -- limits ------------------------------------------------------------------------------------ */
 
 static str repeat(const char *what, size_t times, const char *tail)
 {
@@ -456,7 +456,7 @@ static void test_truncated_everywhere(void **state)
 	buf_release(&b);
 }
 
-/* -- field tables ---------------------------------------------------------------------------------- */
+/* -- field tables ------------------------------------------------------------------------------ */
 
 struct taken {
 	str name, text;
@@ -525,7 +525,7 @@ static void test_aliases(void **state)
 	assert_str(t.name, STR("a"));
 }
 
-/* -- writing ------------------------------------------------------------------------------------------ */
+/* -- writing ----------------------------------------------------------------------------------- */
 
 static void test_write_strings(void **state)
 {

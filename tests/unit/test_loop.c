@@ -47,7 +47,7 @@ static void say_stop(void *arg)
 	loop_stop(s->l);
 }
 
-/* -- posts --------------------------------------------------------------------------------------- */
+/* -- posts ------------------------------------------------------------------------------------- */
 
 static void test_posts_in_order(void **state)
 {
@@ -120,7 +120,7 @@ static void test_posts_from_threads(void **state)
 	loop_free(s.l);
 }
 
-/* -- jobs ---------------------------------------------------------------------------------------- */
+/* -- jobs -------------------------------------------------------------------------------------- */
 
 struct job {
 	struct scene *s;
@@ -185,7 +185,7 @@ static void test_stop_workers(void **state)
 	loop_free(s.l);
 }
 
-/* -- timers -------------------------------------------------------------------------------------- */
+/* -- timers ------------------------------------------------------------------------------------ */
 
 static void test_timers_in_order(void **state)
 {
@@ -242,7 +242,7 @@ static void test_timer_frees_itself(void **state)
 	loop_free(s.l);
 }
 
-/* -- descriptors and signals ---------------------------------------------------------------------- */
+/* -- descriptors and signals ------------------------------------------------------------------- */
 
 static void on_io(int what, void *arg)
 {

@@ -91,7 +91,7 @@ static str payload_of(enum event_kind kind, const char *json)
 	return record_of(&e, 0, NULL).payload;
 }
 
-/* -- secrets ---------------------------------------------------------------------------------- */
+/* -- secrets ----------------------------------------------------------------------------------- */
 
 static void check_sample(const struct sample *s, uint64_t *seed)
 {
@@ -256,7 +256,7 @@ static void unclosed_pem_takes_the_rest(void **state)
 		"[redacted:private-key]\nb");
 }
 
-/* -- tags ------------------------------------------------------------------------------------- */
+/* -- tags -------------------------------------------------------------------------------------- */
 
 static void tags(void **state)
 {
@@ -322,7 +322,7 @@ static void literals_of_a_hostile_number(void **state)
 	assert_true(clock_mono_us() - begin < 30 * USEC_PER_SEC);
 }
 
-/* -- records ---------------------------------------------------------------------------------- */
+/* -- records ----------------------------------------------------------------------------------- */
 
 static void keeps_the_shape(void **state)
 {
@@ -629,7 +629,7 @@ static void hostile_bytes(void **state)
 		payload_of(EVENT_STOP, "{\"a\":\"\\u0000password=\\u0000hunter22\"}"), "\\u0000"));
 }
 
-/* -- mute ------------------------------------------------------------------------------------- */
+/* -- mute -------------------------------------------------------------------------------------- */
 
 static void muting(void **state)
 {

@@ -106,7 +106,7 @@ static void secrets_are_gone(void **state)
 	assert_true(gone >= SECRETS * 99 / 100);
 }
 
-/* -- ordinary lines --------------------------------------------------------------------------- */
+/* -- ordinary lines ---------------------------------------------------------------------------- */
 
 struct lines {
 	struct redactor *r;

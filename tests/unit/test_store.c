@@ -13,7 +13,7 @@
 
 enum { PATIENCE_MS = 20000 };
 
-/* -- opening ---------------------------------------------------------------------------------------- */
+/* -- opening ----------------------------------------------------------------------------------- */
 
 static int try_open(const char *path, enum store_mode mode)
 {
@@ -202,7 +202,7 @@ static void test_damaged(void **state)
 	buf_release(&out);
 }
 
-/* -- copies and recovery ------------------------------------------------------------------------------- */
+/* -- copies and recovery ----------------------------------------------------------------------- */
 
 static void test_backup_and_inspect(void **state)
 {
@@ -315,9 +315,12 @@ static void test_salvage(void **state)
 	assert_int_equal(store_exec(s, "INSERT INTO sessions(key, agent, native_id, started_at, last_at) "
 				       "VALUES (7, 'claude', 's-1', 1, 1)"), 0);
 	for (int64_t i = 0; i < ROWS; i++)
-		assert_int_equal(store_do(s, "INSERT INTO events(id, ord, at, session, kind, native, payload) VALUES "
-					     "(randomblob(16), ?1, ?1, 7, 'Stop', 'Stop', printf('\"%.*c\"', 20000, 'x'))",
-			"i", i), 0);
+		assert_int_equal(
+			store_do(s,
+				"INSERT INTO events(id, ord, at, session, kind, native, payload) VALUES "
+				"(randomblob(16), ?1, ?1, 7, 'Stop', 'Stop', printf('\"%.*c\"', 20000, 'x'))",
+				"i", i),
+			0);
 	store_close(s);
 	test_read(path, &good);
 	for (size_t at = 0; at < good.len; at += PAGE) {
@@ -404,7 +407,7 @@ static void test_queries(void **state)
 	store_close(s);
 }
 
-/* -- the writer ------------------------------------------------------------------------------------- */
+/* -- the writer -------------------------------------------------------------------------------- */
 
 static _Atomic int fold_calls, fold_failures, commits_told;
 
