@@ -270,10 +270,10 @@ static int look_at_page(struct carving *c, uint32_t number, bool events)
 static void map_file(struct carving *c, int fd)
 {
 	struct stat st;
-	uint32_t n = fstat(fd, &st) == 0 && st.st_size > 0
-		? (uint32_t)MIN(st.st_size / (off_t)c->size, (off_t)PAGES_MAX)
-		: 0;
+	uint32_t n = 0;
 
+	if (fstat(fd, &st) == 0 && st.st_size > 0)
+		n = (uint32_t)MIN(st.st_size / (off_t)c->size, (off_t)PAGES_MAX);
 	c->npages = n;
 	c->pages = xcalloc((size_t)n + 1, sizeof *c->pages);
 	for (uint32_t i = 1; i <= n; i++)

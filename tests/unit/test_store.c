@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "journal/format.h"
 #include "records.h"
+#include "stores.h"
 #include "store/store.h"
 
 enum { PATIENCE_MS = 20000 };
@@ -26,27 +27,6 @@ static int try_open(const char *path, enum store_mode mode)
 		assert_true(err.text[0] != 0);
 	}
 	return r;
-}
-
-static struct store *open_ok(const char *path, enum store_mode mode)
-{
-	struct store *s = NULL;
-	struct err err = { 0 };
-
-	if (store_open(path, mode, "/nonexistent", &s, &err) < 0)
-		fail_msg("%s: %s", path, err.text);
-	return s;
-}
-
-static int64_t one_number(struct store *s, const char *sql)
-{
-	struct query *q = store_query(s, sql);
-	int64_t n;
-
-	assert_int_equal(query_step(q), 1);
-	n = query_int(q, 0);
-	query_reset(q);
-	return n;
 }
 
 static void test_open(void **state)
@@ -139,27 +119,7 @@ static void test_directory_behind_a_link(void **state)
 	assert_true(test_exists(test_path(dir, "real/hookd.db")));
 }
 
-static void fill_events(struct store *s, int n)
-{
-	struct query *q;
-
-	assert_int_equal(store_exec(s, "BEGIN"), 0);
-	for (int i = 0; i < n; i++) {
-		struct record r = record_sample((unsigned)i, STR_NONE);
-
-		q = store_query(s,
-			"INSERT INTO events(id, ord, at, kind, native, payload) VALUES (?, ?, 0, '', '', ?)");
-		query_bind_blob(q, 1, r.id.b, ULID_BYTES);
-		query_bind_int(q, 2, i);
-		query_bind_str(q, 3, STR("{\"some\":\"payload that takes room, so that there are many pages\"}"));
-		assert_int_equal(query_run(q), 0);
-	}
-	assert_int_equal(store_exec(s, "COMMIT"), 0);
-}
-
 /* Truncated at each page, and each page zeroed: opening or checking says so, nothing crashes. */
-enum { PAGE = 16384 }; /* of the store's file */
-
 static void test_damaged(void **state)
 {
 	const char *dir = test_dir();
@@ -200,174 +160,6 @@ static void test_damaged(void **state)
 	assert_true(tried > 20 && found >= tried - 4);
 	buf_release(&good);
 	buf_release(&out);
-}
-
-/* -- copies and recovery ----------------------------------------------------------------------- */
-
-static void test_backup_and_inspect(void **state)
-{
-	const char *dir = test_dir();
-	char store[FS_PATH], copy[FS_PATH], odd[FS_PATH], aside[FS_PATH];
-	struct store_summary is;
-	struct err err = { 0 };
-	struct stat st;
-	struct store *s;
-
-	fs_join(store, dir, "hookd.db");
-	fs_join(copy, dir, "copy.db");
-	fs_join(odd, dir, "what? a 100%#name.db");
-	assert_int_equal(store_backup(store, copy, &is, &err), -ENOENT);
-	s = open_ok(store, STORE_WRITE);
-	fill_events(s, 100);
-	assert_int_equal(store_backup(store, copy, &is, &err), 0);
-	assert_int_equal(is.events, 100);
-	assert_int_equal(is.version, store_schema_version());
-	assert_int_equal(stat(copy, &st), 0);
-	assert_int_equal(st.st_mode & 0777, 0600);
-	assert_int_equal(store_backup(store, copy, &is, &err), -EEXIST);
-	assert_int_equal(store_backup(store, odd, &is, &err), 0);
-	assert_int_equal(store_inspect(odd, &is, &err), 0);
-	assert_false(test_exists(test_path(dir, "copy.db-wal")));
-	store_close(s);
-	assert_int_equal(store_restore(odd, store, aside, &err), 0);
-	assert_true(test_exists(aside));
-	s = open_ok(store, STORE_WRITE);
-	assert_int_equal(one_number(s, "SELECT count(*) FROM events"), 100);
-	assert_int_equal(store_exec(s, "PRAGMA user_version = 99"), 0);
-	store_close(s);
-	assert_int_equal(store_inspect(store, &is, &err), -EPROTONOSUPPORT);
-	assert_true(store_inspect(dir, &is, &err) < 0);
-	test_write(copy, "text", 4);
-	assert_int_equal(store_inspect(copy, &is, &err), -EUCLEAN);
-}
-
-static void make_older(const char *path, time_t by_s)
-{
-	struct timespec times[2] = { { .tv_sec = time(NULL) - by_s }, { .tv_sec = time(NULL) - by_s } };
-
-	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
-}
-
-static void test_daily_backups(void **state)
-{
-	const char *dir = test_dir();
-	char store[FS_PATH], backups[FS_PATH], first[FS_PATH], path[FS_PATH];
-	struct store_summary is;
-	struct err err = { 0 };
-	struct store *s;
-
-	fs_join(store, dir, "hookd.db");
-	fs_join(backups, dir, "backups");
-	s = open_ok(store, STORE_WRITE);
-	fill_events(s, 10);
-	assert_int_equal(store_newest_backup(backups, path, &is), -ENOENT);
-	assert_int_equal(store_backup_daily(store, backups, false, first, &err), 1);
-	assert_int_equal(store_backup_daily(store, backups, false, path, &err), 0);
-	make_older(first, 90000);
-	assert_int_equal(store_backup_daily(store, backups, false, path, &err), 0); /* nothing has changed */
-	assert_int_equal(store_exec(s, "INSERT INTO events(id, ord, at, kind, native, payload) "
-				       "VALUES (zeroblob(16), 1, 1, '', '', '{}')"), 0);
-	assert_int_equal(store_backup_daily(store, backups, false, path, &err), 1);
-	for (int i = 0; i < 3; i++) {
-		assert_true(test_exists(first) == (i < 2));
-		assert_int_equal(store_backup_daily(store, backups, true, path, &err), 1);
-	}
-	assert_int_equal(store_newest_backup(backups, first, &is), 0);
-	assert_string_equal(first, path);
-	assert_int_equal(is.events, 11);
-	/* A bad one is passed over. */
-	test_write(path, "text", 4);
-	assert_int_equal(store_newest_backup(backups, first, &is), 0);
-	assert_string_not_equal(first, path);
-	store_close(s);
-}
-
-struct taken {
-	uint64_t seen; /* a bit per row: one that is read in two ways comes twice */
-	unsigned whole;
-};
-
-static int take(const struct record *r, void *arg)
-{
-	struct taken *t = arg;
-
-	if (t->seen >> r->order_us & 1)
-		return 0;
-	t->seen |= UINT64_C(1) << r->order_us;
-	t->whole += r->payload.n == 20002 && str_eq(r->agent, STR("claude")) && str_eq(r->session, STR("s-1"));
-	return 1;
-}
-
-/* Rows with long payloads, of which many pages are needed; then each page of the file in turn is lost. */
-static void test_salvage(void **state)
-{
-	enum { ROWS = 20 };
-	const char *dir = test_dir();
-	struct buf good = BUF_INIT(MIB(4));
-	char path[FS_PATH], bad[FS_PATH];
-	struct store *s, *into;
-	unsigned most_lost = 0;
-
-	fs_join(path, dir, "hookd.db");
-	fs_join(bad, dir, "bad.db");
-	into = open_ok(test_path(dir, "into.db"), STORE_WRITE);
-	s = open_ok(path, STORE_WRITE);
-	assert_int_equal(store_exec(s, "INSERT INTO sessions(key, agent, native_id, started_at, last_at) "
-				       "VALUES (7, 'claude', 's-1', 1, 1)"), 0);
-	for (int64_t i = 0; i < ROWS; i++)
-		assert_int_equal(
-			store_do(s,
-				"INSERT INTO events(id, ord, at, session, kind, native, payload) VALUES "
-				"(randomblob(16), ?1, ?1, 7, 'Stop', 'Stop', printf('\"%.*c\"', 20000, 'x'))",
-				"i", i),
-			0);
-	store_close(s);
-	test_read(path, &good);
-	for (size_t at = 0; at < good.len; at += PAGE) {
-		struct taken t = { 0 };
-		struct salvage found;
-		int fd;
-
-		test_write(bad, good.p, good.len);
-		fd = open(bad, O_WRONLY | O_CLOEXEC);
-		assert_int_equal(pwrite(fd, (char[PAGE]){ 0 }, PAGE, (off_t)at), PAGE);
-		close(fd);
-		assert_int_equal(store_salvage(bad, into, take, &t, &found), 0);
-		/* A page belongs to one payload, or to a leaf with a handful of rows. */
-		assert_true(found.fresh >= ROWS - 8 && found.fresh <= ROWS);
-		most_lost = MAX(most_lost, ROWS - found.fresh);
-		if (at == 0)
-			assert_int_equal(t.whole, ROWS);
-	}
-	assert_true(most_lost > 0);
-	store_close(into);
-	buf_release(&good);
-}
-
-static void test_presence(void **state)
-{
-	const char *dir = test_dir();
-	char path[FS_PATH], wal[FS_PATH], copy[FS_PATH];
-	struct store *s;
-
-	fs_join(path, dir, "hookd.db");
-	fs_join(wal, dir, "hookd.db-wal");
-	fs_join(copy, dir, "rescued.db");
-	s = open_ok(path, STORE_WRITE);
-	fill_events(s, 10);
-	assert_int_equal(store_presence(s), STORE_PRESENT);
-	assert_true(store_owns_wal(s));
-	unlink(wal);
-	assert_int_equal(store_presence(s), STORE_WAL_GONE);
-	unlink(path);
-	assert_int_equal(store_presence(s), STORE_GONE);
-	assert_int_equal(store_rescue(s, copy), 0);
-	test_write(path, "x", 1);
-	assert_int_equal(store_presence(s), STORE_REPLACED);
-	store_close(s);
-	s = open_ok(copy, STORE_WRITE);
-	assert_int_equal(one_number(s, "SELECT count(*) FROM events"), 10);
-	store_close(s);
 }
 
 static void test_queries(void **state)
@@ -1045,10 +837,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_foreign_database),
 		cmocka_unit_test(test_directory_behind_a_link),
 		cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_backup_and_inspect),
-		cmocka_unit_test(test_daily_backups),
-		cmocka_unit_test(test_salvage),
-		cmocka_unit_test(test_presence),
 		cmocka_unit_test(test_queries),
 		cmocka_unit_test(test_live),
 		cmocka_unit_test(test_replay_of_several_segments),
