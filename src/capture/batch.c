@@ -213,8 +213,12 @@ static int batch_by_prompt_id(struct step *t, int64_t *ret)
 int batch_of(struct step *t, int64_t *ret)
 {
 	int64_t recent = 0;
-	int r = batch_by_prompt_id(t, ret);
+	int r;
 
+	*ret = t->late_batch;
+	if (*ret)
+		return 0;
+	r = batch_by_prompt_id(t, ret);
 	if (r != 0)
 		return r < 0 ? r : 0;
 	*ret = t->session.batch;

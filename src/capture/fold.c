@@ -89,21 +89,41 @@ static int insert_event(struct step *t)
 	return got;
 }
 
-/* Tools run side by side, and their hooks overtake each other by a millisecond. A tool event that names
- * the prompt of the open batch, and is not older than batch and window, gives the same rows before and
- * after its neighbours. */
+/* Tools run side by side, and their hooks overtake each other; and what comes from the spool comes late. A
+ * late half of a call gives the same rows as it would have given in time, if it falls into a batch that
+ * showed life before and after it, in the window that is still current, and is the only one of its
+ * kind. Then nothing has to be folded again. */
+static int find_batch_at(struct step *t, int64_t *ret)
+{
+	return store_number(t->store, ret,
+		"SELECT CASE WHEN last_at >= ?3 AND coalesce(ended_at, ?3) >= ?3 AND (?4 IS NULL OR prompt_id "
+		"IS ?4) THEN key END "
+		"FROM batches WHERE session = ?1 AND ord <= ?2 ORDER BY ord DESC LIMIT 1",
+		"iiis", t->session.key, t->record.order_us, t->record.at_us, t->event.prompt_id);
+}
+
 static int may_overtake(struct step *t)
 {
-	int64_t fits = 0;
+	bool before = t->record.kind == EVENT_PRE_TOOL_USE;
+	int64_t batch = 0, fits = 0;
 	int got;
 
-	if (!(event_kinds[t->record.kind].flags & EVENT_IS_TOOL) ||
-		t->record.kind == EVENT_PERMISSION_REQUEST || !t->session.batch)
+	if (!(event_kinds[t->record.kind].flags & EVENT_IS_TOOL) || t->record.kind == EVENT_PERMISSION_REQUEST ||
+		str_empty(t->event.tool_use_id) || plan_is_touched(&t->event))
 		return 0;
+	got = find_batch_at(t, &batch);
+	if (got < 0 || !batch)
+		return got < 0 ? got : 0;
 	got = store_number(t->store, &fits,
-		"SELECT b.ord <= ?3 AND w.ord <= ?3 AND b.prompt_id = ?4 FROM batches b, windows w WHERE b.key "
-		"= ?1 AND w.key = ?2",
-		"iiis", t->session.batch, t->session.window, t->record.order_us, t->event.prompt_id);
+		"SELECT w.ord <= ?3 AND s.cwd IS NOT NULL AND NOT EXISTS (SELECT 1 FROM activities a WHERE "
+		"a.session = s.key "
+		"  AND a.same = ?4 AND (a.batch IS NOT ?5 OR CASE WHEN ?6 THEN a.started_at ELSE a.ended_at "
+		"END IS NOT NULL)) "
+		"FROM sessions s JOIN windows w ON w.key = s.window WHERE s.key = ?1 AND s.window = ?2",
+		"iiisii", t->session.key, t->session.window, t->record.order_us, t->event.tool_use_id, batch,
+		(int64_t)before);
+	if (got == 1 && fits)
+		t->late_batch = batch;
 	return got < 0 ? got : fits != 0;
 }
 

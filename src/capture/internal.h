@@ -31,6 +31,7 @@ struct step {
 	struct event event;   /* the payload, read again by the adapter; redacted */
 	struct session session;
 	int64_t same_as;      /* set by a handler: this event doubles that one */
+	int64_t late_batch;   /* the event comes late, and belongs into this batch */
 };
 
 /* Handlers: 0 or -errno. */
@@ -61,8 +62,9 @@ int batch_count_activity(struct step *t, int64_t batch);
 
 int plan_on_tool(struct step *t);
 int plan_on_prompt(struct step *t, int64_t batch, str body);
-/* True for a file that lies in a plans folder. */
+/* True for a file that lies in a plans folder; for an event that speaks of a plan. */
 bool plan_is_file(str path);
+bool plan_is_touched(const struct event *e);
 
 /* project.c: the project of a directory, and a path relative to it. 0 for no directory. */
 int project_of(struct store *s, str directory, int64_t now_us, int64_t *ret);

@@ -19,6 +19,11 @@ bool plan_is_file(str path)
 	return false;
 }
 
+bool plan_is_touched(const struct event *e)
+{
+	return plan_is_file(e->file_path) || str_eq(e->tool_name, STR("ExitPlanMode"));
+}
+
 /* The first heading or line. */
 static str title_of(struct arena *a, str content)
 {

@@ -117,6 +117,12 @@ int session_save(struct step *t)
 
 	if (got < 0)
 		return got;
+	/* What came late changes nothing of what came after it. */
+	if (t->late_batch)
+		return store_do(t->store,
+			"UPDATE sessions SET tools = ?2, events = events + 1, transcript = "
+			"coalesce(transcript, ?3) WHERE key = ?1",
+			"iis", t->session.key, t->session.tools, e->transcript_path);
 	return store_do(t->store,
 		"UPDATE sessions SET project = ?2, window = ?3, batch = ?4, last_batch = ?5, prompts = ?6, "
 		"tools = ?7, "

@@ -37,6 +37,23 @@ static void tell_store(struct engine *e, const struct writer_state *w, char *tex
 		snprintf(text, size, "hookd: %s", w->trouble);
 }
 
+static int forget_recovery(struct store *s, void *arg)
+{
+	(void)arg;
+	return store_do(s, "DELETE FROM facts WHERE name = 'recovery'", "");
+}
+
+static void tell_recovery(struct engine *e, const struct writer_state *w, char *text, size_t size)
+{
+	if (strcmp(w->recovery, e->told.recovery) == 0)
+		return;
+	snprintf(e->told.recovery, sizeof e->told.recovery, "%s", w->recovery);
+	if (!w->recovery[0])
+		return;
+	snprintf(text, size, "hookd: %s", w->recovery);
+	writer_post(e->writer, forget_recovery, NULL);
+}
+
 static void tell_unstored(struct engine *e, const struct writer_state *w, char *text, size_t size)
 {
 	uint64_t n = e->state.unstored - e->told.unstored;
@@ -75,10 +92,12 @@ static void tell_before(struct engine *e, const struct writer_state *w, char *te
 		}
 }
 
+typedef void tell_fn(struct engine *e, const struct writer_state *w, char *text, size_t size);
+
+static tell_fn *const tells[] = { tell_store, tell_recovery, tell_unstored, tell_damaged, tell_before };
+
 void notice_speak(struct turn *t)
 {
-	static void (*const tells[])(struct engine *, const struct writer_state *, char *,
-		size_t) = { tell_store, tell_unstored, tell_damaged, tell_before };
 	struct engine *e = t->engine;
 	struct writer_state w;
 	char text[512] = "";

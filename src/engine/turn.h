@@ -68,7 +68,7 @@ struct engine {
 	struct engine_state state;
 	struct {
 		uint64_t unstored, damaged;
-		char trouble[320];
+		char trouble[320], recovery[sizeof((struct writer_state *)0)->recovery];
 	} told; /* what the person has been told already */
 };
 

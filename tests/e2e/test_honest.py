@@ -70,3 +70,19 @@ def test_trouble_is_said_once_at_the_next_start_of_a_session(world):
 
 def test_a_quiet_start_says_nothing(world):
     assert start(world) == {}
+
+
+def test_a_recovered_store_is_told_once(world):
+    world.hookc("PostToolUse", tool(1))
+    world.events()
+    world.stop()
+    db = world.dir / "hookd.db"
+    data = db.read_bytes()
+    db.write_bytes(b"\0" * 16384 + data[16384:])
+    world.hookd("start")
+    wait_for(lambda: world.status()["store"]["recovery"], what="the recovery")
+    said = start(world)["systemMessage"]
+    assert "damaged" in said or "anew" in said or "moved" in said, said
+    assert start(world, "n2") == {}
+    world.hookd("restart")
+    assert start(world, "n3") == {}
