@@ -262,7 +262,7 @@ def survives(world, n, refused=False):
     status = world.status()
     assert status["running"]
     if refused:
-        assert status["store"]["trouble"]
+        wait_for(lambda: world.status()["store"]["trouble"], what="the refusal")
         return None
     assert f"t{n}" in ids(world), status["store"]
     check = world.rpc("check")
