@@ -117,7 +117,8 @@ int activity_on_tool(struct step *t)
 static str gist_of(const struct event *e)
 {
 	static const char *const names[] = { "message", "last_assistant_message", "compact_summary", "trigger", "file_path", "task_subject",
-		"command_name", "to_model", "directory", "new_cwd", "worktree_path", "name", "error", "reason", "agent_type", "teammate_name", "action", "tool_name" };
+		"command_name", "to_model", "directory", "new_cwd", "worktree_path", "name", "error", "reason", "agent_type", "teammate_name",
+		"action", "tool_name" };
 
 	for (size_t i = 0; i < countof(names); i++) {
 		str s = json_str(json_get(e->payload, str_of(names[i])));
