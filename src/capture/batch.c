@@ -143,12 +143,13 @@ int batch_on_stop(struct step *t)
 
 	if (r < 0 || !batch)
 		return r;
-	/* One Stop per batch, unless the batch went on after it (which reopens it) or the first brought
-	 * no response: then this one is the late back-fill. */
+	/* One Stop per batch, unless the batch went on after it (which reopens it), the first brought no
+	 * response (then this one is the late back-fill), or this one brings another: the agent answered once
+	 * more, because a Stop hook or a teammate had something to say. */
 	r = store_number(t->store, &stopped,
-		"SELECT closed_by IN ('stop', 'failure') AND (response IS NOT NULL OR ?2 IS NULL) "
+		"SELECT closed_by IN ('stop', 'failure') AND (?2 IS NULL OR response IS ?2) "
 		"FROM batches WHERE key = ?1",
-		"is", batch, response);
+		"is", batch, str_empty(response) ? STR_NONE : response);
 	if (r < 0)
 		return r;
 	if (stopped) {
@@ -161,7 +162,7 @@ int batch_on_stop(struct step *t)
 		"THEN closed_by ELSE ?2 END, "
 		"  ended_at = max(coalesce(ended_at, 0), ?3), last_at = max(last_at, ?3), response = "
 		"coalesce(?4, response), "
-		"  late = late OR (?5 AND ?4 IS NOT NULL) WHERE key = ?1",
+		"  late = late OR (?5 AND ?4 IS NOT NULL AND response IS NULL) WHERE key = ?1",
 		"isisi", batch, failed ? STR("failure") : STR("stop"), t->record.at_us,
 		str_empty(response) ? STR_NONE : response, late);
 	if (batch == t->session.batch)

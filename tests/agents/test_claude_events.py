@@ -396,6 +396,9 @@ def test_a_teammate_goes_idle(claude, store, model):
     [child] = [w for w in show["windows"] if w.get("agent_id")]
     assert (child["agent_id"], child["agent_type"]) == (idle["agent_id"], "mate")
     assert child["message"] == "I am done."
+    # What the mate reports makes the agent speak once more, to the same prompt.
+    last = named(events, "Stop")[-1].payload["last_assistant_message"]
+    assert show["batches"][0]["response"] == last
     every = [a for b in show["batches"] for a in b["activities"]] + show["outside"]
     assert [a["output"] for a in every if a["kind"] == "TeammateIdle"] == \
         ["mate"] * len(named(events, "TeammateIdle"))

@@ -128,6 +128,11 @@ static const struct line story[] = {
 	{ 124, "claude", "s9", EVENT_SESSION_START, NULL, NULL, "/k", "\"source\":\"resume\"" },
 	{ 125, "claude", "s9", EVENT_SESSION_START, NULL, NULL, "/k", "\"source\":\"resume\"" },
 	{ 126, "claude", "s9", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/k", PROMPT("p2", "go on") },
+	/* Answered twice with nothing in between that reopens it. */
+	{ 130, "claude", "s10", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/t", PROMPT("p1", "say") },
+	{ 131, "claude", "s10", EVENT_STOP, NULL, NULL, "/t", ID("p1") ",\"last_assistant_message\":\"one\"" },
+	{ 132, "claude", "s10", EVENT_STOP, NULL, NULL, "/t", ID("p1") ",\"last_assistant_message\":\"two\"" },
+	{ 133, "claude", "s10", EVENT_STOP, NULL, NULL, "/t", ID("p1") ",\"last_assistant_message\":\"two\"" },
 };
 
 enum { LINES = countof(story), DOUBLES = 12, ROUNDS = 1000 };
@@ -390,6 +395,11 @@ static void test_rows(void **state)
 		"b.key = a.batch "
 		"WHERE a.kind = 'StopFailure'",
 		"failurefailedrate_limit");
+	check_row(s,
+		"SELECT s.events || b.closed_by || b.response || b.late FROM sessions s JOIN batches b ON "
+		"b.session = s.key "
+		"WHERE s.native_id = 's10'",
+		"3stoptwo0");
 	check_row(s, "SELECT group_concat(agent_id || output) FROM activities WHERE kind = 'SubagentStop'", "a1sub");
 	check_row(s,
 		"SELECT group_concat(a.same || b.closed_by || b.response) FROM activities a JOIN batches b ON "
