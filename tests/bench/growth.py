@@ -24,18 +24,24 @@ def hookd(build, top, *args):
     return subprocess.run([str(build / "hookd"), *args], env=env, check=True, capture_output=True).stdout
 
 
-def burst(build, top):
-    """CPU of loop and writer, in µs per event."""
-    hookd(build, top, "start")
-    before = json.loads(hookd(build, top, "status", "--json"))
-    subprocess.run([str(build / "bench-tools/load"), "-m", "keep", "-c", "8", "-n", str(EVENTS), str(top / "run/hookd.sock")],
+def load(build, top, events):
+    """Sends a burst and waits until it is folded; the status afterwards."""
+    subprocess.run([str(build / "bench-tools/load"), "-m", "keep", "-c", "8", "-n", str(events), str(top / "run/hookd.sock")],
                    check=True, capture_output=True)
     until = time.monotonic() + 120
     while True:
-        after = json.loads(hookd(build, top, "status", "--json"))
-        if after["journal"]["unfolded_records"] == 0 or time.monotonic() > until:
-            break
+        status = json.loads(hookd(build, top, "status", "--json"))
+        if status["journal"]["unfolded_records"] == 0 or time.monotonic() > until:
+            return status
         time.sleep(0.05)
+
+
+def burst(build, top):
+    """CPU of loop and writer, in µs per event."""
+    hookd(build, top, "start")
+    # The store is checked when it is opened, and the writer counts its time at commits: the first burst takes both.
+    before = load(build, top, 1000)
+    after = load(build, top, EVENTS)
     hookd(build, top, "stop")
     return {k: (after["cpu"][k] - before["cpu"][k]) / EVENTS for k in ("loop_us", "writer_us")}
 
@@ -62,6 +68,9 @@ def main():
         hookd(build, full, "start")
         hookd(build, full, "stop")
         fill(str(full / "hookd.db"), a.activities)
+        # A million calls are more than the budget of a store; its reduction is not what is measured.
+        (full / "config.json").write_text('{"store": {"max_mb": 100000}}')
+        print(f"filled: {(full / 'hookd.db').stat().st_size >> 20} MB")
         large = burst(build, full)
         print(f"{a.activities:,} calls: loop {large['loop_us']:.1f} µs, writer {large['writer_us']:.1f} µs per event")
         print(f"writer {large['writer_us'] / small['writer_us']:.2f} × (goal 1.3), loop {large['loop_us'] / small['loop_us']:.2f} ×")
