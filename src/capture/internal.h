@@ -61,6 +61,7 @@ int batch_close(struct step *t, const char *by);
 int batch_count_activity(struct step *t, int64_t batch);
 
 int plan_on_tool(struct step *t);
+int plan_on_task(struct step *t);
 int plan_on_prompt(struct step *t, int64_t batch, str body);
 /* True for a file that lies in a plans folder; for an event that speaks of a plan. */
 bool plan_is_file(str path);

@@ -132,3 +132,29 @@ int plan_on_prompt(struct step *t, int64_t batch, str body)
 	sha256_hex(digest, hex);
 	return add_version(t, arena_strf(t->arena, "prompt:%.16s", hex), body, "prompt", batch);
 }
+
+/* A list of tasks is a plan nobody wrote down as one. */
+int plan_on_task(struct step *t)
+{
+	str subject = str_trim(json_str(json_get(t->event.payload, STR("task_subject")))), so_far = STR("# Tasks\n");
+	struct query *q;
+	int r;
+
+	if (str_empty(subject))
+		return 0;
+	q = store_ask(t->store,
+		"SELECT v.content FROM plan_versions v JOIN plans p ON p.key = v.plan "
+		"WHERE p.session = ?1 AND p.path = 'tasks' ORDER BY v.version DESC LIMIT 1",
+		"i", t->session.key);
+	if (query_step(q) == 1)
+		so_far = arena_str(t->arena, query_str(q, 0));
+	query_reset(q);
+	r = add_version(t, STR("tasks"),
+		arena_strf(t->arena, STR_FMT "- " STR_FMT "\n", STR_ARG(so_far), STR_ARG(subject)), "tasks",
+		t->session.batch);
+	if (r == 0 && t->session.batch)
+		r = store_do(t->store,
+			"UPDATE batches SET source = 'derived_plan' WHERE key = ?1 AND source = 'user'", "i",
+			t->session.batch);
+	return r;
+}

@@ -212,7 +212,7 @@ def test_tasks(claude, store, model):
         task = only(events, name)
         assert (task["task_id"], task["task_subject"]) == ("1", "Water the plants")
     [batch] = told(store, events)["batches"]
-    check_batch(batch, "keep a list", "Watered.")
+    check_batch(batch, "keep a list", "Watered.", source="derived_plan")
     assert lines(batch["activities"]) == [
         ("TaskCreate", "done"), ("TaskCreated", "done"),
         ("TaskUpdate", "done"), ("TaskCompleted", "done")]

@@ -9,7 +9,9 @@ back half a year. The same arguments give the same rows."""
 import argparse
 import hashlib
 import json
+import pathlib
 import random
+import re
 import sqlite3
 import time
 
@@ -20,6 +22,11 @@ NAMES = [(n, c) for n, c, weight in TOOLS for _ in range(weight)]
 WORDS = "the parser reads a token and tests fail when header is missing so add check before loop then run bench again".split()
 PROJECTS, AGENTS = 40, ["claude"] * 7 + ["codex", "gemini", "cursor"]
 BIG = 1000  # calls of the one large session
+
+
+def capture_version():
+    header = (pathlib.Path(__file__).resolve().parents[2] / "src/capture/capture.h").read_text()
+    return re.search(r"CAPTURE_VERSION = (\d+)", header)[1]
 
 
 class Store:
@@ -153,7 +160,8 @@ class Filler:
             calls = BIG if big is None and self.left <= self.total // 2 + BIG else min(self.left, self.rng.randrange(20, 200))
             self.session(calls)
             big = self.native if calls == BIG else big
-        self.store.db.execute("INSERT OR REPLACE INTO facts(name, value) VALUES ('capture', '1')")
+        # As this release would have folded them; else the daemon would fold everything again meanwhile.
+        self.store.db.execute("INSERT OR REPLACE INTO facts(name, value) VALUES ('capture', ?)", (capture_version(),))
         self.store.close()
         return {"sessions": self.sessions, "batches": self.batches, "activities": self.activities, "events": self.seq, "big": big}
 

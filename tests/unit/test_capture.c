@@ -133,6 +133,10 @@ static const struct line story[] = {
 	{ 131, "claude", "s10", EVENT_STOP, NULL, NULL, "/t", ID("p1") ",\"last_assistant_message\":\"one\"" },
 	{ 132, "claude", "s10", EVENT_STOP, NULL, NULL, "/t", ID("p1") ",\"last_assistant_message\":\"two\"" },
 	{ 133, "claude", "s10", EVENT_STOP, NULL, NULL, "/t", ID("p1") ",\"last_assistant_message\":\"two\"" },
+	/* Tasks are a plan. */
+	{ 140, "claude", "s11", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/t", PROMPT("p1", "plan it") },
+	{ 141, "claude", "s11", EVENT_TASK_CREATED, NULL, NULL, "/t", ID("p1") ",\"task_subject\":\"first\"" },
+	{ 142, "claude", "s11", EVENT_TASK_CREATED, NULL, NULL, "/t", ID("p1") ",\"task_subject\":\"second\"" },
 };
 
 enum { LINES = countof(story), DOUBLES = 12, ROUNDS = 1000 };
@@ -385,6 +389,11 @@ static void test_rows(void **state)
 	check_row(s, "SELECT input FROM activities WHERE same = 'u3'",
 		"{\"file_path\":\"/p/.claude/plans/a.md\",\"content\":\"<10 chars>\"}");
 	check_row(s, "SELECT status FROM sessions WHERE native_id = 's6'", "active");
+	check_row(s,
+		"SELECT b.source || v.version || v.content FROM sessions s JOIN batches b ON b.session = s.key "
+		"JOIN plans p ON p.session = s.key JOIN plan_versions v ON v.plan = p.key WHERE s.native_id = 's11' "
+		"ORDER BY v.version DESC LIMIT 1",
+		"derived_plan2# Tasks\n- first\n- second\n");
 	check_row(s,
 		"SELECT group_concat(w.source || a.kind) FROM activities a JOIN windows w ON w.key = a.window "
 		"WHERE a.kind = 'Setup'",
