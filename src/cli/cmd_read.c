@@ -66,18 +66,11 @@ static void print_sessions(struct cli *cli, const struct json *result)
 
 static int run_sessions(struct cli *cli)
 {
-	struct buf b = BUF_INIT(8192);
-	struct json_writer w = JSON_WRITER(&b);
-	struct json *result;
 	int r;
+	struct json *result = cli_ask_filtered(cli, "sessions", &r);
 
-	jw_object(&w);
-	r = cli_add_filter(cli, &w);
-	jw_end_object(&w);
-	result = r ? NULL : cli_ask(cli, "sessions", buf_str(&b));
-	buf_release(&b);
 	if (!result)
-		return r ? r : EXIT_FAILED;
+		return r;
 	if (cli_has(cli, "json"))
 		return cli_print_json(result);
 	print_sessions(cli, result);

@@ -55,18 +55,11 @@ static int print_stats(struct cli *cli, const struct json *result)
 
 static int run_stats(struct cli *cli)
 {
-	struct buf b = BUF_INIT(8192);
-	struct json_writer w = JSON_WRITER(&b);
-	struct json *result;
 	int r;
+	struct json *result = cli_ask_filtered(cli, "stats", &r);
 
-	jw_object(&w);
-	r = cli_add_filter(cli, &w);
-	jw_end_object(&w);
-	result = r ? NULL : cli_ask(cli, "stats", buf_str(&b));
-	buf_release(&b);
 	if (!result)
-		return r ? r : EXIT_FAILED;
+		return r;
 	return cli_has(cli, "json") ? cli_print_json(result) : print_stats(cli, result);
 }
 

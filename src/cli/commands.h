@@ -41,6 +41,8 @@ str cli_project_ref(struct cli *cli, const char *text);
 
 /* Writes the parameters that the shared options say into an open object. 0, or an exit code. */
 int cli_add_filter(struct cli *cli, struct json_writer *w);
+/* cli_ask() with nothing but those. NULL, and what to exit with, when it cannot be asked. */
+struct json *cli_ask_filtered(struct cli *cli, const char *method, int *ret_exit);
 
 /* The members of an object as cells. */
 str cell_number(struct cli *cli, const struct json *row, const char *name);

@@ -90,6 +90,23 @@ int cli_add_filter(struct cli *cli, struct json_writer *w)
 	return 0;
 }
 
+struct json *cli_ask_filtered(struct cli *cli, const char *method, int *ret_exit)
+{
+	struct buf b = BUF_INIT(8192);
+	struct json_writer w = JSON_WRITER(&b);
+	struct json *result = NULL;
+
+	jw_object(&w);
+	*ret_exit = cli_add_filter(cli, &w);
+	jw_end_object(&w);
+	if (!*ret_exit) {
+		result = cli_ask(cli, method, buf_str(&b));
+		*ret_exit = result ? EXIT_DONE : EXIT_FAILED;
+	}
+	buf_release(&b);
+	return result;
+}
+
 /* -- cells ------------------------------------------------------------------------------------- */
 
 int64_t cell_int(const struct json *row, const char *name)
