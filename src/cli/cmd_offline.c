@@ -148,21 +148,15 @@ static void keep_in_spool(struct offline *o, const struct event *e)
 {
 	const struct places *p = &o->cli->places;
 	_cleanup_(redactor_freep) struct redactor *redactor = redactor_new();
-	bool prompt = e->kind == EVENT_USER_PROMPT_SUBMIT;
-	bool muted = redact_is_muted(p->run, e->agent, e->session);
 	struct redact_report report = { 0 };
 	struct record record;
 	struct stat st;
 	struct err err;
 	int r;
 
-	if (!p->state[0])
+	if (!p->state[0] || places_make(p, &err) < 0)
 		return;
-	redact(redactor, &o->cli->arena, e, muted && !prompt ? REDACT_MUTED : 0, &record, &report);
-	if (places_make(p, &err) < 0)
-		return;
-	if (prompt && report.wholly_private != muted)
-		(void)redact_set_muted(p->run, e->agent, e->session, report.wholly_private);
+	redact_and_mute(redactor, &o->cli->arena, p->run, e, &record, &report);
 	record.marks |= EVENT_SPOOLED;
 	record.order_us = record.at_us;
 	r = spool_write(p->spool, &record, false);

@@ -33,16 +33,7 @@ static bool is_late(const struct turn *t)
 
 static void keep(struct turn *t, struct redactor *redactor)
 {
-	const struct event *e = &t->event;
-	bool prompt = e->kind == EVENT_USER_PROMPT_SUBMIT;
-	bool muted = redact_is_muted(t->engine->config.run_dir, e->agent, e->session), mute;
-
-	redact(redactor, &t->arena, e, muted && !prompt ? REDACT_MUTED : 0, &t->record, &t->report);
-	/* A wholly private prompt mutes its tools and its summary, until the next prompt or the end. One
-	 * that comes late unmutes nothing: newer ones may have gone past it through `hookd offline`. */
-	mute = prompt && t->report.wholly_private;
-	if (mute != muted && (prompt || e->kind == EVENT_SESSION_END) && (mute || !(e->marks & EVENT_LATE)))
-		(void)redact_set_muted(t->engine->config.run_dir, e->agent, e->session, mute);
+	redact_and_mute(redactor, &t->arena, t->engine->config.run_dir, &t->event, &t->record, &t->report);
 }
 
 static void add_to_journal(struct turn *t)

@@ -78,3 +78,15 @@ int redact_set_muted(const char *run_dir, str agent, str session, bool muted)
 	close(dir);
 	return r;
 }
+
+void redact_and_mute(struct redactor *r, struct arena *a, const char *run_dir, const struct event *e,
+	struct record *ret, struct redact_report *ret_report)
+{
+	bool prompt = e->kind == EVENT_USER_PROMPT_SUBMIT;
+	bool muted = redact_is_muted(run_dir, e->agent, e->session), mute;
+
+	redact(r, a, e, muted && !prompt ? REDACT_MUTED : 0, ret, ret_report);
+	mute = prompt && ret_report->wholly_private;
+	if (mute != muted && (prompt || e->kind == EVENT_SESSION_END) && (mute || !(e->marks & EVENT_LATE)))
+		(void)redact_set_muted(run_dir, e->agent, e->session, mute);
+}

@@ -58,4 +58,10 @@ str redact_text(struct redactor *r, struct arena *a, str text);
 bool redact_is_muted(const char *run_dir, str agent, str session);
 int redact_set_muted(const char *run_dir, str agent, str session, bool muted);
 
+/* redact(), with the rule of muting in its one place: a wholly private prompt mutes its tools and its
+ * summary, until the next prompt or the end of the session. A late event unmutes nothing, because newer
+ * ones may have gone past it through `hookd offline`. */
+void redact_and_mute(struct redactor *r, struct arena *a, const char *run_dir, const struct event *e,
+	struct record *ret, struct redact_report *ret_report);
+
 #endif
