@@ -105,8 +105,9 @@ class World:
         return [p for p in self.dir.rglob("*") if p.is_file()]
 
     def contains(self, needle):
-        """Files under the directory that hold these bytes."""
-        return [p for p in self.files() if needle in p.read_bytes()]
+        """Files under the directory that hold these bytes.  The daemon goes on working meanwhile:
+        a file it took away since the listing (a folded journal segment) holds nothing."""
+        return [p for p in self.files() if needle in read_if_there(p)]
 
     # -- the socket itself ---------------------------------------------------------------------
 
@@ -137,6 +138,13 @@ class World:
         for pid in self.daemons():
             os.kill(pid, signal.SIGKILL)
         shutil.rmtree(self.top, ignore_errors=True)
+
+
+def read_if_there(path):
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
 
 
 def alive(pid):
