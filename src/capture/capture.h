@@ -25,7 +25,7 @@
 #include "store/store.h"
 
 /* Raised when the fold changes, so that stores of earlier releases are folded again. */
-enum { CAPTURE_VERSION = 2 };
+enum { CAPTURE_VERSION = 3 };
 
 struct capture;
 

@@ -23,6 +23,7 @@ static int drop_session(struct store *s, int64_t key)
 		"DELETE FROM plan_versions WHERE plan IN (SELECT key FROM plans WHERE session = ?1)",
 		"DELETE FROM plans WHERE session = ?1",
 		"DELETE FROM activities WHERE session = ?1",
+		"DELETE FROM usage WHERE session = ?1",
 		"DELETE FROM batches WHERE session = ?1",
 		"DELETE FROM windows WHERE session = ?1",
 		"DELETE FROM events WHERE session = ?1",

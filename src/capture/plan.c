@@ -64,11 +64,12 @@ static int add_version(struct step *t, str path, str content, const char *source
 		"iss", plan, content, str_of(source));
 	if (r < 0 || same)
 		return r < 0 ? r : 0;
-	return store_do(t->store,
+	r = store_do(t->store,
 		"INSERT INTO plan_versions(plan, version, ord, at, source, batch, content) "
 		"VALUES (?1, 1 + (SELECT coalesce(max(version), 0) FROM plan_versions WHERE plan = ?1), ?2, "
 		"?3, ?4, ?5, ?6)",
 		"iiisks", plan, t->record.order_us, t->record.at_us, str_of(source), batch, content);
+	return r < 0 ? r : store_do(t->store, "UPDATE plans SET text = ?2 WHERE key = ?1", "is", plan, content);
 }
 
 /* The last version with one piece replaced, as the Edit tool does it; empty when it does not fit. */

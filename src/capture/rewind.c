@@ -35,6 +35,7 @@ static int delete_projections(struct store *s, int64_t session)
 		"DELETE FROM plan_versions WHERE plan IN (SELECT key FROM plans WHERE session = ?1)",
 		"DELETE FROM plans WHERE session = ?1",
 		"DELETE FROM activities WHERE session = ?1",
+		"DELETE FROM usage WHERE session = ?1",
 		"DELETE FROM batches WHERE session = ?1",
 		"DELETE FROM windows WHERE session = ?1",
 		"UPDATE events SET same_as = NULL WHERE session = ?1 AND same_as IS NOT NULL",

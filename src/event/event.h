@@ -61,6 +61,13 @@ enum event_kind {
 	EVENT_DIRECTORY_ADDED,
 	EVENT_WORKTREE_CREATE,
 	EVENT_WORKTREE_REMOVE,
+	/* Moments that Claude Code has no hook for. */
+	EVENT_INTERRUPT,
+	EVENT_TURN_COMPLETE,
+	EVENT_BEFORE_MODEL,
+	EVENT_BEFORE_TOOL_SELECTION,
+	EVENT_AFTER_MODEL,
+	EVENT_MODEL_USAGE,
 	EVENT_KIND_MAX,
 };
 
@@ -109,6 +116,7 @@ enum event_mark {
 	EVENT_PRIVATE = 1 << 3,  /* muted by a wholly private prompt: no content kept */
 	EVENT_SPOOLED = 1 << 4,  /* came through the spool: order is the client's time */
 	EVENT_LATE = 1 << 5,     /* arrived past its deadline; recorded, nothing was run */
+	EVENT_IMPORTED = 1 << 6, /* read from what the agent wrote itself: order is the time written there */
 };
 
 struct event {

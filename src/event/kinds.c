@@ -46,6 +46,13 @@ const struct event_kind_info event_kinds[EVENT_KIND_MAX] = {
 	[EVENT_DIRECTORY_ADDED] = { "DirectoryAdded", 0, "EVENT", "A directory was added to the session." },
 	[EVENT_WORKTREE_CREATE] = { "WorktreeCreate", DECIDES, "EVENT", "A worktree is to be made." },
 	[EVENT_WORKTREE_REMOVE] = { "WorktreeRemove", 0, "EVENT", "A worktree is to be removed." },
+	[EVENT_INTERRUPT] = { "Interrupt", 0, "EVENT", "The person interrupted a turn." },
+	[EVENT_TURN_COMPLETE] = { "TurnComplete", 0, "STOP", "A turn is over, told beside the hooks." },
+	[EVENT_BEFORE_MODEL] = { "BeforeModel", 0, "EVENT", "A request is about to go to the model." },
+	[EVENT_BEFORE_TOOL_SELECTION] = { "BeforeToolSelection", 0, "EVENT",
+		"The model is about to choose among tools." },
+	[EVENT_AFTER_MODEL] = { "AfterModel", 0, "EVENT", "A piece of the model's answer has come." },
+	[EVENT_MODEL_USAGE] = { "ModelUsage", 0, "EVENT", "Tokens one answer of the model cost, from a transcript." },
 };
 
 const char *const tool_class_names[TOOL_CLASS_MAX] = {

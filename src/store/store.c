@@ -215,6 +215,10 @@ static int configure(struct store *s, enum store_mode mode, int version)
 	/* Can only be chosen while the file is empty, and would be a write on any other. */
 	if (version == 0)
 		r = store_exec(s, "PRAGMA page_size = " STORE_PAGE_TEXT "; PRAGMA auto_vacuum = INCREMENTAL");
+	/* Triggers keep the index of words in step, and this SQLite lets a trigger write to a virtual table only in a
+	 * schema that is trusted. It is: its directory is private, and it is compared with what migrations make. */
+	if (r == 0)
+		r = store_exec(s, "PRAGMA trusted_schema = ON");
 	if (r == 0)
 		r = store_exec(s, "PRAGMA cache_size = -8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
 				  "PRAGMA journal_size_limit = 4194304; PRAGMA secure_delete = ON");
