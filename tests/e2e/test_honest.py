@@ -17,6 +17,7 @@ def test_status_tells_of_agents_spool_wal_and_replay(world):
     world.hookc("PreToolUse", tool(1, "PreToolUse"))
     world.hookc("PostToolUse", tool(1))
     world.hookc("Stop", payload("Stop", session="g"), agent="gemini")
+    world.events()  # the store is there
     status = world.status()
     assert [(a["agent"], a["tools_before"], a["tools_after"]) for a in status["agents"]] == [("claude", 1, 1), ("gemini", 0, 0)]
     assert status["store"]["bytes"] + status["store"]["wal_bytes"] > 0

@@ -699,7 +699,7 @@ def test_migration_killed_at_every_statement(world):
         assert ask(world, "SELECT count(*) FROM events", copy) == [(3,)]
         assert ask(world, "PRAGMA user_version", copy) == [(1,)]
         db = sqlite3.connect(path)
-        assert db.execute("PRAGMA user_version").fetchone()[0] in (1, len(MIGRATIONS))
+        assert db.execute("PRAGMA user_version").fetchone()[0] in range(1, len(MIGRATIONS) + 1)
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         db.close()
         if n % 7 == 0 or n < 4:

@@ -114,11 +114,14 @@ class World:
     def connect(self):
         s = socket.socket(socket.AF_UNIX)
         s.settimeout(HANG)
+        until = time.monotonic() + HANG
         while True:
             try:
                 s.connect(str(self.dir / "run/hookd.sock"))
                 return s
-            except BlockingIOError:  # the backlog is full
+            except (BlockingIOError, ConnectionRefusedError):  # the backlog is full; bound, not yet listening
+                if time.monotonic() > until:
+                    raise
                 time.sleep(0.001)
 
     def close(self):
