@@ -16,18 +16,26 @@ CREATE TABLE usage (
   PRIMARY KEY (session, id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX usage_at ON usage(at);
+CREATE INDEX usage_id ON usage(id);                  -- a resumed session may repeat what another one had
 
--- How far each transcript has been read. state is the reader's own; identity tells a file from its successor.
+-- How far each transcript has been read, and for what: 'import' takes everything, 'tokens' only those of sessions
+-- that hooks tell about live. state is the reader's own; identity tells a file from its successor.
 CREATE TABLE transcripts (
-  path       TEXT PRIMARY KEY,
+  path       TEXT NOT NULL,
+  purpose    TEXT NOT NULL,
   agent      TEXT NOT NULL,
   identity   TEXT NOT NULL,
   offset     INTEGER NOT NULL,
   state      TEXT NOT NULL DEFAULT '',
   lines      INTEGER NOT NULL DEFAULT 0,
   broken     INTEGER NOT NULL DEFAULT 0,
-  read_at    INTEGER NOT NULL
+  read_at    INTEGER NOT NULL,
+  PRIMARY KEY (path, purpose)
 ) STRICT, WITHOUT ROWID;
+
+-- Imported events came that belong before others: to be folded again when the import is over.
+ALTER TABLE sessions ADD COLUMN unsettled INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX sessions_unsettled ON sessions(key) WHERE unsettled;
 
 CREATE INDEX windows_agent ON windows(agent_id) WHERE agent_id IS NOT NULL;
 

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "api/follow.h"
 #include "base/alloc.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -26,6 +27,7 @@ struct api {
 	/* Readers run one after the other: they share the store's handle anyway, and may each wait for
 	 * the writer or scan for seconds. The other worker stays free for events. */
 	struct request *running, *first, **last;
+	struct follow *follow;
 };
 
 /* One request under way. */
@@ -276,6 +278,16 @@ void api_line(struct conn *c, str line, void *arg)
 		run_next(a);
 }
 
+const struct api_context *api_context_of(const struct api *a)
+{
+	return &a->ctx;
+}
+
+void api_turn_ended(void *arg)
+{
+	follow_soon(((struct api *)arg)->follow);
+}
+
 struct api *api_new(const struct api_context *ctx)
 {
 	struct api *a = xcalloc(1, sizeof *a);
@@ -283,6 +295,7 @@ struct api *api_new(const struct api_context *ctx)
 	a->ctx = *ctx;
 	a->last = &a->first;
 	pthread_mutex_init(&a->lock, NULL);
+	a->follow = follow_new(ctx);
 	return a;
 }
 
@@ -299,6 +312,7 @@ void api_free(struct api *a)
 		next = q->next;
 		request_free(q);
 	}
+	follow_free(a->follow);
 	store_close(a->store);
 	pthread_mutex_destroy(&a->lock);
 	free(a);

@@ -76,6 +76,14 @@ void api_free(struct api *a);
 /* Handler of the server: a line has come. arg is the api. */
 void api_line(struct conn *c, str line, void *arg);
 
+/* An agent's turn is over, so its transcript has more to tell. arg is the api. */
+void api_turn_ended(void *arg);
+
+const struct api_context *api_context_of(const struct api *a);
+
+/* Handler of the server: a frame of history has come. arg is the api. */
+void api_records(struct conn *c, str body, void *arg);
+
 /* Parameters, with defaults. */
 int64_t op_param_int(const struct op_call *call, const char *name, int64_t fallback, int64_t min, int64_t max);
 str op_param_str(const struct op_call *call, const char *name);

@@ -251,6 +251,15 @@ const struct op ops[] = {
 	{ "plans", "Plans, newest first. session, project, agent, since, until, limit.", OP_READER, op_plans },
 	{ "plan", "One plan with all its versions. plan (key, path or file name), session.", OP_READER,
 		op_plan },
+	{ "transcripts", "How far each transcript has been imported. after (a path), limit.", OP_READER, op_transcripts },
+	{ "settle", "Folds sessions again that an import left for later. Answers how many are left.", OP_WRITER, op_settle },
+	{ "search",
+		"Prompts, answers, commands and plans by their words. query (words, \"phrases\", prefix*), in (prompts, "
+		"answers, commands, plans, sessions), project, agent, since, until, limit.",
+		OP_READER, op_search },
+	{ "usage", "Tokens and an estimate of their cost. by (day, week, project, agent, model, session), project, agent, "
+		"since, until, limit.",
+		OP_READER, op_usage },
 	{ "stats", "Numbers in all, by day, project, agent and tool. project, agent, since, until, all.",
 		OP_READER, op_stats },
 	{ "projects", "Projects with their worktrees and other paths, the last used first.", OP_READER,

@@ -186,3 +186,10 @@ int activity_on_other(struct step *t)
 		failed ? STR("failed") : STR("done"), failed ? summary_cut(t->arena, e->error, 500) : STR_NONE,
 		t->record.at_us);
 }
+
+bool activity_pair_range(struct step *t, str *ret_from, str *ret_to)
+{
+	(void)t;
+	*ret_from = *ret_to = STR_NONE;
+	return false;
+}

@@ -12,7 +12,8 @@
  *   session.c   sessions, labels, parents          window.c    windows and subagents
  *   batch.c     prompts and their answers          activity.c  tool calls and other happenings
  *   plan.c      plans and their versions           project.c   directories and what they belong to
- *   summary.c   what is kept of inputs and outputs
+ *   summary.c   what is kept of inputs and outputs usage.c     tokens
+ *   imported.c  history beside what was told live
  *   tend.c      what time does: stuck batches, stale sessions
  *   forget.c    deleting: what is chosen by the user, what is beyond the limits
  *
@@ -38,6 +39,10 @@ int capture_fold(struct capture *c, struct store *s, const struct record *r);
 int capture_finish(struct capture *c, struct store *s);
 /* After a rollback: what was noted for the transaction is void. */
 void capture_forget(struct capture *c);
+
+/* Folds sessions again that an import left unsettled, at most so many. How many are left, or -errno; inside a
+ * transaction. */
+int capture_settle(struct capture *c, struct store *s, int sessions);
 
 /* Some rows of a rebuild, when one is due. 1: more to do; 0: nothing left; -errno. Its own
  * transactions, so that events are folded in between. */

@@ -41,6 +41,7 @@ static int (*const handlers[EVENT_KIND_MAX][2])(struct step *t) = {
 	[EVENT_DIRECTORY_ADDED] = { activity_on_other },
 	[EVENT_WORKTREE_CREATE] = { activity_on_other },
 	[EVENT_WORKTREE_REMOVE] = { activity_on_other },
+	[EVENT_MODEL_USAGE] = { usage_on_event },
 };
 
 /* The event that this one doubles: the last one like it before. */
@@ -148,17 +149,21 @@ int capture_fold(struct capture *c, struct store *s, const struct record *r)
 
 	if (got != 0)
 		return got < 0 ? got : 0;
-	if (r->marks & EVENT_SPOOLED)
+	if (r->marks & (EVENT_SPOOLED | EVENT_IMPORTED))
 		t.record.order_us = r->at_us;
 	arena_reset(&c->arena);
 	agent_read_record(&t.record, t.arena, &t.event);
 	got = session_find(s, &t.record, &t.session);
+	if (got == 0 && r->marks & EVENT_IMPORTED && (got = imported_is_told(&t)) == 1)
+		return 0;
 	if (got == 0)
 		got = insert_event(&t);
 	if (got == 0)
 		got = is_in_order(&t);
 	if (got == 1)
 		got = fold_apply(&t);
+	else if (got == 0 && r->marks & EVENT_IMPORTED)
+		got = rewind_note_import(&t);
 	else if (got == 0)
 		rewind_note(c, t.session.key);
 	return got < 0 ? got : 1;

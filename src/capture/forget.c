@@ -177,7 +177,8 @@ int capture_purge(struct capture *c, struct store *s, const struct capture_choic
 			capture_forget(c);
 		}
 	}
-	return r;
+	/* The index only notes what is gone, until its pieces are merged. */
+	return r < 0 ? r : store_exec(s, "INSERT INTO words(words) VALUES ('optimize')");
 }
 
 /* -- retention --------------------------------------------------------------------------------- */

@@ -77,6 +77,15 @@ int session_load(struct store *s, int64_t key, struct session *ret);
 int session_save(struct step *t);
 int session_link_parent(struct step *t);
 
+/* activity.c: calls without an id pair by tool and input: keys from `from` up to, without, `to` are such calls. */
+bool activity_pair_range(struct step *t, str *ret_from, str *ret_to);
+
+/* usage.c */
+int usage_on_event(struct step *t);
+
+/* imported.c: 1: what this imported record says is known from elsewhere. */
+int imported_is_told(struct step *t);
+
 /* summary.c */
 str summary_of_input(struct arena *a, const struct json *input);
 str summary_of_output(struct arena *a, const struct event *e);
@@ -100,5 +109,7 @@ struct capture {
 };
 
 void rewind_note(struct capture *c, int64_t session);
+/* An import brings many late events to few sessions: they are folded again when it is over, not for each frame. */
+int rewind_note_import(struct step *t);
 
 #endif

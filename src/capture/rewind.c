@@ -23,6 +23,12 @@ void rewind_note(struct capture *c, int64_t session)
 	c->dirty[c->ndirty++] = session;
 }
 
+int rewind_note_import(struct step *t)
+{
+	return store_do(t->store, "UPDATE sessions SET unsettled = 1 WHERE key = ?1 AND NOT unsettled", "i",
+		t->session.key);
+}
+
 void capture_forget(struct capture *c)
 {
 	c->ndirty = 0;
@@ -40,7 +46,7 @@ static int delete_projections(struct store *s, int64_t session)
 		"DELETE FROM windows WHERE session = ?1",
 		"UPDATE events SET same_as = NULL WHERE session = ?1 AND same_as IS NOT NULL",
 		"UPDATE sessions SET window = NULL, batch = NULL, last_batch = NULL, prompts = 0, tools = 0, "
-		"events = 0, last_ord = 0, "
+		"events = 0, last_ord = 0, unsettled = 0, "
 		"  last_id = NULL, title = NULL, last_user = NULL, last_assistant = NULL, parent = NULL, "
 		"parent_reason = NULL, "
 		"  project = NULL, transcript = NULL, cwd = NULL, model = NULL, last_at = 0, started_at = "
@@ -105,6 +111,23 @@ int capture_finish(struct capture *c, struct store *s)
 		log_debug(LOG_STORE, "%zu sessions folded again because of late events", c->ndirty);
 	c->ndirty = 0;
 	return r;
+}
+
+int capture_settle(struct capture *c, struct store *s, int sessions)
+{
+	int64_t key, left = 0;
+	int r = 0;
+
+	for (int i = 0; i < sessions && r == 0; i++) {
+		key = 0;
+		r = store_number(s, &key, "SELECT min(key) FROM sessions WHERE unsettled", "");
+		if (r < 0 || !key)
+			return r < 0 ? r : 0;
+		r = refold(c, s, key);
+	}
+	if (r == 0)
+		r = store_number(s, &left, "SELECT count(*) FROM sessions WHERE unsettled", "");
+	return r < 0 ? r : (int)left;
 }
 
 /* -- rebuilding -------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "cli/hooks.h"
+#include "cli/import.h"
 
 /* hookc stands beside hookd. */
 static int find_hookc(struct cli *cli, char out[FS_PATH])
@@ -21,7 +22,7 @@ static int find_hookc(struct cli *cli, char out[FS_PATH])
 	return 0;
 }
 
-static void print_next_steps(const struct hook_changes *c)
+static void print_next_steps(const struct hook_changes *c, bool history)
 {
 	printf("\nNext:\n"
 	       "  use %s as before; sessions that are open pick the hooks up by themselves\n"
@@ -29,9 +30,14 @@ static void print_next_steps(const struct hook_changes *c)
 	       "  hookd tail -f    shows events as they arrive\n"
 	       "  hookd uninstall  takes the hooks out again\n",
 		c->n == 1 ? c->list[0]->plan.agent->label : "your agents");
+	if (history)
+		puts("  hookd sessions   lists what was read\n"
+		     "  hookd search …   finds prompts, answers, commands and plans by their words\n"
+		     "  hookd usage      tokens by day, project, agent or model, and about what they cost");
 }
 
-static int print_json(const struct hook_changes *c, int daemon, const struct err *err)
+static int print_json(const struct hook_changes *c, int daemon, const struct err *err,
+	const struct import_result *history)
 {
 	struct buf b = BUF_INIT(MIB(64));
 	struct json_writer w = JSON_WRITER(&b);
@@ -40,6 +46,7 @@ static int print_json(const struct hook_changes *c, int daemon, const struct err
 	jw_field_bool(&w, "daemon_running", daemon == 0 || daemon == -EEXIST);
 	if (daemon < 0 && daemon != -EEXIST)
 		jw_field_str(&w, "daemon_error", str_of(err->text));
+	jw_field_int(&w, "imported", history->fresh);
 	jw_end_object(&w);
 	puts(b.p);
 	buf_release(&b);
@@ -65,6 +72,8 @@ static int run(struct cli *cli)
 	char hookc[FS_PATH];
 	struct hook_changes c;
 	struct err err = { 0 };
+	struct import_result history = { 0 };
+	bool imported = false;
 	int r = find_hookc(cli, hookc), daemon;
 
 	work.hookc = hookc;
@@ -87,11 +96,15 @@ static int run(struct cli *cli)
 		hooks_print_done(&c);
 	fflush(stdout);
 	daemon = start_daemon(cli, &err);
+	if (daemon == 0 || daemon == -EEXIST) {
+		if (!cli_has(cli, "json"))
+			puts("The daemon is running.");
+		if (!cli_has(cli, "no-import"))
+			imported = import_offer(cli, cli_has(cli, "yes"), cli_has(cli, "json"), &history);
+	}
 	if (cli_has(cli, "json"))
-		return print_json(&c, daemon, &err);
-	if (daemon == 0 || daemon == -EEXIST)
-		puts("The daemon is running.");
-	print_next_steps(&c);
+		return print_json(&c, daemon, &err, &history);
+	print_next_steps(&c, imported);
 	return EXIT_DONE;
 }
 
@@ -100,6 +113,7 @@ static const struct cmd_option init_options[] = {
 	{ "project", 0, NULL, false,
 		"only in the current directory, in the file that is not checked in" },
 	{ "all-events", 0, NULL, false, "also the events that hookd does not need by default" },
+	{ "no-import", 0, NULL, false, "leave the history that agents have written alone" },
 	{ "dry-run", 'n', NULL, false, "show the change and make none" },
 	{ "yes", 'y', NULL, false, "do not ask" },
 	{ "json", 0, NULL, false, "print JSON" },

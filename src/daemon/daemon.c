@@ -20,6 +20,7 @@
 
 enum {
 	WORKERS = 2,
+	SETTLE_AT_ONCE = 8, /* sessions that an import left */
 	STALL_S = 15,      /* a connection that stands still in the middle of something */
 	STOP_MS = 1500,    /* for turns under way */
 	LOCK_WAIT_MS = 2000, /* a restart: the old daemon may still be closing its store */
@@ -67,8 +68,10 @@ static void duty_spool(void *arg)
 
 static int tend(struct store *s, void *arg)
 {
-	(void)arg;
-	return capture_tend(s, clock_wall_us());
+	struct daemon *d = arg;
+	int r = capture_settle(d->capture, s, SETTLE_AT_ONCE); /* an import that was broken off */
+
+	return r < 0 ? r : capture_tend(s, clock_wall_us());
 }
 
 static void duty_tend(void *arg)
@@ -338,7 +341,7 @@ static void start_writer(struct daemon *d)
 	engine_set_writer(d->engine, d->writer);
 }
 
-/* The two handlers of the server have different owners. */
+/* The handlers of the server have different owners. */
 static void on_hook(struct conn *c, str body, void *arg)
 {
 	engine_hook(c, body, ((struct daemon *)arg)->engine);
@@ -349,11 +352,16 @@ static void on_line(struct conn *c, str line, void *arg)
 	api_line(c, line, ((struct daemon *)arg)->api);
 }
 
+static void on_records(struct conn *c, str body, void *arg)
+{
+	api_records(c, body, ((struct daemon *)arg)->api);
+}
+
 static int build(struct daemon *d, struct err *err)
 {
 	struct engine_config engine = { .run_dir = d->places->run,
 		.strict = config_number(&d->config, OPTION_DURABILITY) != 0 };
-	struct server_handlers handlers = { .hook = on_hook, .line = on_line, .arg = d };
+	struct server_handlers handlers = { .hook = on_hook, .records = on_records, .line = on_line, .arg = d };
 	struct api_context api = { .places = d->places, .config = &d->config, .config_problems = d->problems,
 		.started_us = clock_wall_us(), .stop = begin_stop, .stop_arg = d };
 	int r;
@@ -379,6 +387,7 @@ static int build(struct daemon *d, struct err *err)
 	api.writer = d->writer;
 	api.capture = d->capture;
 	d->api = api_new(&api);
+	engine_on_turn_end(d->engine, api_turn_ended, d->api);
 	start_watching(d);
 	return 0;
 }

@@ -38,6 +38,9 @@ struct engine *engine_new(const struct engine_config *config);
 void engine_free(struct engine *e);
 DEFINE_FREEP(struct engine, engine_free);
 
+/* Called when an agent's turn or session has ended; set once, before the loop runs. */
+void engine_on_turn_end(struct engine *e, void (*fn)(void *arg), void *arg);
+
 /* The writer is started after the engine, because it reports to it. */
 void engine_set_writer(struct engine *e, struct writer *w);
 

@@ -132,6 +132,20 @@ static void count(struct engine_state *s, const struct turn *t)
 	notice_count_agent(s, e);
 }
 
+void engine_on_turn_end(struct engine *e, void (*fn)(void *arg), void *arg)
+{
+	e->turn_ended = fn;
+	e->turn_ended_arg = arg;
+}
+
+static void tell_of_end(const struct turn *t)
+{
+	enum event_kind kind = t->event.kind;
+
+	if (t->engine->turn_ended && (kind == EVENT_STOP || kind == EVENT_SESSION_END || kind == EVENT_TURN_COMPLETE))
+		t->engine->turn_ended(t->engine->turn_ended_arg);
+}
+
 /* The second half, on the loop: the record exists. */
 static void go_on(struct turn *t)
 {
@@ -140,6 +154,7 @@ static void go_on(struct turn *t)
 	if (!(t->event.marks & EVENT_LATE))
 		decide(t);
 	count(&t->engine->state, t);
+	tell_of_end(t);
 	turn_release(t);
 }
 

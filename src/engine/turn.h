@@ -66,6 +66,8 @@ struct engine {
 	struct loop_timer *patience; /* WAIT frames */
 	bool patience_set;
 	struct engine_state state;
+	void (*turn_ended)(void *arg);
+	void *turn_ended_arg;
 	struct {
 		uint64_t unstored, damaged;
 		char trouble[320], recovery[sizeof((struct writer_state *)0)->recovery];

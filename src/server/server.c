@@ -175,7 +175,8 @@ static int frame_ready(struct conn *c)
 		refuse_frame(c, "no frame header");
 		return -1;
 	}
-	if (h.proto < WIRE_PROTO_MIN || h.proto > WIRE_PROTO || h.type != WIRE_HOOK) {
+	if (h.proto < WIRE_PROTO_MIN || h.proto > WIRE_PROTO ||
+		!(h.type == WIRE_HOOK || (h.type == WIRE_RECORDS && c->server->handlers.records))) {
 		refuse_frame(c, "unknown protocol number or type");
 		return -1;
 	}
@@ -223,7 +224,9 @@ static void conn_hand_over(struct conn *c)
 		loop_io_set(c->io, 0);
 	c->state = CONN_BUSY;
 	s->state.busy++;
-	if (c->framed)
+	if (c->framed && (uint8_t)c->in.p[2] == WIRE_RECORDS)
+		s->handlers.records(c, str_n(c->in.p + WIRE_HEADER, c->request - WIRE_HEADER), s->handlers.arg);
+	else if (c->framed)
 		s->handlers.hook(c, str_n(c->in.p + WIRE_HEADER, c->request - WIRE_HEADER), s->handlers.arg);
 	else
 		s->handlers.line(c, str_n(c->in.p, c->request - 1), s->handlers.arg);

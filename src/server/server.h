@@ -35,6 +35,8 @@ struct conn;
 struct server_handlers {
 	/* A HOOK frame's body; conn_answer() must follow exactly once, now or later. */
 	void (*hook)(struct conn *c, str body, void *arg);
+	/* A RECORDS frame's body; NULL: refused. */
+	void (*records)(struct conn *c, str body, void *arg);
 	/* A line without its newline; conn_answer() must follow exactly once. */
 	void (*line)(struct conn *c, str line, void *arg);
 	void *arg;

@@ -216,6 +216,10 @@ int writer_wait(struct writer *w, struct journal_mark end, int timeout_ms);
 /* Runs something with the store on the writer thread, in a transaction of its own (-errno rolls it back):
  * later, or at once with its result (not from the loop thread). The only way to write besides events. */
 void writer_post(struct writer *w, int (*run)(struct store *s, void *arg), void *arg);
+/* Later, and then done with the result on the writer thread (-ECANCELED: the writer has been stopped, run was
+ * not called; done is, here). */
+void writer_post_then(struct writer *w, int (*run)(struct store *s, void *arg), void (*done)(int result, void *arg),
+	void *arg);
 int writer_call(struct writer *w, int (*run)(struct store *s, void *arg), void *arg);
 /* For what takes transactions of its own (or none, like VACUUM): runs after journal and spool have been
  * folded as far as they go. Any job that gives -EUCLEAN makes the writer check the store, and recover it if

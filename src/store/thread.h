@@ -40,6 +40,7 @@ struct writer {
 struct writer_job {
 	struct writer_job *next;
 	int (*run)(struct store *s, void *arg);
+	void (*then)(int result, void *arg);
 	void *arg;
 	bool waited_for, done, bare; /* bare: brings its own transactions */
 	int result;

@@ -579,6 +579,8 @@ static void finish_job(struct writer *w, struct writer_job *j, int result)
 {
 	bool waited_for;
 
+	if (j->then)
+		j->then(result, j->arg);
 	pthread_mutex_lock(&w->lock);
 	j->result = result;
 	waited_for = j->waited_for;
@@ -644,14 +646,24 @@ static bool add_job(struct writer *w, struct writer_job *j)
 	return !stop;
 }
 
-void writer_post(struct writer *w, int (*run)(struct store *s, void *arg), void *arg)
+void writer_post_then(struct writer *w, int (*run)(struct store *s, void *arg), void (*done)(int result, void *arg),
+	void *arg)
 {
 	struct writer_job *j = xcalloc(1, sizeof *j);
 
 	j->run = run;
+	j->then = done;
 	j->arg = arg;
-	if (!add_job(w, j))
-		free(j);
+	if (add_job(w, j))
+		return;
+	free(j);
+	if (done)
+		done(-ECANCELED, arg);
+}
+
+void writer_post(struct writer *w, int (*run)(struct store *s, void *arg), void *arg)
+{
+	writer_post_then(w, run, NULL, arg);
 }
 
 static int call(struct writer *w, struct writer_job *j)

@@ -32,6 +32,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/sha256.h"
 #include "base/str.h"
@@ -53,6 +54,7 @@ enum wire_type {
 	WIRE_WAIT = 2,
 	WIRE_DONE = 3,
 	WIRE_REFUSED = 4,
+	WIRE_RECORDS = 5, /* history, from `hookd import`: see below */
 	WIRE_TYPE_MAX,
 };
 
@@ -124,6 +126,15 @@ enum {
 	WIRE_NEXT_FRAME_MS = 200,
 	WIRE_START_RETRY_MS = 100, /* how long a caller tries to reach a daemon that is starting */
 };
+
+/* -- records.c: the body of RECORDS ------------------------------------------------------------ */
+
+/* A head in JSON (which file, how far it has been read) and encoded, redacted records, each with its length
+ * in front. The answer is DONE when all of it is committed, as one: out is JSON with what became of them. */
+void wire_records_begin(struct buf *b, str head);
+void wire_records_add(struct buf *b, str record);
+/* Takes the next piece: the head first, then the records. 1: *ret is one; 0: the end; -EBADMSG. */
+int wire_records_next(str *rest, str *ret);
 
 /* -- talk.c: one exchange over a socket -------------------------------------------------------- */
 

@@ -536,7 +536,8 @@ def marked(n, session):
 
 
 def traces(world):
-    return [p for p in world.contains(MARKER)]
+    """Files that hold the marker as it was written, or as the index of words has it."""
+    return sorted({*world.contains(MARKER), *world.contains(MARKER.split(b"-")[0].lower())})
 
 
 def prepare_marked(world):

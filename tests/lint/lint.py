@@ -20,7 +20,7 @@ LAYERS = {
     1: 'os json loop wire event config match',
     2: 'journal store server redact net',
     3: 'agents guard install hooks trust transcript search llm',
-    4: 'capture context memory effort outbox',
+    4: 'capture history context memory effort outbox',
     5: 'engine',
     6: 'api daemon',
     7: 'cli client',

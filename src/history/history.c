@@ -1,0 +1,338 @@
+#include "history/history.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "agents/agents.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/limits.h"
+
+enum {
+	STRING_MAX = 16 << 10, /* of one string in an input or output */
+	STEP_BACK_US = 10 * 1000000, /* how far a clock may step back and still be the order of lines */
+	READY_MAX = 2,
+	DEEP = 40, /* nesting up to which strings are looked at */
+};
+
+struct history {
+	struct transcript *transcript;
+	struct redactor *redactor;
+	struct arena arena;
+	struct buf payload, state;
+	const struct agent *agent;
+	char *path;
+	struct transcript_item item;
+	const enum event_kind *ready; /* what is still to be made of the item; ends with EVENT_UNKNOWN */
+	int64_t last_us;
+	bool muted; /* by a wholly private prompt, until the next one */
+};
+
+/* -- an item in the words of the agent's hook -------------------------------------------------- */
+
+/* A value with its long strings cut. */
+static void write_short(struct json_writer *w, const struct json *v)
+{
+	if (w->depth > DEEP) {
+		jw_value(w, v);
+		return;
+	}
+	switch (v->type) {
+	case JSON_OBJECT:
+		jw_object(w);
+		json_each(m, v) {
+			jw_key_str(w, m->key);
+			write_short(w, m);
+		}
+		jw_end_object(w);
+		break;
+	case JSON_ARRAY:
+		jw_array(w);
+		json_each(i, v)
+			write_short(w, i);
+		jw_end_array(w);
+		break;
+	case JSON_STRING:
+		jw_str(w, str_cut_utf8(v->text, STRING_MAX));
+		break;
+	default:
+		jw_value(w, v);
+	}
+}
+
+static void field(struct json_writer *w, const char *name, str value)
+{
+	if (!str_empty(value))
+		jw_field_str(w, name, value);
+}
+
+static void tree(struct json_writer *w, const char *name, const struct json *v)
+{
+	if (!v)
+		return;
+	jw_key(w, name);
+	write_short(w, v);
+}
+
+static void write_prompt(struct json_writer *w, const struct transcript_item *i)
+{
+	jw_field_str(w, "prompt", i->text);
+}
+
+static void write_call(struct json_writer *w, const struct transcript_item *i)
+{
+	field(w, "tool_name", i->tool);
+	field(w, "tool_use_id", i->tool_id);
+	tree(w, "tool_input", i->input);
+	tree(w, "tool_response", i->output);
+	if (i->failed && i->output && i->output->type == JSON_STRING)
+		jw_field_str(w, "error", str_cut_utf8(i->output->text, STRING_MAX));
+}
+
+static void write_answer(struct json_writer *w, const struct transcript_item *i)
+{
+	field(w, "last_assistant_message", i->text);
+}
+
+static void write_usage(struct json_writer *w, const struct transcript_item *i)
+{
+	const struct {
+		const char *name;
+		int64_t n;
+	} counts[] = {
+		{ "input_tokens", i->tokens.input },
+		{ "cache_read_tokens", i->tokens.cache_read },
+		{ "cache_write_tokens", i->tokens.cache_write },
+		{ "output_tokens", i->tokens.output },
+		{ "reasoning_tokens", i->tokens.reasoning },
+	};
+
+	jw_field_str(w, "message_id", i->id);
+	for (size_t n = 0; n < countof(counts); n++)
+		if (counts[n].n > 0)
+			jw_field_int(w, counts[n].name, counts[n].n);
+}
+
+static void write_compacted(struct json_writer *w, const struct transcript_item *i)
+{
+	field(w, "trigger", i->source);
+	field(w, "compact_summary", str_cut_utf8(i->text, STRING_MAX));
+}
+
+/* Which events an item becomes, in a session and in a subagent, whose prompt is the parent's call. A result that
+ * failed is a failure; an answer that is not the last of its turn is no event: hooks do not tell it either. */
+static const struct {
+	enum event_kind kinds[READY_MAX + 1], subagent[2];
+	void (*write)(struct json_writer *w, const struct transcript_item *i);
+} shapes[TRANSCRIPT_KIND_MAX] = {
+	[TRANSCRIPT_START] = { { EVENT_SESSION_START }, { EVENT_SUBAGENT_START }, NULL },
+	[TRANSCRIPT_PROMPT] = { { EVENT_USER_PROMPT_SUBMIT }, { 0 }, write_prompt },
+	[TRANSCRIPT_ANSWER] = { { EVENT_STOP }, { EVENT_SUBAGENT_STOP }, write_answer },
+	[TRANSCRIPT_CALL] = { { EVENT_PRE_TOOL_USE }, { EVENT_PRE_TOOL_USE }, write_call },
+	[TRANSCRIPT_RESULT] = { { EVENT_POST_TOOL_USE }, { EVENT_POST_TOOL_USE }, write_call },
+	[TRANSCRIPT_USAGE] = { { EVENT_MODEL_USAGE }, { EVENT_MODEL_USAGE }, write_usage },
+	[TRANSCRIPT_COMPACTED] = { { EVENT_POST_COMPACT, EVENT_SESSION_START }, { 0 }, write_compacted },
+};
+
+static str source_of(const struct transcript_item *i)
+{
+	if (i->kind == TRANSCRIPT_COMPACTED)
+		return STR("compact");
+	return str_empty(i->source) ? STR("startup") : i->source;
+}
+
+static void write_payload(struct history *h, enum event_kind kind)
+{
+	const struct transcript_item *i = &h->item;
+	struct json_writer w = JSON_WRITER(&h->payload);
+
+	buf_clear(&h->payload);
+	jw_object(&w);
+	field(&w, "session_id", i->session);
+	field(&w, "cwd", i->cwd);
+	/* A subagent's file is not the session's. */
+	jw_field_str(&w, str_empty(i->agent_id) ? "transcript_path" : "agent_transcript_path", str_of(h->path));
+	field(&w, "prompt_id", i->prompt_id);
+	field(&w, "agent_id", i->agent_id);
+	field(&w, "agent_type", i->agent_type);
+	if (kind == EVENT_SESSION_START || kind == EVENT_MODEL_USAGE)
+		field(&w, "model", i->model);
+	if (kind == EVENT_SESSION_START)
+		jw_field_str(&w, "source", source_of(i));
+	else if (shapes[i->kind].write)
+		shapes[i->kind].write(&w, i);
+	jw_end_object(&w);
+}
+
+/* -- an event of its own ----------------------------------------------------------------------- */
+
+/* The key: what it is, and when. Tokens are told again when an answer has grown, so their number belongs to it. */
+static struct ulid make_id(const struct history *h, enum event_kind kind, int64_t at_us)
+{
+	const struct transcript_item *i = &h->item;
+	const str parts[] = { str_of(h->agent->name), i->session, i->agent_id, str_of(event_kinds[kind].name), i->id };
+	uint8_t hash[SHA256_BYTES];
+	struct sha256 s;
+	struct ulid id;
+	int64_t ms = at_us / USEC_PER_MSEC;
+
+	sha256_init(&s);
+	for (size_t n = 0; n < countof(parts); n++) {
+		sha256_add(&s, parts[n].p, parts[n].n);
+		sha256_add(&s, "\0", 1);
+	}
+	if (kind == EVENT_MODEL_USAGE)
+		sha256_add(&s, &i->tokens, sizeof i->tokens);
+	sha256_end(&s, hash);
+	for (int n = 0; n < 6; n++)
+		id.b[n] = (uint8_t)(ms >> (8 * (5 - n)));
+	memcpy(id.b + 6, hash, ULID_BYTES - 6);
+	return id;
+}
+
+static int64_t next_time(struct history *h)
+{
+	int64_t at = h->item.at_us;
+
+	if (at <= h->last_us && h->last_us - at < STEP_BACK_US)
+		at = h->last_us + 1;
+	h->last_us = at;
+	return at;
+}
+
+static void make_record(struct history *h, enum event_kind kind, struct record *ret)
+{
+	int64_t at = next_time(h);
+	struct wire_hook hook = { .at_ms = at / USEC_PER_MSEC, .agent = str_of(h->agent->name),
+		.event = str_of(event_kinds[kind].name), .payload = STR_NONE };
+	struct redact_report report = { 0 };
+	struct event e;
+
+	arena_reset(&h->arena);
+	write_payload(h, kind);
+	hook.id = make_id(h, kind, at);
+	hook.payload = buf_str(&h->payload);
+	agent_parse(h->agent, &hook, &h->arena, &e);
+	e.at_us = at;
+	e.marks |= EVENT_IMPORTED;
+	if (kind == EVENT_USER_PROMPT_SUBMIT)
+		h->muted = false;
+	redact(h->redactor, &h->arena, &e, h->muted ? REDACT_MUTED : 0, ret, &report);
+	h->muted |= report.wholly_private;
+	ret->order_us = at;
+}
+
+static const enum event_kind *kinds_of(const struct transcript_item *i)
+{
+	static const enum event_kind failure[] = { EVENT_POST_TOOL_USE_FAILURE, EVENT_UNKNOWN },
+				     none[] = { EVENT_UNKNOWN };
+
+	if ((i->kind == TRANSCRIPT_ANSWER && !i->final) || str_empty(i->session))
+		return none;
+	if (i->kind == TRANSCRIPT_RESULT && i->failed)
+		return failure;
+	return str_empty(i->agent_id) ? shapes[i->kind].kinds : shapes[i->kind].subagent;
+}
+
+int history_next(struct history *h, struct record *ret)
+{
+	int r;
+
+	while (!h->ready || *h->ready == EVENT_UNKNOWN) {
+		r = transcript_next(h->transcript, &h->item);
+		if (r <= 0)
+			return r;
+		h->ready = kinds_of(&h->item);
+	}
+	make_record(h, *h->ready++, ret);
+	return 1;
+}
+
+/* -- opening and going on ---------------------------------------------------------------------- */
+
+/* "<muted> <last time> <the reader's state>" */
+static str take_state(struct history *h, str state)
+{
+	str word, rest = state;
+	int64_t number = 0;
+
+	if (!str_split(&rest, ' ', &word) || !str_to_int(word, &number))
+		return STR_NONE;
+	h->muted = number != 0;
+	if (!str_split(&rest, ' ', &word) || !str_to_int(word, &number))
+		return STR_NONE;
+	h->last_us = number;
+	return rest;
+}
+
+void history_position(struct history *h, struct transcript_position *ret)
+{
+	transcript_position(h->transcript, ret);
+	buf_clear(&h->state);
+	buf_addf(&h->state, "%d %lld " STR_FMT, h->muted, (long long)h->last_us, STR_ARG(ret->state));
+	ret->state = buf_str(&h->state);
+}
+
+int history_open(const struct transcript_request *q, struct redactor *redactor, struct history **ret, struct err *err)
+{
+	struct history *h = xcalloc(1, sizeof *h);
+	struct transcript_request own = *q;
+	int r;
+
+	own.state = take_state(h, q->state);
+	if (q->offset && !str_is_set(own.state))
+		own.offset = 0; /* the state of another release: from the beginning */
+	r = transcript_open(&own, &h->transcript, err);
+	if (r < 0) {
+		free(h);
+		return r;
+	}
+	if (transcript_was_replaced(h->transcript) || !own.offset) {
+		h->muted = false;
+		h->last_us = 0;
+	}
+	h->redactor = redactor;
+	h->agent = agent_find(str_of(transcript_agent(h->transcript)));
+	h->path = xstrdup(q->path);
+	buf_init(&h->payload, LIMIT_PAYLOAD);
+	buf_init(&h->state, MIB(1));
+	*ret = h;
+	return 0;
+}
+
+void history_close(struct history *h)
+{
+	if (!h)
+		return;
+	transcript_close(h->transcript);
+	arena_release(&h->arena);
+	buf_release(&h->payload);
+	buf_release(&h->state);
+	free(h->path);
+	free(h);
+}
+
+const struct transcript *history_transcript(const struct history *h)
+{
+	return h->transcript;
+}
+
+void history_write_head(struct history *h, const char *path, struct buf *b)
+{
+	struct transcript_position at;
+	struct transcript_counts n;
+	struct json_writer w = JSON_WRITER(b);
+
+	history_position(h, &at);
+	transcript_get_counts(h->transcript, &n);
+	jw_object(&w);
+	jw_field_str(&w, "path", str_of(path));
+	jw_field_str(&w, "agent", str_of(h->agent->name));
+	jw_field_str(&w, "identity", at.identity);
+	jw_field_int(&w, "offset", at.offset);
+	jw_field_str(&w, "state", at.state);
+	jw_field_int(&w, "lines", (int64_t)n.lines);
+	jw_field_int(&w, "broken", (int64_t)(n.broken + n.long_lines));
+	jw_end_object(&w);
+}
