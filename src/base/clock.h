@@ -3,6 +3,8 @@
 #ifndef HOOKD_BASE_CLOCK_H
 #define HOOKD_BASE_CLOCK_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -31,6 +33,10 @@ enum { CLOCK_TEXT = 64 };
 
 /* "2026-11-15T08:27:50.123Z" in UTC, or local time without the Z when `local`. */
 void clock_format(int64_t wall_us, int local, char out[CLOCK_TEXT]);
+
+/* RFC 3339: "2026-11-15T08:27:50.123Z", "2026-11-15 08:27:50+01:00"; without a zone it is UTC. False:
+ * nothing of the kind, and *ret_us is as it was. */
+bool clock_parse(const char *p, size_t n, int64_t *ret_us);
 
 /* "3 s", "4 min", "2 h", "5 d": how long ago, for people. */
 void clock_format_age(int64_t us, char out[CLOCK_TEXT]);

@@ -119,6 +119,21 @@ void os_close_from(int fd)
 		close(fd);
 }
 
+long long os_next_data(int fd, long long offset)
+{
+#ifdef SEEK_DATA
+	off_t got = lseek(fd, (off_t)offset, SEEK_DATA);
+
+	if (got >= 0)
+		return got;
+	if (errno == ENXIO)
+		return -ENXIO;
+#else
+	(void)fd;
+#endif
+	return offset;
+}
+
 void os_wake_send(int fd)
 {
 	uint64_t one = 1;

@@ -32,6 +32,10 @@ void os_wake_send(int fd);
 void os_wake_drain(int fd);
 void os_wake_close(int fds[2]);
 
+/* Where at or after offset a file has bytes on disk: the holes of a sparse file read as NULs and need not be
+ * read. -ENXIO: nowhere up to its end. Where the system cannot tell, everything is data and the answer is offset. */
+long long os_next_data(int fd, long long offset);
+
 /* Shown by ps and top; best effort. */
 void os_thread_name(const char *name);
 

@@ -6,7 +6,9 @@
  * link), reading whole lines from a byte offset in bounded memory, counting what is broken, noticing that a
  * file was cut or replaced.
  *
- *   read.c      files and lines              find.c    where history lies
+ *   read.c      files                        find.c    where history lies
+ *   lines.c     whole lines, bounded         skim.c    which lines are worth parsing
+ *   state.c     what is carried from line to line
  *   claude.c    codex.c    gemini.c          one line → items
  *   text.c      what a person or a model said, without what programs put around it
  *   markdown.c  a session to read
@@ -14,6 +16,9 @@
  * Items are in the order of the file. What the file does not say is STR_NONE or 0. Names and inputs of tools are
  * those the agent's hooks use (Codex: exec_command {cmd} is Bash {command}), so that what was captured live and
  * what is read later are one call.
+ *
+ * An item may come again with the same kind and id and then replaces the earlier one: usage whose numbers have
+ * grown, an answer that turned out to be the last of its turn (Codex and Gemini say so only afterwards).
  *
  * Reading is incremental: transcript_position() after any item gives offset and state (a short text of the reader's
  * own), from which transcript_open() goes on, also in another process. The last line of a file that is being
@@ -86,9 +91,9 @@ struct transcript_request {
 	str state;
 };
 
-/* -EINVAL: not a plain file; -EPERM: somebody else's; -ENOMSG: no transcript of an agent we know; -errno. err
- * says it in words. A file whose identity has changed, or that is shorter than the offset, is read from its
- * beginning: transcript_was_replaced() tells. */
+/* -EINVAL: not a plain file; -EPERM: somebody else's; -ENOMSG: no transcript of an agent we know; -EFBIG: one JSON
+ * document (Gemini) over TRANSCRIPT_LINE_MAX; -errno. err says it in words. A file whose identity has changed, or
+ * that is shorter than the offset, is read from its beginning: transcript_was_replaced() tells. */
 int transcript_open(const struct transcript_request *q, struct transcript **ret, struct err *err);
 void transcript_close(struct transcript *t);
 DEFINE_FREEP(struct transcript, transcript_close);

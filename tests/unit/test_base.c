@@ -509,6 +509,37 @@ static void test_crc32c_same_everywhere(void **state)
 
 /* -- clock ------------------------------------------------------------------------------------- */
 
+static void test_clock_parse(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t us;
+	} good[] = {
+		{ "1970-01-01T00:00:00Z", 0 },
+		{ "2026-11-15T08:27:50.123Z", INT64_C(1794731270123000) },
+		{ "2026-11-15T08:27:50.123456789Z", INT64_C(1794731270123456) },
+		{ "2026-11-15 09:27:50+01:00", INT64_C(1794731270000000) },
+		{ "2026-11-15T00:57:50-07:30", INT64_C(1794731270000000) },
+		{ "2026-11-15T08:27:50", INT64_C(1794731270000000) },
+		{ "2024-02-29T23:59:60Z", INT64_C(1709251200000000) },
+		{ "1969-12-31T23:59:59.5Z", -500000 },
+		{ "0000-03-01T00:00:00Z", INT64_C(-62162035200000000) },
+	};
+	static const char *const bad[] = { "", "2026", "2026-11-15", "2026-13-15T08:27:50Z", "2026-11-00T08:27:50Z",
+		"2026-11-15T24:27:50Z", "2026-11-15T08:27:61Z", "2026-11-15T08:27:50X", "2026-11-15T08:27:50+0100",
+		"2026/11/15T08:27:50Z", "2026-11-15T08:27:50+25:00", "-026-11-15T08:27:50Z" };
+	int64_t us = 7;
+
+	for (size_t i = 0; i < countof(good); i++) {
+		assert_true(clock_parse(good[i].text, strlen(good[i].text), &us));
+		assert_true(us == good[i].us);
+	}
+	us = 7;
+	for (size_t i = 0; i < countof(bad); i++)
+		assert_false(clock_parse(bad[i], strlen(bad[i]), &us));
+	assert_int_equal(us, 7);
+}
+
 static void test_clock_format(void **state)
 {
 	static const struct {
@@ -848,6 +879,7 @@ int main(void)
 		cmocka_unit_test(test_sha256_million),
 		cmocka_unit_test(test_crc32c_vectors),
 		cmocka_unit_test(test_crc32c_same_everywhere),
+		cmocka_unit_test(test_clock_parse),
 		cmocka_unit_test(test_clock_format),
 		cmocka_unit_test(test_clock_age),
 		cmocka_unit_test(test_fs_private_dir),

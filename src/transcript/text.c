@@ -1,0 +1,78 @@
+#include "transcript/internal.h"
+
+#include "base/alloc.h"
+
+/* What programs put around what was said: each from its opening tag to its closing one, or to the end when that
+ * was cut off. A tag may carry attributes. */
+static const str wrappers[] = {
+	STR("system-reminder"),
+	STR("ide_selection"),
+	STR("ide_opened_file"),
+	STR("ide_diagnostics"),
+	STR("local-command-caveat"),
+	STR("user-prompt-submit-hook"),
+	STR("session_context"),
+	STR("hook_context"),
+	STR("environment_context"),
+	STR("user_instructions"),
+};
+
+/* The wrapper whose opening tag stands at the beginning of text, or NULL. */
+static const str *find_wrapper(str text)
+{
+	for (size_t i = 0; i < countof(wrappers); i++) {
+		str rest = str_from(text, 1);
+
+		if (str_starts(rest, wrappers[i]) && rest.n > wrappers[i].n &&
+			(rest.p[wrappers[i].n] == '>' || rest.p[wrappers[i].n] == ' '))
+			return &wrappers[i];
+	}
+	return NULL;
+}
+
+/* How long the wrapped part is that begins text. Inner ones of the same name are part of it only up to the first end:
+ * nobody nests them, and looking for pairs would make a hostile text cost its square. */
+static size_t wrapped_length(str text, str name)
+{
+	size_t at = name.n + 1;
+
+	for (;;) {
+		ptrdiff_t close = str_find(str_from(text, at), STR("</"));
+
+		if (close < 0)
+			return text.n;
+		at += (size_t)close + 2;
+		if (str_starts(str_from(text, at), name) && text.n > at + name.n && text.p[at + name.n] == '>')
+			return at + name.n + 1;
+	}
+}
+
+str transcript_plain_text(struct arena *a, str text)
+{
+	str rest = text;
+	char *out = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < rest.n;) {
+		const char *open = memchr(rest.p + i, '<', rest.n - i);
+		const str *name;
+
+		i = open ? (size_t)(open - rest.p) : rest.n;
+		name = open ? find_wrapper(str_from(rest, i)) : NULL;
+		if (open && !name) {
+			i++;
+			continue;
+		}
+		if (!open && !out)
+			return str_trim(text);
+		if (!out)
+			out = arena_bytes(a, text.n);
+		memcpy(out + n, rest.p, i);
+		n += i;
+		if (!open)
+			break;
+		rest = str_from(rest, i + wrapped_length(str_from(rest, i), *name));
+		i = 0;
+	}
+	return out ? str_trim(str_n(out, n)) : str_trim(text);
+}
