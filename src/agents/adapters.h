@@ -1,4 +1,4 @@
-/* adapters: the rows of agents[], for agents.c only. */
+/* adapters: the rows of agents[], and what they share; for agents/ only. */
 #ifndef HOOKD_AGENTS_ADAPTERS_H
 #define HOOKD_AGENTS_ADAPTERS_H
 
@@ -9,5 +9,32 @@ extern const struct agent agent_claude, agent_codex, agent_gemini, agent_cursor,
 
 /* The members every agent of the Claude family shares. */
 extern const struct json_field generic_fields[];
+
+/* -- answers ----------------------------------------------------------------------------------- */
+
+/* What the answer to one kind of event may hold. An adapter of an agent that is strict about it, or that ignores
+ * in one place what it honours in another, has a table of these by kind. */
+enum {
+	TAKES_MESSAGE = 1 << 0, /* a line for the person */
+	TAKES_END = 1 << 1,     /* the end of the turn */
+	TAKES_DENY = 1 << 2,
+	TAKES_MORE = 1 << 3,    /* the turn should go on */
+	TAKES_INPUT = 1 << 4,   /* another input for the tool */
+	TAKES_CONTEXT = 1 << 5, /* text for the model */
+};
+
+/* The object under hookSpecificOutput. It is written to a buffer of its own, because an empty one must not
+ * appear at all. */
+struct specific {
+	struct buf text;
+	struct json_writer w;
+	size_t empty;
+};
+
+/* name: hookEventName, or NULL for agents that do not want it. */
+void specific_begin(struct specific *s, const char *name);
+void specific_context(struct specific *s, const struct verdict *v, struct arena *a);
+/* STR_NONE when nothing was put in. *ret_full: it did not fit. */
+str specific_end(struct specific *s, struct arena *a, bool *ret_full);
 
 #endif

@@ -78,6 +78,13 @@ static const struct json_field input_fields[] = {
 	{ 0 },
 };
 
+/* What looks like a command line in a tool that is known to be no shell (a patch, a search) is none: rules for shells
+ * must not judge it. Tools that nobody knows may be shells. */
+static bool may_be_shell(enum tool_class class)
+{
+	return class == TOOL_SHELL || class == TOOL_OTHER || class == TOOL_MCP;
+}
+
 static void take_call(const struct wire_hook *hook, struct event *e)
 {
 	*e = (struct event){
@@ -129,6 +136,10 @@ void agent_parse(const struct agent *agent, const struct wire_hook *hook, struct
 	/* Other tools may mean something else by these names; a shell's command is what rules read. */
 	if (wrong || (wrong_input && ret->tool_class == TOOL_SHELL))
 		ret->marks |= EVENT_INCOMPLETE;
+	if (!may_be_shell(ret->tool_class))
+		ret->command = STR_NONE;
+	if (agent->refine && ret->payload)
+		agent->refine(ret);
 	check_required(ret);
 }
 
@@ -139,6 +150,46 @@ void agent_read_record(const struct record *r, struct arena *a, struct event *re
 
 	agent_parse(agent_find(r->agent), &hook, a, ret);
 	ret->marks = r->marks;
+}
+
+/* -- answers ----------------------------------------------------------------------------------- */
+
+void specific_begin(struct specific *s, const char *name)
+{
+	buf_init(&s->text, 4 * LIMIT_REPLY);
+	s->w = (struct json_writer)JSON_WRITER(&s->text);
+	jw_object(&s->w);
+	if (name)
+		jw_field_str(&s->w, "hookEventName", str_of(name));
+	s->empty = s->text.len;
+}
+
+void specific_context(struct specific *s, const struct verdict *v, struct arena *a)
+{
+	struct buf text = BUF_INIT(LIMIT_REPLY);
+
+	for (const struct context_block *b = v->context; b; b = b->next) {
+		if (text.len)
+			buf_add_str(&text, STR("\n\n"));
+		buf_add_str(&text, b->text);
+	}
+	if (v->context)
+		jw_field_str(&s->w, "additionalContext", arena_str(a, buf_str(&text)));
+	s->text.full |= text.full;
+	buf_release(&text);
+}
+
+str specific_end(struct specific *s, struct arena *a, bool *ret_full)
+{
+	str result = STR_NONE;
+
+	*ret_full = s->text.full;
+	if (s->text.len > s->empty && !s->text.full) {
+		jw_end_object(&s->w);
+		result = arena_str(a, buf_str(&s->text));
+	}
+	buf_release(&s->text);
+	return result;
 }
 
 /* What of a verdict always fits: the decision and the beginning of its reason. A changed input that
@@ -159,20 +210,47 @@ static struct verdict least_verdict(const struct verdict *v)
 	return least;
 }
 
+/* What of a verdict this agent can be told, in one place for all of them.
+ *
+ * Where hooks have no way to put a question to a person, ask before a tool becomes deny: the rule wanted a decision
+ * that nobody can take, and the agent tells the person the reason, who can then run it. Where the agent is just
+ * about to ask by itself (PermissionRequest), or nothing can be asked, ask says nothing.
+ * And a refusal never goes without a reason: some agents take one without for none at all. */
+static struct verdict sayable(const struct agent *agent, const struct event *e, const struct verdict *v, struct arena *a)
+{
+	struct verdict say = *v;
+	bool asks = agent->verbs & AGENT_ASKS, needs_reason;
+
+	if (say.action == VERDICT_ASK && !asks && e->kind != EVENT_PRE_TOOL_USE) {
+		say.action = VERDICT_NONE;
+	} else if (say.action == VERDICT_ASK && !asks) {
+		say.action = VERDICT_DENY;
+		say.reason = arena_strf(a, "a person must be asked first, and %s has no way to ask from a hook: " STR_FMT,
+			agent->label, STR_ARG(str_empty(v->reason) ? STR("no reason was given") : v->reason));
+	}
+	needs_reason = say.action == VERDICT_DENY || say.continue_turn || say.end_turn;
+	if (needs_reason && str_empty(str_trim(say.reason)))
+		say.reason = str_empty(say.rule) ? STR("hookd says so, and was given no reason")
+						 : arena_strf(a, "rule " STR_FMT " of hookd says so", STR_ARG(say.rule));
+	return say;
+}
+
 void agent_render(const struct agent *agent, const struct event *e, const struct verdict *v, struct arena *a,
 	struct answer *ret)
 {
-	struct verdict least;
+	struct verdict say, least;
 
 	ret->err = STR_NONE;
 	ret->exit_code = 0;
 	if (verdict_is_neutral(v) || !agent->render)
 		return;
-	agent->render(e, v, a, ret);
+	say = sayable(agent, e, v, a);
+	agent->render(e, &say, a, ret);
 	if (!ret->out->full)
 		return;
 	/* Half an answer is none. The decision must arrive even if what came with it does not fit. */
 	least = least_verdict(v);
+	least = sayable(agent, e, &least, a);
 	buf_clear(ret->out);
 	agent->render(e, &least, a, ret);
 	if (ret->out->full)

@@ -7,6 +7,7 @@
  *   events   native name → canonical kind; names not listed are looked up among the canonical ones
  *   tools    native tool → class
  *   fields   payload member → field of struct event
+ *   refine   what these tables cannot say
  *   render   verdict → answer
  *
  * An agent that is not in the table is served by the generic adapter: stored, answered neutrally. */
@@ -25,6 +26,8 @@ struct agent_event {
 	const char *native;
 	enum event_kind kind;
 	bool by_default; /* `hookd init` installs it */
+	bool not_a_hook; /* told another way (Codex: notify); never to be written into a hook file, not even when
+			  * all events are wanted */
 };
 
 struct agent_tool {
@@ -55,6 +58,8 @@ struct agent {
 	const struct agent_tool *tools;
 	const struct json_field *fields;
 	unsigned verbs;
+	/* After the tables, before anything is missed. May be NULL. */
+	void (*refine)(struct event *e);
 	/* The verdict is not neutral. Writes nothing for what the agent cannot honour; ret->out->full
 	 * afterwards: it does not fit. */
 	void (*render)(const struct event *e, const struct verdict *v, struct arena *a, struct answer *ret);
@@ -72,7 +77,8 @@ void agent_parse(const struct agent *agent, const struct wire_hook *hook, struct
 /* The same from a record, whose payload is the agent's own shape, redacted. */
 void agent_read_record(const struct record *r, struct arena *a, struct event *ret);
 
-/* The answer for the agent; a neutral verdict gives exit 0 and no bytes. */
+/* The answer for the agent; a neutral verdict gives exit 0 and no bytes. Where the agent has no way to ask a person
+ * (AGENT_ASKS is missing), ask becomes deny. */
 void agent_render(const struct agent *agent, const struct event *e, const struct verdict *v, struct arena *a,
 	struct answer *ret);
 

@@ -80,48 +80,18 @@ static void write_permission(struct json_writer *w, const struct verdict *v)
 	jw_end_object(w);
 }
 
-static void write_context(struct json_writer *w, const struct verdict *v, struct arena *a)
-{
-	struct buf text;
-
-	if (!v->context)
-		return;
-	buf_init(&text, 1 << 20);
-	for (const struct context_block *b = v->context; b; b = b->next) {
-		if (text.len)
-			buf_add_str(&text, STR("\n\n"));
-		buf_add_str(&text, b->text);
-	}
-	jw_field_str(w, "additionalContext", arena_str(a, buf_str(&text)));
-	buf_release(&text);
-}
-
-/* The part under hookSpecificOutput. Written to a buffer of its own, because an empty one must not
- * appear at all. */
 static str specific_output(const struct event *e, const struct verdict *v, struct arena *a, bool *ret_full)
 {
-	struct buf b;
-	struct json_writer w = JSON_WRITER(&b);
-	size_t empty;
-	str result = STR_NONE;
+	struct specific s;
 
-	buf_init(&b, 4 << 20);
-	jw_object(&w);
-	jw_field_str(&w, "hookEventName", str_of(event_kinds[e->kind].name));
-	empty = b.len;
+	specific_begin(&s, event_kinds[e->kind].name);
 	if (e->kind == EVENT_PRE_TOOL_USE || e->kind == EVENT_PRE_MODEL_SWITCH)
-		write_pre_tool(&w, v);
+		write_pre_tool(&s.w, v);
 	else if (e->kind == EVENT_PERMISSION_REQUEST)
-		write_permission(&w, v);
+		write_permission(&s.w, v);
 	if (event_kinds[e->kind].flags & EVENT_TAKES_CONTEXT)
-		write_context(&w, v, a);
-	if (b.len > empty && !b.full) {
-		jw_end_object(&w);
-		result = arena_str(a, buf_str(&b));
-	}
-	*ret_full = b.full;
-	buf_release(&b);
-	return result;
+		specific_context(&s, v, a);
+	return specific_end(&s, a, ret_full);
 }
 
 /* Events that are stopped by a decision beside hookSpecificOutput. */

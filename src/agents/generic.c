@@ -66,8 +66,6 @@ static const struct agent_tool generic_tools[] = {
 		.fields = generic_fields,                                                          \
 	}
 
-GENERIC(agent_codex, "codex", "Codex CLI");
-GENERIC(agent_gemini, "gemini", "Gemini CLI");
 GENERIC(agent_cursor, "cursor", "Cursor");
 GENERIC(agent_copilot, "copilot", "GitHub Copilot CLI");
 GENERIC(agent_qwen, "qwen", "Qwen Code");

@@ -22,6 +22,7 @@ struct history {
 	struct arena arena;
 	struct buf payload, state;
 	const struct agent *agent;
+	const struct words *said;
 	char *path;
 	struct transcript_item item;
 	const enum event_kind *ready; /* what is still to be made of the item; ends with EVENT_UNKNOWN */
@@ -61,6 +62,25 @@ static void write_short(struct json_writer *w, const struct json *v)
 	}
 }
 
+/* What agents call the same thing in their hooks. */
+static const struct words {
+	const char *agent, *prompt_id, *message;
+	bool has_call_ids; /* else calls pair by tool and input, as they do live */
+} words[] = {
+	{ "codex", "turn_id", "last_assistant_message", true },
+	{ "gemini", "prompt_id", "prompt_response", false },
+	{ NULL, "prompt_id", "last_assistant_message", true }, /* all others */
+};
+
+static const struct words *words_of(const struct agent *agent)
+{
+	const struct words *w = words;
+
+	while (w->agent && strcmp(w->agent, agent->name) != 0)
+		w++;
+	return w;
+}
+
 static void field(struct json_writer *w, const char *name, str value)
 {
 	if (!str_empty(value))
@@ -75,27 +95,29 @@ static void tree(struct json_writer *w, const char *name, const struct json *v)
 	write_short(w, v);
 }
 
-static void write_prompt(struct json_writer *w, const struct transcript_item *i)
+static void write_prompt(const struct words *said, struct json_writer *w, const struct transcript_item *i)
 {
+	(void)said;
 	jw_field_str(w, "prompt", i->text);
 }
 
-static void write_call(struct json_writer *w, const struct transcript_item *i)
+static void write_call(const struct words *said, struct json_writer *w, const struct transcript_item *i)
 {
 	field(w, "tool_name", i->tool);
-	field(w, "tool_use_id", i->tool_id);
+	if (said->has_call_ids)
+		field(w, "tool_use_id", i->tool_id);
 	tree(w, "tool_input", i->input);
 	tree(w, "tool_response", i->output);
 	if (i->failed && i->output && i->output->type == JSON_STRING)
 		jw_field_str(w, "error", str_cut_utf8(i->output->text, STRING_MAX));
 }
 
-static void write_answer(struct json_writer *w, const struct transcript_item *i)
+static void write_answer(const struct words *said, struct json_writer *w, const struct transcript_item *i)
 {
-	field(w, "last_assistant_message", i->text);
+	field(w, said->message, i->text);
 }
 
-static void write_usage(struct json_writer *w, const struct transcript_item *i)
+static void write_usage(const struct words *said, struct json_writer *w, const struct transcript_item *i)
 {
 	const struct {
 		const char *name;
@@ -108,14 +130,16 @@ static void write_usage(struct json_writer *w, const struct transcript_item *i)
 		{ "reasoning_tokens", i->tokens.reasoning },
 	};
 
+	(void)said;
 	jw_field_str(w, "message_id", i->id);
 	for (size_t n = 0; n < countof(counts); n++)
 		if (counts[n].n > 0)
 			jw_field_int(w, counts[n].name, counts[n].n);
 }
 
-static void write_compacted(struct json_writer *w, const struct transcript_item *i)
+static void write_compacted(const struct words *said, struct json_writer *w, const struct transcript_item *i)
 {
+	(void)said;
 	field(w, "trigger", i->source);
 	field(w, "compact_summary", str_cut_utf8(i->text, STRING_MAX));
 }
@@ -124,7 +148,7 @@ static void write_compacted(struct json_writer *w, const struct transcript_item 
  * failed is a failure; an answer that is not the last of its turn is no event: hooks do not tell it either. */
 static const struct {
 	enum event_kind kinds[READY_MAX + 1], subagent[2];
-	void (*write)(struct json_writer *w, const struct transcript_item *i);
+	void (*write)(const struct words *said, struct json_writer *w, const struct transcript_item *i);
 } shapes[TRANSCRIPT_KIND_MAX] = {
 	[TRANSCRIPT_START] = { { EVENT_SESSION_START }, { EVENT_SUBAGENT_START }, NULL },
 	[TRANSCRIPT_PROMPT] = { { EVENT_USER_PROMPT_SUBMIT }, { 0 }, write_prompt },
@@ -153,7 +177,7 @@ static void write_payload(struct history *h, enum event_kind kind)
 	field(&w, "cwd", i->cwd);
 	/* A subagent's file is not the session's. */
 	jw_field_str(&w, str_empty(i->agent_id) ? "transcript_path" : "agent_transcript_path", str_of(h->path));
-	field(&w, "prompt_id", i->prompt_id);
+	field(&w, h->said->prompt_id, i->prompt_id);
 	field(&w, "agent_id", i->agent_id);
 	field(&w, "agent_type", i->agent_type);
 	if (kind == EVENT_SESSION_START || kind == EVENT_MODEL_USAGE)
@@ -161,7 +185,7 @@ static void write_payload(struct history *h, enum event_kind kind)
 	if (kind == EVENT_SESSION_START)
 		jw_field_str(&w, "source", source_of(i));
 	else if (shapes[i->kind].write)
-		shapes[i->kind].write(&w, i);
+		shapes[i->kind].write(h->said, &w, i);
 	jw_end_object(&w);
 }
 
@@ -294,6 +318,7 @@ int history_open(const struct transcript_request *q, struct redactor *redactor, 
 	}
 	h->redactor = redactor;
 	h->agent = agent_find(str_of(transcript_agent(h->transcript)));
+	h->said = words_of(h->agent);
 	h->path = xstrdup(q->path);
 	buf_init(&h->payload, LIMIT_PAYLOAD);
 	buf_init(&h->state, MIB(1));

@@ -1,7 +1,8 @@
 /* agents: recorded payloads become the expected events, verdicts become the exact answers.
  *
  * tests/golden/<agent>/<name>.json is a payload as the agent sent it, <name>.event.json what hookd
- * makes of it. UPDATE_GOLDEN=1 (make golden-update) rewrites the latter; look at the diff. */
+ * makes of it, <name>.answers.json what the agent is told for each kind of verdict. UPDATE_GOLDEN=1 (make golden-update)
+ * rewrites the latter two; look at the diff. */
 #include "test.h"
 
 #include "agents/adapters.h"
@@ -111,30 +112,46 @@ static void describe(const struct event *e, struct buf *b)
 	assert_false(b->full);
 }
 
+/* Compares with the file beside the payload, or writes it. */
+static void check_file(const char *dir, const char *name, const char *ending, str got)
+{
+	struct buf want = BUF_INIT(MIB(1));
+	char path[FS_PATH];
+
+	(void)parsed(got);
+	snprintf(path, sizeof path, "%.3000s/%.*s.%s.json", dir, (int)(strlen(name) - 5), name, ending);
+	if (getenv("UPDATE_GOLDEN") && getenv("UPDATE_GOLDEN")[0] == '1')
+		test_write(path, got.p, got.n);
+	test_read(path, &want);
+	if (!str_eq(got, buf_str(&want)))
+		fail_msg("%s is not as expected (make golden-update shows the difference in git):\n" STR_FMT, path,
+			STR_ARG(got));
+	buf_release(&want);
+}
+
+static void describe_answers(const char *agent, const struct event *e, struct buf *b);
+
 static void check_golden(const char *agent, const char *dir, const char *name)
 {
-	struct buf payload = BUF_INIT(MIB(1)), got = BUF_INIT(MIB(1)), want = BUF_INIT(MIB(1));
-	char path[FS_PATH];
+	struct buf payload = BUF_INIT(MIB(1)), got = BUF_INIT(MIB(1)), again = BUF_INIT(MIB(1));
 	struct event e;
 
 	test_read(test_path(dir, name), &payload);
 	e = parse_as(agent, "", buf_str(&payload));
 	describe(&e, &got);
-	(void)parsed(buf_str(&got));
-	snprintf(path, sizeof path, "%.3000s/%.*s.event.json", dir, (int)(strlen(name) - 5), name);
-	if (getenv("UPDATE_GOLDEN") && getenv("UPDATE_GOLDEN")[0] == '1')
-		test_write(path, got.p, got.len);
-	test_read(path, &want);
-	if (!str_eq(buf_str(&got), buf_str(&want)))
-		fail_msg("%s is not as expected (make golden-update shows the difference in git):\n%s", path, got.p);
+	check_file(dir, name, "event", buf_str(&got));
 	/* Named on the command line it is the same event. */
-	buf_clear(&want);
 	e = parse_as(agent, arena_cstr(&arena, e.native), buf_str(&payload));
-	describe(&e, &want);
-	assert_str(buf_str(&want), buf_str(&got));
+	describe(&e, &again);
+	assert_str(buf_str(&again), buf_str(&got));
+	if (strcmp(agent, "claude") != 0) {
+		buf_clear(&got);
+		describe_answers(agent, &e, &got);
+		check_file(dir, name, "answers", buf_str(&got));
+	}
 	buf_release(&payload);
 	buf_release(&got);
-	buf_release(&want);
+	buf_release(&again);
 	arena_reset(&arena);
 }
 
@@ -142,24 +159,32 @@ static int is_payload(const struct dirent *e)
 {
 	str name = str_of(e->d_name);
 
-	return str_ends(name, STR(".json")) && !str_ends(name, STR(".event.json"));
+	return str_ends(name, STR(".json")) && !str_ends(name, STR(".event.json")) &&
+	       !str_ends(name, STR(".answers.json"));
 }
 
 static void test_golden(void **state)
 {
+	static const struct {
+		const char *agent;
+		int at_least;
+	} rows[] = { { "claude", 60 }, { "codex", 32 }, { "gemini", 28 } };
 	struct dirent **names;
-	const char *dir = test_path(getenv("SRCDIR"), "tests/golden/claude");
 	char folder[FS_PATH];
-	int n;
 
-	snprintf(folder, sizeof folder, "%s", dir);
-	n = scandir(folder, &names, is_payload, alphasort);
-	assert_true(n >= 60);
-	for (int i = 0; i < n; i++) {
-		check_golden("claude", folder, names[i]->d_name);
-		free(names[i]);
+	for (size_t k = 0; k < countof(rows); k++) {
+		int n;
+
+		snprintf(folder, sizeof folder, "%s/tests/golden/%s", getenv("SRCDIR"), rows[k].agent);
+		n = scandir(folder, &names, is_payload, alphasort);
+		if (n < rows[k].at_least)
+			fail_msg("%s: %d payloads", folder, n);
+		for (int i = 0; i < n; i++) {
+			check_golden(rows[k].agent, folder, names[i]->d_name);
+			free(names[i]);
+		}
+		free(names);
 	}
-	free(names);
 }
 
 /* -- parsing ----------------------------------------------------------------------------------- */
@@ -354,55 +379,276 @@ static void test_guard_of_the_unreadable(void **state)
 static void test_classes(void **state)
 {
 	static const struct {
-		const char *tool;
+		const char *agent, *tool;
 		enum tool_class class;
-	} rows[] = { { "Bash", TOOL_SHELL }, { "Read", TOOL_READ }, { "Write", TOOL_WRITE }, { "Edit", TOOL_WRITE },
-		{ "Grep", TOOL_SEARCH }, { "WebFetch", TOOL_WEB }, { "Task", TOOL_AGENT }, { "Agent", TOOL_AGENT },
-		{ "mcp__probe__ask", TOOL_MCP }, { "bash", TOOL_OTHER }, { "", TOOL_OTHER }, { "New", TOOL_OTHER } };
+	} rows[] = {
+		{ "claude", "Bash", TOOL_SHELL }, { "claude", "Read", TOOL_READ }, { "claude", "Write", TOOL_WRITE },
+		{ "claude", "Edit", TOOL_WRITE }, { "claude", "Grep", TOOL_SEARCH }, { "claude", "WebFetch", TOOL_WEB },
+		{ "claude", "Task", TOOL_AGENT }, { "claude", "Agent", TOOL_AGENT },
+		{ "claude", "mcp__probe__ask", TOOL_MCP }, { "claude", "bash", TOOL_OTHER }, { "claude", "", TOOL_OTHER },
+		{ "claude", "New", TOOL_OTHER }, { "claude", "mcp_a_b", TOOL_OTHER },
+		{ "codex", "Bash", TOOL_SHELL }, { "codex", "apply_patch", TOOL_WRITE },
+		{ "codex", "view_image", TOOL_READ }, { "codex", "update_plan", TOOL_OTHER },
+		{ "codex", "collaborationspawn_agent", TOOL_AGENT }, { "codex", "mcp__probe__hookit", TOOL_MCP },
+		{ "gemini", "run_shell_command", TOOL_SHELL }, { "gemini", "replace", TOOL_WRITE },
+		{ "gemini", "write_file", TOOL_WRITE }, { "gemini", "read_many_files", TOOL_READ },
+		{ "gemini", "grep_search", TOOL_SEARCH }, { "gemini", "google_web_search", TOOL_WEB },
+		{ "gemini", "invoke_agent", TOOL_AGENT }, { "gemini", "mcp_srv_ping", TOOL_MCP },
+	};
 
 	for (size_t i = 0; i < countof(rows); i++) {
-		struct event e = parse_as("claude", "PreToolUse",
+		struct event e = parse_as(rows[i].agent, "PreToolUse",
 			arena_strf(&arena, "{\"tool_name\":\"%s\"}", rows[i].tool));
 
-		assert_int_equal(e.tool_class, rows[i].class);
+		if (e.tool_class != rows[i].class)
+			fail_msg("%s %s: %s", rows[i].agent, rows[i].tool, tool_class_names[e.tool_class]);
+	}
+	/* Whatever it is called: a tool that has a server is the server's. */
+	assert_int_equal(parse_as("gemini", "BeforeTool",
+		STR("{\"tool_name\":\"read_file\",\"mcp_context\":{\"server_name\":\"s\"}}")).tool_class, TOOL_MCP);
+}
+
+/* A patch is no command line, though it comes under the name of one. */
+static void test_patches(void **state)
+{
+	static const struct {
+		const char *patch, *file;
+	} rows[] = {
+		{ "*** Begin Patch\\n*** Add File: a.txt\\n+x\\n*** End Patch\\n", "a.txt" },
+		{ "*** Begin Patch\\r\\n*** Update File: dir/b c.txt \\r\\n@@\\n", "dir/b c.txt" },
+		{ "*** Begin Patch\\n*** Delete File: one\\n*** Add File: two\\n", "one" },
+		{ "*** Begin Patch\\n", "" }, { "", "" }, { "cat x # *** Add File: y", "" },
+	};
+
+	for (size_t i = 0; i < countof(rows); i++) {
+		struct event e = parse_as("codex", "PreToolUse", arena_strf(&arena, "{\"session_id\":\"s\","
+			"\"tool_name\":\"apply_patch\",\"tool_input\":{\"command\":\"%s hookd-selftest-deny\"}}",
+			rows[i].patch));
+		struct verdict v = { 0 };
+
+		assert_false(str_is_set(e.command));
+		if (!str_eq(e.file_path, str_of(rows[i].file)))
+			fail_msg("%zu: " STR_FMT, i, STR_ARG(e.file_path));
+		guard_decide(&e, &arena, &v);
+		assert_int_equal(v.action, VERDICT_NONE);
+	}
+	/* What is not known to be something else may be a shell: redaction looks at its command. */
+	assert_true(str_is_set(parse_as("codex", "PreToolUse",
+		STR("{\"tool_name\":\"mcp__sh__run\",\"tool_input\":{\"command\":\"cat .env\"}}")).command));
+}
+
+static void test_notify(void **state)
+{
+	static const char *const odd[] = { "\"\"", "5", "{}", "[]", "[5,null]", "null" };
+	struct event e = parse_as("codex", "notify", STR("{\"type\":\"agent-turn-complete\",\"thread-id\":\"t\","
+		"\"turn-id\":\"1\",\"input-messages\":[\"first\",\"last\",7],\"last-assistant-message\":null}"));
+
+	assert_int_equal(e.kind, EVENT_TURN_COMPLETE);
+	assert_int_equal(e.marks, 0);
+	assert_str(e.prompt, STR("last"));
+	assert_false(str_is_set(e.message));
+	for (size_t i = 0; i < countof(odd); i++)
+		assert_false(str_is_set(parse_as("codex", "notify", arena_strf(&arena,
+			"{\"thread-id\":\"t\",\"input-messages\":%s}", odd[i])).prompt));
+	/* Something else that may be told this way one day. */
+	assert_int_equal(parse_as("codex", "notify", STR("{\"type\":\"new\",\"thread-id\":\"t\"}")).kind, EVENT_UNKNOWN);
+	/* Never written into a hook file. */
+	for (const struct agent_event *row = agent_codex.events; row->native; row++)
+		assert_true(row->not_a_hook == (row->kind == EVENT_TURN_COMPLETE) && row->by_default == !row->not_a_hook);
+}
+
+static void test_failures_of_gemini(void **state)
+{
+	static const struct {
+		const char *tool, *response, *error;
+	} rows[] = {
+		{ "run_shell_command", "{\"llmContent\":\"Output: a\\nExit Code: 3\\nProcess Group PGID: 1\"}", "Exit Code: 3" },
+		{ "run_shell_command", "{\"llmContent\":\"Output: (empty)\\nExit Code: 127\"}", "Exit Code: 127" },
+		{ "run_shell_command", "{\"llmContent\":\"Output: a\\nExit Code: 3\\nb\\nProcess Group PGID: 1\"}", NULL },
+		{ "run_shell_command", "{\"llmContent\":\"Output: Exit Code: 3\"}", NULL },
+		{ "run_shell_command", "{\"llmContent\":[{\"text\":\"x\"}]}", NULL },
+		{ "run_shell_command", "\"text\"", NULL },
+		{ "read_file", "{\"llmContent\":\"Exit Code: 3\"}", NULL },
+		{ "read_file", "{\"error\":{\"message\":\"gone\",\"type\":\"t\"}}", "gone" },
+		{ "read_file", "{\"error\":\"gone\"}", "gone" },
+		{ "read_file", "{\"error\":{}}", "" },
+		{ "read_file", "{\"error\":null}", NULL },
+	};
+
+	for (size_t i = 0; i < countof(rows); i++) {
+		struct event e = parse_as("gemini", "AfterTool", arena_strf(&arena,
+			"{\"session_id\":\"s\",\"tool_name\":\"%s\",\"tool_response\":%s}", rows[i].tool, rows[i].response));
+
+		assert_int_equal(e.kind, rows[i].error ? EVENT_POST_TOOL_USE_FAILURE : EVENT_POST_TOOL_USE);
+		assert_int_equal(e.marks, 0);
+		if (rows[i].error)
+			assert_str(e.error, str_of(rows[i].error));
 	}
 }
 
 /* -- answers ----------------------------------------------------------------------------------- */
 
-/* Whatever is said must be one object that Claude Code accepts: the event's own name, nothing empty. */
-static void check_contract(const struct event *e, str out)
+/* What an agent accepts in the answer to a kind of event: names of members at the top, and under
+ * hookSpecificOutput. One row too few and every answer to that kind is wrong; EVENT_KIND_MAX is for all kinds without a
+ * row. Codex throws an answer away for one member too many; the others ignore it, which is no better. */
+#define ALL "continue stopReason decision reason systemMessage hookSpecificOutput"
+#define UNIVERSAL "continue stopReason systemMessage"
+
+static const struct contract {
+	const char *agent;
+	enum event_kind kind;
+	const char *top, *specific;
+} contracts[] = {
+	{ "codex", EVENT_PRE_TOOL_USE, "systemMessage hookSpecificOutput",
+		"hookEventName permissionDecision permissionDecisionReason updatedInput additionalContext" },
+	{ "codex", EVENT_PERMISSION_REQUEST, "systemMessage hookSpecificOutput", "hookEventName decision" },
+	{ "codex", EVENT_POST_TOOL_USE, ALL, "hookEventName additionalContext" },
+	{ "codex", EVENT_USER_PROMPT_SUBMIT, ALL, "hookEventName additionalContext" },
+	{ "codex", EVENT_SESSION_START, UNIVERSAL " hookSpecificOutput", "hookEventName additionalContext" },
+	{ "codex", EVENT_SUBAGENT_START, UNIVERSAL " hookSpecificOutput", "hookEventName additionalContext" },
+	{ "codex", EVENT_STOP, UNIVERSAL " decision reason", "" },
+	{ "codex", EVENT_SUBAGENT_STOP, UNIVERSAL " decision reason", "" },
+	{ "codex", EVENT_PRE_COMPACT, UNIVERSAL, "" },
+	{ "codex", EVENT_POST_COMPACT, UNIVERSAL, "" },
+	{ "codex", EVENT_INTERRUPT, "systemMessage", "" },
+	{ "gemini", EVENT_SESSION_START, "systemMessage hookSpecificOutput", "additionalContext" },
+	{ "gemini", EVENT_SESSION_END, "systemMessage", "" },
+	{ "gemini", EVENT_USER_PROMPT_SUBMIT, ALL, "additionalContext" },
+	{ "gemini", EVENT_PRE_TOOL_USE, ALL, "tool_input" },
+	{ "gemini", EVENT_POST_TOOL_USE, ALL, "additionalContext" },
+	{ "gemini", EVENT_POST_TOOL_USE_FAILURE, ALL, "additionalContext" },
+	{ "gemini", EVENT_STOP, UNIVERSAL " decision reason", "" },
+	{ "gemini", EVENT_NOTIFICATION, "systemMessage", "" },
+	{ "gemini", EVENT_PRE_COMPACT, "systemMessage", "" },
+	{ "gemini", EVENT_BEFORE_MODEL, "decision reason", "" },
+	{ "gemini", EVENT_AFTER_MODEL, "continue stopReason decision reason", "" },
+	{ "claude", EVENT_PRE_TOOL_USE, UNIVERSAL " hookSpecificOutput",
+		"hookEventName permissionDecision permissionDecisionReason updatedInput additionalContext" },
+	{ "claude", EVENT_PRE_MODEL_SWITCH, UNIVERSAL " hookSpecificOutput",
+		"hookEventName permissionDecision permissionDecisionReason updatedInput" },
+	{ "claude", EVENT_PERMISSION_REQUEST, UNIVERSAL " hookSpecificOutput", "hookEventName decision" },
+	{ "claude", EVENT_KIND_MAX, ALL, "hookEventName additionalContext" },
+};
+
+static bool is_listed(const char *list, str name)
 {
+	str rest = str_of(list), word;
+
+	while (str_split(&rest, ' ', &word))
+		if (str_eq(word, name))
+			return true;
+	return false;
+}
+
+static void check_members(const struct json *v, const char *allowed, str out)
+{
+	json_each(m, v)
+		if (!is_listed(allowed, m->key))
+			fail_msg("'" STR_FMT "' has no place in " STR_FMT, STR_ARG(m->key), STR_ARG(out));
+}
+
+static str text_of(const struct json *v, const char *name)
+{
+	return json_str(json_get(v, str_of(name)));
+}
+
+static void check_not_blank(const struct json *v, const char *name)
+{
+	assert_false(str_empty(str_trim(text_of(v, name))));
+}
+
+/* The rules between members, which hold for all agents. */
+static void check_top(const char *agent, const struct json *root)
+{
+	const char *refusal = strcmp(agent, "gemini") == 0 ? "deny" : "block";
+
+	assert_true(!json_get(root, STR("decision")) == !json_get(root, STR("reason")));
+	assert_true(!json_get(root, STR("continue")) == !json_get(root, STR("stopReason")));
+	if (json_get(root, STR("decision"))) {
+		assert_str(text_of(root, "decision"), str_of(refusal));
+		check_not_blank(root, "reason");
+	}
+	if (json_get(root, STR("continue"))) {
+		assert_false(json_true(json_get(root, STR("continue"))));
+		check_not_blank(root, "stopReason");
+	}
+	if (json_get(root, STR("systemMessage")))
+		check_not_blank(root, "systemMessage");
+}
+
+static void check_specific(const char *agent, const struct event *e, const struct json *specific)
+{
+	bool codex = strcmp(agent, "codex") == 0, gemini = strcmp(agent, "gemini") == 0;
+	const struct json *permission = json_get(specific, STR("decision"));
+	str decision = text_of(specific, "permissionDecision");
+
+	assert_int_equal(specific->type, JSON_OBJECT);
+	assert_true(specific->count > (gemini ? 0 : 1));
+	if (!gemini)
+		assert_str(text_of(specific, "hookEventName"), str_of(event_kinds[e->kind].name));
+	if (str_eq(decision, STR("deny")))
+		check_not_blank(specific, "permissionDecisionReason");
+	if (codex && str_is_set(decision)) {
+		bool input = json_get(specific, STR("updatedInput"));
+
+		assert_true(str_eq(decision, STR("deny")) ? !input : str_eq(decision, STR("allow")) && input);
+	} else if (codex) {
+		assert_null(json_get(specific, STR("updatedInput")));
+		assert_null(json_get(specific, STR("permissionDecisionReason")));
+	}
+	if (permission) {
+		bool deny = str_eq(text_of(permission, "behavior"), STR("deny"));
+
+		check_members(permission, deny ? "behavior message" : codex ? "behavior" : "behavior updatedInput",
+			STR("decision"));
+		assert_true(deny || str_eq(text_of(permission, "behavior"), STR("allow")));
+		if (deny)
+			check_not_blank(permission, "message");
+	}
+}
+
+static void check_contract(const char *agent, const struct event *e, str out)
+{
+	const struct contract *c = contracts, *end = contracts + countof(contracts);
 	struct json *root, *specific;
 
 	if (out.n == 0)
 		return;
+	while (c < end && !(strcmp(c->agent, agent) == 0 && (c->kind == e->kind || c->kind == EVENT_KIND_MAX)))
+		c++;
+	if (c == end)
+		fail_msg("%s wants no answer to %s: " STR_FMT, agent, event_kinds[e->kind].name, STR_ARG(out));
 	root = parsed(out);
 	assert_int_equal(root->type, JSON_OBJECT);
 	assert_true(root->count > 0);
+	check_members(root, c->top, out);
+	check_top(agent, root);
 	specific = json_get(root, STR("hookSpecificOutput"));
 	if (specific) {
-		assert_int_equal(specific->type, JSON_OBJECT);
-		assert_true(specific->count > 1);
-		assert_str(json_str(json_get(specific, STR("hookEventName"))), str_of(event_kinds[e->kind].name));
+		check_members(specific, c->specific, out);
+		check_specific(agent, e, specific);
 	}
-	json_each(m, root)
-		assert_true(str_eq(m->key, STR("continue")) || str_eq(m->key, STR("stopReason")) ||
-			str_eq(m->key, STR("decision")) || str_eq(m->key, STR("reason")) ||
-			str_eq(m->key, STR("systemMessage")) || m == specific);
 }
 
-static void check_answer(const struct agent *agent, const struct event *e, const struct verdict *v)
+/* The answer, in the arena. No agent is ever told anything but by stdout and exit 0. */
+static str answer_of(const struct agent *agent, const struct event *e, const struct verdict *v)
 {
 	struct buf out = BUF_INIT(LIMIT_REPLY);
-	struct answer answer = { .out = &out, .exit_code = 77 };
+	struct answer answer = { .out = &out, .exit_code = 77, .err = STR("x") };
+	str text;
 
 	agent_render(agent, e, v, &arena, &answer);
 	assert_int_equal(answer.exit_code, 0);
 	assert_int_equal(answer.err.n, 0);
 	assert_false(out.full);
-	check_contract(e, buf_str(&out));
+	text = out.len ? arena_str(&arena, buf_str(&out)) : STR("");
 	buf_release(&out);
+	return text;
+}
+
+static void check_answer(const struct agent *agent, const struct event *e, const struct verdict *v)
+{
+	check_contract(agent->name, e, answer_of(agent, e, v));
 }
 
 #define S(text) { text, sizeof(text) - 1 }
@@ -477,29 +723,142 @@ static void test_answers(void **state)
 {
 	for (size_t i = 0; i < countof(answers); i++) {
 		struct event e = { .kind = answers[i].kind, .agent = STR("claude"), .native = STR("Native") };
-		struct buf out = BUF_INIT(LIMIT_REPLY);
-		struct answer answer = { .out = &out, .exit_code = 77, .err = STR("x") };
+		str out = answer_of(&agent_claude, &e, &answers[i].verdict);
 
-		agent_render(&agent_claude, &e, &answers[i].verdict, &arena, &answer);
-		if (!str_eq(buf_str(&out), str_of(answers[i].out)))
-			fail_msg("row %zu: %s\n  is not %s", i, out.p, answers[i].out);
-		assert_int_equal(answer.exit_code, 0);
-		assert_int_equal(answer.err.n, 0);
-		check_contract(&e, buf_str(&out));
-		buf_release(&out);
+		if (!str_eq(out, str_of(answers[i].out)))
+			fail_msg("row %zu: " STR_FMT "\n  is not %s", i, STR_ARG(out), answers[i].out);
+		check_contract("claude", &e, out);
 	}
 }
 
-/* Every verdict of the table, at every event: never half an object, never a wrong name. */
+static const struct {
+	const char *name;
+	struct verdict verdict;
+} told[] = {
+	{ "neutral", { 0 } },
+	{ "deny", { DENY } },
+	{ "ask", { ASK } },
+	{ "allow", { ALLOW } },
+	{ "changed input", { ALLOW, .updated_input = &changed } },
+	{ "context", { .context = &contexts } },
+	{ "go on", { .continue_turn = true, .reason = S("run the tests") } },
+	{ "end", { .end_turn = true, .reason = S("enough") } },
+	{ "message", { .system_message = S("note") } },
+	{ "all", { DENY, .context = &contexts, .system_message = S("note"), .updated_input = &changed } },
+};
+
+/* One verdict a line; null where the agent is told nothing. */
+static void describe_answers(const char *agent, const struct event *e, struct buf *b)
+{
+	buf_add_char(b, '{');
+	for (size_t i = 0; i < countof(told); i++) {
+		struct verdict v = told[i].verdict;
+		str out;
+
+		/* As if a rule had changed nothing but what is in it. */
+		if (v.updated_input && e->tool_input)
+			v.updated_input = e->tool_input;
+		out = answer_of(agent_find(str_of(agent)), e, &v);
+		check_contract(agent, e, out);
+		add_line(b, told[i].name, out.n ? out : STR("null"));
+	}
+	buf_add_str(b, STR("\n}\n"));
+	assert_false(b->full);
+}
+
+enum { ACTIONS = VERDICT_ACTION_MAX, REASONS = 3, FLAGS = 5, VERDICTS = ACTIONS * REASONS << FLAGS };
+
+/* The n-th of all combinations. */
+static struct verdict verdict_no(unsigned n)
+{
+	static const str reasons[REASONS] = { { NULL, 0 }, S(" \n"), S("because") };
+	unsigned flags = n & ((1 << FLAGS) - 1), rest = n >> FLAGS;
+
+	return (struct verdict){
+		.action = rest % ACTIONS,
+		.reason = reasons[rest / ACTIONS % REASONS],
+		.rule = n % 7 ? STR("r") : STR_NONE,
+		.updated_input = flags & 1 ? &changed : NULL,
+		.context = flags & 2 ? &contexts : NULL,
+		.system_message = flags & 4 ? STR("note") : STR_NONE,
+		.continue_turn = flags & 8,
+		.end_turn = flags & 16,
+	};
+}
+
+/* What was refused, or should be asked where nobody can be, never runs. */
+static void check_strength(const struct agent *agent, const struct event *e, const struct verdict *v)
+{
+	str out = answer_of(agent, e, v);
+	struct json *root = out.n ? parsed(out) : NULL;
+	str said = str_eq(STR("gemini"), str_of(agent->name))
+		? text_of(root, "decision")
+		: text_of(json_get(root, STR("hookSpecificOutput")), "permissionDecision");
+	bool asks = agent->verbs & AGENT_ASKS;
+
+	if (v->action == VERDICT_DENY || (v->action == VERDICT_ASK && !asks))
+		assert_str(said, STR("deny"));
+	if (v->action == VERDICT_ASK && asks)
+		assert_str(said, STR("ask"));
+}
+
+/* Every verdict at every event of every agent: never a member that is not accepted there, never half an object. */
 static void test_every_answer_everywhere(void **state)
 {
-	for (size_t i = 0; i < countof(answers); i++)
-		for (enum event_kind k = 0; k < EVENT_KIND_MAX; k++) {
-			struct event e = { .kind = k };
+	static const struct agent *const all[] = { &agent_claude, &agent_codex, &agent_gemini };
 
-			check_answer(&agent_claude, &e, &answers[i].verdict);
-			arena_reset(&arena);
-		}
+	for (size_t i = 0; i < countof(all); i++)
+		for (enum event_kind k = 0; k < EVENT_KIND_MAX; k++)
+			for (unsigned n = 0; n < VERDICTS; n++) {
+				struct event e = { .kind = k, .stop_hook_active = n % 2 };
+				struct verdict v = verdict_no(n);
+
+				check_answer(all[i], &e, &v);
+				if (k == EVENT_PRE_TOOL_USE)
+					check_strength(all[i], &e, &v);
+				arena_reset(&arena);
+			}
+}
+
+/* Where a person cannot be asked the call is refused, and the reason says why; unless the agent asks by itself. */
+static void test_ask_where_nobody_can(void **state)
+{
+	struct verdict ask = { ASK };
+	struct event e = { .kind = EVENT_PRE_TOOL_USE };
+	str out = answer_of(&agent_codex, &e, &ask);
+
+	assert_true(str_find(out, STR("a person must be asked first")) > 0 && str_find(out, STR("sure?")) > 0);
+	out = answer_of(&agent_gemini, &e, &ask);
+	assert_true(str_find(out, STR("a person must be asked first")) > 0 && str_find(out, STR("sure?")) > 0);
+	e.kind = EVENT_PERMISSION_REQUEST;
+	assert_int_equal(answer_of(&agent_codex, &e, &ask).n, 0);
+	e.kind = EVENT_USER_PROMPT_SUBMIT;
+	assert_int_equal(answer_of(&agent_codex, &e, &ask).n, 0);
+	assert_int_equal(answer_of(&agent_gemini, &e, &ask).n, 0);
+}
+
+/* A turn that was made to go on once is not made to go on again where the agent would do so for ever. */
+static void test_no_endless_turns(void **state)
+{
+	struct verdict more = { .continue_turn = true, .reason = S("go on") };
+	struct event e = { .kind = EVENT_STOP };
+
+	assert_str(answer_of(&agent_gemini, &e, &more), STR("{\"decision\":\"deny\",\"reason\":\"go on\"}"));
+	e.stop_hook_active = true;
+	assert_int_equal(answer_of(&agent_gemini, &e, &more).n, 0);
+}
+
+/* Gemini merges a changed input into the old one, so nothing can be taken out of it. */
+static void test_input_that_cannot_be_merged(void **state)
+{
+	struct verdict v = { ALLOW, .updated_input = &changed };
+	struct event e = { .kind = EVENT_PRE_TOOL_USE };
+
+	e.tool_input = parsed(STR("{\"command\":\"ls\"}"));
+	assert_str(answer_of(&agent_gemini, &e, &v),
+		STR("{\"hookSpecificOutput\":{\"tool_input\":{\"command\":\"ls -l\"}}}"));
+	e.tool_input = parsed(STR("{\"command\":\"ls\",\"background\":true}"));
+	assert_true(str_find(answer_of(&agent_gemini, &e, &v), STR("\"decision\":\"deny\"")) > 0);
 }
 
 static void test_other_agents_are_neutral(void **state)
@@ -520,6 +879,17 @@ static void test_other_agents_are_neutral(void **state)
 }
 
 /* A denial arrives even if what came with it does not fit. */
+static void check_what_fits(const struct agent *agent, const struct verdict *v)
+{
+	struct event e = { .kind = EVENT_PRE_TOOL_USE };
+
+	check_answer(agent, &e, v);
+	if (agent == &agent_claude && v->action != VERDICT_DENY)
+		assert_true(str_find(answer_of(agent, &e, v), STR("\"permissionDecision\":\"ask\"")) > 0);
+	else
+		assert_true(str_find(answer_of(agent, &e, v), STR("ecision\":\"deny\"")) > 0);
+}
+
 static void test_answers_that_do_not_fit(void **state)
 {
 	static char huge[5 << 20];
@@ -535,18 +905,22 @@ static void test_answers_that_do_not_fit(void **state)
 
 	memset(huge, 1, sizeof huge); /* written as \u0001 each */
 	for (size_t i = 0; i < countof(rows); i++) {
-		struct event e = { .kind = EVENT_PRE_TOOL_USE };
-		struct buf out = BUF_INIT(LIMIT_REPLY);
-		struct answer answer = { .out = &out };
-		str decision;
-
-		agent_render(&agent_claude, &e, &rows[i], &arena, &answer);
-		assert_false(out.full);
-		check_contract(&e, buf_str(&out));
-		decision = json_str(json_path(parsed(buf_str(&out)), "hookSpecificOutput", "permissionDecision", NULL));
-		assert_str(decision, rows[i].action == VERDICT_DENY ? STR("deny") : STR("ask"));
-		buf_release(&out);
+		check_what_fits(&agent_claude, &rows[i]);
+		check_what_fits(&agent_codex, &rows[i]);
+		check_what_fits(&agent_gemini, &rows[i]);
+		arena_reset(&arena);
 	}
+}
+
+/* hookc waits longer where an answer can change something; it knows events by their native names alone. PreCompress
+ * cannot be refused. */
+static void test_decisions_are_known_to_the_client(void **state)
+{
+	for (size_t i = 0; agents[i]; i++)
+		for (const struct agent_event *row = agents[i]->events; row->native; row++)
+			if (event_kinds[row->kind].flags & EVENT_IS_DECISION && strcmp(row->native, "PreCompress") != 0)
+				if (!wire_is_decision(str_of(row->native)))
+					fail_msg("%s of %s is a decision", row->native, agents[i]->name);
 }
 
 int main(void)
@@ -564,8 +938,15 @@ int main(void)
 		T(test_doubled_members),
 		T(test_guard_of_the_unreadable),
 		T(test_classes),
+		T(test_patches),
+		T(test_notify),
+		T(test_failures_of_gemini),
 		T(test_answers),
 		T(test_every_answer_everywhere),
+		T(test_ask_where_nobody_can),
+		T(test_no_endless_turns),
+		T(test_input_that_cannot_be_merged),
+		T(test_decisions_are_known_to_the_client),
 		T(test_other_agents_are_neutral),
 		T(test_answers_that_do_not_fit),
 	};

@@ -1,0 +1,213 @@
+/* Codex CLI. Its output schemas allow nothing that is not in them: one field too many, or one that the event does
+ * not support, and the whole answer is void and the action goes ahead. So an answer holds exactly what `takes` says
+ * the event accepts, and what cannot be said there is said in the nearest stricter way or not at all. */
+#include "agents/adapters.h"
+
+static const struct agent_event events[] = {
+	{ "SessionStart", EVENT_SESSION_START, true, false },
+	{ "UserPromptSubmit", EVENT_USER_PROMPT_SUBMIT, true, false },
+	{ "PreToolUse", EVENT_PRE_TOOL_USE, true, false },
+	{ "PermissionRequest", EVENT_PERMISSION_REQUEST, true, false },
+	{ "PostToolUse", EVENT_POST_TOOL_USE, true, false },
+	{ "PreCompact", EVENT_PRE_COMPACT, true, false },
+	{ "PostCompact", EVENT_POST_COMPACT, true, false },
+	{ "SubagentStart", EVENT_SUBAGENT_START, true, false },
+	{ "SubagentStop", EVENT_SUBAGENT_STOP, true, false },
+	{ "Stop", EVENT_STOP, true, false },
+	{ "Interrupt", EVENT_INTERRUPT, true, false },
+	{ "SessionEnd", EVENT_SESSION_END, true, false },
+	/* The program of `notify` in config.toml gets the payload as its last argument. The first name is for the
+	 * command line, the second stands in the payload. */
+	{ "notify", EVENT_TURN_COMPLETE, false, true },
+	{ "agent-turn-complete", EVENT_TURN_COMPLETE, false, true },
+	{ 0 },
+};
+
+/* Hooks name every shell Bash; the other names of it stand in rollouts. A namespace and its tool are glued. */
+static const struct agent_tool tools[] = {
+	{ "Bash", TOOL_SHELL },
+	{ "exec_command", TOOL_SHELL },
+	{ "shell", TOOL_SHELL },
+	{ "shell_command", TOOL_SHELL },
+	{ "local_shell", TOOL_SHELL },
+	{ "apply_patch", TOOL_WRITE },
+	{ "view_image", TOOL_READ },
+	{ "read_file", TOOL_READ },
+	{ "list_dir", TOOL_SEARCH },
+	{ "grep_files", TOOL_SEARCH },
+	{ "web_search", TOOL_WEB },
+	{ "update_plan", TOOL_OTHER },
+	{ "collaborationspawn_agent", TOOL_AGENT },
+	{ "collaborationwait_agent", TOOL_AGENT },
+	{ "collaborationsend_input", TOOL_AGENT },
+	{ "collaborationresume_agent", TOOL_AGENT },
+	{ "collaborationclose_agent", TOOL_AGENT },
+	{ 0 },
+};
+
+/* Hooks write snake_case, notify kebab-case. A turn is what others call a prompt. */
+static const struct json_field fields[] = {
+	JSON_FIELD("session_id", TEXT, struct event, session),
+	JSON_FIELD("thread-id", TEXT, struct event, session),
+	JSON_FIELD("turn_id", TEXT, struct event, prompt_id),
+	JSON_FIELD("turn-id", TEXT, struct event, prompt_id),
+	JSON_FIELD("cwd", STR, struct event, cwd),
+	JSON_FIELD("transcript_path", STR, struct event, transcript_path),
+	JSON_FIELD("permission_mode", STR, struct event, permission_mode),
+	JSON_FIELD("prompt", STR, struct event, prompt),
+	JSON_FIELD("source", STR, struct event, source),
+	JSON_FIELD("reason", STR, struct event, reason),
+	JSON_FIELD("last_assistant_message", STR, struct event, message),
+	JSON_FIELD("last-assistant-message", STR, struct event, message),
+	JSON_FIELD("agent_id", TEXT, struct event, agent_id),
+	JSON_FIELD("agent_type", STR, struct event, agent_type),
+	JSON_FIELD("tool_name", STR, struct event, tool_name),
+	JSON_FIELD("tool_use_id", TEXT, struct event, tool_use_id),
+	JSON_FIELD("tool_input", TREE, struct event, tool_input),
+	JSON_FIELD("tool_response", TREE, struct event, tool_response),
+	JSON_FIELD("stop_hook_active", BOOL, struct event, stop_hook_active),
+	{ 0 },
+};
+
+/* -- what the tables cannot say ---------------------------------------------------------------- */
+
+/* A patch names its files in lines of its own; the first is the one the call is listed under. */
+static str file_of_patch(str patch)
+{
+	static const char *const heads[] = { "*** Add File: ", "*** Update File: ", "*** Delete File: " };
+	str line;
+
+	while (str_split(&patch, '\n', &line))
+		for (size_t i = 0; i < countof(heads); i++)
+			if (str_starts(line, str_of(heads[i])))
+				return str_trim(str_from(line, strlen(heads[i])));
+	return STR_NONE;
+}
+
+/* All that the person wrote for this turn is told; the last of it is what is being answered. */
+static void refine_notify(struct event *e)
+{
+	str type = json_str(json_get(e->payload, STR("type")));
+
+	if (!str_empty(type) && !str_eq(type, STR("agent-turn-complete"))) {
+		e->kind = EVENT_UNKNOWN;
+		return;
+	}
+	json_each(m, json_get(e->payload, STR("input-messages")))
+		if (m->type == JSON_STRING)
+			e->prompt = m->text;
+}
+
+static void refine(struct event *e)
+{
+	if (str_empty(e->native) && str_eq(json_str(json_get(e->payload, STR("type"))), STR("agent-turn-complete"))) {
+		e->native = STR("agent-turn-complete");
+		e->kind = EVENT_TURN_COMPLETE;
+	}
+	if (e->kind == EVENT_TURN_COMPLETE)
+		refine_notify(e);
+	if (str_eq(e->tool_name, STR("apply_patch")) && !str_is_set(e->file_path))
+		e->file_path = file_of_patch(json_str(json_get(e->tool_input, STR("command"))));
+}
+
+/* -- answers ----------------------------------------------------------------------------------- */
+
+/* Kinds without a row take nothing: SessionEnd has no output schema, nobody reads what notify's program prints. */
+static const unsigned takes[EVENT_KIND_MAX] = {
+	[EVENT_SESSION_START] = TAKES_MESSAGE | TAKES_END | TAKES_CONTEXT,
+	[EVENT_SUBAGENT_START] = TAKES_MESSAGE | TAKES_END | TAKES_CONTEXT,
+	[EVENT_USER_PROMPT_SUBMIT] = TAKES_MESSAGE | TAKES_END | TAKES_DENY | TAKES_CONTEXT,
+	[EVENT_PRE_TOOL_USE] = TAKES_MESSAGE | TAKES_DENY | TAKES_INPUT | TAKES_CONTEXT,
+	[EVENT_PERMISSION_REQUEST] = TAKES_MESSAGE | TAKES_DENY,
+	[EVENT_POST_TOOL_USE] = TAKES_MESSAGE | TAKES_END | TAKES_DENY | TAKES_CONTEXT,
+	[EVENT_STOP] = TAKES_MESSAGE | TAKES_END | TAKES_MORE,
+	[EVENT_SUBAGENT_STOP] = TAKES_MESSAGE | TAKES_END | TAKES_MORE,
+	[EVENT_PRE_COMPACT] = TAKES_MESSAGE | TAKES_END,
+	[EVENT_POST_COMPACT] = TAKES_MESSAGE | TAKES_END,
+	[EVENT_INTERRUPT] = TAKES_MESSAGE,
+};
+
+/* Allow means nothing by itself and voids the answer; but a changed input must come with it. */
+static void write_pre_tool(struct json_writer *w, const struct verdict *v)
+{
+	/* The turn cannot be ended here; the least that must not happen then is the call. */
+	if (v->action == VERDICT_DENY || v->end_turn) {
+		jw_field_str(w, "permissionDecision", STR("deny"));
+		jw_field_str(w, "permissionDecisionReason", v->reason);
+	} else if (v->updated_input) {
+		jw_field_str(w, "permissionDecision", STR("allow"));
+		jw_key(w, "updatedInput");
+		jw_value(w, v->updated_input);
+	}
+}
+
+static void write_permission(struct json_writer *w, const struct verdict *v)
+{
+	bool deny = v->action == VERDICT_DENY || v->end_turn;
+
+	/* An input cannot be changed here. To allow the call as it is would be more than was said. */
+	if (!deny && (v->action != VERDICT_ALLOW || v->updated_input))
+		return;
+	jw_key(w, "decision");
+	jw_object(w);
+	jw_field_str(w, "behavior", deny ? STR("deny") : STR("allow"));
+	if (deny)
+		jw_field_str(w, "message", v->reason);
+	jw_end_object(w);
+}
+
+static str specific_output(const struct event *e, const struct verdict *v, struct arena *a, bool *ret_full)
+{
+	struct specific s;
+
+	specific_begin(&s, event_kinds[e->kind].name);
+	if (e->kind == EVENT_PRE_TOOL_USE)
+		write_pre_tool(&s.w, v);
+	else if (e->kind == EVENT_PERMISSION_REQUEST)
+		write_permission(&s.w, v);
+	if (takes[e->kind] & TAKES_CONTEXT)
+		specific_context(&s, v, a);
+	return specific_end(&s, a, ret_full);
+}
+
+static void render(const struct event *e, const struct verdict *v, struct arena *a, struct answer *ret)
+{
+	struct json_writer w = JSON_WRITER(ret->out);
+	unsigned may = takes[e->kind];
+	bool own_words = e->kind == EVENT_PRE_TOOL_USE || e->kind == EVENT_PERMISSION_REQUEST;
+	bool end = v->end_turn && may & TAKES_END;
+	bool deny = v->action == VERDICT_DENY && may & TAKES_DENY && !own_words;
+	bool more = v->continue_turn && may & TAKES_MORE && !end;
+	bool message = !str_empty(v->system_message) && may & TAKES_MESSAGE;
+	str specific = specific_output(e, v, a, &ret->out->full);
+
+	if (ret->out->full || !(end || deny || more || message || str_is_set(specific)))
+		return;
+	jw_object(&w);
+	if (end) {
+		jw_field_bool(&w, "continue", false);
+		jw_field_str(&w, "stopReason", v->reason);
+	}
+	if (deny || more) {
+		jw_field_str(&w, "decision", STR("block"));
+		jw_field_str(&w, "reason", v->reason);
+	}
+	if (message)
+		jw_field_str(&w, "systemMessage", v->system_message);
+	if (str_is_set(specific)) {
+		jw_key(&w, "hookSpecificOutput");
+		jw_raw(&w, specific);
+	}
+	jw_end_object(&w);
+}
+
+const struct agent agent_codex = {
+	.name = "codex",
+	.label = "Codex CLI",
+	.events = events,
+	.tools = tools,
+	.fields = fields,
+	.verbs = AGENT_DENIES | AGENT_CHANGES_INPUT | AGENT_TAKES_CONTEXT | AGENT_CONTINUES,
+	.refine = refine,
+	.render = render,
+};

@@ -1,0 +1,206 @@
+/* Gemini CLI. It reads stdout, and stderr when stdout is empty; what parses as JSON counts whatever the exit code,
+ * and any other text with a code above 1 is a denial. So the answer is one object on stdout or nothing on either
+ * stream, with exit 0, and stderr is never used: a complaint there could become a decision.
+ *
+ * AGENT_ASKS is missing on purpose. decision:ask opens a dialog, and a headless run, which has none, hangs for ever.
+ * Nothing in the payload tells the two apart, and no variable of the environment proves a dialog either: a headless
+ * run started from a terminal inherits TERM, TMUX and all the rest of it. So ask becomes deny (agents.c). */
+#include "agents/adapters.h"
+
+/* Those around the model come several times for every request (AfterModel for every piece of an answer) and
+ * PreCompress before each, compaction or not; each would start a program. */
+static const struct agent_event events[] = {
+	{ "SessionStart", EVENT_SESSION_START, true, false },
+	{ "SessionEnd", EVENT_SESSION_END, true, false },
+	{ "BeforeAgent", EVENT_USER_PROMPT_SUBMIT, true, false },
+	{ "AfterAgent", EVENT_STOP, true, false },
+	{ "BeforeTool", EVENT_PRE_TOOL_USE, true, false },
+	{ "AfterTool", EVENT_POST_TOOL_USE, true, false },
+	{ "Notification", EVENT_NOTIFICATION, true, false },
+	{ "BeforeModel", EVENT_BEFORE_MODEL, false, false },
+	{ "BeforeToolSelection", EVENT_BEFORE_TOOL_SELECTION, false, false },
+	{ "AfterModel", EVENT_AFTER_MODEL, false, false },
+	{ "PreCompress", EVENT_PRE_COMPACT, false, false },
+	{ 0 },
+};
+
+static const struct agent_tool tools[] = {
+	{ "run_shell_command", TOOL_SHELL },
+	{ "write_file", TOOL_WRITE },
+	{ "replace", TOOL_WRITE },
+	{ "read_file", TOOL_READ },
+	{ "read_many_files", TOOL_READ },
+	{ "list_directory", TOOL_SEARCH },
+	{ "glob", TOOL_SEARCH },
+	{ "grep_search", TOOL_SEARCH },
+	{ "search_file_content", TOOL_SEARCH },
+	{ "web_fetch", TOOL_WEB },
+	{ "google_web_search", TOOL_WEB },
+	{ "invoke_agent", TOOL_AGENT },
+	{ "write_todos", TOOL_OTHER },
+	{ 0 },
+};
+
+/* The last two are of tools that have an id after all: none today. */
+static const struct json_field fields[] = {
+	JSON_FIELD("session_id", TEXT, struct event, session),
+	JSON_FIELD("transcript_path", STR, struct event, transcript_path),
+	JSON_FIELD("cwd", STR, struct event, cwd),
+	JSON_FIELD("prompt", STR, struct event, prompt),
+	JSON_FIELD("prompt_response", STR, struct event, message),
+	JSON_FIELD("source", STR, struct event, source),
+	JSON_FIELD("reason", STR, struct event, reason),
+	JSON_FIELD("stop_hook_active", BOOL, struct event, stop_hook_active),
+	JSON_FIELD("tool_name", STR, struct event, tool_name),
+	JSON_FIELD("tool_input", TREE, struct event, tool_input),
+	JSON_FIELD("tool_response", TREE, struct event, tool_response),
+	JSON_FIELD("tool_use_id", TEXT, struct event, tool_use_id),
+	JSON_FIELD("prompt_id", TEXT, struct event, prompt_id),
+	{ 0 },
+};
+
+/* -- what the tables cannot say ---------------------------------------------------------------- */
+
+/* What the shell tool says after the output. A line that begins like this but is followed by something else was
+ * printed by the command. */
+static bool is_behind_output(str line)
+{
+	static const char *const heads[] = { "Exit Code: ", "Signal: ", "Error: ", "Background PIDs: ",
+		"Process Group PGID: ", "</untrusted_context>" };
+
+	for (size_t i = 0; i < countof(heads); i++)
+		if (str_starts(line, str_of(heads[i])))
+			return true;
+	return false;
+}
+
+/* The line with the exit code, which is told only if it is not 0. */
+static str exit_code_line(str content)
+{
+	str line, found = STR_NONE;
+
+	while (str_split(&content, '\n', &line))
+		if (str_starts(line, STR("Exit Code: ")))
+			found = line;
+		else if (!is_behind_output(line))
+			found = STR_NONE;
+	return found;
+}
+
+/* A tool that failed is told by the same event as one that did not. */
+static void find_failure(struct event *e)
+{
+	const struct json *error = json_get(e->tool_response, STR("error"));
+
+	if (error && error->type != JSON_NULL) {
+		e->error = error->type == JSON_STRING ? error->text : json_str(json_get(error, STR("message")));
+		e->kind = EVENT_POST_TOOL_USE_FAILURE;
+	} else if (e->tool_class == TOOL_SHELL) {
+		e->error = exit_code_line(json_str(json_get(e->tool_response, STR("llmContent"))));
+		if (str_is_set(e->error))
+			e->kind = EVENT_POST_TOOL_USE_FAILURE;
+	}
+}
+
+static void refine(struct event *e)
+{
+	if (str_empty(e->transcript_path))
+		e->transcript_path = STR_NONE;
+	/* mcp_<server>_<tool>; the server's own description is surer than the name. */
+	if (json_get(e->payload, STR("mcp_context")) ||
+		(e->tool_class == TOOL_OTHER && str_starts(e->tool_name, STR("mcp_"))))
+		e->tool_class = TOOL_MCP;
+	if (e->kind == EVENT_POST_TOOL_USE)
+		find_failure(e);
+}
+
+/* -- answers ----------------------------------------------------------------------------------- */
+
+/* What is honoured; the rest would be ignored. Context before a tool is one of the things that are. */
+static const unsigned takes[EVENT_KIND_MAX] = {
+	[EVENT_SESSION_START] = TAKES_MESSAGE | TAKES_CONTEXT,
+	[EVENT_SESSION_END] = TAKES_MESSAGE,
+	[EVENT_USER_PROMPT_SUBMIT] = TAKES_MESSAGE | TAKES_END | TAKES_DENY | TAKES_CONTEXT,
+	[EVENT_STOP] = TAKES_MESSAGE | TAKES_END | TAKES_MORE,
+	[EVENT_PRE_TOOL_USE] = TAKES_MESSAGE | TAKES_END | TAKES_DENY | TAKES_INPUT,
+	[EVENT_POST_TOOL_USE] = TAKES_MESSAGE | TAKES_END | TAKES_DENY | TAKES_CONTEXT,
+	[EVENT_POST_TOOL_USE_FAILURE] = TAKES_MESSAGE | TAKES_END | TAKES_DENY | TAKES_CONTEXT,
+	[EVENT_NOTIFICATION] = TAKES_MESSAGE,
+	[EVENT_PRE_COMPACT] = TAKES_MESSAGE,
+	[EVENT_BEFORE_MODEL] = TAKES_DENY,
+	[EVENT_AFTER_MODEL] = TAKES_END | TAKES_DENY,
+};
+
+/* A changed input is merged into the one there is: a member that was taken out would stay. */
+static bool can_be_merged(const struct event *e, const struct json *input)
+{
+	if (input->type != JSON_OBJECT)
+		return false;
+	json_each(m, e->tool_input)
+		if (!json_get(input, m->key))
+			return false;
+	return true;
+}
+
+static str specific_output(const struct event *e, const struct verdict *v, bool input, struct arena *a, bool *ret_full)
+{
+	struct specific s;
+
+	specific_begin(&s, NULL);
+	if (input) {
+		jw_key(&s.w, "tool_input");
+		jw_value(&s.w, v->updated_input);
+	}
+	if (takes[e->kind] & TAKES_CONTEXT)
+		specific_context(&s, v, a);
+	return specific_end(&s, a, ret_full);
+}
+
+static void render(const struct event *e, const struct verdict *v, struct arena *a, struct answer *ret)
+{
+	struct json_writer w = JSON_WRITER(ret->out);
+	unsigned may = takes[e->kind];
+	str reason = v->reason, specific;
+	bool end = v->end_turn && may & TAKES_END;
+	bool deny = v->action == VERDICT_DENY && may & TAKES_DENY;
+	/* There is no limit to how often a turn can be made to go on. */
+	bool more = v->continue_turn && may & TAKES_MORE && !e->stop_hook_active && !end;
+	bool message = !str_empty(v->system_message) && may & TAKES_MESSAGE;
+	bool input = v->updated_input && may & TAKES_INPUT && !deny;
+
+	if (input && !can_be_merged(e, v->updated_input)) {
+		input = false;
+		deny = true;
+		reason = STR("hookd wants to change this call in a way that Gemini CLI has no words for");
+	}
+	specific = specific_output(e, v, input, a, &ret->out->full);
+	if (ret->out->full || !(end || deny || more || message || str_is_set(specific)))
+		return;
+	jw_object(&w);
+	if (end) {
+		jw_field_bool(&w, "continue", false);
+		jw_field_str(&w, "stopReason", v->reason);
+	}
+	if (deny || more) {
+		jw_field_str(&w, "decision", STR("deny"));
+		jw_field_str(&w, "reason", reason);
+	}
+	if (message)
+		jw_field_str(&w, "systemMessage", v->system_message);
+	if (str_is_set(specific)) {
+		jw_key(&w, "hookSpecificOutput");
+		jw_raw(&w, specific);
+	}
+	jw_end_object(&w);
+}
+
+const struct agent agent_gemini = {
+	.name = "gemini",
+	.label = "Gemini CLI",
+	.events = events,
+	.tools = tools,
+	.fields = fields,
+	.verbs = AGENT_DENIES | AGENT_CHANGES_INPUT | AGENT_TAKES_CONTEXT | AGENT_CONTINUES,
+	.refine = refine,
+	.render = render,
+};
