@@ -39,45 +39,75 @@ CREATE INDEX sessions_unsettled ON sessions(key) WHERE unsettled;
 
 CREATE INDEX windows_agent ON windows(agent_id) WHERE agent_id IS NOT NULL;
 
--- The words of prompts, answers, commands and plans. The texts stay where they are: the row's number is the
--- key of its text times four, plus what it is (0 prompt, 1 answer, 2 command, 3 plan). Triggers keep it in
--- step, so whatever makes or deletes a row need not know about it.
+-- The words of prompts, answers, commands and plans. The texts stay where they are; `texts` numbers them in the order
+-- they came, so that a search can take the newest first, and says whose they are. Triggers keep both in step, so
+-- whatever makes or deletes a row need not know about them.
+CREATE TABLE texts (
+  id         INTEGER PRIMARY KEY,
+  kind       INTEGER NOT NULL,                       -- 0 prompt, 1 answer, 2 command, 3 plan
+  row        INTEGER NOT NULL,                       -- key in batches, activities or plans
+  UNIQUE (kind, row)
+) STRICT;
 CREATE VIRTUAL TABLE words USING fts5(text, content='', tokenize="unicode61 remove_diacritics 2");
 
 CREATE TRIGGER words_prompt_new AFTER INSERT ON batches WHEN new.prompt_hash IS NOT NULL AND new.prompt <> ''
-BEGIN INSERT INTO words(rowid, text) VALUES (new.key * 4, new.prompt); END;
-CREATE TRIGGER words_prompt_gone AFTER DELETE ON batches WHEN old.prompt_hash IS NOT NULL AND old.prompt <> ''
-BEGIN INSERT INTO words(words, rowid, text) VALUES ('delete', old.key * 4, old.prompt); END;
-
-CREATE TRIGGER words_answer_new AFTER INSERT ON batches WHEN new.response <> ''
-BEGIN INSERT INTO words(rowid, text) VALUES (new.key * 4 + 1, new.response); END;
-CREATE TRIGGER words_answer_changed AFTER UPDATE OF response ON batches
-  WHEN old.response IS NOT new.response
 BEGIN
-  INSERT INTO words(words, rowid, text) SELECT 'delete', old.key * 4 + 1, old.response WHERE old.response <> '';
-  INSERT INTO words(rowid, text) SELECT new.key * 4 + 1, new.response WHERE new.response <> '';
+  INSERT INTO texts(kind, row) VALUES (0, new.key);
+  INSERT INTO words(rowid, text) SELECT id, new.prompt FROM texts WHERE kind = 0 AND row = new.key;
+END;
+CREATE TRIGGER words_prompt_gone AFTER DELETE ON batches WHEN old.prompt_hash IS NOT NULL AND old.prompt <> ''
+BEGIN
+  INSERT INTO words(words, rowid, text) SELECT 'delete', id, old.prompt FROM texts WHERE kind = 0 AND row = old.key;
+  DELETE FROM texts WHERE kind = 0 AND row = old.key;
+END;
+
+-- An answer comes after its batch, and may be replaced.
+CREATE TRIGGER words_answer_changed AFTER UPDATE OF response ON batches WHEN old.response IS NOT new.response
+BEGIN
+  INSERT INTO words(words, rowid, text) SELECT 'delete', id, old.response FROM texts WHERE kind = 1 AND row = old.key;
+  DELETE FROM texts WHERE kind = 1 AND row = old.key;
+  INSERT INTO texts(kind, row) SELECT 1, new.key WHERE new.response <> '';
+  INSERT INTO words(rowid, text) SELECT id, new.response FROM texts WHERE kind = 1 AND row = new.key;
 END;
 CREATE TRIGGER words_answer_gone AFTER DELETE ON batches WHEN old.response <> ''
-BEGIN INSERT INTO words(words, rowid, text) VALUES ('delete', old.key * 4 + 1, old.response); END;
+BEGIN
+  INSERT INTO words(words, rowid, text) SELECT 'delete', id, old.response FROM texts WHERE kind = 1 AND row = old.key;
+  DELETE FROM texts WHERE kind = 1 AND row = old.key;
+END;
 
 CREATE TRIGGER words_command_new AFTER INSERT ON activities WHEN new.class = 'shell' AND new.input ->> '$.command' <> ''
-BEGIN INSERT INTO words(rowid, text) VALUES (new.key * 4 + 2, new.input ->> '$.command'); END;
+BEGIN
+  INSERT INTO texts(kind, row) VALUES (2, new.key);
+  INSERT INTO words(rowid, text) SELECT id, new.input ->> '$.command' FROM texts WHERE kind = 2 AND row = new.key;
+END;
 CREATE TRIGGER words_command_gone AFTER DELETE ON activities WHEN old.class = 'shell' AND old.input ->> '$.command' <> ''
-BEGIN INSERT INTO words(words, rowid, text) VALUES ('delete', old.key * 4 + 2, old.input ->> '$.command'); END;
+BEGIN
+  INSERT INTO words(words, rowid, text)
+    SELECT 'delete', id, old.input ->> '$.command' FROM texts WHERE kind = 2 AND row = old.key;
+  DELETE FROM texts WHERE kind = 2 AND row = old.key;
+END;
 
 ALTER TABLE plans ADD COLUMN text TEXT;              -- of its newest version
 UPDATE plans SET text = (SELECT content FROM plan_versions WHERE plan = plans.key ORDER BY version DESC LIMIT 1);
 CREATE TRIGGER words_plan_changed AFTER UPDATE OF text ON plans WHEN old.text IS NOT new.text
 BEGIN
-  INSERT INTO words(words, rowid, text) SELECT 'delete', old.key * 4 + 3, old.text WHERE old.text <> '';
-  INSERT INTO words(rowid, text) SELECT new.key * 4 + 3, new.text WHERE new.text <> '';
+  INSERT INTO words(words, rowid, text) SELECT 'delete', id, old.text FROM texts WHERE kind = 3 AND row = old.key;
+  DELETE FROM texts WHERE kind = 3 AND row = old.key;
+  INSERT INTO texts(kind, row) SELECT 3, new.key WHERE new.text <> '';
+  INSERT INTO words(rowid, text) SELECT id, new.text FROM texts WHERE kind = 3 AND row = new.key;
 END;
 CREATE TRIGGER words_plan_gone AFTER DELETE ON plans WHEN old.text <> ''
-BEGIN INSERT INTO words(words, rowid, text) VALUES ('delete', old.key * 4 + 3, old.text); END;
+BEGIN
+  INSERT INTO words(words, rowid, text) SELECT 'delete', id, old.text FROM texts WHERE kind = 3 AND row = old.key;
+  DELETE FROM texts WHERE kind = 3 AND row = old.key;
+END;
 
 -- What is there already.
-INSERT INTO words(rowid, text) SELECT key * 4, prompt FROM batches WHERE prompt_hash IS NOT NULL AND prompt <> '';
-INSERT INTO words(rowid, text) SELECT key * 4 + 1, response FROM batches WHERE response <> '';
-INSERT INTO words(rowid, text) SELECT key * 4 + 2, input ->> '$.command' FROM activities
-  WHERE class = 'shell' AND input ->> '$.command' <> '';
-INSERT INTO words(rowid, text) SELECT key * 4 + 3, text FROM plans WHERE text <> '';
+INSERT INTO texts(kind, row) SELECT 0, key FROM batches WHERE prompt_hash IS NOT NULL AND prompt <> '';
+INSERT INTO texts(kind, row) SELECT 1, key FROM batches WHERE response <> '';
+INSERT INTO texts(kind, row) SELECT 2, key FROM activities WHERE class = 'shell' AND input ->> '$.command' <> '';
+INSERT INTO texts(kind, row) SELECT 3, key FROM plans WHERE text <> '';
+INSERT INTO words(rowid, text) SELECT id, prompt FROM texts JOIN batches ON key = row WHERE kind = 0;
+INSERT INTO words(rowid, text) SELECT id, response FROM texts JOIN batches ON key = row WHERE kind = 1;
+INSERT INTO words(rowid, text) SELECT id, input ->> '$.command' FROM texts JOIN activities ON key = row WHERE texts.kind = 2;
+INSERT INTO words(rowid, text) SELECT id, text FROM texts JOIN plans ON key = row WHERE kind = 3;

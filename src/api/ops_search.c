@@ -1,7 +1,8 @@
 /* search: prompts, answers, commands and plans by their words.
  *
- * The index (schema/0003) holds words and no texts: a hit's number says which row it stands for. The best hits come
- * from the index alone; filters are applied to those, and when too few are left, to more of them. */
+ * The index (schema/0003) holds words and no texts: `texts` says which row a hit stands for. Ranking every hit of a
+ * common word would cost a tenth of a second in a large store, so the newest hits are taken from the index and ranked;
+ * filters are applied to those, and when too few are left, to more of them. */
 #include <ctype.h>
 #include <errno.h>
 
@@ -10,7 +11,7 @@
 
 enum {
 	TERMS_MAX = 32,
-	FIRST_LOOK = 400,  /* hits taken from the index before filters */
+	FIRST_LOOK = 1000, /* hits taken from the index before filters */
 	WIDER = 20,        /* and so many times more, when that was not enough */
 	SNIPPET_BEFORE = 60,
 	SNIPPET_BYTES = 240,
@@ -123,19 +124,19 @@ static str snippet(struct arena *a, str text, const struct terms *t)
 /* -- hits -------------------------------------------------------------------------------------- */
 
 static const char search_sql[] =
-	"WITH hit AS MATERIALIZED (SELECT rowid AS id, rank AS score FROM words WHERE words MATCH ?6 "
-	"  ORDER BY rank LIMIT ?7) "
-	"SELECT h.id & 3, h.id >> 2, CAST(-1000 * h.score AS INTEGER), s.native_id, s.agent, s.key, coalesce(m.name, p.name), "
+	"WITH hit AS MATERIALIZED (SELECT rowid AS id, bm25(words) AS score FROM words WHERE words MATCH ?6 "
+	"  ORDER BY rowid DESC LIMIT ?7) "
+	"SELECT x.kind, x.row, CAST(-1000 * h.score AS INTEGER), s.native_id, s.agent, s.key, coalesce(m.name, p.name), "
 	"  coalesce(b.started_at, a.started_at, a.ended_at, l.updated_at), coalesce(b.number, ab.number), "
-	"  CASE h.id & 3 WHEN 0 THEN b.prompt WHEN 1 THEN b.response WHEN 2 THEN a.input ->> '$.command' ELSE l.text END, "
+	"  CASE x.kind WHEN 0 THEN b.prompt WHEN 1 THEN b.response WHEN 2 THEN a.input ->> '$.command' ELSE l.text END, "
 	"  l.path "
-	"FROM hit h "
-	"LEFT JOIN batches b ON h.id & 3 < 2 AND b.key = h.id >> 2 "
-	"LEFT JOIN activities a ON h.id & 3 = 2 AND a.key = h.id >> 2 LEFT JOIN batches ab ON ab.key = a.batch "
-	"LEFT JOIN plans l ON h.id & 3 = 3 AND l.key = h.id >> 2 "
+	"FROM hit h JOIN texts x ON x.id = h.id "
+	"LEFT JOIN batches b ON x.kind < 2 AND b.key = x.row "
+	"LEFT JOIN activities a ON x.kind = 2 AND a.key = x.row LEFT JOIN batches ab ON ab.key = a.batch "
+	"LEFT JOIN plans l ON x.kind = 3 AND l.key = x.row "
 	"JOIN sessions s ON s.key = coalesce(b.session, a.session, l.session) "
 	"LEFT JOIN projects p ON p.key = s.project LEFT JOIN projects m ON m.key = p.parent "
-	"WHERE ?8 >> (h.id & 3) & 1 AND " OP_FILTER_SQL
+	"WHERE ?8 >> x.kind & 1 AND " OP_FILTER_SQL
 	"  AND coalesce(b.started_at, a.started_at, a.ended_at, l.updated_at) BETWEEN ?3 AND ?4 "
 	"ORDER BY h.score, 8 DESC LIMIT ?9";
 
@@ -143,7 +144,7 @@ static const struct op_column hit_columns[] = { { "", 'i' }, { "", 'i' }, { "", 
 	{ "agent", 's' }, { "session_key", 'i' }, { "project", 's' }, { "at_us", 'i' }, { "prompt_number", 'i' },
 	{ "", 's' }, { "path", 's' }, { 0 } };
 
-/* One way to look: all words or any of them, in so many of the index's best. */
+/* One way to look: all words or any of them, in so many of the newest. */
 struct look {
 	bool all_words;
 	int64_t take;

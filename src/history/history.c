@@ -13,7 +13,15 @@ enum {
 	STRING_MAX = 16 << 10, /* of one string in an input or output */
 	STEP_BACK_US = 10 * 1000000, /* how far a clock may step back and still be the order of lines */
 	READY_MAX = 2,
+	PENDING_MAX = 64, /* calls whose results have not come yet */
 	DEEP = 40, /* nesting up to which strings are looked at */
+};
+
+struct words;
+
+/* A result names its call by id only; a hook tells the whole call again. */
+struct pending {
+	char *id, *tool, *input; /* input is JSON */
 };
 
 struct history {
@@ -26,6 +34,8 @@ struct history {
 	char *path;
 	struct transcript_item item;
 	const enum event_kind *ready; /* what is still to be made of the item; ends with EVENT_UNKNOWN */
+	struct pending pending[PENDING_MAX];
+	unsigned next_pending;
 	int64_t last_us;
 	bool muted; /* by a wholly private prompt, until the next one */
 };
@@ -95,30 +105,84 @@ static void tree(struct json_writer *w, const char *name, const struct json *v)
 	write_short(w, v);
 }
 
-static void write_prompt(const struct words *said, struct json_writer *w, const struct transcript_item *i)
+static void write_prompt(struct history *h, struct json_writer *w)
 {
-	(void)said;
-	jw_field_str(w, "prompt", i->text);
+	jw_field_str(w, "prompt", h->item.text);
 }
 
-static void write_call(const struct words *said, struct json_writer *w, const struct transcript_item *i)
+static char *copy(str s)
 {
-	field(w, "tool_name", i->tool);
-	if (said->has_call_ids)
+	char *p = xmalloc(s.n + 1);
+
+	memcpy(p, s.p, s.n);
+	p[s.n] = 0;
+	return p;
+}
+
+static void forget_call(struct pending *p)
+{
+	free(p->id);
+	free(p->tool);
+	free(p->input);
+	*p = (struct pending){ 0 };
+}
+
+static struct pending *find_call(struct history *h, str id)
+{
+	for (size_t i = 0; i < PENDING_MAX && !str_empty(id); i++)
+		if (h->pending[i].id && str_eq(id, str_of(h->pending[i].id)))
+			return &h->pending[i];
+	return NULL;
+}
+
+/* The oldest gives way. */
+static void remember_call(struct history *h)
+{
+	const struct transcript_item *i = &h->item;
+	struct pending *p = &h->pending[h->next_pending++ % PENDING_MAX];
+	struct buf b = BUF_INIT(LIMIT_PAYLOAD);
+	struct json_writer w = JSON_WRITER(&b);
+
+	forget_call(p);
+	if (str_empty(i->tool_id) || !i->input)
+		return;
+	write_short(&w, i->input);
+	p->id = copy(i->tool_id);
+	p->tool = copy(str_empty(i->tool) ? STR("") : i->tool);
+	p->input = copy(buf_str(&b));
+	buf_release(&b);
+}
+
+static void write_call(struct history *h, struct json_writer *w)
+{
+	const struct transcript_item *i = &h->item;
+	struct pending *call = i->kind == TRANSCRIPT_RESULT ? find_call(h, i->tool_id) : NULL;
+
+	field(w, "tool_name", call && str_empty(i->tool) ? str_of(call->tool) : i->tool);
+	if (h->said->has_call_ids)
 		field(w, "tool_use_id", i->tool_id);
 	tree(w, "tool_input", i->input);
+	if (call && !i->input) {
+		jw_key(w, "tool_input");
+		jw_raw(w, str_of(call->input));
+	}
 	tree(w, "tool_response", i->output);
 	if (i->failed && i->output && i->output->type == JSON_STRING)
 		jw_field_str(w, "error", str_cut_utf8(i->output->text, STRING_MAX));
+	if (call)
+		forget_call(call);
+	if (i->kind == TRANSCRIPT_CALL)
+		remember_call(h);
 }
 
-static void write_answer(const struct words *said, struct json_writer *w, const struct transcript_item *i)
+static void write_answer(struct history *h, struct json_writer *w)
 {
-	field(w, said->message, i->text);
+	field(w, h->said->message, h->item.text);
 }
 
-static void write_usage(const struct words *said, struct json_writer *w, const struct transcript_item *i)
+static void write_usage(struct history *h, struct json_writer *w)
 {
+	const struct transcript_item *i = &h->item;
 	const struct {
 		const char *name;
 		int64_t n;
@@ -130,25 +194,23 @@ static void write_usage(const struct words *said, struct json_writer *w, const s
 		{ "reasoning_tokens", i->tokens.reasoning },
 	};
 
-	(void)said;
 	jw_field_str(w, "message_id", i->id);
 	for (size_t n = 0; n < countof(counts); n++)
 		if (counts[n].n > 0)
 			jw_field_int(w, counts[n].name, counts[n].n);
 }
 
-static void write_compacted(const struct words *said, struct json_writer *w, const struct transcript_item *i)
+static void write_compacted(struct history *h, struct json_writer *w)
 {
-	(void)said;
-	field(w, "trigger", i->source);
-	field(w, "compact_summary", str_cut_utf8(i->text, STRING_MAX));
+	field(w, "trigger", h->item.source);
+	field(w, "compact_summary", str_cut_utf8(h->item.text, STRING_MAX));
 }
 
 /* Which events an item becomes, in a session and in a subagent, whose prompt is the parent's call. A result that
  * failed is a failure; an answer that is not the last of its turn is no event: hooks do not tell it either. */
 static const struct {
 	enum event_kind kinds[READY_MAX + 1], subagent[2];
-	void (*write)(const struct words *said, struct json_writer *w, const struct transcript_item *i);
+	void (*write)(struct history *h, struct json_writer *w);
 } shapes[TRANSCRIPT_KIND_MAX] = {
 	[TRANSCRIPT_START] = { { EVENT_SESSION_START }, { EVENT_SUBAGENT_START }, NULL },
 	[TRANSCRIPT_PROMPT] = { { EVENT_USER_PROMPT_SUBMIT }, { 0 }, write_prompt },
@@ -185,7 +247,7 @@ static void write_payload(struct history *h, enum event_kind kind)
 	if (kind == EVENT_SESSION_START)
 		jw_field_str(&w, "source", source_of(i));
 	else if (shapes[i->kind].write)
-		shapes[i->kind].write(h->said, &w, i);
+		shapes[i->kind].write(h, &w);
 	jw_end_object(&w);
 }
 
@@ -330,6 +392,8 @@ void history_close(struct history *h)
 {
 	if (!h)
 		return;
+	for (size_t i = 0; i < PENDING_MAX; i++)
+		forget_call(&h->pending[i]);
 	transcript_close(h->transcript);
 	arena_release(&h->arena);
 	buf_release(&h->payload);
