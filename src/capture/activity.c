@@ -63,7 +63,7 @@ static int is_same_call(struct step *t, bool before, bool *ret_known)
 enum {
 	PAIR_DIGITS = 16,
 	PAIR_PREFIX = 1 + PAIR_DIGITS + 1, /* ~hash# */
-	PAIR_AMONG = 64,                   /* the newest calls that are looked at: a tool may be called a thousand times */
+	PAIR_AMONG = 64, /* how many of the newest are looked at: a tool may be called a thousand times */
 };
 
 /* Without an id the two halves of a call have in common what is called and with what. Such a call is named by the
@@ -91,14 +91,17 @@ static str pair_prefix(struct step *t)
 /* The call this half belongs to. An end belongs to the oldest one that has not ended, of the open batch if there is
  * one: a call that was refused never ends, and may be made again later. A beginning belongs to an end that overtook
  * it. 1: found. */
-static int find_pair(struct step *t, str prefix, bool before, str *ret)
+static int find_pair(struct step *t, str prefix, str behind, bool before, str *ret)
 {
-	str behind = arena_strf(t->arena, STR_FMT "$", STR_ARG(str_head(prefix, prefix.n - 1)));
 	struct query *q = store_ask(t->store,
-		before ? "SELECT same FROM (SELECT same, started_at, ord FROM activities WHERE session = ?1 AND same >= ?2 AND "
-			 "same < ?3 ORDER BY same DESC LIMIT ?4) WHERE started_at IS NULL AND ord >= ?5 ORDER BY same LIMIT 1"
-		       : "SELECT same FROM (SELECT same, batch, ended_at FROM activities WHERE session = ?1 AND same >= ?2 "
-			 "AND same < ?3 ORDER BY same DESC LIMIT ?4) WHERE ended_at IS NULL ORDER BY batch IS NOT ?5, same LIMIT 1",
+		before ? "SELECT same FROM (SELECT same, started_at, ord FROM activities WHERE "
+			 "session = ?1 AND same >= ?2 AND "
+			 "same < ?3 ORDER BY same DESC LIMIT ?4) WHERE started_at IS NULL AND ord "
+			 ">= ?5 ORDER BY same LIMIT 1"
+		       : "SELECT same FROM (SELECT same, batch, ended_at FROM activities WHERE "
+			 "session = ?1 AND same >= ?2 "
+			 "AND same < ?3 ORDER BY same DESC LIMIT ?4) WHERE ended_at IS NULL ORDER "
+			 "BY batch IS NOT ?5, same LIMIT 1",
 		"issii", t->session.key, prefix, behind, (int64_t)PAIR_AMONG,
 		before ? t->record.order_us - SAME_WITHIN_US : t->session.batch);
 	int got = query_step(q);
@@ -111,17 +114,20 @@ static int find_pair(struct step *t, str prefix, bool before, str *ret)
 
 static int name_pair(struct step *t, bool before, str *ret_same, bool *ret_known)
 {
-	str prefix = pair_prefix(t), behind;
+	str prefix = pair_prefix(t);
+	/* The character after '#': everything with the prefix sorts before it. */
+	str behind = arena_strf(t->arena, STR_FMT "$", STR_ARG(str_head(prefix, prefix.n - 1)));
 	int64_t number = 0;
-	int got = find_pair(t, prefix, before, ret_same);
+	int got = find_pair(t, prefix, behind, before, ret_same);
 
 	*ret_known = got == 1;
 	if (got != 0)
 		return got < 0 ? got : 0;
-	behind = arena_strf(t->arena, STR_FMT "$", STR_ARG(str_head(prefix, prefix.n - 1)));
 	got = store_number(t->store, &number,
-		"SELECT CAST(substr(same, ?4) AS INTEGER) FROM activities WHERE session = ?1 AND same >= ?2 AND same < ?3 "
-		"ORDER BY same DESC LIMIT 1", "issi", t->session.key, prefix, behind, (int64_t)PAIR_PREFIX + 1);
+		"SELECT CAST(substr(same, ?4) AS INTEGER) FROM activities WHERE session = ?1 AND "
+		"same >= ?2 AND same < ?3 "
+		"ORDER BY same DESC LIMIT 1",
+		"issi", t->session.key, prefix, behind, (int64_t)PAIR_PREFIX + 1);
 	*ret_same = arena_strf(t->arena, STR_FMT "%06lld", STR_ARG(prefix), (long long)number + 1);
 	return got < 0 ? got : 0;
 }

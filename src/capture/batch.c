@@ -98,8 +98,10 @@ static int note_prompt(struct step *t, const char *source)
 
 	if (strcmp(source, "user") != 0)
 		return 0;
-	return store_do(t->store, "UPDATE sessions SET last_user = ?2, title = coalesce(title, ?3) WHERE key = ?1", "iss",
-		t->session.key, summary_cut(t->arena, prompt, MESSAGE_MAX), summary_cut(t->arena, str_trim(prompt), 80));
+	return store_do(t->store,
+		"UPDATE sessions SET last_user = ?2, title = coalesce(title, ?3) WHERE key = ?1",
+		"iss", t->session.key, summary_cut(t->arena, prompt, MESSAGE_MAX),
+		summary_cut(t->arena, str_trim(prompt), 80));
 }
 
 static int begin_batch(struct step *t, const uint8_t *hash, int64_t *ret)

@@ -108,7 +108,8 @@ static int insert_event(struct step *t)
 static int find_batch_at(struct step *t, int64_t *ret)
 {
 	return store_number(t->store, ret,
-		"SELECT CASE WHEN last_at >= ?3 AND NOT late AND coalesce(ended_at, ?3) >= ?3 AND (?4 IS NULL OR prompt_id "
+		"SELECT CASE WHEN last_at >= ?3 AND NOT late AND coalesce(ended_at, ?3) >= ?3 AND "
+		"(?4 IS NULL OR prompt_id "
 		"IS ?4) THEN key END "
 		"FROM batches WHERE session = ?1 AND ord <= ?2 ORDER BY ord DESC LIMIT 1",
 		"iiis", t->session.key, t->record.order_us, t->record.at_us, t->event.prompt_id);

@@ -102,8 +102,10 @@ int session_find_thread(struct step *t)
 	if (t->record.kind != EVENT_TURN_COMPLETE || str_empty(t->record.session))
 		return 0;
 	got = store_number(t->store, &key,
-		"SELECT w.session FROM windows w JOIN sessions s ON s.key = w.session WHERE w.agent_id = ?1 AND s.agent = ?2 "
-		"ORDER BY w.session LIMIT 1", "ss", t->record.session, t->record.agent);
+		"SELECT w.session FROM windows w JOIN sessions s ON s.key = w.session WHERE "
+		"w.agent_id = ?1 AND s.agent = ?2 "
+		"ORDER BY w.session LIMIT 1",
+		"ss", t->record.session, t->record.agent);
 	if (got != 1)
 		return got;
 	t->record.agent_id = t->record.session;
@@ -134,8 +136,9 @@ int session_adopt_thread(struct step *t, str thread)
 		return got < 0 ? got : 0;
 	got = rewind_clear(t->store, stray);
 	if (got == 0)
-		got = store_do(t->store, "UPDATE sessions SET parent = NULL, parent_reason = NULL WHERE parent = ?1", "i",
-			stray);
+		got = store_do(t->store,
+			"UPDATE sessions SET parent = NULL, parent_reason = NULL WHERE parent = ?1",
+			"i", stray);
 	return got < 0 ? got : store_do(t->store, "DELETE FROM sessions WHERE key = ?1", "i", stray);
 }
 

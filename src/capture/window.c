@@ -170,9 +170,11 @@ int window_on_subagent_stop(struct step *t)
 	if (r < 0)
 		return r;
 	return store_do(t->store,
-		"UPDATE windows SET ended_at = ?2, message = coalesce(?3, message), transcript = coalesce(?4, transcript) WHERE "
+		"UPDATE windows SET ended_at = ?2, message = coalesce(?3, message), transcript = "
+		"coalesce(?4, transcript) WHERE "
 		"key = ?1",
-		"iiss", window, t->record.at_us, summary_cut(t->arena, t->event.message, RESPONSE_MAX),
+		"iiss", window, t->record.at_us,
+		summary_cut(t->arena, t->event.message, RESPONSE_MAX),
 		json_str(json_get(t->event.payload, STR("agent_transcript_path"))));
 }
 

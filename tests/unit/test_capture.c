@@ -150,65 +150,95 @@ static const struct line day[] = {
 static const struct line codex[] = {
 	{ 0, "codex", "r1", EVENT_SESSION_START, NULL, NULL, "/c",
 		"\"source\":\"startup\",\"model\":\"m\",\"transcript_path\":\"/t/r1\"" },
-	{ 1, "codex", "r1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/c", TURN("t1") ",\"prompt\":\"Say hello\"" },
-	{ 2, "codex", "r1", EVENT_PRE_TOOL_USE, "Bash", "c1", "/c", TURN("t1") "," SHELL("echo hi") },
+	{ 1, "codex", "r1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/c",
+		TURN("t1") ",\"prompt\":\"Say hello\"" },
+	{ 2, "codex", "r1", EVENT_PRE_TOOL_USE, "Bash", "c1", "/c",
+		TURN("t1") "," SHELL("echo hi") },
 	{ 3, "codex", "r1", EVENT_POST_TOOL_USE, "Bash", "c1", "/c",
 		TURN("t1") "," SHELL("echo hi") ",\"tool_response\":\"hi\\n\"" },
 	{ 4, "codex", "r1", EVENT_PRE_TOOL_USE, "apply_patch", "c2", "/c",
-		TURN("t1") "," SHELL("*** Begin Patch\\n*** Add File: a.txt\\n+hello\\n*** End Patch\\n") },
+		TURN("t1") "," SHELL(
+			"*** Begin Patch\\n*** Add File: a.txt\\n+hello\\n*** End Patch\\n") },
 	{ 5, "codex", "r1", EVENT_PERMISSION_REQUEST, "apply_patch", NULL, "/c",
-		TURN("t1") "," SHELL("*** Begin Patch\\n*** Add File: a.txt\\n+hello\\n*** End Patch\\n") },
+		TURN("t1") "," SHELL(
+			"*** Begin Patch\\n*** Add File: a.txt\\n+hello\\n*** End Patch\\n") },
 	{ 6, "codex", "r1", EVENT_POST_TOOL_USE, "apply_patch", "c2", "/c",
-		TURN("t1") "," SHELL("*** Begin Patch\\n*** Add File: a.txt\\n+hello\\n*** End Patch\\n")
-		",\"tool_response\":\"Success\"" },
+		TURN("t1") "," SHELL("*** Begin Patch\\n*** Add File: a.txt\\n+hello\\n*** End "
+				     "Patch\\n") ",\"tool_response\":\"Success\"" },
 	/* Made to go on once. */
-	{ 7, "codex", "r1", EVENT_STOP, NULL, NULL, "/c", TURN("t1") ",\"last_assistant_message\":\"Finished.\"" },
+	{ 7, "codex", "r1", EVENT_STOP, NULL, NULL, "/c",
+		TURN("t1") ",\"last_assistant_message\":\"Finished.\"" },
 	{ 8, "codex", "r1", EVENT_STOP, NULL, NULL, "/c",
 		TURN("t1") ",\"stop_hook_active\":true,\"last_assistant_message\":\"Continued.\"" },
-	{ 9, "codex", "r1", EVENT_TURN_COMPLETE, NULL, NULL, "/c", TOLD("t1", "Say hello", "\"Continued.\"") },
+	{ 9, "codex", "r1", EVENT_TURN_COMPLETE, NULL, NULL, "/c",
+		TOLD("t1", "Say hello", "\"Continued.\"") },
 	/* A subagent: its tools have another turn, its turn another thread. */
-	{ 20, "codex", "r1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/c", TURN("t2") ",\"prompt\":\"Let others do it\"" },
+	{ 20, "codex", "r1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/c",
+		TURN("t2") ",\"prompt\":\"Let others do it\"" },
 	{ 21, "codex", "r1", EVENT_PRE_TOOL_USE, "collaborationspawn_agent", "c3", "/c",
 		TURN("t2") ",\"tool_input\":{\"message\":\"task\"}" },
-	{ 22, "codex", "r1", EVENT_SUBAGENT_START, NULL, NULL, "/c", SUB("u1", "a1") ",\"transcript_path\":\"/t/a1\"" },
-	{ 22, "codex", "r1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/c", SUB("u1", "a1") ",\"prompt\":\"task\"" },
+	{ 22, "codex", "r1", EVENT_SUBAGENT_START, NULL, NULL, "/c",
+		SUB("u1", "a1") ",\"transcript_path\":\"/t/a1\"" },
+	{ 22, "codex", "r1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/c",
+		SUB("u1", "a1") ",\"prompt\":\"task\"" },
 	{ 23, "codex", "r1", EVENT_PRE_TOOL_USE, "Bash", "c4", "/c",
 		SUB("u1", "a1") "," SHELL("echo sub") ",\"transcript_path\":\"/t/a1\"" },
 	{ 24, "codex", "r1", EVENT_POST_TOOL_USE, "Bash", "c4", "/c",
-		SUB("u1", "a1") "," SHELL("echo sub") ",\"tool_response\":\"sub\",\"transcript_path\":\"/t/a1\"" },
+		SUB("u1", "a1") "," SHELL(
+			"echo sub") ",\"tool_response\":\"sub\",\"transcript_path\":\"/t/a1\"" },
 	{ 25, "codex", "r1", EVENT_SUBAGENT_STOP, NULL, NULL, "/c",
-		SUB("u1", "a1") ",\"last_assistant_message\":\"sub result\",\"transcript_path\":\"/t/r1\"" },
-	{ 26, "codex", "a1", EVENT_TURN_COMPLETE, NULL, NULL, "/c", TOLD("u1", "task", "\"sub result\"") },
+		SUB("u1", "a1") ",\"last_assistant_message\":\"sub "
+				"result\",\"transcript_path\":\"/t/r1\"" },
+	{ 26, "codex", "a1", EVENT_TURN_COMPLETE, NULL, NULL, "/c",
+		TOLD("u1", "task", "\"sub result\"") },
 	{ 27, "codex", "r1", EVENT_POST_TOOL_USE, "collaborationspawn_agent", "c3", "/c",
 		TURN("t2") ",\"tool_input\":{\"message\":\"task\"},\"tool_response\":\"{}\"" },
-	/* One whose start was not seen, one that says nothing at its stop, and one whose turn seems to end before it
-	 * starts. */
-	{ 28, "codex", "r1", EVENT_PRE_TOOL_USE, "Bash", "c5", "/c", SUB("u2", "a2") "," SHELL("ls") },
-	{ 29, "codex", "a2", EVENT_TURN_COMPLETE, NULL, NULL, "/c", TOLD("u2", "task two", "\"two\"") },
+	/* One whose start was not seen, one that says nothing at its stop, and one whose turn seems
+	 * to end before it starts. */
+	{ 28, "codex", "r1", EVENT_PRE_TOOL_USE, "Bash", "c5", "/c",
+		SUB("u2", "a2") "," SHELL("ls") },
+	{ 29, "codex", "a2", EVENT_TURN_COMPLETE, NULL, NULL, "/c",
+		TOLD("u2", "task two", "\"two\"") },
 	{ 30, "codex", "r1", EVENT_SUBAGENT_START, NULL, NULL, "/c", SUB("u3", "a3") },
-	{ 31, "codex", "a3", EVENT_TURN_COMPLETE, NULL, NULL, "/c", TOLD("u3", "task three", "\"three\"") },
+	{ 31, "codex", "a3", EVENT_TURN_COMPLETE, NULL, NULL, "/c",
+		TOLD("u3", "task three", "\"three\"") },
 	{ 32, "codex", "r1", EVENT_SUBAGENT_STOP, NULL, NULL, "/c", SUB("u3", "a3") },
-	{ 33, "codex", "a4", EVENT_TURN_COMPLETE, NULL, NULL, "/c", TOLD("u4", "task four", "\"four\"") },
+	{ 33, "codex", "a4", EVENT_TURN_COMPLETE, NULL, NULL, "/c",
+		TOLD("u4", "task four", "\"four\"") },
 	{ 34, "codex", "r1", EVENT_SUBAGENT_START, NULL, NULL, "/c", SUB("u4", "a4") },
 	/* The stop brings no answer; what is told beside it does. */
-	{ 40, "codex", "r1", EVENT_STOP, NULL, NULL, "/c", TURN("t2") ",\"last_assistant_message\":null" },
-	{ 41, "codex", "r1", EVENT_TURN_COMPLETE, NULL, NULL, "/c", TOLD("t2", "Let others do it", "\"All done.\"") },
-	/* Interrupted; then a turn of which only a tool, and one of which nothing was seen by hooks. */
-	{ 50, "codex", "r1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/c", TURN("t3") ",\"prompt\":\"wait\"" },
-	{ 51, "codex", "r1", EVENT_PRE_TOOL_USE, "Bash", "c6", "/c", TURN("t3") "," SHELL("sleep 9") },
+	{ 40, "codex", "r1", EVENT_STOP, NULL, NULL, "/c",
+		TURN("t2") ",\"last_assistant_message\":null" },
+	{ 41, "codex", "r1", EVENT_TURN_COMPLETE, NULL, NULL, "/c",
+		TOLD("t2", "Let others do it", "\"All done.\"") },
+	/* Interrupted; then a turn of which only a tool, and one of which nothing was seen by
+	   hooks. */
+	{ 50, "codex", "r1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/c",
+		TURN("t3") ",\"prompt\":\"wait\"" },
+	{ 51, "codex", "r1", EVENT_PRE_TOOL_USE, "Bash", "c6", "/c",
+		TURN("t3") "," SHELL("sleep 9") },
 	{ 52, "codex", "r1", EVENT_INTERRUPT, NULL, NULL, "/c", TURN("t3") },
-	{ 70000, "codex", "r1", EVENT_PRE_TOOL_USE, "Bash", "c7", "/c", TURN("t4") "," SHELL("date") },
-	{ 70001, "codex", "r1", EVENT_POST_TOOL_USE, "Bash", "c7", "/c", TURN("t4") "," SHELL("date") },
-	{ 70002, "codex", "r1", EVENT_TURN_COMPLETE, NULL, NULL, "/c", TOLD("t4", "What day is it", "\"Sunday\"") },
-	{ 70010, "codex", "r1", EVENT_TURN_COMPLETE, NULL, NULL, "/c", TOLD("t5", "Told aside", "\"Yes\"") },
-	{ 70011, "codex", "r1", EVENT_TURN_COMPLETE, NULL, NULL, "/c", TOLD("t5", "Told aside", "\"Yes\"") },
+	{ 70000, "codex", "r1", EVENT_PRE_TOOL_USE, "Bash", "c7", "/c",
+		TURN("t4") "," SHELL("date") },
+	{ 70001, "codex", "r1", EVENT_POST_TOOL_USE, "Bash", "c7", "/c",
+		TURN("t4") "," SHELL("date") },
+	{ 70002, "codex", "r1", EVENT_TURN_COMPLETE, NULL, NULL, "/c",
+		TOLD("t4", "What day is it", "\"Sunday\"") },
+	{ 70010, "codex", "r1", EVENT_TURN_COMPLETE, NULL, NULL, "/c",
+		TOLD("t5", "Told aside", "\"Yes\"") },
+	{ 70011, "codex", "r1", EVENT_TURN_COMPLETE, NULL, NULL, "/c",
+		TOLD("t5", "Told aside", "\"Yes\"") },
 	/* Over before its last turn is told. */
-	{ 70020, "codex", "r1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/c", TURN("t6") ",\"prompt\":\"bye\"" },
-	{ 70021, "codex", "r1", EVENT_STOP, NULL, NULL, "/c", TURN("t6") ",\"last_assistant_message\":\"Bye.\"" },
+	{ 70020, "codex", "r1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/c",
+		TURN("t6") ",\"prompt\":\"bye\"" },
+	{ 70021, "codex", "r1", EVENT_STOP, NULL, NULL, "/c",
+		TURN("t6") ",\"last_assistant_message\":\"Bye.\"" },
 	{ 70022, "codex", "r1", EVENT_SESSION_END, NULL, NULL, "/c", "\"reason\":\"other\"" },
-	{ 70023, "codex", "r1", EVENT_TURN_COMPLETE, NULL, NULL, "/c", TOLD("t6", "bye", "\"Bye.\"") },
+	{ 70023, "codex", "r1", EVENT_TURN_COMPLETE, NULL, NULL, "/c",
+		TOLD("t6", "bye", "\"Bye.\"") },
 	/* Nobody has agreed to the hooks of this one. */
-	{ 100, "codex", "r2", EVENT_TURN_COMPLETE, NULL, NULL, "/d", TOLD("v1", "first", "\"one\"") },
+	{ 100, "codex", "r2", EVENT_TURN_COMPLETE, NULL, NULL, "/d",
+		TOLD("v1", "first", "\"one\"") },
 	{ 200, "codex", "r2", EVENT_TURN_COMPLETE, NULL, NULL, "/d", TOLD("v2", "second", "null") },
 };
 
@@ -223,31 +253,50 @@ static const struct line gemini[] = {
 	{ 2, "gemini", "g1", EVENT_PRE_COMPACT, NULL, NULL, "/g", "\"trigger\":\"auto\"" },
 	{ 10, "gemini", "g1", EVENT_PRE_TOOL_USE, "run_shell_command", NULL, "/g", CALL("make") },
 	{ 10, "gemini", "g1", EVENT_PRE_TOOL_USE, "run_shell_command", NULL, "/g", CALL("make") },
-	{ 11, "gemini", "g1", EVENT_PRE_TOOL_USE, "run_shell_command", NULL, "/g", CALL("make check") },
-	{ 11, "gemini", "g1", EVENT_PRE_TOOL_USE, "read_file", NULL, "/g", "\"tool_input\":{\"file_path\":\"/g/x\"}" },
-	{ 12, "gemini", "g1", EVENT_POST_TOOL_USE, "run_shell_command", NULL, "/g", CALL("make check") SAID("ok") },
-	{ 13, "gemini", "g1", EVENT_POST_TOOL_USE_FAILURE, "run_shell_command", NULL, "/g", CALL("make") FAILED },
-	{ 13, "gemini", "g1", EVENT_POST_TOOL_USE, "run_shell_command", NULL, "/g", CALL("make") SAID("made") },
+	{ 11, "gemini", "g1", EVENT_PRE_TOOL_USE, "run_shell_command", NULL, "/g",
+		CALL("make check") },
+	{ 11, "gemini", "g1", EVENT_PRE_TOOL_USE, "read_file", NULL, "/g",
+		"\"tool_input\":{\"file_path\":\"/g/x\"}" },
+	{ 12, "gemini", "g1", EVENT_POST_TOOL_USE, "run_shell_command", NULL, "/g",
+		CALL("make check") SAID("ok") },
+	{ 13, "gemini", "g1", EVENT_POST_TOOL_USE_FAILURE, "run_shell_command", NULL, "/g",
+		CALL("make") FAILED },
+	{ 13, "gemini", "g1", EVENT_POST_TOOL_USE, "run_shell_command", NULL, "/g",
+		CALL("make") SAID("made") },
 	{ 14, "gemini", "g1", EVENT_POST_TOOL_USE, "read_file", NULL, "/g",
-		"\"tool_input\":{\"file_path\":\"/g/x\"},\"tool_response\":{\"llmContent\":\"text\",\"returnDisplay\":\"\"}" },
+		"\"tool_input\":{\"file_path\":\"/g/"
+		"x\"},\"tool_response\":{\"llmContent\":\"text\",\"returnDisplay\":\"\"}" },
 	/* Refused, so it never ends. */
 	{ 15, "gemini", "g1", EVENT_PRE_TOOL_USE, "run_shell_command", NULL, "/g", CALL("rm x") },
 	{ 16, "gemini", "g1", EVENT_PRE_COMPACT, NULL, NULL, "/g", "\"trigger\":\"auto\"" },
-	{ 20, "gemini", "g1", EVENT_STOP, NULL, NULL, "/g", "\"prompt\":\"do it\",\"prompt_response\":\"Done.\"" },
-	{ 30000, "gemini", "g1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/g", "\"prompt\":\"again\"" },
+	{ 20, "gemini", "g1", EVENT_STOP, NULL, NULL, "/g",
+		"\"prompt\":\"do it\",\"prompt_response\":\"Done.\"" },
+	{ 30000, "gemini", "g1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/g",
+		"\"prompt\":\"again\"" },
 	{ 30001, "gemini", "g1", EVENT_PRE_COMPACT, NULL, NULL, "/g", "\"trigger\":\"auto\"" },
-	{ 30002, "gemini", "g1", EVENT_PRE_TOOL_USE, "run_shell_command", NULL, "/g", CALL("rm x") },
-	{ 30003, "gemini", "g1", EVENT_POST_TOOL_USE, "run_shell_command", NULL, "/g", CALL("rm x") SAID("gone") },
-	{ 30004, "gemini", "g1", EVENT_PRE_TOOL_USE, "run_shell_command", NULL, "/g", CALL("make") },
-	{ 30005, "gemini", "g1", EVENT_POST_TOOL_USE, "run_shell_command", NULL, "/g", CALL("make") SAID("made") },
-	/* The end overtook the beginning; an end alone; the same long after that is another call. */
-	{ 30010, "gemini", "g1", EVENT_POST_TOOL_USE, "glob", NULL, "/g", "\"tool_input\":{\"pattern\":\"*.c\"}" SAID("a.c") },
-	{ 30011, "gemini", "g1", EVENT_PRE_TOOL_USE, "glob", NULL, "/g", "\"tool_input\":{\"pattern\":\"*.c\"}" },
-	{ 30012, "gemini", "g1", EVENT_POST_TOOL_USE, "glob", NULL, "/g", "\"tool_input\":{\"pattern\":\"*.h\"}" SAID("a.h") },
-	{ 45000, "gemini", "g1", EVENT_PRE_TOOL_USE, "glob", NULL, "/g", "\"tool_input\":{\"pattern\":\"*.h\"}" },
-	{ 45001, "gemini", "g1", EVENT_POST_TOOL_USE, "glob", NULL, "/g", "\"tool_input\":{\"pattern\":\"*.h\"}" SAID("b.h") },
+	{ 30002, "gemini", "g1", EVENT_PRE_TOOL_USE, "run_shell_command", NULL, "/g",
+		CALL("rm x") },
+	{ 30003, "gemini", "g1", EVENT_POST_TOOL_USE, "run_shell_command", NULL, "/g",
+		CALL("rm x") SAID("gone") },
+	{ 30004, "gemini", "g1", EVENT_PRE_TOOL_USE, "run_shell_command", NULL, "/g",
+		CALL("make") },
+	{ 30005, "gemini", "g1", EVENT_POST_TOOL_USE, "run_shell_command", NULL, "/g",
+		CALL("make") SAID("made") },
+	/* The end overtook the beginning; an end alone; the same long after that is another call.
+	 */
+	{ 30010, "gemini", "g1", EVENT_POST_TOOL_USE, "glob", NULL, "/g",
+		"\"tool_input\":{\"pattern\":\"*.c\"}" SAID("a.c") },
+	{ 30011, "gemini", "g1", EVENT_PRE_TOOL_USE, "glob", NULL, "/g",
+		"\"tool_input\":{\"pattern\":\"*.c\"}" },
+	{ 30012, "gemini", "g1", EVENT_POST_TOOL_USE, "glob", NULL, "/g",
+		"\"tool_input\":{\"pattern\":\"*.h\"}" SAID("a.h") },
+	{ 45000, "gemini", "g1", EVENT_PRE_TOOL_USE, "glob", NULL, "/g",
+		"\"tool_input\":{\"pattern\":\"*.h\"}" },
+	{ 45001, "gemini", "g1", EVENT_POST_TOOL_USE, "glob", NULL, "/g",
+		"\"tool_input\":{\"pattern\":\"*.h\"}" SAID("b.h") },
 	{ 45002, "gemini", "g1", EVENT_PRE_COMPACT, NULL, NULL, "/g", "\"trigger\":\"manual\"" },
-	{ 45010, "gemini", "g1", EVENT_STOP, NULL, NULL, "/g", "\"prompt\":\"again\",\"prompt_response\":\"Done again.\"" },
+	{ 45010, "gemini", "g1", EVENT_STOP, NULL, NULL, "/g",
+		"\"prompt\":\"again\",\"prompt_response\":\"Done again.\"" },
 	{ 45020, "gemini", "g1", EVENT_SESSION_END, NULL, NULL, "/g", "\"reason\":\"exit\"" },
 	{ 45021, "gemini", "g1", EVENT_SESSION_END, NULL, NULL, "/g", "\"reason\":\"exit\"" },
 	{ 45022, "gemini", "g1", EVENT_SESSION_END, NULL, NULL, "/g", "\"reason\":\"exit\"" },
@@ -593,29 +642,45 @@ static void test_rows_of_codex(void **state)
 {
 	struct store *s = told_backwards(codex, countof(codex));
 
-	check_row(s, "SELECT group_concat(native_id || status || coalesce(transcript, ''), ' ') FROM (SELECT * FROM sessions "
-		     "ORDER BY native_id)", "r1completed/t/r1 r2active");
 	check_row(s,
-		"SELECT group_concat(number || source || ':' || coalesce(prompt_id, '') || ':' || prompt || ':' || closed_by || "
-		"':' || coalesce(response, '-') || ':' || activities || late, '; ') FROM (SELECT b.* FROM batches b JOIN "
+		"SELECT group_concat(native_id || status || coalesce(transcript, ''), ' ') FROM "
+		"(SELECT * FROM sessions "
+		"ORDER BY native_id)",
+		"r1completed/t/r1 r2active");
+	check_row(s,
+		"SELECT group_concat(number || source || ':' || coalesce(prompt_id, '') || ':' || "
+		"prompt || ':' || closed_by || "
+		"':' || coalesce(response, '-') || ':' || activities || late, '; ') FROM (SELECT "
+		"b.* FROM batches b JOIN "
 		"sessions s ON s.key = b.session WHERE native_id = 'r1' ORDER BY ord)",
-		"1user:t1:Say hello:stop:Continued.:20; 2user:t2:Let others do it:stop:All done.:31; "
-		"3user:t3:wait:interrupt:-:10; 4user:t4:What day is it:stop:Sunday:10; 5user:t5:Told aside:stop:Yes:00; "
+		"1user:t1:Say hello:stop:Continued.:20; 2user:t2:Let others do it:stop:All "
+		"done.:31; "
+		"3user:t3:wait:interrupt:-:10; 4user:t4:What day is it:stop:Sunday:10; "
+		"5user:t5:Told aside:stop:Yes:00; "
 		"6user:t6:bye:stop:Bye.:00");
-	check_row(s, "SELECT group_concat(prompt || closed_by || coalesce(response, '-')) FROM (SELECT b.* FROM batches b "
-		     "JOIN sessions s ON s.key = b.session WHERE native_id = 'r2' ORDER BY ord)", "firststopone,secondstop-");
+	check_row(s,
+		"SELECT group_concat(prompt || closed_by || coalesce(response, '-')) FROM (SELECT "
+		"b.* FROM batches b "
+		"JOIN sessions s ON s.key = b.session WHERE native_id = 'r2' ORDER BY ord)",
+		"firststopone,secondstop-");
 	check_row(s, "SELECT last_user || title || last_assistant || prompts FROM sessions WHERE native_id = 'r1'",
 		"byeSay helloBye.6");
 	/* One row per call, in the window of who made it. */
 	check_row(s,
-		"SELECT group_concat(same || state || coalesce(w.agent_id, ''), ' ') FROM (SELECT * FROM activities WHERE kind "
+		"SELECT group_concat(same || state || coalesce(w.agent_id, ''), ' ') FROM (SELECT "
+		"* FROM activities WHERE kind "
 		"= 'tool' ORDER BY same) a JOIN windows w ON w.key = a.window",
 		"c1done c2done c3done c4donea1 c5starteda2 c6started c7done");
-	check_row(s, "SELECT file || change || coalesce(output, '') FROM activities WHERE same = 'c2'", "a.txtcreatedSuccess");
+	check_row(s,
+		"SELECT file || change || coalesce(output, '') FROM activities WHERE same = 'c2'",
+		"a.txtcreatedSuccess");
 	check_row(s, "SELECT group_concat(agent_id || coalesce(message, '-'), ' ') FROM (SELECT * FROM windows WHERE "
 		     "agent_id IS NOT NULL ORDER BY agent_id)", "a1sub result a2two a3three a4-");
-	check_row(s, "SELECT group_concat(a.kind || coalesce(b.prompt_id, '-'), ' ') FROM activities a JOIN batches b ON b.key = "
-		     "a.batch WHERE a.kind IN ('Interrupt', 'PermissionRequest')", "PermissionRequestt1 Interruptt3");
+	check_row(s,
+		"SELECT group_concat(a.kind || coalesce(b.prompt_id, '-'), ' ') FROM activities a "
+		"JOIN batches b ON b.key = "
+		"a.batch WHERE a.kind IN ('Interrupt', 'PermissionRequest')",
+		"PermissionRequestt1 Interruptt3");
 	/* What is told twice points to what it doubles: the stop, the subagent's stop, the first telling. */
 	check_row(s,
 		"SELECT group_concat(o.kind || coalesce(e.agent_id, ''), ' ') FROM (SELECT * FROM events WHERE kind = "
@@ -629,18 +694,27 @@ static void test_rows_of_gemini(void **state)
 	struct store *s = told_backwards(gemini, countof(gemini));
 
 	check_row(s,
-		"SELECT group_concat(json_extract(input, '$.command') || ':' || state || ':' || coalesce(error, '') || ':' || "
-		"coalesce(output, '') || ':' || number, '; ') FROM (SELECT a.*, b.number FROM activities a JOIN batches b ON "
+		"SELECT group_concat(json_extract(input, '$.command') || ':' || state || ':' || "
+		"coalesce(error, '') || ':' || "
+		"coalesce(output, '') || ':' || number, '; ') FROM (SELECT a.*, b.number FROM "
+		"activities a JOIN batches b ON "
 		"b.key = a.batch WHERE tool = 'run_shell_command' ORDER BY a.ord, same)",
-		"make:failed:Exit Code: 3:no:1; make:done::made:1; make check:done::ok:1; rm x:started:::1; rm x:done::gone:2; "
+		"make:failed:Exit Code: 3:no:1; make:done::made:1; make check:done::ok:1; rm "
+		"x:started:::1; rm x:done::gone:2; "
 		"make:done::made:2");
-	check_row(s, "SELECT group_concat((coalesce(started_at, 0) % 1000000000) || '-' || (ended_at % 1000000000) || output, ' ') "
-		     "FROM (SELECT * FROM activities WHERE tool = 'glob' ORDER BY ord)",
+	check_row(s,
+		"SELECT group_concat((coalesce(started_at, 0) % 1000000000) || '-' || (ended_at % "
+		"1000000000) || output, ' ') "
+		"FROM (SELECT * FROM activities WHERE tool = 'glob' ORDER BY ord)",
 		"30011000-30010000a.c 0-30012000a.h 45000000-45001000b.h");
-	check_row(s, "SELECT count(DISTINCT substr(same, 1, 17)) || group_concat(DISTINCT length(same)) FROM activities WHERE "
-		     "same LIKE '~%'", "624");
+	check_row(s,
+		"SELECT count(DISTINCT substr(same, 1, 17)) || group_concat(DISTINCT length(same)) "
+		"FROM activities WHERE "
+		"same LIKE '~%'",
+		"624");
 	check_row(s, "SELECT group_concat(kind || output) FROM activities WHERE kind <> 'tool'", "PreCompactmanual");
-	check_row(s, "SELECT group_concat(response, ' ') FROM (SELECT * FROM batches ORDER BY ord)", "Done. Done again.");
+	check_row(s, "SELECT group_concat(response, ' ') FROM (SELECT * FROM batches ORDER BY ord)",
+		"Done. Done again.");
 	check_row(s, "SELECT count(*) || count(same_as) FROM events WHERE kind = 'SessionEnd'", "32");
 	check_row(s, "SELECT status || tools || prompts FROM sessions", "completed102");
 	store_close(s);
@@ -658,8 +732,11 @@ static void test_thread_that_is_a_session(void **state)
 	};
 	struct store *s = told_backwards(lines, countof(lines));
 
-	check_row(s, "SELECT group_concat(native_id || events || coalesce(last_assistant, ''), ' ') FROM (SELECT * FROM "
-		     "sessions ORDER BY native_id)", "a13done r12");
+	check_row(s,
+		"SELECT group_concat(native_id || events || coalesce(last_assistant, ''), ' ') "
+		"FROM (SELECT * FROM "
+		"sessions ORDER BY native_id)",
+		"a13done r12");
 	store_close(s);
 	tell_in_any_order(lines, countof(lines), 50);
 }
