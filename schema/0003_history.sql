@@ -55,6 +55,13 @@ BEGIN
   INSERT INTO texts(kind, row) VALUES (0, new.key);
   INSERT INTO words(rowid, text) SELECT id, new.prompt FROM texts WHERE kind = 0 AND row = new.key;
 END;
+-- A turn that was told late has its prompt late.
+CREATE TRIGGER words_prompt_named AFTER UPDATE OF prompt_hash ON batches
+  WHEN old.prompt_hash IS NULL AND new.prompt_hash IS NOT NULL AND new.prompt <> ''
+BEGIN
+  INSERT INTO texts(kind, row) VALUES (0, new.key);
+  INSERT INTO words(rowid, text) SELECT id, new.prompt FROM texts WHERE kind = 0 AND row = new.key;
+END;
 CREATE TRIGGER words_prompt_gone AFTER DELETE ON batches WHEN old.prompt_hash IS NOT NULL AND old.prompt <> ''
 BEGIN
   INSERT INTO words(words, rowid, text) SELECT 'delete', id, old.prompt FROM texts WHERE kind = 0 AND row = old.key;

@@ -216,7 +216,8 @@ static struct verdict least_verdict(const struct verdict *v)
  * that nobody can take, and the agent tells the person the reason, who can then run it. Where the agent is just
  * about to ask by itself (PermissionRequest), or nothing can be asked, ask says nothing.
  * And a refusal never goes without a reason: some agents take one without for none at all. */
-static struct verdict sayable(const struct agent *agent, const struct event *e, const struct verdict *v, struct arena *a)
+static struct verdict sayable(
+	const struct agent *agent, const struct event *e, const struct verdict *v, struct arena *a)
 {
 	struct verdict say = *v;
 	bool asks = agent->verbs & AGENT_ASKS, needs_reason;
@@ -225,13 +226,18 @@ static struct verdict sayable(const struct agent *agent, const struct event *e, 
 		say.action = VERDICT_NONE;
 	} else if (say.action == VERDICT_ASK && !asks) {
 		say.action = VERDICT_DENY;
-		say.reason = arena_strf(a, "a person must be asked first, and %s has no way to ask from a hook: " STR_FMT,
-			agent->label, STR_ARG(str_empty(v->reason) ? STR("no reason was given") : v->reason));
+		say.reason = arena_strf(a,
+			"a person must be asked first, and %s has no way to ask from a "
+			"hook: " STR_FMT,
+			agent->label,
+			STR_ARG(str_empty(v->reason) ? STR("no reason was given") : v->reason));
 	}
 	needs_reason = say.action == VERDICT_DENY || say.continue_turn || say.end_turn;
 	if (needs_reason && str_empty(str_trim(say.reason)))
-		say.reason = str_empty(say.rule) ? STR("hookd says so, and was given no reason")
-						 : arena_strf(a, "rule " STR_FMT " of hookd says so", STR_ARG(say.rule));
+		say.reason = str_empty(say.rule)
+				     ? STR("hookd says so, and was given no reason")
+				     : arena_strf(a, "rule " STR_FMT " of hookd says so",
+					       STR_ARG(say.rule));
 	return say;
 }
 

@@ -3,9 +3,22 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "base/limits.h"
+#include "base/sha256.h"
 #include "capture/internal.h"
 
 /* -- tools ------------------------------------------------------------------------------------- */
+
+/* Each agent tells it in another place: the kind of result, the first line of a patch, the words of the answer. */
+static bool is_new_file(const struct event *e)
+{
+	str patch = json_str(json_get(e->tool_input, STR("command")));
+	ptrdiff_t first = str_find(patch, STR(" File: "));
+
+	return str_eq(json_str(json_get(e->tool_response, STR("type"))), STR("create")) ||
+	       str_starts(json_str(json_get(e->tool_response, STR("llmContent"))), STR("Successfully created")) ||
+	       (first >= 0 && str_ends(str_head(patch, (size_t)first), STR("*** Add")));
+}
 
 /* What a tool did to its file; one that failed or was denied did nothing. */
 static const char *change_of(const struct event *e)
@@ -16,7 +29,7 @@ static const char *change_of(const struct event *e)
 		return "read";
 	if (e->tool_class != TOOL_WRITE)
 		return NULL;
-	return str_eq(json_str(json_get(e->tool_response, STR("type"))), STR("create")) ? "created" : "modified";
+	return is_new_file(e) ? "created" : "modified";
 }
 
 static str state_of(enum event_kind kind)
@@ -44,6 +57,89 @@ static int is_same_call(struct step *t, bool before, bool *ret_known)
 	query_reset(q);
 	return got;
 }
+
+/* -- calls without an id ----------------------------------------------------------------------- */
+
+enum {
+	PAIR_DIGITS = 16,
+	PAIR_PREFIX = 1 + PAIR_DIGITS + 1, /* ~hash# */
+	PAIR_AMONG = 64, /* how many of the newest are looked at: a tool may be called a thousand times */
+};
+
+/* Without an id the two halves of a call have in common what is called and with what. Such a call is named by the
+ * hash of that and its number among the equal ones, so that all of them stand together in the index. */
+static str pair_prefix(struct step *t)
+{
+	const struct event *e = &t->event;
+	struct buf input = BUF_INIT(2 * LIMIT_PAYLOAD);
+	uint8_t digest[SHA256_BYTES];
+	char hex[SHA256_HEX + 1];
+	struct sha256 s;
+
+	if (e->tool_input)
+		json_write(&input, e->tool_input);
+	sha256_init(&s);
+	sha256_add(&s, e->tool_name.n ? e->tool_name.p : "", e->tool_name.n);
+	sha256_add(&s, "", 1);
+	sha256_add(&s, input.len ? input.p : "", input.len);
+	sha256_end(&s, digest);
+	sha256_hex(digest, hex);
+	buf_release(&input);
+	return arena_strf(t->arena, "~%.*s#", PAIR_DIGITS, hex);
+}
+
+/* The call this half belongs to. An end belongs to the oldest one that has not ended, of the open batch if there is
+ * one: a call that was refused never ends, and may be made again later. A beginning belongs to an end that overtook
+ * it. 1: found. */
+static int find_pair(struct step *t, str prefix, str behind, bool before, str *ret)
+{
+	struct query *q = store_ask(t->store,
+		before ? "SELECT same FROM (SELECT same, started_at, ord FROM activities WHERE "
+			 "session = ?1 AND same >= ?2 AND "
+			 "same < ?3 ORDER BY same DESC LIMIT ?4) WHERE started_at IS NULL AND ord "
+			 ">= ?5 ORDER BY same LIMIT 1"
+		       : "SELECT same FROM (SELECT same, batch, ended_at FROM activities WHERE "
+			 "session = ?1 AND same >= ?2 "
+			 "AND same < ?3 ORDER BY same DESC LIMIT ?4) WHERE ended_at IS NULL ORDER "
+			 "BY batch IS NOT ?5, same LIMIT 1",
+		"issii", t->session.key, prefix, behind, (int64_t)PAIR_AMONG,
+		before ? t->record.order_us - SAME_WITHIN_US : t->session.batch);
+	int got = query_step(q);
+
+	if (got == 1)
+		*ret = arena_str(t->arena, query_str(q, 0));
+	query_reset(q);
+	return got;
+}
+
+void activity_pair_range(struct step *t, str *ret_from, str *ret_to)
+{
+	*ret_from = pair_prefix(t);
+	/* The character after '#': everything with the prefix sorts before it. */
+	*ret_to = arena_strf(t->arena, STR_FMT "$", STR_ARG(str_head(*ret_from, ret_from->n - 1)));
+}
+
+static int name_pair(struct step *t, bool before, str *ret_same, bool *ret_known)
+{
+	str prefix, behind;
+	int64_t number = 0;
+	int got;
+
+	activity_pair_range(t, &prefix, &behind);
+	got = find_pair(t, prefix, behind, before, ret_same);
+	*ret_known = got == 1;
+	if (got != 0)
+		return got < 0 ? got : 0;
+	got = store_number(t->store, &number,
+		"SELECT CAST(substr(same, ?4) AS INTEGER) FROM activities WHERE session = ?1 AND "
+		"same >= ?2 AND same < ?3 "
+		"ORDER BY same DESC LIMIT 1",
+		"issi", t->session.key, prefix, behind, (int64_t)PAIR_PREFIX + 1);
+	*ret_same = arena_strf(t->arena, STR_FMT "%06lld", STR_ARG(prefix), (long long)number + 1);
+	return got < 0 ? got : 0;
+}
+
+/* -- calls ------------------------------------------------------------------------------------- */
 
 static int insert_call(struct step *t, str same)
 {
@@ -100,19 +196,11 @@ int activity_on_tool(struct step *t)
 {
 	bool before = t->record.kind == EVENT_PRE_TOOL_USE, known = false;
 	str same = t->event.tool_use_id;
-	char id[ULID_TEXT + 1];
-	int r;
+	int r = str_empty(same) ? name_pair(t, before, &same, &known) : is_same_call(t, before, &known);
 
-	/* Without an id two halves cannot be told to be one call; each is a happening of its own. */
-	if (str_empty(same)) {
-		ulid_format(&t->record.id, id);
-		same = arena_str(t->arena, str_of(id));
-	} else {
-		r = is_same_call(t, before, &known);
-		if (r != 0) {
-			t->same_as = r == 1;
-			return r < 0 ? r : 0;
-		}
+	if (r != 0) {
+		t->same_as = r == 1;
+		return r < 0 ? r : 0;
 	}
 	r = known ? 0 : insert_call(t, same);
 	if (r == 0)
@@ -139,6 +227,14 @@ static str gist_of(const struct event *e)
 	return STR_NONE;
 }
 
+/* Gemini says so before every request to the model, in case there will be something to do; only what a person
+ * asked for is known to be done. */
+static bool is_mere_chance(const struct event *e)
+{
+	return e->kind == EVENT_PRE_COMPACT && str_eq_name(e->native, STR("PreCompress")) &&
+	       !str_eq(json_str(json_get(e->payload, STR("trigger"))), STR("manual"));
+}
+
 /* Happenings that come without an id and may be reported twice: the same kind in the same window within
  * ten seconds. */
 static int is_same_happening(struct step *t, int64_t window)
@@ -157,18 +253,18 @@ static int is_same_happening(struct step *t, int64_t window)
 int activity_on_other(struct step *t)
 {
 	const struct event *e = &t->event;
-	bool failed = t->record.kind == EVENT_STOP_FAILURE;
+	bool failed = t->record.kind == EVENT_STOP_FAILURE, ends_turn = failed || t->record.kind == EVENT_INTERRUPT;
 	char id[ULID_TEXT + 1];
 	int64_t window, batch = t->session.batch;
 	int r;
 
-	if (window_is_helper(e))
+	if (window_is_helper(e) || is_mere_chance(e))
 		return 0;
 	r = window_of(t, &window);
 	if (r == 0)
 		r = is_same_happening(t, window);
-	/* The failure of a turn is part of it, though it has closed it. */
-	if (r == 0 && failed)
+	/* What ends a turn is part of it, though it has closed it. */
+	if (r == 0 && ends_turn)
 		r = batch_of_stop(t, &batch);
 	if (r != 0) {
 		t->same_as = r == 1;
@@ -185,11 +281,4 @@ int activity_on_other(struct step *t)
 		project_relative(t->store, t->arena, t->session.project, e->file_path),
 		failed ? STR("failed") : STR("done"), failed ? summary_cut(t->arena, e->error, 500) : STR_NONE,
 		t->record.at_us);
-}
-
-bool activity_pair_range(struct step *t, str *ret_from, str *ret_to)
-{
-	(void)t;
-	*ret_from = *ret_to = STR_NONE;
-	return false;
 }

@@ -6,6 +6,8 @@
 
 /* -- where a prompt comes from ----------------------------------------------------------------- */
 
+/* Stands for the prompt of a batch that was opened by a tool. */
+#define CONTINUATION "[Session continuation]"
 #define PLAN_PROMPT "Implement the following plan:"
 
 static const struct {
@@ -89,60 +91,83 @@ static int is_same_prompt(struct step *t, const uint8_t *hash)
 		t->record.order_us, (int64_t)SAME_WITHIN_US);
 }
 
-int batch_on_prompt(struct step *t)
+/* What the session is about, if a person wrote it. */
+static int note_prompt(struct step *t, const char *source)
+{
+	str prompt = t->event.prompt;
+
+	if (strcmp(source, "user") != 0)
+		return 0;
+	return store_do(t->store,
+		"UPDATE sessions SET last_user = ?2, title = coalesce(title, ?3) WHERE key = ?1",
+		"iss", t->session.key, summary_cut(t->arena, prompt, MESSAGE_MAX),
+		summary_cut(t->arena, str_trim(prompt), 80));
+}
+
+static int begin_batch(struct step *t, const uint8_t *hash, int64_t *ret)
 {
 	str prompt = t->event.prompt;
 	const char *source = source_of(prompt);
+	int r = batch_close(t, "prompt");
+
+	t->session.prompts++;
+	if (r == 0)
+		r = open_batch(t, source, prompt, hash, ret);
+	if (r == 0)
+		r = note_prompt(t, source);
+	if (r == 0 && strcmp(source, "plan") == 0)
+		r = plan_on_prompt(t, *ret, str_trim(str_from(prompt, sizeof PLAN_PROMPT - 1)));
+	return r;
+}
+
+int batch_on_prompt(struct step *t)
+{
 	uint8_t hash[SHA256_BYTES];
-	int64_t batch;
+	int64_t batch, window;
 	int r;
 
-	hash_prompt(prompt, hash);
+	/* What a subagent is told is a call of the one who told it, and no prompt of the session. */
+	if (!str_empty(t->event.agent_id))
+		return window_of(t, &window);
+	hash_prompt(t->event.prompt, hash);
 	r = is_same_prompt(t, hash);
 	if (r != 0) {
 		t->same_as = r == 1;
 		return r < 0 ? r : 0;
 	}
-	r = batch_close(t, "prompt");
-	t->session.prompts++;
-	if (r == 0)
-		r = open_batch(t, source, prompt, hash, &batch);
-	if (r == 0 && strcmp(source, "user") == 0)
-		r = store_do(t->store,
-			"UPDATE sessions SET last_user = ?2, title = coalesce(title, ?3) WHERE key = ?1", "iss",
-			t->session.key, summary_cut(t->arena, prompt, MESSAGE_MAX),
-			summary_cut(t->arena, str_trim(prompt), 80));
-	if (r == 0 && strcmp(source, "plan") == 0)
-		r = plan_on_prompt(t, batch, str_trim(str_from(prompt, sizeof PLAN_PROMPT - 1)));
-	return r;
+	return begin_batch(t, hash, &batch);
 }
 
 /* -- stops ------------------------------------------------------------------------------------- */
 
+/* 1: found; 0: none has that id, or the event names none. */
+static int find_by_prompt_id(struct step *t, int64_t *ret)
+{
+	if (str_empty(t->event.prompt_id))
+		return 0;
+	return store_number(t->store, ret,
+		"SELECT key FROM batches WHERE session = ?1 AND prompt_id = ?2 ORDER BY ord DESC LIMIT 1", "is",
+		t->session.key, t->event.prompt_id);
+}
+
 int batch_of_stop(struct step *t, int64_t *ret)
 {
-	int r = 0;
+	int r;
 
 	*ret = 0;
-	if (!str_empty(t->event.prompt_id))
-		r = store_number(t->store, ret,
-			"SELECT key FROM batches WHERE session = ?1 AND prompt_id = ?2 ORDER BY ord DESC LIMIT "
-			"1",
-			"is", t->session.key, t->event.prompt_id);
+	r = find_by_prompt_id(t, ret);
 	if (!*ret)
 		*ret = t->session.batch ? t->session.batch : t->session.last_batch;
 	return r < 0 ? r : 0;
 }
 
-int batch_on_stop(struct step *t)
+static int answer(struct step *t, int64_t batch)
 {
 	bool failed = t->record.kind == EVENT_STOP_FAILURE;
 	str response = summary_cut(t->arena, t->event.message, RESPONSE_MAX);
-	int64_t batch, stopped = 0, late = 0;
-	int r = batch_of_stop(t, &batch);
+	int64_t stopped = 0, late = 0;
+	int r;
 
-	if (r < 0 || !batch)
-		return r;
 	/* One Stop per batch, unless the batch went on after it (which reopens it), the first brought no
 	 * response (then this one is the late back-fill), or this one brings another: the agent answered once
 	 * more, because a Stop hook or a teammate had something to say. */
@@ -173,6 +198,68 @@ int batch_on_stop(struct step *t)
 	return r;
 }
 
+int batch_on_stop(struct step *t)
+{
+	int64_t batch;
+	int r = batch_of_stop(t, &batch);
+
+	return r < 0 || !batch ? r : answer(t, batch);
+}
+
+/* A turn of which only tools were seen gets its prompt after all. */
+static int name_continuation(struct step *t, int64_t batch)
+{
+	const char *source = source_of(t->event.prompt);
+	uint8_t hash[SHA256_BYTES];
+	int r;
+
+	if (str_empty(t->event.prompt))
+		return 0;
+	hash_prompt(t->event.prompt, hash);
+	r = store_do(t->store,
+		"UPDATE batches SET prompt = ?2, source = ?3, length = ?4, number = ?5, prompt_hash = ?6 "
+		"WHERE key = ?1 AND prompt_hash IS NULL AND prompt = '" CONTINUATION "'",
+		"issiib", batch, summary_cut(t->arena, t->event.prompt, PROMPT_MAX), str_of(source),
+		(int64_t)summary_length(t->event.prompt), t->session.prompts + 1, (const void *)hash, sizeof hash);
+	if (r < 0 || !store_changes(t->store))
+		return r;
+	t->session.prompts++;
+	return note_prompt(t, source);
+}
+
+/* A turn told beside the hooks, as a whole and at its end. What the hooks told is told again; without them (their
+ * owner has not agreed to them, say) this is all there is. */
+int batch_on_turn(struct step *t)
+{
+	uint8_t hash[SHA256_BYTES];
+	int64_t batch = 0;
+	int r;
+
+	if (!str_empty(t->record.agent_id))
+		return window_on_subagent_turn(t);
+	r = str_empty(t->event.prompt_id) ? batch_of_stop(t, &batch) : find_by_prompt_id(t, &batch);
+	if (r < 0)
+		return r;
+	t->retells = batch != 0;
+	if (batch) {
+		r = name_continuation(t, batch);
+	} else {
+		if (str_empty(t->event.prompt) && str_empty(t->event.message))
+			return 0;
+		hash_prompt(t->event.prompt, hash);
+		r = begin_batch(t, hash, &batch);
+	}
+	return r < 0 ? r : answer(t, batch);
+}
+
+int batch_on_interrupt(struct step *t)
+{
+	int64_t batch;
+	int r = batch_of_stop(t, &batch);
+
+	return r < 0 || batch != t->session.batch ? r : batch_close(t, "interrupt");
+}
+
 /* -- tools ------------------------------------------------------------------------------------- */
 
 /* Something is about to run, so the prompt is not answered after all (a Stop hook sent the agent on, or
@@ -193,13 +280,8 @@ static int reopen(struct step *t, int64_t batch)
 static int batch_by_prompt_id(struct step *t, int64_t *ret)
 {
 	int64_t closed = 0;
-	int r;
+	int r = find_by_prompt_id(t, ret);
 
-	if (str_empty(t->event.prompt_id))
-		return 0;
-	r = store_number(t->store, ret,
-		"SELECT key FROM batches WHERE session = ?1 AND prompt_id = ?2 ORDER BY ord DESC LIMIT 1", "is",
-		t->session.key, t->event.prompt_id);
 	if (r != 1)
 		return r;
 	/* Only the last batch can go on; what comes late for an earlier one is just put there. */
@@ -236,7 +318,7 @@ int batch_of(struct step *t, int64_t *ret)
 			return goes_on(t) ? reopen(t, *ret) : 0;
 		}
 	}
-	return open_batch(t, "system", STR("[Session continuation]"), NULL, ret);
+	return open_batch(t, "system", STR(CONTINUATION), NULL, ret);
 }
 
 int batch_count_activity(struct step *t, int64_t batch)

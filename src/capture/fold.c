@@ -18,6 +18,8 @@ static int (*const handlers[EVENT_KIND_MAX][2])(struct step *t) = {
 	[EVENT_POST_TOOL_USE_FAILURE] = { activity_on_tool },
 	[EVENT_PERMISSION_DENIED] = { activity_on_tool },
 	[EVENT_STOP] = { batch_on_stop },
+	[EVENT_TURN_COMPLETE] = { batch_on_turn },
+	[EVENT_INTERRUPT] = { activity_on_other, batch_on_interrupt },
 	[EVENT_STOP_FAILURE] = { batch_on_stop, activity_on_other },
 	[EVENT_SUBAGENT_START] = { window_on_subagent_start, activity_on_other },
 	[EVENT_SUBAGENT_STOP] = { window_on_subagent_stop, activity_on_other },
@@ -44,16 +46,25 @@ static int (*const handlers[EVENT_KIND_MAX][2])(struct step *t) = {
 	[EVENT_MODEL_USAGE] = { usage_on_event },
 };
 
+/* What is told by hooks and beside them is one thing under two names. */
+static enum event_kind twin_of(const struct step *t)
+{
+	if (t->record.kind == EVENT_TURN_COMPLETE)
+		return str_empty(t->record.agent_id) ? EVENT_STOP : EVENT_SUBAGENT_STOP;
+	return t->record.kind == EVENT_STOP ? EVENT_TURN_COMPLETE : t->record.kind;
+}
+
 /* The event that this one doubles: the last one like it before. */
 static int mark_same(struct step *t)
 {
 	int64_t seq = 0;
 	int got = store_number(t->store, &seq,
-		"SELECT seq FROM events WHERE session = ?1 AND kind = ?2 AND tool_use_id IS ?3 AND (ord, id) < "
-		"(?4, ?5) "
+		"SELECT seq FROM events WHERE session = ?1 AND kind IN (?2, ?6) AND tool_use_id IS ?3 AND (ord, id) < "
+		"(?4, ?5) AND (?7 IS NULL OR agent_id = ?7) "
 		"ORDER BY ord DESC, id DESC LIMIT 1",
-		"issib", t->session.key, str_of(event_kinds[t->record.kind].name), t->record.tool_use_id,
-		t->record.order_us, t->record.id.b, (size_t)ULID_BYTES);
+		"issibss", t->session.key, str_of(event_kinds[t->record.kind].name), t->record.tool_use_id,
+		t->record.order_us, t->record.id.b, (size_t)ULID_BYTES, str_of(event_kinds[twin_of(t)].name),
+		t->record.kind == EVENT_TURN_COMPLETE ? t->record.agent_id : STR_NONE);
 
 	if (got < 0)
 		return got;
@@ -65,6 +76,7 @@ int fold_apply(struct step *t)
 	int r = 0;
 
 	t->same_as = 0;
+	t->retells = false;
 	for (size_t i = 0; i < 2 && handlers[t->record.kind][i] && r == 0 && !t->same_as; i++)
 		r = handlers[t->record.kind][i](t);
 	if (r == 0 && t->same_as)
@@ -92,12 +104,13 @@ static int insert_event(struct step *t)
 
 /* Tools run side by side, and their hooks overtake each other; and what comes from the spool comes late. A
  * late half of a call gives the same rows as it would have given in time, if it falls into a batch that
- * showed life before and after it, in the window that is still current, and is the only one of its
- * kind. Then nothing has to be folded again. */
+ * showed life before and after it, in the window that is still current (a subagent's must have begun), and is the
+ * only one of its kind. Then nothing has to be folded again. */
 static int find_batch_at(struct step *t, int64_t *ret)
 {
 	return store_number(t->store, ret,
-		"SELECT CASE WHEN last_at >= ?3 AND coalesce(ended_at, ?3) >= ?3 AND (?4 IS NULL OR prompt_id "
+		"SELECT CASE WHEN last_at >= ?3 AND NOT late AND coalesce(ended_at, ?3) >= ?3 AND "
+		"(?4 IS NULL OR prompt_id "
 		"IS ?4) THEN key END "
 		"FROM batches WHERE session = ?1 AND ord <= ?2 ORDER BY ord DESC LIMIT 1",
 		"iiis", t->session.key, t->record.order_us, t->record.at_us, t->event.prompt_id);
@@ -120,9 +133,11 @@ static int may_overtake(struct step *t)
 		"a.session = s.key "
 		"  AND a.same = ?4 AND (a.batch IS NOT ?5 OR CASE WHEN ?6 THEN a.started_at ELSE a.ended_at "
 		"END IS NOT NULL)) "
+		"  AND (?7 IS NULL OR EXISTS (SELECT 1 FROM windows v WHERE v.agent_id = ?7 AND v.session = s.key AND "
+		"v.ord <= ?3)) "
 		"FROM sessions s JOIN windows w ON w.key = s.window WHERE s.key = ?1 AND s.window = ?2",
-		"iiisii", t->session.key, t->session.window, t->record.order_us, t->event.tool_use_id, batch,
-		(int64_t)before);
+		"iiisiis", t->session.key, t->session.window, t->record.order_us, t->event.tool_use_id, batch,
+		(int64_t)before, str_empty(t->event.agent_id) ? STR_NONE : t->event.agent_id);
 	if (got == 1 && fits)
 		t->late_batch = batch;
 	return got < 0 ? got : fits != 0;
@@ -153,10 +168,12 @@ int capture_fold(struct capture *c, struct store *s, const struct record *r)
 		t.record.order_us = r->at_us;
 	arena_reset(&c->arena);
 	agent_read_record(&t.record, t.arena, &t.event);
-	got = session_find(s, &t.record, &t.session);
-	if (got == 0 && r->marks & EVENT_IMPORTED && (got = imported_is_told(&t)) == 1)
-		return 0;
+	got = session_find_thread(&t);
 	if (got == 0)
+		got = session_find(s, &t.record, &t.session);
+	if (got >= 0 && r->marks & EVENT_IMPORTED && (got = imported_is_told(&t)) == 1)
+		return 0;
+	if (got >= 0)
 		got = insert_event(&t);
 	if (got == 0)
 		got = is_in_order(&t);

@@ -44,21 +44,20 @@ static int told_call(struct step *t, int64_t *ret)
 			"SELECT CASE WHEN ?3 THEN started_at ELSE ended_at END IS NOT NULL FROM activities "
 			"WHERE session = ?1 AND same = ?2",
 			"isi", t->session.key, same, (int64_t)before);
-	if (!activity_pair_range(t, &from, &to))
-		return 0;
+	activity_pair_range(t, &from, &to);
 	return store_number(t->store, ret,
 		"SELECT 1 FROM activities WHERE session = ?1 AND same >= ?2 AND same < ?3 AND "
 		"CASE WHEN ?4 THEN started_at ELSE ended_at END BETWEEN ?5 - ?6 AND ?5 + ?6 LIMIT 1",
 		"issiii", t->session.key, from, to, (int64_t)before, t->record.at_us, (int64_t)TOLD_WITHIN_US);
 }
 
-/* The batch it would close has its answer. */
+/* A hook told the end of this turn: what it gave as the answer is the answer. */
 static int told_stop(struct step *t, int64_t *ret)
 {
 	return store_number(t->store, ret,
-		"SELECT response IS NOT NULL FROM batches WHERE session = ?1 AND ord <= ?2 AND "
-		"(?3 IS NULL OR prompt_id IS ?3) ORDER BY ord DESC LIMIT 1",
-		"iis", t->session.key, t->record.order_us, t->event.prompt_id);
+		"SELECT 1 FROM events WHERE session = ?1 AND ord BETWEEN ?2 - ?3 AND ?2 + ?3 AND NOT marks & ?4 AND "
+		"kind IN ('Stop', 'StopFailure', 'TurnComplete') LIMIT 1",
+		"iiii", t->session.key, t->record.order_us, (int64_t)TOLD_WITHIN_US, (int64_t)EVENT_IMPORTED);
 }
 
 static int told_subagent(struct step *t, int64_t *ret)

@@ -32,6 +32,7 @@ struct step {
 	struct session session;
 	int64_t same_as;      /* set by a handler: this event doubles that one */
 	int64_t late_batch;   /* the event comes late, and belongs into this batch */
+	bool retells;         /* set by a handler: it speaks of a turn that is known, and starts nothing */
 };
 
 /* Handlers: 0 or -errno. */
@@ -39,13 +40,17 @@ int window_on_start(struct step *t);
 int window_on_end(struct step *t);
 int window_on_subagent_start(struct step *t);
 int window_on_subagent_stop(struct step *t);
+/* The end of a subagent's turn, told beside the hooks; record.agent_id says whose. */
+int window_on_subagent_turn(struct step *t);
 int batch_on_prompt(struct step *t);
 int batch_on_stop(struct step *t);
+int batch_on_turn(struct step *t);
+int batch_on_interrupt(struct step *t);
 int activity_on_tool(struct step *t);
 int activity_on_other(struct step *t);
 
-/* The window an event happens in: the subagent's, else the session's current one, else a new one (an
- * event before any SessionStart). */
+/* The window an event happens in: the subagent's (made when its start was not seen), else the session's current
+ * one, else a new one (an event before any SessionStart). */
 int window_of(struct step *t, int64_t *ret);
 int window_open(struct step *t, str source, int64_t *ret);
 /* The end of what writes the summary of a compaction: a subagent without a start or a type. PostCompact
@@ -76,9 +81,14 @@ int session_find(struct store *s, const struct record *r, struct session *ret);
 int session_load(struct store *s, int64_t key, struct session *ret);
 int session_save(struct step *t);
 int session_link_parent(struct step *t);
+/* A turn of a subagent's thread belongs to the session that has the subagent. 1: that is in t->session now, and
+ * the thread in t->record.agent_id; 0: no such thread is known. */
+int session_find_thread(struct step *t);
+/* The thread has turned out to be a subagent's: turns that were taken for a session of their own move here. */
+int session_adopt_thread(struct step *t, str thread);
 
 /* activity.c: calls without an id pair by tool and input: keys from `from` up to, without, `to` are such calls. */
-bool activity_pair_range(struct step *t, str *ret_from, str *ret_to);
+void activity_pair_range(struct step *t, str *ret_from, str *ret_to);
 
 /* usage.c */
 int usage_on_event(struct step *t);
@@ -111,5 +121,7 @@ struct capture {
 void rewind_note(struct capture *c, int64_t session);
 /* An import brings many late events to few sessions: they are folded again when it is over, not for each frame. */
 int rewind_note_import(struct step *t);
+/* Deletes everything that was made from the events of a session. */
+int rewind_clear(struct store *s, int64_t session);
 
 #endif

@@ -35,7 +35,7 @@ void capture_forget(struct capture *c)
 	c->rebuild = -1; /* it may be another store now */
 }
 
-static int delete_projections(struct store *s, int64_t session)
+int rewind_clear(struct store *s, int64_t session)
 {
 	static const char *const statements[] = {
 		"DELETE FROM plan_versions WHERE plan IN (SELECT key FROM plans WHERE session = ?1)",
@@ -68,7 +68,7 @@ static int refold(struct capture *c, struct store *s, int64_t session)
 	str agent, native;
 	int64_t after_ord = INT64_MIN;
 	struct ulid after_id = { { 0 } };
-	int got, r = delete_projections(s, session);
+	int got, r = rewind_clear(s, session);
 
 	while (r == 0) {
 		arena_reset(&c->arena);
@@ -105,8 +105,13 @@ int capture_finish(struct capture *c, struct store *s)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < c->ndirty && r == 0; i++)
-		r = refold(c, s, c->dirty[i]);
+	/* Folding a session can find events that belong to it, which makes it dirty once more. */
+	for (size_t i = 0; i < c->ndirty && r == 0; i++) {
+		int64_t session = c->dirty[i];
+
+		c->dirty[i] = 0;
+		r = refold(c, s, session);
+	}
 	if (r == 0 && c->ndirty)
 		log_debug(LOG_STORE, "%zu sessions folded again because of late events", c->ndirty);
 	c->ndirty = 0;
@@ -189,6 +194,8 @@ int capture_rebuild_some(struct capture *c, struct store *s)
 	r = store_exec(s, "BEGIN IMMEDIATE");
 	if (r == 0)
 		r = rebuild_batch(c, s);
+	if (r == 0)
+		r = capture_finish(c, s);
 	if (r == 0)
 		r = store_exec(s, "COMMIT");
 	if (r < 0) {

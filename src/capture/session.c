@@ -92,6 +92,58 @@ int session_find(struct store *s, const struct record *r, struct session *ret)
 	return 0;
 }
 
+/* -- threads of subagents ---------------------------------------------------------------------- */
+
+int session_find_thread(struct step *t)
+{
+	int64_t key = 0;
+	int got;
+
+	if (t->record.kind != EVENT_TURN_COMPLETE || str_empty(t->record.session))
+		return 0;
+	got = store_number(t->store, &key,
+		"SELECT w.session FROM windows w JOIN sessions s ON s.key = w.session WHERE "
+		"w.agent_id = ?1 AND s.agent = ?2 "
+		"ORDER BY w.session LIMIT 1",
+		"ss", t->record.session, t->record.agent);
+	if (got != 1)
+		return got;
+	t->record.agent_id = t->record.session;
+	got = session_load(t->store, key, &t->session);
+	return got < 0 ? got : 1;
+}
+
+/* Only what was told beside the hooks moves: a thread that somebody resumed by hand is a session as well. */
+int session_adopt_thread(struct step *t, str thread)
+{
+	int64_t stray = 0, left = 0;
+	int got = store_number(t->store, &stray,
+		"SELECT key FROM sessions WHERE agent = (SELECT agent FROM sessions WHERE key = ?1) AND native_id = ?2 "
+		"AND key <> ?1", "is", t->session.key, thread);
+
+	if (got != 1)
+		return got;
+	got = store_do(t->store,
+		"UPDATE events SET session = ?1, agent_id = ?3 WHERE session = ?2 AND kind = 'TurnComplete'", "iis",
+		t->session.key, stray, thread);
+	if (got < 0 || !store_changes(t->store))
+		return got;
+	rewind_note(t->capture, t->session.key);
+	got = store_number(t->store, &left, "SELECT 1 FROM events WHERE session = ?1 LIMIT 1", "i", stray);
+	if (got == 1)
+		rewind_note(t->capture, stray);
+	if (got != 0)
+		return got < 0 ? got : 0;
+	got = rewind_clear(t->store, stray);
+	if (got == 0)
+		got = store_do(t->store,
+			"UPDATE sessions SET parent = NULL, parent_reason = NULL WHERE parent = ?1",
+			"i", stray);
+	return got < 0 ? got : store_do(t->store, "DELETE FROM sessions WHERE key = ?1", "i", stray);
+}
+
+/* -- what an event says of its session --------------------------------------------------------- */
+
 /* The directory says which project; the first one a session was seen in stays. */
 static int find_project(struct step *t)
 {
@@ -108,6 +160,12 @@ static str model_of(const struct event *e)
 	return e->kind == EVENT_POST_MODEL_SWITCH ? json_str(json_get(e->payload, STR("to_model"))) : STR_NONE;
 }
 
+/* Inside a subagent some agents name the subagent's own transcript. */
+static str transcript_of(const struct event *e)
+{
+	return str_empty(e->agent_id) || e->kind == EVENT_SUBAGENT_STOP ? e->transcript_path : STR_NONE;
+}
+
 int session_save(struct step *t)
 {
 	const struct record *r = &t->record;
@@ -122,7 +180,7 @@ int session_save(struct step *t)
 		return store_do(t->store,
 			"UPDATE sessions SET tools = ?2, events = events + 1, transcript = "
 			"coalesce(transcript, ?3) WHERE key = ?1",
-			"iis", t->session.key, t->session.tools, e->transcript_path);
+			"iis", t->session.key, t->session.tools, transcript_of(e));
 	return store_do(t->store,
 		"UPDATE sessions SET project = ?2, window = ?3, batch = ?4, last_batch = ?5, prompts = ?6, "
 		"tools = ?7, "
@@ -130,15 +188,15 @@ int session_save(struct step *t)
 		"  last_ord = max(last_ord, ?8), events = events + ?10, "
 		"  started_at = min(started_at, ?11), last_at = max(last_at, ?11), "
 		"  cwd = coalesce(cwd, ?12), transcript = coalesce(?13, transcript), "
-		"  ended_at = CASE WHEN ?14 THEN ?11 ELSE NULL END, status = CASE WHEN ?14 THEN 'completed' "
-		"ELSE 'active' END, "
-		"  closed_by = CASE WHEN ?14 THEN 'end' END, end_reason = CASE WHEN ?14 THEN ?15 END, hidden = "
-		"0, "
+		"  ended_at = CASE WHEN ?14 THEN ?11 WHEN ?17 THEN ended_at END, "
+		"  status = CASE WHEN ?14 THEN 'completed' WHEN ?17 THEN status ELSE 'active' END, "
+		"  closed_by = CASE WHEN ?14 THEN 'end' WHEN ?17 THEN closed_by END, "
+		"  end_reason = CASE WHEN ?14 THEN ?15 WHEN ?17 THEN end_reason END, hidden = 0, "
 		"  model = coalesce(?16, model) WHERE key = ?1",
-		"ikkkkiiibiississ", t->session.key, t->session.project, t->session.window, t->session.batch,
+		"ikkkkiiibiississi", t->session.key, t->session.project, t->session.window, t->session.batch,
 		t->session.last_batch, t->session.prompts, t->session.tools, r->order_us, r->id.b,
-		(size_t)ULID_BYTES, (int64_t)!t->same_as, r->at_us, e->cwd, e->transcript_path, (int64_t)ended,
-		e->reason, model_of(e));
+		(size_t)ULID_BYTES, (int64_t)!t->same_as, r->at_us, e->cwd, transcript_of(e), (int64_t)ended,
+		e->reason, model_of(e), (int64_t)t->retells);
 }
 
 /* -- parents ----------------------------------------------------------------------------------- */

@@ -64,6 +64,9 @@ int window_on_start(struct step *t)
 
 	if (r < 0)
 		return r;
+	/* A transcript does not say when it was started: its first line does not start a window that is there. */
+	if (r == 0 && t->record.marks & EVENT_IMPORTED && t->session.window && !compacted)
+		r = 1;
 	if (r == 1) {
 		t->same_as = 1;
 		return 0;
@@ -100,11 +103,26 @@ int window_on_end(struct step *t)
 
 /* -- subagents --------------------------------------------------------------------------------- */
 
-static int find_subagent(struct step *t, int64_t *ret)
+static int find_subagent(struct step *t, str id, int64_t *ret)
 {
 	return store_number(t->store, ret,
 		"SELECT key FROM windows WHERE session = ?1 AND agent_id = ?2 ORDER BY ord DESC LIMIT 1", "is",
-		t->session.key, t->event.agent_id);
+		t->session.key, id);
+}
+
+static int open_subagent(struct step *t, int64_t *ret)
+{
+	int64_t parent = t->session.window;
+	int r = parent ? 0 : window_open(t, STR_NONE, &parent);
+
+	if (r == 0)
+		r = store_do(t->store,
+			"INSERT INTO windows(session, ord, agent_id, agent_type, parent, source, started_at) VALUES "
+			"(?1, ?2, ?3, ?4, ?5, 'subagent', ?6)",
+			"iissii", t->session.key, t->record.order_us, t->event.agent_id, t->event.agent_type, parent,
+			t->record.at_us);
+	*ret = store_last_rowid(t->store);
+	return r < 0 ? r : session_adopt_thread(t, t->event.agent_id);
 }
 
 int window_of(struct step *t, int64_t *ret)
@@ -112,9 +130,10 @@ int window_of(struct step *t, int64_t *ret)
 	int r;
 
 	if (!str_empty(t->event.agent_id)) {
-		r = find_subagent(t, ret);
+		r = find_subagent(t, t->event.agent_id, ret);
 		if (r != 0)
 			return r < 0 ? r : 0;
+		return open_subagent(t, ret);
 	}
 	*ret = t->session.window;
 	return *ret ? 0 : window_open(t, STR_NONE, ret);
@@ -122,24 +141,17 @@ int window_of(struct step *t, int64_t *ret)
 
 int window_on_subagent_start(struct step *t)
 {
-	int64_t window, parent;
+	int64_t window;
 	int r;
 
 	if (str_empty(t->event.agent_id))
 		return 0;
-	r = find_subagent(t, &window);
+	r = find_subagent(t, t->event.agent_id, &window);
 	if (r != 0) {
 		t->same_as = r == 1;
 		return r < 0 ? r : 0;
 	}
-	parent = t->session.window;
-	if (!parent && (r = window_open(t, STR_NONE, &parent)) < 0)
-		return r;
-	return store_do(t->store,
-		"INSERT INTO windows(session, ord, agent_id, agent_type, parent, source, started_at) VALUES "
-		"(?1, ?2, ?3, ?4, ?5, 'subagent', ?6)",
-		"iissii", t->session.key, t->record.order_us, t->event.agent_id, t->event.agent_type, parent,
-		t->record.at_us);
+	return open_subagent(t, &window);
 }
 
 bool window_is_helper(const struct event *e)
@@ -155,16 +167,36 @@ int window_on_subagent_stop(struct step *t)
 
 	if (str_empty(t->event.agent_id) || window_is_helper(&t->event))
 		return 0;
-	r = find_subagent(t, &window);
-	if (r == 0) {
-		r = window_on_subagent_start(t);
-		window = store_last_rowid(t->store);
-	}
+	r = find_subagent(t, t->event.agent_id, &window);
+	if (r == 0)
+		r = open_subagent(t, &window);
 	if (r < 0)
 		return r;
 	return store_do(t->store,
-		"UPDATE windows SET ended_at = ?2, message = ?3, transcript = coalesce(?4, transcript) WHERE "
+		"UPDATE windows SET ended_at = ?2, message = coalesce(?3, message), transcript = "
+		"coalesce(?4, transcript) WHERE "
 		"key = ?1",
-		"iiss", window, t->record.at_us, summary_cut(t->arena, t->event.message, RESPONSE_MAX),
+		"iiss", window, t->record.at_us,
+		summary_cut(t->arena, t->event.message, RESPONSE_MAX),
 		json_str(json_get(t->event.payload, STR("agent_transcript_path"))));
+}
+
+/* Says what the subagent's stop says as well; alone it brings the message. */
+int window_on_subagent_turn(struct step *t)
+{
+	int64_t window = 0, told = 0;
+	int r = find_subagent(t, t->record.agent_id, &window);
+
+	if (r != 1)
+		return r;
+	t->retells = true;
+	r = store_number(t->store, &told, "SELECT message IS NOT NULL FROM windows WHERE key = ?1", "i", window);
+	if (r < 0)
+		return r;
+	if (told) {
+		t->same_as = 1;
+		return 0;
+	}
+	return store_do(t->store, "UPDATE windows SET message = ?2 WHERE key = ?1", "is", window,
+		summary_cut(t->arena, t->event.message, RESPONSE_MAX));
 }

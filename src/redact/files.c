@@ -264,6 +264,27 @@ static const struct {
 	{ "cwd", FILE_KEY_PLAIN },
 };
 
+bool file_is_patch(str text)
+{
+	return str_find(text, STR("*** Begin Patch")) >= 0;
+}
+
+bool file_patch_touches(str patch, str *ret_file)
+{
+	static const char *const heads[] = { "*** Add File: ", "*** Update File: ", "*** Delete File: ",
+		"*** Move to: " };
+	str line;
+
+	if (!file_is_patch(patch))
+		return false;
+	while (str_split(&patch, '\n', &line))
+		for (size_t i = 0; i < countof(heads); i++)
+			if (str_starts(line, str_of(heads[i])) &&
+				file_is_secret(str_trim(str_from(line, strlen(heads[i]))), ret_file))
+				return true;
+	return false;
+}
+
 enum file_key file_key_of(str key)
 {
 	for (size_t i = 0; i < countof(members); i++)

@@ -157,6 +157,9 @@ bool value_is_mixed(str value);
 bool file_is_secret(str path, str *ret_base);
 /* Does the command line plainly print such a file? */
 bool file_command_reads(str command, str *ret_base);
+/* A patch that stands where a command would (apply_patch), or in one; and does it touch a secret file? */
+bool file_is_patch(str text);
+bool file_patch_touches(str patch, str *ret_file);
 
 enum file_key {
 	FILE_KEY_NONE,

@@ -154,7 +154,8 @@ static bool find_file(struct walk *w, const struct json *obj, int levels, str *r
 			found = m->type == JSON_STRING && file_is_secret(m->text, ret);
 			break;
 		case FILE_KEY_COMMAND:
-			found = m->type == JSON_STRING  ? file_command_reads(m->text, ret)
+			found = m->type == JSON_STRING
+					? file_patch_touches(m->text, ret) || file_command_reads(m->text, ret)
 				: m->type == JSON_ARRAY ? list_reads(w, m, ret)
 							: false;
 			break;
@@ -206,7 +207,7 @@ static void walk_member(struct walk *w, const struct json *m, const struct place
 		if (kind == FILE_KEY_CONTENT || kind == FILE_KEY_RESPONSE)
 			place.contents = true;
 		if (kind == FILE_KEY_PATH || kind == FILE_KEY_PLAIN || kind == FILE_KEY_COMMAND)
-			place.contents = false;
+			place.contents = kind == FILE_KEY_COMMAND && file_is_patch(json_str(m));
 	}
 	walk_value(w, m, &place);
 }
@@ -429,9 +430,11 @@ static str make_host(struct redactor *r, struct arena *a, const struct event *e)
 
 /* -- private prompts --------------------------------------------------------------------------- */
 
+/* A turn told as a whole holds its prompt and the answer, which may come after the next prompt has been sent. */
 static bool is_prompt(enum event_kind kind)
 {
-	return kind == EVENT_USER_PROMPT_SUBMIT || kind == EVENT_USER_PROMPT_EXPANSION;
+	return kind == EVENT_USER_PROMPT_SUBMIT || kind == EVENT_USER_PROMPT_EXPANSION ||
+	       kind == EVENT_TURN_COMPLETE;
 }
 
 /* Nothing but blanks is left, and some of it was private. A cut payload was never parsed: there the

@@ -1,8 +1,8 @@
 /* agents: recorded payloads become the expected events, verdicts become the exact answers.
  *
  * tests/golden/<agent>/<name>.json is a payload as the agent sent it, <name>.event.json what hookd
- * makes of it, <name>.answers.json what the agent is told for each kind of verdict. UPDATE_GOLDEN=1 (make golden-update)
- * rewrites the latter two; look at the diff. */
+ * makes of it, <name>.answers.json what the agent is told for each kind of verdict. UPDATE_GOLDEN=1
+ * (make golden-update) rewrites the latter two; look at the diff. */
 #include "test.h"
 
 #include "agents/adapters.h"
@@ -382,18 +382,33 @@ static void test_classes(void **state)
 		const char *agent, *tool;
 		enum tool_class class;
 	} rows[] = {
-		{ "claude", "Bash", TOOL_SHELL }, { "claude", "Read", TOOL_READ }, { "claude", "Write", TOOL_WRITE },
-		{ "claude", "Edit", TOOL_WRITE }, { "claude", "Grep", TOOL_SEARCH }, { "claude", "WebFetch", TOOL_WEB },
-		{ "claude", "Task", TOOL_AGENT }, { "claude", "Agent", TOOL_AGENT },
-		{ "claude", "mcp__probe__ask", TOOL_MCP }, { "claude", "bash", TOOL_OTHER }, { "claude", "", TOOL_OTHER },
-		{ "claude", "New", TOOL_OTHER }, { "claude", "mcp_a_b", TOOL_OTHER },
-		{ "codex", "Bash", TOOL_SHELL }, { "codex", "apply_patch", TOOL_WRITE },
-		{ "codex", "view_image", TOOL_READ }, { "codex", "update_plan", TOOL_OTHER },
-		{ "codex", "collaborationspawn_agent", TOOL_AGENT }, { "codex", "mcp__probe__hookit", TOOL_MCP },
-		{ "gemini", "run_shell_command", TOOL_SHELL }, { "gemini", "replace", TOOL_WRITE },
-		{ "gemini", "write_file", TOOL_WRITE }, { "gemini", "read_many_files", TOOL_READ },
-		{ "gemini", "grep_search", TOOL_SEARCH }, { "gemini", "google_web_search", TOOL_WEB },
-		{ "gemini", "invoke_agent", TOOL_AGENT }, { "gemini", "mcp_srv_ping", TOOL_MCP },
+		{ "claude", "Bash", TOOL_SHELL },
+		{ "claude", "Read", TOOL_READ },
+		{ "claude", "Write", TOOL_WRITE },
+		{ "claude", "Edit", TOOL_WRITE },
+		{ "claude", "Grep", TOOL_SEARCH },
+		{ "claude", "WebFetch", TOOL_WEB },
+		{ "claude", "Task", TOOL_AGENT },
+		{ "claude", "Agent", TOOL_AGENT },
+		{ "claude", "mcp__probe__ask", TOOL_MCP },
+		{ "claude", "bash", TOOL_OTHER },
+		{ "claude", "", TOOL_OTHER },
+		{ "claude", "New", TOOL_OTHER },
+		{ "claude", "mcp_a_b", TOOL_OTHER },
+		{ "codex", "Bash", TOOL_SHELL },
+		{ "codex", "apply_patch", TOOL_WRITE },
+		{ "codex", "view_image", TOOL_READ },
+		{ "codex", "update_plan", TOOL_OTHER },
+		{ "codex", "collaborationspawn_agent", TOOL_AGENT },
+		{ "codex", "mcp__probe__hookit", TOOL_MCP },
+		{ "gemini", "run_shell_command", TOOL_SHELL },
+		{ "gemini", "replace", TOOL_WRITE },
+		{ "gemini", "write_file", TOOL_WRITE },
+		{ "gemini", "read_many_files", TOOL_READ },
+		{ "gemini", "grep_search", TOOL_SEARCH },
+		{ "gemini", "google_web_search", TOOL_WEB },
+		{ "gemini", "invoke_agent", TOOL_AGENT },
+		{ "gemini", "mcp_srv_ping", TOOL_MCP },
 	};
 
 	for (size_t i = 0; i < countof(rows); i++) {
@@ -451,10 +466,13 @@ static void test_notify(void **state)
 		assert_false(str_is_set(parse_as("codex", "notify", arena_strf(&arena,
 			"{\"thread-id\":\"t\",\"input-messages\":%s}", odd[i])).prompt));
 	/* Something else that may be told this way one day. */
-	assert_int_equal(parse_as("codex", "notify", STR("{\"type\":\"new\",\"thread-id\":\"t\"}")).kind, EVENT_UNKNOWN);
+	assert_int_equal(
+		parse_as("codex", "notify", STR("{\"type\":\"new\",\"thread-id\":\"t\"}")).kind,
+		EVENT_UNKNOWN);
 	/* Never written into a hook file. */
 	for (const struct agent_event *row = agent_codex.events; row->native; row++)
-		assert_true(row->not_a_hook == (row->kind == EVENT_TURN_COMPLETE) && row->by_default == !row->not_a_hook);
+		assert_true(row->not_a_hook == (row->kind == EVENT_TURN_COMPLETE) &&
+			    row->by_default == !row->not_a_hook);
 }
 
 static void test_failures_of_gemini(void **state)
@@ -462,9 +480,14 @@ static void test_failures_of_gemini(void **state)
 	static const struct {
 		const char *tool, *response, *error;
 	} rows[] = {
-		{ "run_shell_command", "{\"llmContent\":\"Output: a\\nExit Code: 3\\nProcess Group PGID: 1\"}", "Exit Code: 3" },
-		{ "run_shell_command", "{\"llmContent\":\"Output: (empty)\\nExit Code: 127\"}", "Exit Code: 127" },
-		{ "run_shell_command", "{\"llmContent\":\"Output: a\\nExit Code: 3\\nb\\nProcess Group PGID: 1\"}", NULL },
+		{ "run_shell_command",
+			"{\"llmContent\":\"Output: a\\nExit Code: 3\\nProcess Group PGID: 1\"}",
+			"Exit Code: 3" },
+		{ "run_shell_command", "{\"llmContent\":\"Output: (empty)\\nExit Code: 127\"}",
+			"Exit Code: 127" },
+		{ "run_shell_command",
+			"{\"llmContent\":\"Output: a\\nExit Code: 3\\nb\\nProcess Group PGID: 1\"}",
+			NULL },
 		{ "run_shell_command", "{\"llmContent\":\"Output: Exit Code: 3\"}", NULL },
 		{ "run_shell_command", "{\"llmContent\":[{\"text\":\"x\"}]}", NULL },
 		{ "run_shell_command", "\"text\"", NULL },
@@ -476,8 +499,10 @@ static void test_failures_of_gemini(void **state)
 	};
 
 	for (size_t i = 0; i < countof(rows); i++) {
-		struct event e = parse_as("gemini", "AfterTool", arena_strf(&arena,
-			"{\"session_id\":\"s\",\"tool_name\":\"%s\",\"tool_response\":%s}", rows[i].tool, rows[i].response));
+		struct event e = parse_as("gemini", "AfterTool",
+			arena_strf(&arena,
+				"{\"session_id\":\"s\",\"tool_name\":\"%s\",\"tool_response\":%s}",
+				rows[i].tool, rows[i].response));
 
 		assert_int_equal(e.kind, rows[i].error ? EVENT_POST_TOOL_USE_FAILURE : EVENT_POST_TOOL_USE);
 		assert_int_equal(e.marks, 0);

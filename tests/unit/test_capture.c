@@ -1,6 +1,7 @@
 /* capture: the rows do not depend on the order in which records arrive, nor on how often. */
 #include "test.h"
 
+#include "agents/agents.h"
 #include "capture/capture.h"
 #include "records.h"
 
@@ -16,7 +17,7 @@ struct line {
 #define PROMPT(id, text) "\"prompt_id\":\"" id "\",\"prompt\":\"" text "\""
 #define ID(id) "\"prompt_id\":\"" id "\""
 
-static const struct line story[] = {
+static const struct line day[] = {
 	{ 0, "claude", "s1", EVENT_SESSION_START, NULL, NULL, "/p",
 		"\"source\":\"startup\",\"transcript_path\":\"/t/1\",\"model\":\"m1\"" },
 	{ 5, "claude", "s1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/p", PROMPT("p1", "build it") },
@@ -139,12 +140,189 @@ static const struct line story[] = {
 	{ 142, "claude", "s11", EVENT_TASK_CREATED, NULL, NULL, "/t", ID("p1") ",\"task_subject\":\"second\"" },
 };
 
-enum { LINES = countof(story), DOUBLES = 12, ROUNDS = 1000 };
+#define TURN(id) "\"turn_id\":\"" id "\",\"permission_mode\":\"default\""
+#define SUB(turn, id) TURN(turn) ",\"agent_id\":\"" id "\",\"agent_type\":\"default\""
+#define SHELL(command) "\"tool_input\":{\"command\":\"" command "\"}"
+#define TOLD(turn, prompt, answer) "\"type\":\"agent-turn-complete\",\"turn-id\":\"" turn "\",\"input-messages\":" \
+	"[\"" prompt "\"],\"last-assistant-message\":" answer
+
+/* Codex: hooks, and turns told beside them. */
+static const struct line codex[] = {
+	{ 0, "codex", "r1", EVENT_SESSION_START, NULL, NULL, "/c",
+		"\"source\":\"startup\",\"model\":\"m\",\"transcript_path\":\"/t/r1\"" },
+	{ 1, "codex", "r1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/c",
+		TURN("t1") ",\"prompt\":\"Say hello\"" },
+	{ 2, "codex", "r1", EVENT_PRE_TOOL_USE, "Bash", "c1", "/c",
+		TURN("t1") "," SHELL("echo hi") },
+	{ 3, "codex", "r1", EVENT_POST_TOOL_USE, "Bash", "c1", "/c",
+		TURN("t1") "," SHELL("echo hi") ",\"tool_response\":\"hi\\n\"" },
+	{ 4, "codex", "r1", EVENT_PRE_TOOL_USE, "apply_patch", "c2", "/c",
+		TURN("t1") "," SHELL(
+			"*** Begin Patch\\n*** Add File: a.txt\\n+hello\\n*** End Patch\\n") },
+	{ 5, "codex", "r1", EVENT_PERMISSION_REQUEST, "apply_patch", NULL, "/c",
+		TURN("t1") "," SHELL(
+			"*** Begin Patch\\n*** Add File: a.txt\\n+hello\\n*** End Patch\\n") },
+	{ 6, "codex", "r1", EVENT_POST_TOOL_USE, "apply_patch", "c2", "/c",
+		TURN("t1") "," SHELL("*** Begin Patch\\n*** Add File: a.txt\\n+hello\\n*** End "
+				     "Patch\\n") ",\"tool_response\":\"Success\"" },
+	/* Made to go on once. */
+	{ 7, "codex", "r1", EVENT_STOP, NULL, NULL, "/c",
+		TURN("t1") ",\"last_assistant_message\":\"Finished.\"" },
+	{ 8, "codex", "r1", EVENT_STOP, NULL, NULL, "/c",
+		TURN("t1") ",\"stop_hook_active\":true,\"last_assistant_message\":\"Continued.\"" },
+	{ 9, "codex", "r1", EVENT_TURN_COMPLETE, NULL, NULL, "/c",
+		TOLD("t1", "Say hello", "\"Continued.\"") },
+	/* A subagent: its tools have another turn, its turn another thread. */
+	{ 20, "codex", "r1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/c",
+		TURN("t2") ",\"prompt\":\"Let others do it\"" },
+	{ 21, "codex", "r1", EVENT_PRE_TOOL_USE, "collaborationspawn_agent", "c3", "/c",
+		TURN("t2") ",\"tool_input\":{\"message\":\"task\"}" },
+	{ 22, "codex", "r1", EVENT_SUBAGENT_START, NULL, NULL, "/c",
+		SUB("u1", "a1") ",\"transcript_path\":\"/t/a1\"" },
+	{ 22, "codex", "r1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/c",
+		SUB("u1", "a1") ",\"prompt\":\"task\"" },
+	{ 23, "codex", "r1", EVENT_PRE_TOOL_USE, "Bash", "c4", "/c",
+		SUB("u1", "a1") "," SHELL("echo sub") ",\"transcript_path\":\"/t/a1\"" },
+	{ 24, "codex", "r1", EVENT_POST_TOOL_USE, "Bash", "c4", "/c",
+		SUB("u1", "a1") "," SHELL(
+			"echo sub") ",\"tool_response\":\"sub\",\"transcript_path\":\"/t/a1\"" },
+	{ 25, "codex", "r1", EVENT_SUBAGENT_STOP, NULL, NULL, "/c",
+		SUB("u1", "a1") ",\"last_assistant_message\":\"sub "
+				"result\",\"transcript_path\":\"/t/r1\"" },
+	{ 26, "codex", "a1", EVENT_TURN_COMPLETE, NULL, NULL, "/c",
+		TOLD("u1", "task", "\"sub result\"") },
+	{ 27, "codex", "r1", EVENT_POST_TOOL_USE, "collaborationspawn_agent", "c3", "/c",
+		TURN("t2") ",\"tool_input\":{\"message\":\"task\"},\"tool_response\":\"{}\"" },
+	/* One whose start was not seen, one that says nothing at its stop, and one whose turn seems
+	 * to end before it starts. */
+	{ 28, "codex", "r1", EVENT_PRE_TOOL_USE, "Bash", "c5", "/c",
+		SUB("u2", "a2") "," SHELL("ls") },
+	{ 29, "codex", "a2", EVENT_TURN_COMPLETE, NULL, NULL, "/c",
+		TOLD("u2", "task two", "\"two\"") },
+	{ 30, "codex", "r1", EVENT_SUBAGENT_START, NULL, NULL, "/c", SUB("u3", "a3") },
+	{ 31, "codex", "a3", EVENT_TURN_COMPLETE, NULL, NULL, "/c",
+		TOLD("u3", "task three", "\"three\"") },
+	{ 32, "codex", "r1", EVENT_SUBAGENT_STOP, NULL, NULL, "/c", SUB("u3", "a3") },
+	{ 33, "codex", "a4", EVENT_TURN_COMPLETE, NULL, NULL, "/c",
+		TOLD("u4", "task four", "\"four\"") },
+	{ 34, "codex", "r1", EVENT_SUBAGENT_START, NULL, NULL, "/c", SUB("u4", "a4") },
+	/* The stop brings no answer; what is told beside it does. */
+	{ 40, "codex", "r1", EVENT_STOP, NULL, NULL, "/c",
+		TURN("t2") ",\"last_assistant_message\":null" },
+	{ 41, "codex", "r1", EVENT_TURN_COMPLETE, NULL, NULL, "/c",
+		TOLD("t2", "Let others do it", "\"All done.\"") },
+	/* Interrupted; then a turn of which only a tool, and one of which nothing was seen by
+	   hooks. */
+	{ 50, "codex", "r1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/c",
+		TURN("t3") ",\"prompt\":\"wait\"" },
+	{ 51, "codex", "r1", EVENT_PRE_TOOL_USE, "Bash", "c6", "/c",
+		TURN("t3") "," SHELL("sleep 9") },
+	{ 52, "codex", "r1", EVENT_INTERRUPT, NULL, NULL, "/c", TURN("t3") },
+	{ 70000, "codex", "r1", EVENT_PRE_TOOL_USE, "Bash", "c7", "/c",
+		TURN("t4") "," SHELL("date") },
+	{ 70001, "codex", "r1", EVENT_POST_TOOL_USE, "Bash", "c7", "/c",
+		TURN("t4") "," SHELL("date") },
+	{ 70002, "codex", "r1", EVENT_TURN_COMPLETE, NULL, NULL, "/c",
+		TOLD("t4", "What day is it", "\"Sunday\"") },
+	{ 70010, "codex", "r1", EVENT_TURN_COMPLETE, NULL, NULL, "/c",
+		TOLD("t5", "Told aside", "\"Yes\"") },
+	{ 70011, "codex", "r1", EVENT_TURN_COMPLETE, NULL, NULL, "/c",
+		TOLD("t5", "Told aside", "\"Yes\"") },
+	/* Over before its last turn is told. */
+	{ 70020, "codex", "r1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/c",
+		TURN("t6") ",\"prompt\":\"bye\"" },
+	{ 70021, "codex", "r1", EVENT_STOP, NULL, NULL, "/c",
+		TURN("t6") ",\"last_assistant_message\":\"Bye.\"" },
+	{ 70022, "codex", "r1", EVENT_SESSION_END, NULL, NULL, "/c", "\"reason\":\"other\"" },
+	{ 70023, "codex", "r1", EVENT_TURN_COMPLETE, NULL, NULL, "/c",
+		TOLD("t6", "bye", "\"Bye.\"") },
+	/* Nobody has agreed to the hooks of this one. */
+	{ 100, "codex", "r2", EVENT_TURN_COMPLETE, NULL, NULL, "/d",
+		TOLD("v1", "first", "\"one\"") },
+	{ 200, "codex", "r2", EVENT_TURN_COMPLETE, NULL, NULL, "/d", TOLD("v2", "second", "null") },
+};
+
+#define CALL(command) SHELL(command)
+#define SAID(text) ",\"tool_response\":{\"llmContent\":\"Output: " text "\",\"returnDisplay\":\"" text "\"}"
+#define FAILED ",\"tool_response\":{\"llmContent\":\"Output: no\\nExit Code: 3\",\"returnDisplay\":\"no\"}"
+
+/* Gemini: no ids at all, and calls side by side. */
+static const struct line gemini[] = {
+	{ 0, "gemini", "g1", EVENT_SESSION_START, NULL, NULL, "/g", "\"source\":\"startup\"" },
+	{ 1, "gemini", "g1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/g", "\"prompt\":\"do it\"" },
+	{ 2, "gemini", "g1", EVENT_PRE_COMPACT, NULL, NULL, "/g", "\"trigger\":\"auto\"" },
+	{ 10, "gemini", "g1", EVENT_PRE_TOOL_USE, "run_shell_command", NULL, "/g", CALL("make") },
+	{ 10, "gemini", "g1", EVENT_PRE_TOOL_USE, "run_shell_command", NULL, "/g", CALL("make") },
+	{ 11, "gemini", "g1", EVENT_PRE_TOOL_USE, "run_shell_command", NULL, "/g",
+		CALL("make check") },
+	{ 11, "gemini", "g1", EVENT_PRE_TOOL_USE, "read_file", NULL, "/g",
+		"\"tool_input\":{\"file_path\":\"/g/x\"}" },
+	{ 12, "gemini", "g1", EVENT_POST_TOOL_USE, "run_shell_command", NULL, "/g",
+		CALL("make check") SAID("ok") },
+	{ 13, "gemini", "g1", EVENT_POST_TOOL_USE_FAILURE, "run_shell_command", NULL, "/g",
+		CALL("make") FAILED },
+	{ 13, "gemini", "g1", EVENT_POST_TOOL_USE, "run_shell_command", NULL, "/g",
+		CALL("make") SAID("made") },
+	{ 14, "gemini", "g1", EVENT_POST_TOOL_USE, "read_file", NULL, "/g",
+		"\"tool_input\":{\"file_path\":\"/g/"
+		"x\"},\"tool_response\":{\"llmContent\":\"text\",\"returnDisplay\":\"\"}" },
+	/* Refused, so it never ends. */
+	{ 15, "gemini", "g1", EVENT_PRE_TOOL_USE, "run_shell_command", NULL, "/g", CALL("rm x") },
+	{ 16, "gemini", "g1", EVENT_PRE_COMPACT, NULL, NULL, "/g", "\"trigger\":\"auto\"" },
+	{ 20, "gemini", "g1", EVENT_STOP, NULL, NULL, "/g",
+		"\"prompt\":\"do it\",\"prompt_response\":\"Done.\"" },
+	{ 30000, "gemini", "g1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/g",
+		"\"prompt\":\"again\"" },
+	{ 30001, "gemini", "g1", EVENT_PRE_COMPACT, NULL, NULL, "/g", "\"trigger\":\"auto\"" },
+	{ 30002, "gemini", "g1", EVENT_PRE_TOOL_USE, "run_shell_command", NULL, "/g",
+		CALL("rm x") },
+	{ 30003, "gemini", "g1", EVENT_POST_TOOL_USE, "run_shell_command", NULL, "/g",
+		CALL("rm x") SAID("gone") },
+	{ 30004, "gemini", "g1", EVENT_PRE_TOOL_USE, "run_shell_command", NULL, "/g",
+		CALL("make") },
+	{ 30005, "gemini", "g1", EVENT_POST_TOOL_USE, "run_shell_command", NULL, "/g",
+		CALL("make") SAID("made") },
+	/* The end overtook the beginning; an end alone; the same long after that is another call.
+	 */
+	{ 30010, "gemini", "g1", EVENT_POST_TOOL_USE, "glob", NULL, "/g",
+		"\"tool_input\":{\"pattern\":\"*.c\"}" SAID("a.c") },
+	{ 30011, "gemini", "g1", EVENT_PRE_TOOL_USE, "glob", NULL, "/g",
+		"\"tool_input\":{\"pattern\":\"*.c\"}" },
+	{ 30012, "gemini", "g1", EVENT_POST_TOOL_USE, "glob", NULL, "/g",
+		"\"tool_input\":{\"pattern\":\"*.h\"}" SAID("a.h") },
+	{ 45000, "gemini", "g1", EVENT_PRE_TOOL_USE, "glob", NULL, "/g",
+		"\"tool_input\":{\"pattern\":\"*.h\"}" },
+	{ 45001, "gemini", "g1", EVENT_POST_TOOL_USE, "glob", NULL, "/g",
+		"\"tool_input\":{\"pattern\":\"*.h\"}" SAID("b.h") },
+	{ 45002, "gemini", "g1", EVENT_PRE_COMPACT, NULL, NULL, "/g", "\"trigger\":\"manual\"" },
+	{ 45010, "gemini", "g1", EVENT_STOP, NULL, NULL, "/g",
+		"\"prompt\":\"again\",\"prompt_response\":\"Done again.\"" },
+	{ 45020, "gemini", "g1", EVENT_SESSION_END, NULL, NULL, "/g", "\"reason\":\"exit\"" },
+	{ 45021, "gemini", "g1", EVENT_SESSION_END, NULL, NULL, "/g", "\"reason\":\"exit\"" },
+	{ 45022, "gemini", "g1", EVENT_SESSION_END, NULL, NULL, "/g", "\"reason\":\"exit\"" },
+};
+
+enum { LINES = countof(day), LINES_MAX = 100, DOUBLES = 12, ROUNDS = 1000 };
+
+static const struct line *story = day; /* the one that is being told */
+
+/* The agent's own name of a kind: what the fold reads again is the agent's words. */
+static str native_of(str agent, enum event_kind kind)
+{
+	if (kind == EVENT_POST_TOOL_USE_FAILURE && str_eq(agent, STR("gemini")))
+		kind = EVENT_POST_TOOL_USE;
+	for (const struct agent_event *row = agent_find(agent)->events; row->native; row++)
+		if (row->kind == kind && !str_eq(agent, STR("cursor")))
+			return str_of(row->native);
+	return str_of(event_kinds[kind].name);
+}
 
 static struct record record_of(struct arena *a, unsigned i)
 {
 	const struct line *l = &story[i];
 	struct record r = record_sample(i, STR_NONE);
+	struct event e;
+	const char *session_key = l->kind == EVENT_TURN_COMPLETE ? ",\"thread-id\":\"" : ",\"session_id\":\"";
 	uint8_t random[10] = { 0 };
 
 	/* Two records of one millisecond are told apart by the random part alone. */
@@ -153,8 +331,8 @@ static struct record record_of(struct arena *a, unsigned i)
 	r.at_us = (1700000000000 + l->ms) * INT64_C(1000);
 	r.order_us = r.at_us;
 	r.kind = l->kind;
-	r.native = str_of(event_kinds[l->kind].name);
 	r.agent = str_of(l->agent);
+	r.native = native_of(r.agent, l->kind);
 	r.session = str_of(l->session);
 	r.tool_name = str_of(l->tool);
 	r.tool_use_id = str_of(l->use);
@@ -162,19 +340,21 @@ static struct record record_of(struct arena *a, unsigned i)
 	r.cwd = STR_NONE;
 	r.transcript_path = STR_NONE;
 	r.payload =
-		arena_strf(a, "{\"x\":1%s%s%s%s%s%s%s%s%s%s%s%s%s%s}", l->session ? ",\"session_id\":\"" : "",
+		arena_strf(a, "{\"x\":1%s%s%s%s%s%s%s%s%s%s%s%s%s%s}", l->session ? session_key : "",
 			l->session ? l->session : "", l->session ? "\"" : "", l->cwd ? ",\"cwd\":\"" : "",
 			l->cwd ? l->cwd : "", l->cwd ? "\"" : "", l->tool ? ",\"tool_name\":\"" : "",
 			l->tool ? l->tool : "", l->tool ? "\"" : "", l->use ? ",\"tool_use_id\":\"" : "",
 			l->use ? l->use : "", l->use ? "\"" : "", l->more ? "," : "", l->more ? l->more : "");
+	agent_read_record(&r, a, &e);
+	r.agent_id = e.agent_id;
 	return r;
 }
 
 /* Every table without the numbers that count arrivals; rows are named by what they are. */
 static const char *const dumps[] = {
 	"SELECT hex(e.id), e.ord, e.at, s.agent, s.native_id, e.kind, e.native, e.tool, e.tool_use_id, "
-	"e.marks, e.same_as IS NOT NULL, e.payload "
-	"FROM events e JOIN sessions s ON s.key = e.session ORDER BY e.id",
+	"e.marks, hex(o.id), e.agent_id, e.payload "
+	"FROM events e JOIN sessions s ON s.key = e.session LEFT JOIN events o ON o.seq = e.same_as ORDER BY e.id",
 	"SELECT s.agent, s.native_id, s.cwd, s.transcript, s.status, s.started_at, s.last_at, s.ended_at, "
 	"s.events, s.prompts, s.tools, s.model, "
 	"s.title, s.end_reason, p.native_id, s.parent_reason, s.last_user, s.last_assistant, s.closed_by, "
@@ -200,7 +380,7 @@ static const char *const dumps[] = {
 	"JOIN sessions s ON s.key = p.session JOIN plan_versions v ON v.plan = p.key ORDER BY 1, 2, 6",
 };
 
-static const int columns[] = { 12, 22, 13, 16, 18, 9 };
+static const int columns[] = { 13, 22, 13, 16, 18, 9 };
 
 static void dump(struct store *s, struct buf *out)
 {
@@ -304,25 +484,28 @@ static void check_same(str a, str b, int round)
 			fail_msg("shuffle %d:\n  " STR_FMT "\n  " STR_FMT, round, STR_ARG(x), STR_ARG(y));
 }
 
-static void test_any_order(void **state)
+/* However the lines of a story come: shuffled, some twice, through the spool, with a daemon that dies. */
+static void tell_in_any_order(const struct line *told, unsigned lines, int rounds)
 {
 	struct buf want = BUF_INIT(KIB(256)), got = BUF_INIT(KIB(256));
-	unsigned order[LINES + DOUBLES];
+	unsigned order[LINES_MAX + DOUBLES];
 	struct store *s = fresh_store();
 	uint64_t seed = 20260101;
 
-	for (unsigned i = 0; i < LINES; i++)
+	assert_true(lines <= LINES_MAX);
+	story = told;
+	for (unsigned i = 0; i < lines; i++)
 		order[i] = i;
-	fold_in_order(s, order, LINES, NULL);
+	fold_in_order(s, order, lines, NULL);
 	/* Marks tell the way an event came, which differs. */
 	store_exec(s, "UPDATE events SET marks = 0");
 	dump(s, &want);
-	for (int round = 0; round < ROUNDS; round++) {
-		for (unsigned i = 0; i < LINES + DOUBLES; i++)
-			order[i] = i < LINES ? i : test_random(&seed) % LINES;
-		shuffle(order, countof(order), &seed);
+	for (int round = 0; round < rounds; round++) {
+		for (unsigned i = 0; i < lines + DOUBLES; i++)
+			order[i] = i < lines ? i : test_random(&seed) % lines;
+		shuffle(order, lines + DOUBLES, &seed);
 		clear(s);
-		fold_in_order(s, order, countof(order), &seed);
+		fold_in_order(s, order, lines + DOUBLES, &seed);
 		store_exec(s, "UPDATE events SET marks = 0");
 		buf_clear(&got);
 		dump(s, &got);
@@ -331,9 +514,25 @@ static void test_any_order(void **state)
 	}
 	if (getenv("SHOW"))
 		puts(want.p);
+	story = day;
 	store_close(s);
 	buf_release(&want);
 	buf_release(&got);
+}
+
+static void test_any_order(void **state)
+{
+	tell_in_any_order(day, countof(day), ROUNDS);
+}
+
+static void test_any_order_of_codex(void **state)
+{
+	tell_in_any_order(codex, countof(codex), ROUNDS);
+}
+
+static void test_any_order_of_gemini(void **state)
+{
+	tell_in_any_order(gemini, countof(gemini), ROUNDS);
 }
 
 /* What the rows say, spelled out once. */
@@ -423,6 +622,123 @@ static void test_rows(void **state)
 	assert_int_equal(store_check(s, &out), 0);
 	store_close(s);
 	buf_release(&out);
+}
+
+/* Backwards, so that every turn told aside comes before the hooks that say whose it is. */
+static struct store *told_backwards(const struct line *told, unsigned lines)
+{
+	struct store *s = fresh_store();
+	unsigned order[LINES_MAX];
+
+	story = told;
+	for (unsigned i = 0; i < lines; i++)
+		order[i] = lines - 1 - i;
+	fold_in_order(s, order, lines, NULL);
+	story = day;
+	return s;
+}
+
+static void test_rows_of_codex(void **state)
+{
+	struct store *s = told_backwards(codex, countof(codex));
+
+	check_row(s,
+		"SELECT group_concat(native_id || status || coalesce(transcript, ''), ' ') FROM "
+		"(SELECT * FROM sessions "
+		"ORDER BY native_id)",
+		"r1completed/t/r1 r2active");
+	check_row(s,
+		"SELECT group_concat(number || source || ':' || coalesce(prompt_id, '') || ':' || "
+		"prompt || ':' || closed_by || "
+		"':' || coalesce(response, '-') || ':' || activities || late, '; ') FROM (SELECT "
+		"b.* FROM batches b JOIN "
+		"sessions s ON s.key = b.session WHERE native_id = 'r1' ORDER BY ord)",
+		"1user:t1:Say hello:stop:Continued.:20; 2user:t2:Let others do it:stop:All "
+		"done.:31; "
+		"3user:t3:wait:interrupt:-:10; 4user:t4:What day is it:stop:Sunday:10; "
+		"5user:t5:Told aside:stop:Yes:00; "
+		"6user:t6:bye:stop:Bye.:00");
+	check_row(s,
+		"SELECT group_concat(prompt || closed_by || coalesce(response, '-')) FROM (SELECT "
+		"b.* FROM batches b "
+		"JOIN sessions s ON s.key = b.session WHERE native_id = 'r2' ORDER BY ord)",
+		"firststopone,secondstop-");
+	check_row(s, "SELECT last_user || title || last_assistant || prompts FROM sessions WHERE native_id = 'r1'",
+		"byeSay helloBye.6");
+	/* One row per call, in the window of who made it. */
+	check_row(s,
+		"SELECT group_concat(same || state || coalesce(w.agent_id, ''), ' ') FROM (SELECT "
+		"* FROM activities WHERE kind "
+		"= 'tool' ORDER BY same) a JOIN windows w ON w.key = a.window",
+		"c1done c2done c3done c4donea1 c5starteda2 c6started c7done");
+	check_row(s,
+		"SELECT file || change || coalesce(output, '') FROM activities WHERE same = 'c2'",
+		"a.txtcreatedSuccess");
+	check_row(s, "SELECT group_concat(agent_id || coalesce(message, '-'), ' ') FROM (SELECT * FROM windows WHERE "
+		     "agent_id IS NOT NULL ORDER BY agent_id)", "a1sub result a2two a3three a4-");
+	check_row(s,
+		"SELECT group_concat(a.kind || coalesce(b.prompt_id, '-'), ' ') FROM activities a "
+		"JOIN batches b ON b.key = "
+		"a.batch WHERE a.kind IN ('Interrupt', 'PermissionRequest')",
+		"PermissionRequestt1 Interruptt3");
+	/* What is told twice points to what it doubles: the stop, the subagent's stop, the first telling. */
+	check_row(s,
+		"SELECT group_concat(o.kind || coalesce(e.agent_id, ''), ' ') FROM (SELECT * FROM events WHERE kind = "
+		"'TurnComplete' AND same_as IS NOT NULL ORDER BY ord) e JOIN events o ON o.seq = e.same_as",
+		"Stop SubagentStopa1 TurnComplete Stop");
+	store_close(s);
+}
+
+static void test_rows_of_gemini(void **state)
+{
+	struct store *s = told_backwards(gemini, countof(gemini));
+
+	check_row(s,
+		"SELECT group_concat(json_extract(input, '$.command') || ':' || state || ':' || "
+		"coalesce(error, '') || ':' || "
+		"coalesce(output, '') || ':' || number, '; ') FROM (SELECT a.*, b.number FROM "
+		"activities a JOIN batches b ON "
+		"b.key = a.batch WHERE tool = 'run_shell_command' ORDER BY a.ord, same)",
+		"make:failed:Exit Code: 3:no:1; make:done::made:1; make check:done::ok:1; rm "
+		"x:started:::1; rm x:done::gone:2; "
+		"make:done::made:2");
+	check_row(s,
+		"SELECT group_concat((coalesce(started_at, 0) % 1000000000) || '-' || (ended_at % "
+		"1000000000) || output, ' ') "
+		"FROM (SELECT * FROM activities WHERE tool = 'glob' ORDER BY ord)",
+		"30011000-30010000a.c 0-30012000a.h 45000000-45001000b.h");
+	check_row(s,
+		"SELECT count(DISTINCT substr(same, 1, 17)) || group_concat(DISTINCT length(same)) "
+		"FROM activities WHERE "
+		"same LIKE '~%'",
+		"624");
+	check_row(s, "SELECT group_concat(kind || output) FROM activities WHERE kind <> 'tool'", "PreCompactmanual");
+	check_row(s, "SELECT group_concat(response, ' ') FROM (SELECT * FROM batches ORDER BY ord)",
+		"Done. Done again.");
+	check_row(s, "SELECT count(*) || count(same_as) FROM events WHERE kind = 'SessionEnd'", "32");
+	check_row(s, "SELECT status || tools || prompts FROM sessions", "completed102");
+	store_close(s);
+}
+
+/* A subagent's thread that was resumed by hand is a session as well, and stays one. */
+static void test_thread_that_is_a_session(void **state)
+{
+	static const struct line lines[] = {
+		{ 0, "codex", "a1", EVENT_SESSION_START, NULL, NULL, "/c", "\"source\":\"resume\"" },
+		{ 1, "codex", "a1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/c", TURN("t9") ",\"prompt\":\"more\"" },
+		{ 2, "codex", "a1", EVENT_STOP, NULL, NULL, "/c", TURN("t9") ",\"last_assistant_message\":\"done\"" },
+		{ 3, "codex", "a1", EVENT_TURN_COMPLETE, NULL, NULL, "/c", TOLD("t9", "more", "\"done\"") },
+		{ 4, "codex", "r1", EVENT_SUBAGENT_STOP, NULL, NULL, "/c", SUB("u1", "a1") },
+	};
+	struct store *s = told_backwards(lines, countof(lines));
+
+	check_row(s,
+		"SELECT group_concat(native_id || events || coalesce(last_assistant, ''), ' ') "
+		"FROM (SELECT * FROM "
+		"sessions ORDER BY native_id)",
+		"a13done r12");
+	store_close(s);
+	tell_in_any_order(lines, countof(lines), 50);
 }
 
 /* What time does, and that a later event undoes it. */
@@ -524,7 +840,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_any_order),
+		cmocka_unit_test(test_any_order_of_codex),
+		cmocka_unit_test(test_any_order_of_gemini),
 		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_rows_of_codex),
+		cmocka_unit_test(test_rows_of_gemini),
+		cmocka_unit_test(test_thread_that_is_a_session),
 		cmocka_unit_test(test_time),
 		cmocka_unit_test(test_rebuild),
 		cmocka_unit_test(test_odd_clocks),

@@ -439,6 +439,10 @@ static void wholly_private_prompts(void **state)
 		assert_int_equal(report.wholly_private, cases[i].private);
 		assert_int_equal(!!(rec.marks & EVENT_PRIVATE), cases[i].private);
 		assert_int_equal(has(rec.payload, "/w"), !cases[i].private);
+		/* Nor is the answer kept when prompt and answer are told together. */
+		e.kind = EVENT_TURN_COMPLETE;
+		rec = record_of(&e, 0, &report);
+		assert_int_equal(has(rec.payload, "/w"), !cases[i].private);
 	}
 }
 
@@ -515,6 +519,12 @@ static void contents_of_secret_files(void **state)
 		"\"MARKER\"}]}]}",
 		"{\"tool_input\":{\"path\":\".env\",\"pattern\":\"A\"},\"tool_response\":{"
 		"\"content\":\"MARKER\"}}",
+		/* Patches: alone, in a command, and with the secret file as the second or new name. */
+		"{\"tool_input\":{\"command\":\"*** Begin Patch\\n*** Add File: .env\\n+MARKER\\n*** End Patch\"}}",
+		"{\"tool_input\":{\"command\":\"*** Begin Patch\\n*** Add File: a.c\\n+x\\n*** Update File: p/.env\\n"
+		"+MARKER\"},\"tool_response\":\"MARKER\"}",
+		"{\"tool_input\":{\"command\":\"apply_patch <<X\\n*** Begin Patch\\n*** Update File: a\\n"
+		"*** Move to: .env\\n+MARKER\\nX\"}}",
 	};
 
 	for (size_t i = 0; i < countof(payloads); i++) {
@@ -530,6 +540,8 @@ static void contents_of_secret_files(void **state)
 		has(payload_of(EVENT_POST_TOOL_USE, "{\"tool_input\":{\"file_path\":\"a.c\"},"
 						    "\"tool_response\":{\"content\":\"MARKER\"}}"),
 			"MARKER"));
+	assert_true(has(payload_of(EVENT_PRE_TOOL_USE, "{\"tool_input\":{\"command\":\"*** Begin Patch\\n"
+						       "*** Add File: a.c\\n+MARKER\\n*** End Patch\"}}"), "MARKER"));
 }
 
 static void text_that_is_no_json(void **state)
