@@ -204,7 +204,7 @@ static int open_plain(struct transcript *t, const char *path, struct err *err)
 	return 0;
 }
 
-static ssize_t read_at(int fd, char *p, size_t n, int64_t offset)
+ssize_t read_at(int fd, char *p, size_t n, int64_t offset)
 {
 	size_t got = 0;
 
