@@ -130,7 +130,8 @@ int64_t get_count(const struct json *obj, const char *key)
 {
 	int64_t n = 0;
 
-	return json_int(json_get(obj, str_of(key)), &n) && n > 0 ? n : 0;
+	/* Sums of a few of them must fit, and no model ever read that much. */
+	return json_int(json_get(obj, str_of(key)), &n) && n > 0 ? MIN(n, INT64_C(1) << 50) : 0;
 }
 
 int64_t text_hash(str text)
