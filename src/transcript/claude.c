@@ -107,7 +107,7 @@ static void note_usage(struct transcript *t, const struct json *message)
 	};
 	const struct json *usage = json_get(message, STR("usage"));
 	int64_t *n = t->now.number, reasoning;
-	str id = json_str(json_get(message, STR("id")));
+	str id = str_cut_utf8(json_str(json_get(message, STR("id"))), MEMORY_TEXT_MAX);
 	bool news;
 
 	if (!usage || str_empty(id))
@@ -348,7 +348,7 @@ static void read_assistant(struct transcript *t, const struct json *line)
 static void read_frame(struct transcript *t, const struct json *line)
 {
 	bool sidechain = json_true(json_get(line, STR("isSidechain")));
-	str session = json_str(json_get(line, STR("sessionId")));
+	str session = str_cut_utf8(json_str(json_get(line, STR("sessionId"))), MEMORY_TEXT_MAX);
 	str cwd = json_str(json_get(line, STR("cwd")));
 	str agent = json_str(json_get(line, STR("agentId")));
 

@@ -15,7 +15,7 @@ typedef void reader(struct transcript *t, const struct json *payload);
 
 static reader read_meta, read_turn, read_usage_record, read_compacted, read_started, read_completed_item,
 	read_user_event, read_agent_event, read_task_complete,
-	 read_token_count, read_message, read_function_call, read_shell_call,
+	read_token_count, read_message, read_function_call, read_shell_call,
 	read_custom_call, read_output;
 
 /* Everything that is not here is not parsed: reasoning, world state, deltas. */
@@ -74,8 +74,8 @@ static bool wants(const struct transcript *t, str line)
 
 	if (!str_is_set(type))
 		return true;
-	if (t->now.number[MEMORY_BARE])
-		return is_bare_item(type);
+	if (is_bare_item(type))
+		return true;
 	if (str_eq(type, STR("event_msg")) || str_eq(type, STR("response_item")))
 		inner = skim_string(skim_value(skim_value(line, STR("payload")), STR("type")));
 	read = find_reader(type, inner);
@@ -485,11 +485,11 @@ static void read_line(struct transcript *t, const struct json *line)
 
 	set_time(t, json_str(json_get(line, STR("timestamp"))));
 	if (!payload && !str_is_set(type) && json_get(line, STR("id")) && json_get(line, STR("timestamp"))) {
-		t->now.number[MEMORY_BARE] = 1;
 		read_meta(t, line);
 		return;
 	}
-	if (t->now.number[MEMORY_BARE]) {
+	/* No envelope has the name of an item. */
+	if (is_bare_item(type)) {
 		payload = line;
 		read = find_reader(STR("response_item"), type);
 	} else {

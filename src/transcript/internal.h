@@ -3,6 +3,8 @@
 #ifndef HOOKD_TRANSCRIPT_INTERNAL_H
 #define HOOKD_TRANSCRIPT_INTERNAL_H
 
+#include <sys/types.h>
+
 #include "transcript/transcript.h"
 
 /* -- skim.c: a look at a line without parsing it ------------------------------------------------ */
@@ -71,7 +73,6 @@ enum memory_number {
 	MEMORY_CALLS,        /* Gemini: calls of this message that have been handed out */
 	MEMORY_TOTAL,        /* Codex: tokens of the whole thread when usage was handed out last */
 	MEMORY_RECORDS,      /* Codex: the file has token_usage_record lines */
-	MEMORY_BARE,         /* Codex: lines are response items without an envelope */
 	MEMORY_DOCUMENT,     /* Gemini: size of the document that was read */
 	MEMORY_NUMBERS,
 };
@@ -143,6 +144,9 @@ struct transcript_item *emit(struct transcript *t, enum transcript_kind kind, st
 
 /* The session becomes known: START, once. */
 void emit_start(struct transcript *t, str id);
+
+/* Up to n bytes of a file from offset on; fewer only at its end; -errno. */
+ssize_t read_at(int fd, char *p, size_t n, int64_t offset);
 
 /* Sets the clock from an RFC 3339 text; anything else leaves it. */
 void set_time(struct transcript *t, str text);

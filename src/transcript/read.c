@@ -130,7 +130,8 @@ int64_t get_count(const struct json *obj, const char *key)
 {
 	int64_t n = 0;
 
-	return json_int(json_get(obj, str_of(key)), &n) && n > 0 ? n : 0;
+	/* Sums of a few of them must fit, and no model ever read that much. */
+	return json_int(json_get(obj, str_of(key)), &n) && n > 0 ? MIN(n, INT64_C(1) << 50) : 0;
 }
 
 int64_t text_hash(str text)
@@ -204,7 +205,7 @@ static int open_plain(struct transcript *t, const char *path, struct err *err)
 	return 0;
 }
 
-static ssize_t read_at(int fd, char *p, size_t n, int64_t offset)
+ssize_t read_at(int fd, char *p, size_t n, int64_t offset)
 {
 	size_t got = 0;
 

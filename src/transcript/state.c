@@ -39,7 +39,6 @@ static const char *const number_names[MEMORY_NUMBERS] = {
 	[MEMORY_CALLS] = "calls",
 	[MEMORY_TOTAL] = "total",
 	[MEMORY_RECORDS] = "records",
-	[MEMORY_BARE] = "bare",
 	[MEMORY_DOCUMENT] = "document",
 };
 

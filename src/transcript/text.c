@@ -1,6 +1,6 @@
 #include "transcript/internal.h"
 
-#include "base/alloc.h"
+#include "base/err.h"
 
 /* What programs put around what was said: each from its opening tag to its closing one, or to the end when that
  * was cut off. A tag may carry attributes. */
@@ -75,4 +75,63 @@ str transcript_plain_text(struct arena *a, str text)
 		i = 0;
 	}
 	return out ? str_trim(str_n(out, n)) : str_trim(text);
+}
+
+/* The last text of each side; the main line of a session goes before what its subagents said. */
+struct last_text {
+	struct buf text;
+	bool main;
+};
+
+static void keep_text(struct last_text *l, struct arena *scratch, const struct transcript_item *item)
+{
+	str text;
+
+	if (item->sidechain && l->main)
+		return;
+	text = transcript_plain_text(scratch, item->text);
+	/* Said by a program that finished, not by the person. */
+	if (str_empty(text) || str_starts(text, STR("<task-notification>")))
+		return;
+	buf_clear(&l->text);
+	buf_add_str(&l->text, text);
+	l->main |= !item->sidechain;
+}
+
+int transcript_last_texts(const char *path, const char *agent, int64_t tail, struct arena *a, str *ret_user,
+	str *ret_assistant, struct err *err)
+{
+	const struct transcript_request q = { .path = path, .agent = agent };
+	struct last_text user = { .text = BUF_INIT(TRANSCRIPT_LINE_MAX) };
+	struct last_text model = { .text = BUF_INIT(TRANSCRIPT_LINE_MAX) };
+	struct transcript_item item;
+	struct transcript *t;
+	struct arena scratch;
+	int r = transcript_open(&q, &t, err);
+
+	*ret_user = *ret_assistant = STR_NONE;
+	if (r < 0)
+		return r;
+	arena_init(&scratch);
+	/* The line it begins in is cut: it is passed over like one that is too long. */
+	if (tail > 0 && tail < t->size && !t->document)
+		lines_init(&t->lines, t->fd, t->size - tail, t->size, true);
+	while ((r = transcript_next(t, &item)) == 1) {
+		if (item.kind == TRANSCRIPT_PROMPT)
+			keep_text(&user, &scratch, &item);
+		else if (item.kind == TRANSCRIPT_ANSWER && !item.failed)
+			keep_text(&model, &scratch, &item);
+		arena_reset(&scratch);
+	}
+	if (r < 0)
+		err_set(err, r, "%s: %s", path, strerror(-r));
+	if (r >= 0 && user.text.len > 0)
+		*ret_user = arena_str(a, buf_str(&user.text));
+	if (r >= 0 && model.text.len > 0)
+		*ret_assistant = arena_str(a, buf_str(&model.text));
+	buf_release(&user.text);
+	buf_release(&model.text);
+	arena_release(&scratch);
+	transcript_close(t);
+	return r < 0 ? r : 0;
 }
