@@ -68,7 +68,7 @@ enum {
 
 /* Without an id the two halves of a call have in common what is called and with what. Such a call is named by the
  * hash of that and its number among the equal ones, so that all of them stand together in the index. */
-static str pair_prefix(struct step *t)
+bool activity_pair_range(struct step *t, str *ret_from, str *ret_to)
 {
 	const struct event *e = &t->event;
 	struct buf input = BUF_INIT(2 * LIMIT_PAYLOAD);
@@ -76,6 +76,8 @@ static str pair_prefix(struct step *t)
 	char hex[SHA256_HEX + 1];
 	struct sha256 s;
 
+	if (!str_empty(e->tool_use_id))
+		return false;
 	if (e->tool_input)
 		json_write(&input, e->tool_input);
 	sha256_init(&s);
@@ -85,24 +87,25 @@ static str pair_prefix(struct step *t)
 	sha256_end(&s, digest);
 	sha256_hex(digest, hex);
 	buf_release(&input);
-	return arena_strf(t->arena, "~%.*s#", PAIR_DIGITS, hex);
+	*ret_from = arena_strf(t->arena, "~%.*s#", PAIR_DIGITS, hex);
+	/* The character after '#'. */
+	*ret_to = arena_strf(t->arena, "~%.*s$", PAIR_DIGITS, hex);
+	return true;
 }
 
 /* The call this half belongs to. An end belongs to the oldest one that has not ended, of the open batch if there is
  * one: a call that was refused never ends, and may be made again later. A beginning belongs to an end that overtook
  * it. 1: found. */
-static int find_pair(struct step *t, str prefix, str behind, bool before, str *ret)
+static int find_pair(struct step *t, str from, str to, bool before, str *ret)
 {
 	struct query *q = store_ask(t->store,
-		before ? "SELECT same FROM (SELECT same, started_at, ord FROM activities WHERE "
-			 "session = ?1 AND same >= ?2 AND "
-			 "same < ?3 ORDER BY same DESC LIMIT ?4) WHERE started_at IS NULL AND ord "
-			 ">= ?5 ORDER BY same LIMIT 1"
-		       : "SELECT same FROM (SELECT same, batch, ended_at FROM activities WHERE "
-			 "session = ?1 AND same >= ?2 "
-			 "AND same < ?3 ORDER BY same DESC LIMIT ?4) WHERE ended_at IS NULL ORDER "
-			 "BY batch IS NOT ?5, same LIMIT 1",
-		"issii", t->session.key, prefix, behind, (int64_t)PAIR_AMONG,
+		before ? "SELECT same FROM (SELECT same, started_at, ord FROM activities WHERE session = ?1 "
+			 "AND same >= ?2 AND same < ?3 ORDER BY same DESC LIMIT ?4) "
+			 "WHERE started_at IS NULL AND ord >= ?5 ORDER BY same LIMIT 1"
+		       : "SELECT same FROM (SELECT same, batch, ended_at FROM activities WHERE session = ?1 "
+			 "AND same >= ?2 AND same < ?3 ORDER BY same DESC LIMIT ?4) "
+			 "WHERE ended_at IS NULL ORDER BY batch IS NOT ?5, same LIMIT 1",
+		"issii", t->session.key, from, to, (int64_t)PAIR_AMONG,
 		before ? t->record.order_us - SAME_WITHIN_US : t->session.batch);
 	int got = query_step(q);
 
@@ -121,21 +124,20 @@ void activity_pair_range(struct step *t, str *ret_from, str *ret_to)
 
 static int name_pair(struct step *t, bool before, str *ret_same, bool *ret_known)
 {
-	str prefix, behind;
 	int64_t number = 0;
+	str from, to;
 	int got;
 
-	activity_pair_range(t, &prefix, &behind);
-	got = find_pair(t, prefix, behind, before, ret_same);
+	(void)activity_pair_range(t, &from, &to);
+	got = find_pair(t, from, to, before, ret_same);
 	*ret_known = got == 1;
 	if (got != 0)
 		return got < 0 ? got : 0;
 	got = store_number(t->store, &number,
-		"SELECT CAST(substr(same, ?4) AS INTEGER) FROM activities WHERE session = ?1 AND "
-		"same >= ?2 AND same < ?3 "
-		"ORDER BY same DESC LIMIT 1",
-		"issi", t->session.key, prefix, behind, (int64_t)PAIR_PREFIX + 1);
-	*ret_same = arena_strf(t->arena, STR_FMT "%06lld", STR_ARG(prefix), (long long)number + 1);
+		"SELECT CAST(substr(same, ?4) AS INTEGER) FROM activities WHERE session = ?1 AND same >= ?2 "
+		"AND same < ?3 ORDER BY same DESC LIMIT 1",
+		"issi", t->session.key, from, to, (int64_t)PAIR_PREFIX + 1);
+	*ret_same = arena_strf(t->arena, STR_FMT "%06lld", STR_ARG(from), (long long)number + 1);
 	return got < 0 ? got : 0;
 }
 

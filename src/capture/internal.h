@@ -87,14 +87,9 @@ int session_find_thread(struct step *t);
 /* The thread has turned out to be a subagent's: turns that were taken for a session of their own move here. */
 int session_adopt_thread(struct step *t, str thread);
 
-/* activity.c: calls without an id pair by tool and input: keys from `from` up to, without, `to` are such calls. */
-void activity_pair_range(struct step *t, str *ret_from, str *ret_to);
-
-/* usage.c */
-int usage_on_event(struct step *t);
-
-/* imported.c: 1: what this imported record says is known from elsewhere. */
-int imported_is_told(struct step *t);
+/* activity.c: calls without an id pair by tool and input: keys from `from` up to, without, `to` are such calls.
+ * False: this one has an id. */
+bool activity_pair_range(struct step *t, str *ret_from, str *ret_to);
 
 /* summary.c */
 str summary_of_input(struct arena *a, const struct json *input);
