@@ -115,13 +115,6 @@ static int find_pair(struct step *t, str from, str to, bool before, str *ret)
 	return got;
 }
 
-void activity_pair_range(struct step *t, str *ret_from, str *ret_to)
-{
-	*ret_from = pair_prefix(t);
-	/* The character after '#': everything with the prefix sorts before it. */
-	*ret_to = arena_strf(t->arena, STR_FMT "$", STR_ARG(str_head(*ret_from, ret_from->n - 1)));
-}
-
 static int name_pair(struct step *t, bool before, str *ret_same, bool *ret_known)
 {
 	int64_t number = 0;

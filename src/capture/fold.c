@@ -170,6 +170,8 @@ int capture_fold(struct capture *c, struct store *s, const struct record *r)
 	agent_read_record(&t.record, t.arena, &t.event);
 	got = session_find_thread(&t);
 	got = got == 0 ? session_find(s, &t.record, &t.session) : got < 0 ? got : 0;
+	if (got == 0 && r->marks & EVENT_IMPORTED && (got = imported_is_told(&t)) == 1)
+		return 0;
 	if (got == 0)
 		got = insert_event(&t);
 	if (got == 0)

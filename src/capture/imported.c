@@ -44,7 +44,8 @@ static int told_call(struct step *t, int64_t *ret)
 			"SELECT CASE WHEN ?3 THEN started_at ELSE ended_at END IS NOT NULL FROM activities "
 			"WHERE session = ?1 AND same = ?2",
 			"isi", t->session.key, same, (int64_t)before);
-	activity_pair_range(t, &from, &to);
+	if (!activity_pair_range(t, &from, &to))
+		return 0;
 	return store_number(t->store, ret,
 		"SELECT 1 FROM activities WHERE session = ?1 AND same >= ?2 AND same < ?3 AND "
 		"CASE WHEN ?4 THEN started_at ELSE ended_at END BETWEEN ?5 - ?6 AND ?5 + ?6 LIMIT 1",

@@ -91,6 +91,12 @@ int session_adopt_thread(struct step *t, str thread);
  * False: this one has an id. */
 bool activity_pair_range(struct step *t, str *ret_from, str *ret_to);
 
+/* usage.c */
+int usage_on_event(struct step *t);
+
+/* imported.c: 1: what this imported record says is known from elsewhere. */
+int imported_is_told(struct step *t);
+
 /* summary.c */
 str summary_of_input(struct arena *a, const struct json *input);
 str summary_of_output(struct arena *a, const struct event *e);
