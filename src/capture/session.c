@@ -171,8 +171,14 @@ int session_save(struct step *t)
 	const struct record *r = &t->record;
 	const struct event *e = &t->event;
 	bool ended = r->kind == EVENT_SESSION_END;
-	int got = find_project(t);
+	int got;
 
+	if (r->kind == EVENT_MODEL_USAGE)
+		return store_do(t->store,
+			"UPDATE sessions SET events = events + 1, started_at = min(started_at, ?2), "
+			"last_at = max(last_at, ?2) WHERE key = ?1",
+			"ii", t->session.key, r->at_us);
+	got = find_project(t);
 	if (got < 0)
 		return got;
 	/* What came late changes nothing of what came after it. */

@@ -12,7 +12,7 @@ static int64_t tokens(const struct step *t, const char *name)
 int usage_on_event(struct step *t)
 {
 	str id = json_str(json_get(t->event.payload, STR("message_id")));
-	int64_t elsewhere = 0, batch = t->session.batch ? t->session.batch : t->session.last_batch;
+	int64_t elsewhere = 0, batch = 0;
 	int r;
 
 	if (str_empty(id))
@@ -22,6 +22,11 @@ int usage_on_event(struct step *t)
 		t->session.key);
 	if (r < 0 || elsewhere)
 		return r < 0 ? r : 0;
+	/* The prompt before it, whether or not later ones have come meanwhile. */
+	r = store_number(t->store, &batch, "SELECT key FROM batches WHERE session = ?1 AND ord <= ?2 ORDER BY ord DESC "
+		"LIMIT 1", "ii", t->session.key, t->record.order_us);
+	if (r < 0)
+		return r;
 	return store_do(t->store,
 		"INSERT INTO usage(session, id, at, batch, agent_id, model, input, cache_read, cache_write, output, "
 		"reasoning) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) "

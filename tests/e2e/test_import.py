@@ -222,3 +222,30 @@ def test_an_older_daemon_is_told_apart(world):
         reply = s.recv(4096)
         assert reply[2] == 3 and b"error" in reply
     assert world.status()["running"]
+
+
+def test_tokens_of_a_session_under_way_come_by_themselves(world):
+    c = a_session()
+    path = c.write(world.home)
+    world.start()
+    fields = dict(cwd=c.cwd, transcript_path=str(path))
+    world.hookc("UserPromptSubmit", payload("UserPromptSubmit", c.session, prompt="Please look at the walrus parser", **fields))
+    world.hookc("Stop", payload("Stop", c.session, last_assistant_message="ok", **fields))
+    wait_for(lambda: world.json("usage", "--json")["total"]["answers"] == 5, what="tokens")
+    # Only tokens: what the transcript says besides was not told by a hook and waits for an import.
+    assert world.json("sessions", "--json")["sessions"][0]["tools"] == 0
+    c.prompt("more").answer("yes")
+    c.write(world.home)
+    world.hookc("Stop", payload("Stop", c.session, last_assistant_message="yes", **fields))
+    wait_for(lambda: world.json("usage", "--json")["total"]["answers"] == 6, what="more tokens")
+    assert world.json("import", "--json")["new"] > 0
+    assert world.json("usage", "--json")["total"]["answers"] == 6
+    # A path that no agent keeps its history at is not opened.
+    elsewhere = world.top / "elsewhere.jsonl"
+    elsewhere.write_bytes(lines(Claude("55555555-aaaa-4bbb-8ccc-000000000005").prompt("x").answer("y").rows))
+    world.hookc("Stop", payload("Stop", "55555555-aaaa-4bbb-8ccc-000000000005", transcript_path=str(elsewhere)))
+    c.prompt("last").answer("word")
+    c.write(world.home)
+    world.hookc("Stop", payload("Stop", c.session, **fields))
+    wait_for(lambda: world.json("usage", "--json")["total"]["answers"] == 7, what="the last tokens")
+    assert len(world.json("usage", "session", "--json")["rows"]) == 1
