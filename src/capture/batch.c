@@ -198,12 +198,33 @@ static int answer(struct step *t, int64_t batch)
 	return r;
 }
 
+/* Gemini sends what a hook said at the end of a turn as if a person had written it; the end of that turn tells by
+ * naming the prompt it all began with. */
+static int note_forced(struct step *t, int64_t batch)
+{
+	uint8_t hash[SHA256_BYTES];
+	int r;
+
+	if (!t->event.stop_hook_active || str_empty(t->event.prompt))
+		return 0;
+	hash_prompt(t->event.prompt, hash);
+	r = store_do(t->store,
+		"UPDATE batches SET source = 'system' WHERE key = ?1 AND source = 'user' AND prompt_hash <> ?2", "ib",
+		batch, (const void *)hash, (size_t)SHA256_BYTES);
+	if (r < 0 || !store_changes(t->store))
+		return r;
+	return note_prompt(t, source_of(t->event.prompt));
+}
+
 int batch_on_stop(struct step *t)
 {
 	int64_t batch;
 	int r = batch_of_stop(t, &batch);
 
-	return r < 0 || !batch ? r : answer(t, batch);
+	if (r < 0 || !batch)
+		return r;
+	r = note_forced(t, batch);
+	return r < 0 ? r : answer(t, batch);
 }
 
 /* A turn of which only tools were seen gets its prompt after all. */

@@ -271,6 +271,10 @@ static const struct line gemini[] = {
 	{ 16, "gemini", "g1", EVENT_PRE_COMPACT, NULL, NULL, "/g", "\"trigger\":\"auto\"" },
 	{ 20, "gemini", "g1", EVENT_STOP, NULL, NULL, "/g",
 		"\"prompt\":\"do it\",\"prompt_response\":\"Done.\"" },
+	/* A hook made it go on. */
+	{ 21, "gemini", "g1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/g", "\"prompt\":\"run the tests\"" },
+	{ 22, "gemini", "g1", EVENT_STOP, NULL, NULL, "/g",
+		"\"prompt\":\"do it\",\"prompt_response\":\"Tested.\",\"stop_hook_active\":true" },
 	{ 30000, "gemini", "g1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/g",
 		"\"prompt\":\"again\"" },
 	{ 30001, "gemini", "g1", EVENT_PRE_COMPACT, NULL, NULL, "/g", "\"trigger\":\"auto\"" },
@@ -700,8 +704,8 @@ static void test_rows_of_gemini(void **state)
 		"activities a JOIN batches b ON "
 		"b.key = a.batch WHERE tool = 'run_shell_command' ORDER BY a.ord, same)",
 		"make:failed:Exit Code: 3:no:1; make:done::made:1; make check:done::ok:1; rm "
-		"x:started:::1; rm x:done::gone:2; "
-		"make:done::made:2");
+		"x:started:::1; rm x:done::gone:3; "
+		"make:done::made:3");
 	check_row(s,
 		"SELECT group_concat((coalesce(started_at, 0) % 1000000000) || '-' || (ended_at % "
 		"1000000000) || output, ' ') "
@@ -713,10 +717,10 @@ static void test_rows_of_gemini(void **state)
 		"same LIKE '~%'",
 		"624");
 	check_row(s, "SELECT group_concat(kind || output) FROM activities WHERE kind <> 'tool'", "PreCompactmanual");
-	check_row(s, "SELECT group_concat(response, ' ') FROM (SELECT * FROM batches ORDER BY ord)",
-		"Done. Done again.");
+	check_row(s, "SELECT group_concat(source || response, ' ') FROM (SELECT * FROM batches ORDER BY ord)",
+		"userDone. systemTested. userDone again.");
 	check_row(s, "SELECT count(*) || count(same_as) FROM events WHERE kind = 'SessionEnd'", "32");
-	check_row(s, "SELECT status || tools || prompts FROM sessions", "completed102");
+	check_row(s, "SELECT status || tools || prompts FROM sessions", "completed103");
 	store_close(s);
 }
 
