@@ -18,7 +18,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 LAYERS = {
     0: 'base',
     1: 'os json loop wire event config match',
-    2: 'journal store server redact net',
+    2: 'journal store server redact net shell',
     3: 'agents guard install hooks trust transcript search llm',
     4: 'capture history context memory effort outbox',
     5: 'engine',
