@@ -141,7 +141,7 @@ static void flush_compaction(struct transcript *t, str id, str summary)
 {
 	struct transcript_item *item;
 
-	if (str_empty(id) && !str_is_set(memory_get(&t->now, MEMORY_COMPACT_ID)))
+	if (!str_is_set(summary) && !str_is_set(memory_get(&t->now, MEMORY_COMPACT_ID)))
 		return;
 	item = emit(t, TRANSCRIPT_COMPACTED, str_empty(id) ? memory_get(&t->now, MEMORY_COMPACT_ID) : id);
 	item->source = arena_str(&t->a, memory_get(&t->now, MEMORY_COMPACT_SOURCE));
@@ -240,7 +240,8 @@ static void read_prompt(struct transcript *t, const struct json *line, const str
 	emit_prompt(t, line, join_texts(&t->a, said, STR("\n")), pictures);
 }
 
-/* toolUseResult is what hooks get as tool_response; with several results in one line nobody says whose it is. */
+/* toolUseResult is what hooks get as tool_response, the block's own content what they get as error. With several
+ * results in one line nobody says whose it is. */
 static unsigned read_results(struct transcript *t, const struct json *line, const struct json *content)
 {
 	const struct json *whole = json_get(line, STR("toolUseResult"));
@@ -256,7 +257,7 @@ static unsigned read_results(struct transcript *t, const struct json *line, cons
 		item = emit(t, TRANSCRIPT_RESULT, json_str(json_get(block, STR("tool_use_id"))));
 		item->tool_id = json_str(json_get(block, STR("tool_use_id")));
 		item->failed = json_true(json_get(block, STR("is_error")));
-		item->output = whole && whole->type != JSON_NULL && results == 1 ? whole :
+		item->output = whole && whole->type != JSON_NULL && results == 1 && !item->failed ? whole :
 			json_get(block, STR("content"));
 	}
 	return results;
@@ -272,10 +273,10 @@ static void read_user(struct transcript *t, const struct json *line)
 	/* Only answers say which model it was, and the last one may have been a subagent's. */
 	memory_set(&t->now, MEMORY_MODEL, STR_NONE);
 	if (json_true(json_get(line, STR("isCompactSummary")))) {
-		str id = json_str(json_get(line, STR("uuid")));
+		str summary = transcript_plain_text(&t->a, join_texts(&t->a, content, STR("\n")));
 
 		flush_usage(t);
-		flush_compaction(t, str_empty(id) ? STR("summary") : id, join_texts(&t->a, content, STR("\n")));
+		flush_compaction(t, json_str(json_get(line, STR("uuid"))), str_is_set(summary) ? summary : STR(""));
 		return;
 	}
 	if (read_results(t, line, content) == 0 && !json_true(json_get(line, STR("isMeta"))))

@@ -28,8 +28,9 @@ static void check_item(const struct transcript_item *item, struct tally *n, stru
 	check(item->tokens.input >= 0 && item->tokens.output >= 0);
 	n->kinds[item->kind]++;
 	buf_clear(scratch);
-	json_write_string(scratch, item->text);
-	json_write_string(scratch, item->session);
+	if (str_is_set(item->text))
+		json_write_string(scratch, item->text);
+	json_write_string(scratch, item->id);
 	if (item->input)
 		json_write(scratch, item->input);
 	if (item->output)
