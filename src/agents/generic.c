@@ -66,8 +66,51 @@ static const struct agent_tool generic_tools[] = {
 		.fields = generic_fields,                                                          \
 	}
 
-GENERIC(agent_codex, "codex", "Codex CLI");
-GENERIC(agent_gemini, "gemini", "Gemini CLI");
+static const struct agent_event codex_events[] = {
+	{ "SessionStart", EVENT_SESSION_START, true },
+	{ "UserPromptSubmit", EVENT_USER_PROMPT_SUBMIT, true },
+	{ "PreToolUse", EVENT_PRE_TOOL_USE, true },
+	{ "PermissionRequest", EVENT_PERMISSION_REQUEST, true },
+	{ "PostToolUse", EVENT_POST_TOOL_USE, true },
+	{ "PreCompact", EVENT_PRE_COMPACT, true },
+	{ "PostCompact", EVENT_POST_COMPACT, true },
+	{ "SubagentStart", EVENT_SUBAGENT_START, true },
+	{ "SubagentStop", EVENT_SUBAGENT_STOP, true },
+	{ "Stop", EVENT_STOP, true },
+	{ "Interrupt", EVENT_INTERRUPT, true },
+	{ "SessionEnd", EVENT_SESSION_END, true },
+	{ 0 },
+};
+
+static const struct agent_event gemini_events[] = {
+	{ "SessionStart", EVENT_SESSION_START, true },
+	{ "SessionEnd", EVENT_SESSION_END, true },
+	{ "BeforeAgent", EVENT_USER_PROMPT_SUBMIT, true },
+	{ "AfterAgent", EVENT_STOP, true },
+	{ "BeforeTool", EVENT_PRE_TOOL_USE, true },
+	{ "AfterTool", EVENT_POST_TOOL_USE, true },
+	{ "Notification", EVENT_NOTIFICATION, true },
+	{ "BeforeModel", EVENT_BEFORE_MODEL, false },
+	{ "BeforeToolSelection", EVENT_BEFORE_TOOL_SELECTION, false },
+	{ "AfterModel", EVENT_AFTER_MODEL, false },
+	{ "PreCompress", EVENT_PRE_COMPACT, false },
+	{ 0 },
+};
+
+const struct agent agent_codex = {
+	.name = "codex",
+	.label = "Codex CLI",
+	.events = codex_events,
+	.tools = generic_tools,
+	.fields = generic_fields,
+};
+const struct agent agent_gemini = {
+	.name = "gemini",
+	.label = "Gemini CLI",
+	.events = gemini_events,
+	.tools = generic_tools,
+	.fields = generic_fields,
+};
 GENERIC(agent_cursor, "cursor", "Cursor");
 GENERIC(agent_copilot, "copilot", "GitHub Copilot CLI");
 GENERIC(agent_qwen, "qwen", "Qwen Code");
