@@ -106,10 +106,67 @@ def test_a_broken_file_is_named_and_left_alone(world, settings):
     assert settings.read_bytes() == b'{\n  "a": 1\n  "b": 2\n}'
 
 
+def test_codex_has_two_files(world):
+    hooks, config = world.home / ".codex/hooks.json", world.home / ".codex/config.toml"
+    before = b'model = "x"\r\n\r\n[tui]\r\nnotifications = true'
+    hooks.parent.mkdir()
+    config.write_bytes(before)
+    done = world.hookd("init", "--agent", "codex", "--dry-run")
+    assert done.stdout.count(b"\n@@ ") == 2 and b"+notify = [" in done.stdout
+    plan = json.loads(world.hookd("init", "--dry-run", "--json").stdout)
+    assert [(a["agent"], a["path"], a["added"]) for a in plan["agents"]] == [
+        ("codex", str(hooks), 12), ("codex", str(config), 1)]
+    assert plan["notes"] == []
+    done = world.hookd("init", "--yes")
+    assert b"12 hooks added in" in done.stdout and b"1 notify line added in" in done.stdout
+    for event, groups in json.loads(hooks.read_bytes())["hooks"].items():
+        [entry] = [e for g in groups for e in g["hooks"]]
+        assert entry["command"] == f"{world.build / 'hookc'} --dir {world.dir} codex {event}"
+    world.hookd("uninstall", "--yes")
+    assert config.read_bytes() == before and not hooks.exists()
+
+
+def test_a_foreign_notify_is_reported(world):
+    config = world.home / ".codex/config.toml"
+    config.parent.mkdir()
+    config.write_bytes(b'notify = ["say", "done"]\n')
+    [note] = json.loads(world.hookd("init", "--dry-run", "--json").stdout)["notes"]
+    assert note.startswith(str(config)) and "already used by say done" in note
+    assert b"already used by say done" in world.hookd("init", "--yes").stdout
+    assert config.read_bytes() == b'notify = ["say", "done"]\n'
+
+
+def test_broken_toml_is_named_and_nothing_changes(world):
+    config = world.home / ".codex/config.toml"
+    config.parent.mkdir()
+    config.write_bytes(b"a = 1\nb = [1 2]\n")
+    done = world.hookd("init", "--yes", ok=False)
+    assert done.returncode == 1 and f"{config}:2:8: ".encode() in done.stderr
+    assert [p.name for p in config.parent.iterdir()] == ["config.toml"]
+
+
+def test_gemini_settings_may_hold_comments(world):
+    settings = world.home / ".gemini/settings.json"
+    before = b'{\n  // mine\n  "ui": { "theme": "x" }\n}\n'
+    settings.parent.mkdir()
+    settings.write_bytes(before)
+    world.hookd("init", "--yes")
+    text = settings.read_text()
+    assert "// mine\n" in text
+    hooks = json.loads(text.replace("// mine\n", ""))["hooks"]
+    assert len(hooks) == 7
+    for event, groups in hooks.items():
+        [entry] = [e for g in groups for e in g["hooks"]]
+        assert entry["name"] == "hookd" and entry["timeout"] >= 5000
+        assert entry["command"] == f"{world.build / 'hookc'} --dir {world.dir} gemini {event}"
+    world.hookd("uninstall", "--yes")
+    assert settings.read_bytes() == before
+
+
 def test_words_that_are_wrong(world):
     assert world.hookd("init", "--agent", "nobody", ok=False).returncode == 64
-    done = world.hookd("init", "--agent", "codex", "--yes", ok=False)
-    assert done.returncode == 1 and b"Codex" in done.stderr
+    done = world.hookd("init", "--agent", "cursor", "--yes", ok=False)
+    assert done.returncode == 1 and b"Cursor" in done.stderr
     assert world.hookd("config", "get", ok=False).returncode == 64
     assert world.hookd("config", "what", ok=False).returncode == 64
 
