@@ -45,7 +45,8 @@ static const struct hook_file hook_files[] = {
 		.per_second = 1,
 		.end_seconds = 3,
 		.root = codex_root,
-		.trust = "config.toml" },
+		.trust = "config.toml",
+		.how_to_trust = "start codex, type /hooks, trust hookc" },
 	/* Tells of turns even while the hooks are not trusted. The user's alone: one program is told,
 	 * and a project's own would silence it. */
 	{ .agent = "codex", .dir = ".codex", .dir_env = "CODEX_HOME", .user = "config.toml", .format = &notify_toml },

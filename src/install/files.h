@@ -36,6 +36,7 @@ struct hook_file {
 	bool comments;           /* the agent's JSON may hold them */
 	const char *const *root; /* the only keys the agent bears beside "hooks"; NULL: any */
 	const char *trust;       /* in the user's directory: which hooks the agent may run */
+	const char *how_to_trust;
 };
 
 /* The first or next file of an agent that the request is about; NULL: no more. */

@@ -181,9 +181,13 @@ static int plan_add(const struct install_request *q, const struct hook_file *f, 
 
 	if (r == 0)
 		r = f->format->add(q, c->before, a, &c->after, &n, err);
-	if (r == 0)
-		take_counts(c, &n);
-	return r;
+	if (r < 0)
+		return r;
+	take_counts(c, &n);
+	if (f->trust && n.added + n.changed && !str_is_set(c->note))
+		c->note = arena_strf(a, "%s runs new or changed hooks only after you trust them: %s",
+			q->agent->label, f->how_to_trust);
+	return 0;
 }
 
 /* The file still is what install wrote: the original comes back. An original that held entries of
@@ -263,10 +267,18 @@ void install_write_diff(const struct install_change *c, struct buf *b)
 		c->remove ? "/dev/null" : c->path, c->after);
 }
 
+const char *install_how_to_trust(const struct agent *agent)
+{
+	const struct hook_file *f = hook_file_first(agent);
+
+	return f ? f->how_to_trust : NULL;
+}
+
 static int list_file(const struct install_request *q, const struct hook_file *f, struct arena *a,
 	struct install_entry **ret, struct err *err)
 {
 	char path[FS_PATH];
+	struct err why = { 0 };
 	bool exists;
 	str text;
 	int r = find_path(q, f, path, err);
@@ -275,7 +287,9 @@ static int list_file(const struct install_request *q, const struct hook_file *f,
 	if (r == 0)
 		r = read_settings(path, a, &text, &exists, err);
 	if (r == 0 && exists)
-		r = f->format->list(q, text, a, ret, err);
+		r = f->format->list(q, text, a, ret, &why);
+	if (why.line)
+		err_set(err, r, "%s:%u:%u: %s", path, why.line, why.col, why.text);
 	if (r == 0 && f->trust && *ret)
 		trust_check(q, f, path, *ret, a);
 	return r;

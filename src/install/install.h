@@ -109,6 +109,9 @@ struct install_entry {
 
 int install_list(const struct install_request *q, struct arena *a, struct install_entry **ret, struct err *err);
 
+/* What a person does to trust our hooks; NULL: the agent asks nobody. */
+const char *install_how_to_trust(const struct agent *agent);
+
 /* What an agent that runs only trusted hooks (Codex) keeps about one: "sha256:" and the hash of the
  * entry as it stands. In the arena. */
 str install_trust_hash(const struct install_entry *e, struct arena *a);
