@@ -166,6 +166,7 @@ static str shell_line(const struct install_request *q, str event, struct arena *
 			buf_add_char(&b, ' ');
 		add_shell_word(&b, words[i]);
 	}
+	buf_add_str(&b, str_of(hook_file_first(q->agent)->suffix));
 	line = arena_str(a, buf_str(&b));
 	buf_release(&b);
 	return line;

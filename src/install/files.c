@@ -42,6 +42,7 @@ static const struct hook_file hook_files[] = {
 		.project = "hooks.json",
 		.format = &hooks_json,
 		.shell = true,
+		.suffix = "",
 		.per_second = 1,
 		.end_seconds = 3,
 		.root = codex_root,
@@ -50,6 +51,8 @@ static const struct hook_file hook_files[] = {
 	/* Tells of turns even while the hooks are not trusted. The user's alone: one program is told,
 	 * and a project's own would silence it. */
 	{ .agent = "codex", .dir = ".codex", .dir_env = "CODEX_HOME", .user = "config.toml", .format = &notify_toml },
+	/* Here any exit code above 1 with a word on stderr is a refusal, and a shell that does not find a
+	 * program says just that: without the suffix a hookc that is gone would refuse every prompt. */
 	{ .agent = "gemini",
 		.program = "gemini",
 		.dir = ".gemini",
@@ -58,6 +61,7 @@ static const struct hook_file hook_files[] = {
 		.project = "settings.json",
 		.format = &hooks_json,
 		.shell = true,
+		.suffix = " 2>/dev/null || exit 0",
 		.name = "hookd",
 		.per_second = 1000,
 		.comments = true },

@@ -30,6 +30,7 @@ struct hook_file {
 	const struct hook_format *format;
 	/* Of hook entries. */
 	bool shell;              /* the command is a line for a shell; otherwise program and arguments */
+	const char *suffix;      /* behind such a line; "" when there is nothing to add */
 	const char *name;        /* entries have this name */
 	unsigned per_second;     /* what timeouts are counted in */
 	unsigned end_seconds;    /* at the end of a session the agent allows no more; 0: no such rule */

@@ -206,7 +206,7 @@ def test_gemini_settings_may_hold_comments(world):
     for event, groups in hooks.items():
         [entry] = [e for g in groups for e in g["hooks"]]
         assert entry["name"] == "hookd" and entry["timeout"] >= 5000
-        assert entry["command"] == f"{world.build / 'hookc'} --dir {world.dir} gemini {event}"
+        assert entry["command"] == f"{world.build / 'hookc'} --dir {world.dir} gemini {event} 2>/dev/null || exit 0"
     world.hookd("uninstall", "--yes")
     assert settings.read_bytes() == before
 
