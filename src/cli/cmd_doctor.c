@@ -1,9 +1,9 @@
 /* doctor: proves the whole path instead of describing it.
  *
- * Each installed hook line is run as the agent would run it, with a payload of our own, and the event
- * is looked for in the store under its session; PreToolUse is given the words of the built-in test
- * rule, and its denial must come back. These events stay in the store under sessions named
- * hookd-doctor-…, which lists leave out. */
+ * Each installed hook line is run as the agent would run it, with a payload of our own in that agent's
+ * form, and the event is looked for in the store under its session; the event before a tool is given
+ * the words of the built-in test rule, and its denial must come back as that agent wants it. These
+ * events stay in the store under sessions named hookd-doctor-…, which lists leave out. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -127,71 +127,170 @@ static bool check_daemon(struct doctor *d)
 
 /* -- hook lines -------------------------------------------------------------------------------- */
 
-static str make_payload(struct doctor *d, const char *session, str event)
+/* What differs in what agents say and understand. */
+static const struct form {
+	const char *agent;
+	const char *shell_tool;
+	const char *more;       /* members that only this agent sends */
+	const char *response;   /* of a tool */
+	const char *denial[3];  /* where in the answer "deny" must stand */
+	const char *note;
+} forms[] = {
+	{ .agent = "claude",
+		.shell_tool = "Bash",
+		.more = "\"tool_use_id\":\"hookd-doctor\"",
+		.response = "{\"stdout\":\"\"}",
+		.denial = { "hookSpecificOutput", "permissionDecision" } },
+	{ .agent = "codex",
+		.shell_tool = "Bash",
+		.more = "\"tool_use_id\":\"hookd-doctor\",\"turn_id\":\"hookd-doctor\",\"transcript_path\":null,"
+			"\"model\":\"none\",\"permission_mode\":\"default\"",
+		.response = "\"\"",
+		.denial = { "hookSpecificOutput", "permissionDecision" } },
+	{ .agent = "gemini",
+		.shell_tool = "run_shell_command",
+		.more = "\"transcript_path\":\"\"",
+		.response = "{\"llmContent\":\"\",\"returnDisplay\":\"\"}",
+		.denial = { "decision" },
+		.note = "it runs no hooks in folders that it does not trust; nothing is captured there" },
+};
+
+static const struct form *form_of(const struct agent *agent)
 {
-	struct buf b = BUF_INIT(8192);
-	struct json_writer w = JSON_WRITER(&b);
+	for (size_t i = 0; i < countof(forms); i++)
+		if (strcmp(forms[i].agent, agent->name) == 0)
+			return &forms[i];
+	return &forms[0];
+}
+
+static enum event_kind kind_of(const struct agent *agent, str event)
+{
+	for (const struct agent_event *row = agent->events; row->native; row++)
+		if (str_eq(event, str_of(row->native)))
+			return row->kind;
+	return event_kind_by_name(event);
+}
+
+static void write_hook_payload(struct buf *b, const struct agent *agent, const char *session, str event)
+{
+	const struct form *f = form_of(agent);
+	struct json_writer w = JSON_WRITER(b);
 	char cwd[FS_PATH];
-	str payload;
 
 	jw_object(&w);
 	jw_field_str(&w, "session_id", str_of(session));
 	jw_field_str(&w, "hook_event_name", event);
 	jw_field_str(&w, "cwd", str_of(getcwd(cwd, sizeof cwd)));
 	jw_field_str(&w, "prompt", STR("hookd doctor"));
-	jw_field_str(&w, "tool_name", STR("Bash"));
-	jw_field_str(&w, "tool_use_id", STR("hookd-doctor"));
+	jw_field_str(&w, "tool_name", str_of(f->shell_tool));
 	jw_key(&w, "tool_input");
 	jw_object(&w);
 	jw_field_str(&w, "command", STR("echo hookd-selftest-deny"));
 	jw_end_object(&w);
+	if (kind_of(agent, event) == EVENT_POST_TOOL_USE) {
+		jw_key(&w, "tool_response");
+		jw_raw(&w, str_of(f->response));
+	}
+	buf_addf(b, ",%s", f->more);
 	jw_end_object(&w);
-	payload = arena_str(&d->cli->arena, buf_str(&b));
-	buf_release(&b);
-	return payload;
 }
 
-/* Runs the line as the agent would: program and arguments, payload on stdin. The exit code, or -errno. */
-static int fire(struct doctor *d, const struct install_entry *e, str payload, struct buf *out)
+/* What Codex hands to its notify program. */
+static void write_notify_payload(struct buf *b, const char *session)
 {
-	char **argv = arena_alloc(&d->cli->arena, (e->nargs + 2) * sizeof *argv);
-	char *home = arena_alloc(&d->cli->arena, FS_PATH), *env[] = { home, NULL };
-	const char *program = arena_cstr(&d->cli->arena, e->command);
+	struct json_writer w = JSON_WRITER(b);
+	char cwd[FS_PATH];
+
+	jw_object(&w);
+	jw_field_str(&w, "type", STR("agent-turn-complete"));
+	jw_field_str(&w, "thread-id", str_of(session));
+	jw_field_str(&w, "turn-id", STR("hookd-doctor"));
+	jw_field_str(&w, "cwd", str_of(getcwd(cwd, sizeof cwd)));
+	jw_key(&w, "input-messages");
+	jw_array(&w);
+	jw_str(&w, STR("hookd doctor"));
+	jw_end_array(&w);
+	jw_field_str(&w, "last-assistant-message", STR("hookd doctor"));
+	jw_end_object(&w);
+}
+
+/* A line as the agent would run it, and what it gets on stdin. */
+struct call {
+	char **argv;
+	str input;
+};
+
+static void make_call(struct doctor *d, const struct agent *agent, const struct install_entry *e, const char *session,
+	struct call *ret)
+{
+	struct arena *a = &d->cli->arena;
+	struct buf b = BUF_INIT(2 * FS_PATH + 1024);
+	size_t n = 0;
+
+	if (e->is_notify)
+		write_notify_payload(&b, session);
+	else
+		write_hook_payload(&b, agent, session, e->event);
+	ret->input = arena_str(a, buf_str(&b));
+	ret->argv = arena_alloc(a, (e->nargs + 4) * sizeof *ret->argv);
+	if (e->shell) {
+		ret->argv[n++] = (char *)"/bin/sh";
+		ret->argv[n++] = (char *)"-c";
+	}
+	ret->argv[n++] = (char *)arena_cstr(a, e->command);
+	for (size_t i = 0; i < e->nargs; i++)
+		ret->argv[n++] = (char *)arena_cstr(a, e->args[i]);
+	if (e->is_notify) {
+		ret->argv[n++] = (char *)arena_cstr(a, ret->input);
+		ret->input = STR("");
+	}
+	buf_release(&b);
+}
+
+/* Everything the process writes, until it ends or the time is up. */
+static void collect(int fd, pid_t pid, struct buf *out)
+{
 	int64_t until = clock_mono_us() + HOOK_LIMIT_MS * USEC_PER_MSEC;
+
+	while (true) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		int64_t left = (until - clock_mono_us()) / USEC_PER_MSEC;
+		char *to = buf_reserve(out, 4096);
+		ssize_t n = left > 0 && to && poll(&p, 1, (int)left) > 0 ? read(fd, to, 4096) : -1;
+
+		if (n < 0)
+			kill(pid, SIGKILL);
+		if (n <= 0)
+			return;
+		buf_commit(out, (size_t)n);
+	}
+}
+
+/* Runs a call with nothing but HOME in its environment. The exit code, or -errno. */
+static int fire(struct doctor *d, const struct call *call, struct buf *out)
+{
+	char *home = arena_alloc(&d->cli->arena, FS_PATH), *env[] = { home, NULL };
 	posix_spawn_file_actions_t actions;
 	int in[2], back[2], r, status;
 	pid_t pid;
 
 	snprintf(home, FS_PATH, "HOME=%s", getenv("HOME") ? getenv("HOME") : "/");
-	argv[0] = (char *)program;
-	for (size_t i = 0; i < e->nargs; i++)
-		argv[i + 1] = (char *)arena_cstr(&d->cli->arena, e->args[i]);
 	if (pipe2(in, O_CLOEXEC) < 0 || pipe2(back, O_CLOEXEC) < 0)
 		return -errno;
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, in[0], 0);
 	posix_spawn_file_actions_adddup2(&actions, back[1], 1);
 	posix_spawn_file_actions_adddup2(&actions, back[1], 2);
-	r = posix_spawn(&pid, program, &actions, NULL, argv, env);
+	r = posix_spawn(&pid, call->argv[0], &actions, NULL, call->argv, env);
 	posix_spawn_file_actions_destroy(&actions);
 	close(in[0]);
 	close(back[1]);
 	signal(SIGPIPE, SIG_IGN);
 	if (r == 0)
-		(void)fs_write_all(in[1], payload.p, payload.n);
+		(void)fs_write_all(in[1], call->input.p, call->input.n);
 	close(in[1]);
-	while (r == 0) {
-		struct pollfd p = { .fd = back[0], .events = POLLIN };
-		int64_t left = (until - clock_mono_us()) / USEC_PER_MSEC;
-		char *to = buf_reserve(out, 4096);
-		ssize_t n = left > 0 && to && poll(&p, 1, (int)left) > 0 ? read(back[0], to, 4096) : -1;
-
-		if (n < 0)
-			kill(pid, SIGKILL);
-		if (n <= 0)
-			break;
-		buf_commit(out, (size_t)n);
-	}
+	if (r == 0)
+		collect(back[0], pid, out);
 	close(back[0]);
 	if (r != 0)
 		return -r;
@@ -200,7 +299,20 @@ static int fire(struct doctor *d, const struct install_entry *e, str payload, st
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -EINTR;
 }
 
-/* How many events of that session and name the store has. */
+/* Whether the answer denies in the agent's own form. */
+static bool says_deny(struct doctor *d, const struct agent *agent, str answer)
+{
+	const struct form *f = form_of(agent);
+	struct json *v = NULL;
+
+	if (json_parse(&d->cli->arena, arena_str(&d->cli->arena, answer), 0, &v, NULL) < 0)
+		return false;
+	for (size_t i = 0; v && f->denial[i]; i++)
+		v = json_get(v, str_of(f->denial[i]));
+	return str_eq(json_str(v), STR("deny"));
+}
+
+/* How many events of that session and name (any, when it is not set) the store has. */
 static int count_stored(struct doctor *d, const char *session, str event)
 {
 	struct json *result = NULL;
@@ -211,7 +323,7 @@ static int count_stored(struct doctor *d, const char *session, str event)
 		    &result, &err) < 0)
 		return 0;
 	json_each(e, json_get(result, STR("events")))
-		n += str_eq(json_str(json_get(e, STR("native_event"))), event);
+		n += !str_is_set(event) || str_eq(json_str(json_get(e, STR("native_event"))), event);
 	return n;
 }
 
@@ -220,17 +332,19 @@ static void check_line(struct doctor *d, const struct agent *agent, const struct
 	char session[64], id[ULID_TEXT + 1];
 	struct ulid u = ulid_make();
 	struct buf out = BUF_INIT(OUTPUT_MAX);
+	bool decides = kind_of(agent, e->event) == EVENT_PRE_TOOL_USE, denied;
+	struct call call;
 	int64_t began;
 	int exit_code, stored;
-	bool denied;
 
 	ulid_format(&u, id);
 	snprintf(session, sizeof session, "hookd-doctor-%s", id);
+	make_call(d, agent, e, session, &call);
 	began = clock_mono_us();
-	exit_code = fire(d, e, make_payload(d, session, e->event), &out);
+	exit_code = fire(d, &call, &out);
 	began = clock_mono_us() - began;
-	stored = count_stored(d, session, e->event);
-	denied = str_find(buf_str(&out), STR("hookd-selftest-deny")) >= 0;
+	stored = count_stored(d, session, e->is_notify ? STR_NONE : e->event);
+	denied = says_deny(d, agent, buf_str(&out));
 	if (exit_code < 0)
 		tell(d, FINDING_BAD, agent->name, STR_FMT ": " STR_FMT " cannot be run: %s", STR_ARG(e->event),
 			STR_ARG(e->command), strerror(-exit_code));
@@ -241,8 +355,9 @@ static void check_line(struct doctor *d, const struct agent *agent, const struct
 		tell(d, FINDING_BAD, agent->name,
 			STR_FMT ": the event is in the store %d times instead of once", STR_ARG(e->event),
 			stored);
-	else if (str_eq(e->event, STR("PreToolUse")) && !denied)
-		tell(d, FINDING_BAD, agent->name, "PreToolUse: the test rule's denial did not come back");
+	else if (decides && !denied)
+		tell(d, FINDING_BAD, agent->name, STR_FMT ": the test rule's denial did not come back",
+			STR_ARG(e->event));
 	else
 		tell(d, e->current ? FINDING_OK : FINDING_NOTE, agent->name,
 			STR_FMT ": fired, stored once%s (%.1f ms)%s", STR_ARG(e->event),
@@ -251,6 +366,40 @@ static void check_line(struct doctor *d, const struct agent *agent, const struct
 				? ""
 				: "; it calls another hookc or state directory than this one; run: hookd init");
 	buf_release(&out);
+}
+
+/* A hook that works and is never run is the trouble nobody sees: the agent says nothing. */
+static void check_trust(struct doctor *d, const struct agent *agent, const struct install_entry *entries)
+{
+	unsigned all = 0, untrusted = 0, disabled = 0;
+
+	for (const struct install_entry *e = entries; e; e = e->next) {
+		all += e->trust != INSTALL_TRUST_NONE;
+		untrusted += e->trust == INSTALL_UNTRUSTED;
+		disabled += e->trust == INSTALL_DISABLED;
+	}
+	if (untrusted)
+		tell(d, FINDING_BAD, agent->name, "%s skips %u of %u hooks until you trust them: %s", agent->label,
+			untrusted, all, install_how_to_trust(agent));
+	if (disabled)
+		tell(d, FINDING_NOTE, agent->name, "%u of %u hooks are switched off in %s", disabled, all,
+			agent->label);
+	if (all && !untrusted && !disabled)
+		tell(d, FINDING_OK, agent->name, "%s trusts all %u hooks", agent->label, all);
+}
+
+/* What init would say about the files. */
+static void check_files(struct doctor *d, const struct install_request *q)
+{
+	struct install_plan plan;
+	struct err err;
+
+	if (install_plan_add(q, &d->cli->arena, &plan, &err) < 0)
+		return;
+	for (unsigned i = 0; i < plan.n; i++)
+		if (str_is_set(plan.files[i].note))
+			tell(d, FINDING_NOTE, q->agent->name, "%s: " STR_FMT, plan.files[i].path,
+				STR_ARG(plan.files[i].note));
 }
 
 static void check_agent(struct doctor *d, const struct agent *agent)
@@ -275,11 +424,18 @@ static void check_agent(struct doctor *d, const struct agent *agent)
 		tell(d, FINDING_BAD, agent->name, "%s", err.text);
 		return;
 	}
-	if (!entries && install_agent_found(&q))
-		tell(d, FINDING_NOTE, agent->name,
-			"%s is here but hookd is not installed in it; run: hookd init", agent->label);
+	if (!entries) {
+		if (install_agent_found(&q))
+			tell(d, FINDING_NOTE, agent->name,
+				"%s is here but hookd is not installed in it; run: hookd init", agent->label);
+		return;
+	}
 	for (const struct install_entry *e = entries; e; e = e->next)
 		check_line(d, agent, e);
+	check_trust(d, agent, entries);
+	check_files(d, &q);
+	if (form_of(agent)->note)
+		tell(d, FINDING_NOTE, agent->name, "%s", form_of(agent)->note);
 }
 
 /* -- all --------------------------------------------------------------------------------------- */

@@ -14,9 +14,9 @@ enum { SHOWN_LINE = 400 };
 
 static int print_plan_error(const struct install_plan *p, const struct err *err)
 {
-	if (err->line)
-		return cli_fail("%s:%u:%u: %s; nothing was changed", p->path, err->line, err->col,
-			err->text);
+	if (err->line && p->n)
+		return cli_fail("%s:%u:%u: %s; nothing was changed", p->files[p->n - 1].path,
+			err->line, err->col, err->text);
 	return cli_fail("%s; nothing was changed", err->text);
 }
 
@@ -113,41 +113,77 @@ static void print_diff_line(str line, bool colour)
 	buf_release(&b);
 }
 
-static void print_diff(const struct install_plan *p, bool colour)
+static void print_diff(const struct install_change *change, bool colour)
 {
 	struct buf b = BUF_INIT(8 * LIMIT_SETTINGS);
 	str rest, line;
 
-	install_write_diff(p, &b);
+	install_write_diff(change, &b);
 	rest = buf_str(&b);
 	while (str_split(&rest, '\n', &line) && (rest.p || line.n))
 		print_diff_line(line, colour);
 	buf_release(&b);
 }
 
+static void write_change(struct json_writer *w, const struct agent *agent, const struct install_change *change)
+{
+	struct buf diff = BUF_INIT(8 * LIMIT_SETTINGS);
+
+	install_write_diff(change, &diff);
+	jw_object(w);
+	jw_field_str(w, "agent", str_of(agent->name));
+	jw_field_str(w, "path", str_of(change->path));
+	jw_field_int(w, "added", change->added);
+	jw_field_int(w, "changed", change->changed);
+	jw_field_int(w, "removed", change->removed);
+	jw_field_bool(w, "file_removed", change->remove);
+	jw_field_str(w, "diff", buf_str(&diff));
+	jw_end_object(w);
+	buf_release(&diff);
+}
+
+#define each_change(change, plan)                                                                  \
+	for (const struct install_change *change = (plan)->files;                                  \
+		change < (plan)->files + (plan)->n; change++)
+
 void hooks_write_json(struct json_writer *w, const struct hook_changes *c, bool applied)
 {
+	struct buf note = BUF_INIT(2 * FS_PATH);
+
 	jw_object(w);
 	jw_key(w, "agents");
 	jw_array(w);
-	for (unsigned i = 0; i < c->n; i++) {
-		const struct install_plan *p = &c->list[i]->plan;
-		struct buf diff = BUF_INIT(8 * LIMIT_SETTINGS);
-
-		install_write_diff(p, &diff);
-		jw_object(w);
-		jw_field_str(w, "agent", str_of(p->agent->name));
-		jw_field_str(w, "path", str_of(p->path));
-		jw_field_int(w, "added", p->added);
-		jw_field_int(w, "changed", p->changed);
-		jw_field_int(w, "removed", p->removed);
-		jw_field_bool(w, "file_removed", p->remove);
-		jw_field_str(w, "diff", buf_str(&diff));
-		jw_end_object(w);
-		buf_release(&diff);
-	}
+	for (unsigned i = 0; i < c->n; i++)
+		each_change(change, &c->list[i]->plan)
+			write_change(w, c->list[i]->plan.agent, change);
 	jw_end_array(w);
+	jw_key(w, "notes");
+	jw_array(w);
+	for (unsigned i = 0; i < c->n; i++)
+		each_change(change, &c->list[i]->plan) {
+			if (!str_is_set(change->note))
+				continue;
+			buf_clear(&note);
+			buf_addf(&note, "%s: " STR_FMT, change->path, STR_ARG(change->note));
+			jw_str(w, buf_str(&note));
+		}
+	jw_end_array(w);
+	buf_release(&note);
 	jw_field_bool(w, "applied", applied);
+}
+
+static void print_notes(const struct hook_changes *c)
+{
+	for (unsigned i = 0; i < c->n; i++)
+		each_change(change, &c->list[i]->plan) {
+			if (!str_is_set(change->note))
+				continue;
+			fputs("note: ", stdout);
+			cli_print_safe(str_of(change->path));
+			fputs(": ", stdout);
+			cli_print_safe(change->note);
+			putchar('\n');
+		}
 }
 
 static void print_json_plan(const struct hook_changes *c)
@@ -169,7 +205,10 @@ int hooks_agree(struct cli *cli, const struct hook_changes *c, const char *quest
 		print_json_plan(c);
 	if (!json && (dry || !cli_has(cli, "yes")))
 		for (unsigned i = 0; i < c->n; i++)
-			print_diff(&c->list[i]->plan, cli->colour);
+			each_change(change, &c->list[i]->plan)
+				print_diff(change, cli->colour);
+	if (!json)
+		print_notes(c);
 	if (dry) {
 		if (!json)
 			puts(c->any ? "Nothing was changed (--dry-run)."
@@ -200,28 +239,34 @@ int hooks_apply(const struct hook_changes *c)
 	return 0;
 }
 
-static void print_count(const char **sep, unsigned n, const char *what)
+static void print_count(const char **sep, const char *noun, unsigned n, const char *what)
 {
 	if (n)
-		printf("%s%u %s %s", *sep, n, n == 1 ? "hook" : "hooks", what);
+		printf("%s%u %s%s %s", *sep, n, noun, n == 1 ? "" : "s", what);
 	*sep = n ? ", " : *sep;
+}
+
+static void print_change(const struct agent *agent, const struct install_change *change)
+{
+	const char *sep = "";
+
+	printf("%s: ", agent->label);
+	print_count(&sep, change->noun, change->added, "added");
+	print_count(&sep, change->noun, change->changed, "changed");
+	print_count(&sep, change->noun, change->removed, "removed");
+	fputs(*sep ? "" : "already installed", stdout);
+	fputs(" in ", stdout);
+	cli_print_safe(str_of(change->path));
+	puts(change->remove ? " (the file was made by hookd and is gone)" : "");
 }
 
 void hooks_print_done(const struct hook_changes *c)
 {
 	for (unsigned i = 0; i < c->n; i++) {
 		const struct install_plan *p = &c->list[i]->plan;
-		const char *sep = "";
 
-		if (install_plan_is_empty(p) && p->uninstall)
-			continue;
-		printf("%s: ", p->agent->label);
-		print_count(&sep, p->added, "added");
-		print_count(&sep, p->changed, "changed");
-		print_count(&sep, p->removed, "removed");
-		fputs(*sep ? "" : "already installed", stdout);
-		fputs(" in ", stdout);
-		cli_print_safe(str_of(p->path));
-		puts(p->remove ? " (the file was made by hookd and is gone)" : "");
+		each_change(change, p)
+			if (!change->unused && !(p->uninstall && install_change_is_empty(change)))
+				print_change(p->agent, change);
 	}
 }

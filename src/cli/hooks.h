@@ -30,7 +30,7 @@ struct hook_work {
  * the reason was printed; nothing has been changed then. */
 int hooks_plan(struct cli *cli, const struct hook_work *work, struct hook_changes *ret);
 
-/* Shows the change and asks for leave. 0: go on. Otherwise the exit code: --dry-run, or a no. */
+/* Shows the change and its notes, and asks for leave. 0: go on. Otherwise the exit code: --dry-run, or a no. */
 int hooks_agree(struct cli *cli, const struct hook_changes *c, const char *question);
 
 /* Makes the changes. 0, or the exit code after the reason was printed. */
@@ -39,7 +39,7 @@ int hooks_apply(const struct hook_changes *c);
 /* One line for each file: what happened to it. */
 void hooks_print_done(const struct hook_changes *c);
 
-/* {"agents": […], "applied": …} without the closing brace, so that the caller can add to it. */
+/* {"agents": […], "notes": […], "applied": …} without the closing brace, so that the caller can add to it. */
 void hooks_write_json(struct json_writer *w, const struct hook_changes *c, bool applied);
 
 #endif

@@ -6,12 +6,14 @@
 
 #include "base/limits.h"
 #include "install/entry.h"
+#include "install/files.h"
 #include "json/edit.h"
 
 static const str mark = { "\xEF\xBB\xBF", 3 };
 
 /* A text being edited: its tree, and the edit. */
 struct work {
+	const struct hook_file *file;
 	str text; /* without a byte order mark */
 	bool marked;
 	struct json *root;
@@ -37,12 +39,13 @@ _printf_(4, 5) static int fail_at(
 	return err_set_at(err, -EBADMSG, line, col, "%s", text);
 }
 
-/* Agents read with JavaScript's parser: no comments, but any UTF-8. */
+/* Most agents read with a plain parser: no comments, but any UTF-8. */
 static int parse_settings(struct work *w, struct err *err)
 {
+	unsigned flags = JSON_LENIENT_UTF8 | (w->file->comments ? JSON_COMMENTS : 0);
 	struct json *lenient;
 	struct err strict;
-	int r = json_parse(w->a, w->text, JSON_LENIENT_UTF8, &w->root, &strict);
+	int r = json_parse(w->a, w->text, flags, &w->root, &strict);
 
 	if (r == 0)
 		return 0;
@@ -55,11 +58,15 @@ static int parse_settings(struct work *w, struct err *err)
 	return r;
 }
 
-static int open_work(struct work *w, str text, struct arena *a, struct err *err)
+static int open_work(
+	struct work *w, const struct install_request *q, str text, struct arena *a, struct err *err)
 {
 	int r;
 
-	*w = (struct work){ .text = text, .a = a, .marked = str_starts(text, mark) };
+	*w = (struct work){ .file = hook_file_first(q->agent),
+		.text = text,
+		.a = a,
+		.marked = str_starts(text, mark) };
 	if (w->marked)
 		w->text = str_from(text, mark.n);
 	if (str_empty(str_trim(w->text)))
@@ -194,21 +201,21 @@ static void sift_event(struct work *w, const struct json *event, struct sieve *s
 }
 
 /* The "hooks" of the text before the first install; NULL when it is not known or had none. */
-static struct json *original_hooks(str original, struct arena *a)
+static struct json *original_hooks(const struct install_request *q, str original, struct arena *a)
 {
 	struct work w;
 
-	if (!str_is_set(original) || open_work(&w, original, a, NULL) < 0)
+	if (!str_is_set(original) || open_work(&w, q, original, a, NULL) < 0)
 		return NULL;
 	return w.hooks;
 }
 
-int install_edit_remove(str text, str original, struct arena *a, str *ret,
-	struct install_counts *ret_counts, struct err *err)
+int install_edit_remove(const struct install_request *q, str text, str original, struct arena *a,
+	str *ret, struct install_counts *ret_counts, struct err *err)
 {
-	struct sieve s = { .original = original_hooks(original, a) };
+	struct sieve s = { .original = original_hooks(q, original, a) };
 	struct work w;
-	int r = open_work(&w, text, a, err);
+	int r = open_work(&w, q, text, a, err);
 
 	if (r < 0)
 		return r;
@@ -229,14 +236,14 @@ int install_edit_remove(str text, str original, struct arena *a, str *ret,
 	return close_work(&w, ret, err);
 }
 
-bool install_edit_is_empty(str text)
+bool install_edit_is_empty(const struct install_request *q, str text)
 {
 	struct arena a;
 	struct work w;
 	bool empty;
 
 	arena_init(&a);
-	empty = open_work(&w, text, &a, NULL) == 0 && !w.root->first;
+	empty = open_work(&w, q, text, &a, NULL) == 0 && !w.root->first;
 	arena_release(&a);
 	return empty;
 }
@@ -251,16 +258,17 @@ static void refresh_entry(
 	struct json *now = entry_make(q, event, w->a), *command = json_get(entry, STR("command")),
 		    *args = json_get(entry, STR("args"));
 
-	if (entry_is_current(q, event, entry))
+	if (entry_is_current(q, event, entry, w->a))
 		return;
 	w->counts.changed++;
-	if (str_eq(json_str(json_get(entry, STR("type"))), STR("command")) && args &&
-		is_array(args)) {
-		json_edit_replace(&w->edit, command, json_get(now, STR("command")));
-		json_edit_replace(&w->edit, args, json_get(now, STR("args")));
-	} else {
+	if (!str_eq(json_str(json_get(entry, STR("type"))), STR("command")) ||
+		(args && is_array(args)) != !w->file->shell) {
 		json_edit_replace(&w->edit, entry, now);
+		return;
 	}
+	json_edit_replace(&w->edit, command, json_get(now, STR("command")));
+	if (args)
+		json_edit_replace(&w->edit, args, json_get(now, STR("args")));
 }
 
 /* Brings our entries on one event up to date and takes doubles out. */
@@ -384,7 +392,7 @@ static int verify(const struct install_request *q, str text, struct arena *a)
 {
 	const struct agent_event *row = NULL;
 	struct work w;
-	int r = open_work(&w, text, a, NULL);
+	int r = open_work(&w, q, text, a, NULL);
 
 	while (r == 0 && (row = entry_next_wanted(q, row)))
 		if (!has_ours(json_get(w.hooks, str_of(row->native))))
@@ -392,14 +400,37 @@ static int verify(const struct install_request *q, str text, struct arena *a)
 	return r;
 }
 
+/* A key for which the agent would not read the file at all. */
+static str root_note(const struct work *w)
+{
+	const char *const *known = w->file->root;
+	unsigned line, col;
+
+	json_each(m, known ? w->root : NULL) {
+		size_t i = 0;
+
+		while (known[i] && !str_eq(m->key, str_of(known[i])))
+			i++;
+		if (known[i] || m == w->hooks)
+			continue;
+		json_locate(w->text, m->begin, &line, &col);
+		return arena_strf(w->a,
+			"line %u: \"" STR_FMT "\" does not belong there: the agent passes over the "
+			"whole file because of it; take it out",
+			line, STR_ARG(str_head(m->key, 60)));
+	}
+	return STR_NONE;
+}
+
 int install_edit_add(const struct install_request *q, str text, struct arena *a, str *ret,
 	struct install_counts *ret_counts, struct err *err)
 {
 	struct work w;
-	int r = open_work(&w, text, a, err);
+	int r = open_work(&w, q, text, a, err);
 
 	if (r < 0)
 		return r;
+	w.counts.note = root_note(&w);
 	r = add_entries(&w, q, err);
 	if (r < 0)
 		return r;
@@ -427,7 +458,9 @@ static struct install_entry *list_entry(const struct install_request *q, const s
 
 	e->event = event->key;
 	e->command = json_str(json_get(entry, STR("command")));
-	e->current = entry_is_current(q, event->key, entry);
+	e->entry = entry;
+	e->shell = !n;
+	e->current = entry_is_current(q, event->key, entry, a);
 	if (n)
 		json_each(arg, args)
 			list[e->nargs++] = json_str(arg);
@@ -435,28 +468,41 @@ static struct install_entry *list_entry(const struct install_request *q, const s
 	return e;
 }
 
+static struct install_entry **list_group(const struct install_request *q, const struct json *event,
+	const struct json *group, unsigned place, struct arena *a, struct install_entry **tail)
+{
+	unsigned index = 0;
+
+	json_each(entry, group_entries(group)) {
+		if (entry_is_ours(entry)) {
+			*tail = list_entry(q, event, entry, a);
+			(*tail)->group = group;
+			(*tail)->place[0] = place;
+			(*tail)->place[1] = index;
+			tail = &(*tail)->next;
+		}
+		index++;
+	}
+	return tail;
+}
+
 int install_edit_list(const struct install_request *q, str text, struct arena *a,
 	struct install_entry **ret, struct err *err)
 {
 	struct install_entry **tail = ret;
 	struct work w;
-	int r = open_work(&w, text, a, err);
+	int r = open_work(&w, q, text, a, err);
 
 	*ret = NULL;
 	if (r < 0 || !w.hooks || w.hooks->type != JSON_OBJECT)
 		return r;
 	json_each(event, w.hooks) {
+		unsigned place = 0;
+
 		if (!is_array(event))
 			continue;
-		json_each(group, event) {
-			if (!group_entries(group))
-				continue;
-			json_each(entry, group_entries(group))
-				if (entry_is_ours(entry)) {
-					*tail = list_entry(q, event, entry, a);
-					tail = &(*tail)->next;
-				}
-		}
+		json_each(group, event)
+			tail = list_group(q, event, group, place++, a, tail);
 	}
 	return 0;
 }

@@ -8,13 +8,16 @@
 #include "install/install.h"
 #include "json/json.h"
 
+/* A program's name or path is that of hookc. */
+bool entry_is_hookc(str program);
+
 /* An entry calls hookc: by its program, or as a word of a shell line. */
 bool entry_is_ours(const struct json *entry);
 
 /* It calls this very hookc with this state directory. */
-bool entry_is_current(const struct install_request *q, str event, const struct json *entry);
+bool entry_is_current(const struct install_request *q, str event, const struct json *entry, struct arena *a);
 
-/* {"type": "command", "command": …, "args": […], "timeout": N} */
+/* {"type": "command", "command": …, "args": […], "timeout": N}, or what the agent has instead. */
 struct json *entry_make(const struct install_request *q, str event, struct arena *a);
 
 /* The first or next event that the request wants entries for; NULL: no more. */

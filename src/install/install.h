@@ -1,10 +1,13 @@
 /* install: puts hookc into an agent's own hook file, and takes it out again.
  *
  * DESIGN. The file belongs to the user: formatting, order and foreign hooks stay as they are, because
- * the file is edited as text at the places the JSON tree points to, never written out anew. Our
- * entries are appended after whatever is there (some agents trust hooks by position). They use the
- * exec form (program and arguments, no shell) with the absolute path of hookc and the absolute state
- * directory, so that neither PATH, nor an rc file, nor a project's environment changes what runs.
+ * the file is edited as text at the places the JSON tree (or a scan of the TOML) points to, never
+ * written out anew. Our entries are appended after whatever is there: Codex trusts hooks by position,
+ * and pushing a person's own ones down would switch them off. Where the agent has an exec form
+ * (program and arguments, no shell) they use it, with the absolute path of hookc and the absolute
+ * state directory, so that neither PATH, nor an rc file, nor a project's environment changes what
+ * runs; elsewhere the same words make a shell line. It names no version: a line that changes is no
+ * longer trusted.
  *
  * Before the first change the original bytes are kept under <state>/install/. Uninstall puts them
  * back if the file still is exactly what install wrote (byte for byte the original), removes the file
@@ -22,16 +25,28 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/str.h"
+#include "json/json.h"
 
-/* A change that has been worked out and not yet made. */
+/* One file that would change. */
+struct install_change {
+	char path[FS_PATH]; /* the agent's file */
+	const char *noun;   /* what is counted below */
+	bool exists;        /* it is there now */
+	bool remove;        /* uninstall: the file itself goes */
+	bool unused;        /* nothing of ours is there, nor will be: the note says why */
+	str before, after;  /* whole contents */
+	unsigned added, changed, removed;
+	str note; /* what the person should know, or STR_NONE */
+};
+
+/* The changes to an agent's files that have been worked out and not yet made. */
+enum { INSTALL_FILES_MAX = 2 };
+
 struct install_plan {
 	const struct agent *agent;
-	char path[FS_PATH]; /* the agent's file */
-	bool exists;        /* it is there now */
-	bool uninstall;     /* made by install_plan_remove() */
-	bool remove;        /* uninstall: the file itself goes */
-	str before, after;  /* whole contents */
-	unsigned added, changed, removed; /* entries */
+	bool uninstall; /* made by install_plan_remove() */
+	struct install_change files[INSTALL_FILES_MAX];
+	unsigned n; /* after a failure the last one is where it failed */
 };
 
 struct install_request {
@@ -43,24 +58,40 @@ struct install_request {
 	bool all_events;
 };
 
-/* Works out what to do; touches nothing. -EBADMSG: the file is not JSON, err names line and column
+/* Works out what to do; touches nothing. -EBADMSG: a file cannot be read, err names line and column
  * and nothing will be changed. -EOPNOTSUPP: this agent's file is not known yet. */
 int install_plan_add(const struct install_request *q, struct arena *a, struct install_plan *ret, struct err *err);
 int install_plan_remove(const struct install_request *q, struct arena *a, struct install_plan *ret, struct err *err);
 
-static inline bool install_plan_is_empty(const struct install_plan *p)
+static inline bool install_change_is_empty(const struct install_change *c)
 {
-	return !p->remove && str_eq(p->before, p->after);
+	return !c->remove && str_eq(c->before, c->after);
 }
 
-/* Carries a plan out; refuses (-ESTALE) when the file changed since. */
+static inline bool install_plan_is_empty(const struct install_plan *p)
+{
+	for (unsigned i = 0; i < p->n; i++)
+		if (!install_change_is_empty(&p->files[i]))
+			return false;
+	return true;
+}
+
+/* Carries a plan out; refuses (-ESTALE) when a file changed since, before any is written. */
 int install_apply(const struct install_request *q, const struct install_plan *p, struct err *err);
 
 /* A unified-diff-like text of the change, for --dry-run and the question before it. */
-void install_write_diff(const struct install_plan *p, struct buf *b);
+void install_write_diff(const struct install_change *c, struct buf *b);
 
 /* Whether the agent seems to be used here: its directory or program exists. */
 bool install_agent_found(const struct install_request *q);
+
+/* Whether the agent would run an entry. */
+enum install_trust {
+	INSTALL_TRUST_NONE, /* the agent asks nobody, or it is not known */
+	INSTALL_TRUSTED,
+	INSTALL_UNTRUSTED, /* nobody has trusted it, or it has changed since */
+	INSTALL_DISABLED,  /* switched off by the person */
+};
 
 /* Events for which our entry is installed, and whether it calls this hookc and state; for doctor. */
 struct install_entry {
@@ -69,8 +100,20 @@ struct install_entry {
 	const str *args;
 	size_t nargs;
 	bool current;
+	bool shell;     /* the command is a line for /bin/sh -c */
+	bool is_notify; /* no hook: the payload is its last argument */
+	const struct json *entry, *group; /* NULL for notify */
+	unsigned place[2];                /* of the group in the event, of the entry in the group */
+	enum install_trust trust;
 };
 
 int install_list(const struct install_request *q, struct arena *a, struct install_entry **ret, struct err *err);
+
+/* What a person does to trust our hooks; NULL: the agent asks nobody. */
+const char *install_how_to_trust(const struct agent *agent);
+
+/* What an agent that runs only trusted hooks (Codex) keeps about one: "sha256:" and the hash of the
+ * entry as it stands. In the arena. */
+str install_trust_hash(const struct install_entry *e, struct arena *a);
 
 #endif

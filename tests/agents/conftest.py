@@ -1,5 +1,7 @@
 import pytest
 
+import codex_cli
+import gemini_cli
 import hookd as adapter
 import model as scripted
 import rig as rigs
@@ -43,6 +45,16 @@ def model(rig):
 @pytest.fixture
 def claude(rig):
     return rigs.Claude(rig)
+
+
+@pytest.fixture
+def codex(rig):
+    return codex_cli.Codex(rig)
+
+
+@pytest.fixture
+def gemini(rig):
+    return gemini_cli.Gemini(rig)
 
 
 @pytest.fixture

@@ -22,6 +22,8 @@ of steps and a regex looked for in the conversation's opening user message (or, 
 in the system prompt). Requests that offer no tools (titles, summaries) are side work of the CLI:
 they get a fixed answer and use up no step.
 
+The agents speak different APIs; what those look like is in apis.py, and a script is the same for all.
+
 Every request is kept in Model.log, and written to a file as one JSON object a line, so that a test
 can say what reached the model. Only loopback is bound."""
 
@@ -30,7 +32,8 @@ import json
 import re
 import threading
 import time
-import uuid
+
+from apis import Messages, api_for, count_for, new_id
 
 SIDE_ANSWER = "ok"
 OVERRUN_ANSWER = "the script has no more steps"
@@ -43,16 +46,12 @@ def say(text, *calls, **more):
 
 def use(tool, id=None, **input):
     """A tool call for say()."""
-    return {"tool": tool, "id": id or "toolu_" + uuid.uuid4().hex[:24], "input": input}
+    return {"tool": tool, "id": id or new_id("toolu_"), "input": input}
 
 
-def plain(content):
-    """The text of a message's content, which is a string or a list of blocks."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        return "\n".join(plain(b.get("text") or b.get("content") or "") for b in content)
-    return ""
+def use_text(tool, text, id=None):
+    """A call of a tool that takes text instead of an object."""
+    return {"tool": tool, "id": id or new_id("call_"), "raw": text}
 
 
 class Lane:
@@ -60,14 +59,10 @@ class Lane:
         self.steps, self.where, self.taken = list(steps), where, 0
         self.when = re.compile(when, re.S) if when else None
 
-    def matches(self, request):
+    def matches(self, api, request):
         if not self.when:
             return True
-        if self.where == "system":
-            text = plain(request.get("system", ""))
-        else:
-            opening = next((m for m in request.get("messages", []) if m.get("role") == "user"), {})
-            text = plain(opening.get("content", ""))
+        text = api.system(request) if self.where == "system" else api.opening(request)
         return bool(self.when.search(text))
 
     def next(self):
@@ -116,17 +111,9 @@ class Model:
                 if e["kind"] == "turn" and (lane is None or e["lane"] == lane)]
 
     def results(self):
-        """tool_use_id -> (text, is_error), of every tool result that reached the model."""
-        found = {}
-        for request in self.asked():
-            for message in request.get("messages", []):
-                if not isinstance(message.get("content"), list):
-                    continue
-                for block in message["content"]:
-                    if block.get("type") == "tool_result":
-                        found[block["tool_use_id"]] = (
-                            plain(block.get("content", "")), bool(block.get("is_error")))
-        return found
+        """Id of a call -> (text, is_error), of every tool result that reached the model."""
+        return {id: result for e in self.log if e["kind"] == "turn"
+                for id, result in e["api"].results(e["request"])}
 
     def saw(self, text):
         """Whether the text is anywhere in what the agent sent (in any lane)."""
@@ -143,57 +130,17 @@ class Model:
                 with open(self._log_file, "a", encoding="utf-8") as f:
                     f.write(json.dumps(entry, default=repr) + "\n")
 
-    def choose(self, request):
+    def choose(self, api, request):
         """The step for a request. Noted before it is carried out: what `then` sees is complete."""
         lanes = [*self.lanes, self.main]
         with self._lock:
-            lane = next(k for k in lanes if k.matches(request))
+            lane = next(k for k in lanes if k.matches(api, request))
             side = lane is self.main and not request.get("tools")
             step = {"say": SIDE_ANSWER} if side else lane.next()
         name = "main" if lane is self.main else lane.when.pattern
-        self.note("side" if side else "turn", lane=name, step=step, request=request)
+        self.note("side" if side else "turn", api=api, lane=name, step=step,
+                  request=request)
         return step
-
-
-def _blocks(step):
-    blocks = []
-    if step.get("say"):
-        blocks.append({"type": "text", "text": step["say"]})
-    for call in step.get("use") or ():
-        blocks.append({"type": "tool_use", "id": call.get("id") or "toolu_" + uuid.uuid4().hex[:24],
-                       "name": call["tool"], "input": call["input"]})
-    return blocks
-
-
-def anthropic_message(request, step):
-    """One whole answer of the Messages API."""
-    blocks = _blocks(step)
-    called = any(b["type"] == "tool_use" for b in blocks)
-    return {
-        "id": "msg_" + uuid.uuid4().hex[:24], "type": "message", "role": "assistant",
-        "model": request.get("model", "scripted"), "content": blocks,
-        "stop_reason": "tool_use" if called else "end_turn", "stop_sequence": None,
-        "usage": {"input_tokens": step.get("tokens", 120), "output_tokens": 30,
-                  "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0},
-    }
-
-
-def anthropic_stream(message):
-    """The same answer as the events of a stream."""
-    empty = {**message, "content": [], "stop_reason": None}
-    yield {"type": "message_start", "message": empty}
-    for index, block in enumerate(message["content"]):
-        if block["type"] == "text":
-            start, delta = {**block, "text": ""}, {"type": "text_delta", "text": block["text"]}
-        else:
-            start = {**block, "input": {}}
-            delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
-        yield {"type": "content_block_start", "index": index, "content_block": start}
-        yield {"type": "content_block_delta", "index": index, "delta": delta}
-        yield {"type": "content_block_stop", "index": index}
-    yield {"type": "message_delta", "usage": message["usage"],
-           "delta": {"stop_reason": message["stop_reason"], "stop_sequence": None}}
-    yield {"type": "message_stop"}
 
 
 def _handler(model):
@@ -223,8 +170,8 @@ def _handler(model):
             if self.command != "HEAD":
                 self.wfile.write(data)
 
-        def error(self, status, type, message):
-            self.reply(status, {"type": "error", "error": {"type": type, "message": message}})
+        def error(self, status, type, message, api=Messages):
+            self.reply(status, api.error(type, message))
 
         def do_HEAD(self):
             self.reply(200, {})
@@ -233,7 +180,7 @@ def _handler(model):
             path = self.path.split("?")[0].rstrip("/")
             if path == "/v1/models":
                 model.note("models", path=self.path)
-                return self.reply(200, {"data": [], "has_more": False,
+                return self.reply(200, {"data": [], "models": [], "has_more": False,
                                         "first_id": None, "last_id": None})
             model.note("unknown", method="GET", path=self.path)
             self.error(404, "not_found_error", "no such endpoint in the scripted model")
@@ -246,33 +193,32 @@ def _handler(model):
             except ValueError:
                 model.note("broken", path=self.path, size=len(raw))
                 return self.error(400, "invalid_request_error", "the body is not JSON")
-            # A further API (Responses, generateContent) is a further row here.
-            if path == "/v1/messages":
-                return self.messages(request)
-            if path == "/v1/messages/count_tokens":
+            if api := api_for(path):
+                return self.answer(api, path, request)
+            if count := count_for(path, len(raw)):
                 model.note("count", request=request)
-                return self.reply(200, {"input_tokens": 1 + len(raw) // 4})
+                return self.reply(200, count)
             model.note("unknown", method="POST", path=self.path, request=request)
             self.error(404, "not_found_error", "no such endpoint in the scripted model")
 
-        def messages(self, request):
-            step = model.choose(request)
+        def answer(self, api, path, request):
+            step = model.choose(api, request)
             if step.get("then"):
                 step["then"](request)
             time.sleep(step.get("wait", 0))
             if fail := step.get("fail"):
                 return self.error(fail.get("status", 500), fail.get("type", "api_error"),
-                                  fail.get("message", "scripted error"))
-            message = anthropic_message(request, step)
-            if not request.get("stream"):
-                return self.reply(200, message)
+                                  fail.get("message", "scripted error"), api)
+            answer = api.answer(request, step)
+            if not api.streams(path, request):
+                return self.reply(200, answer)
             self.send_response(200)
             self.send_header("Content-Type", "text/event-stream")
             self.send_header("Connection", "close")
             self.close_connection = True
             self.end_headers()
-            for event in anthropic_stream(message):
-                data = json.dumps(event)
-                self.wfile.write(f"event: {event['type']}\ndata: {data}\n\n".encode())
+            for event in api.events(answer):
+                name = f"event: {event['type']}\n" if "type" in event else ""
+                self.wfile.write(f"{name}data: {json.dumps(event)}\n\n".encode())
 
     return Handler

@@ -9,7 +9,7 @@ hookd is copied so that a test can remove or break it. The environment is built 
 key, proxy or setting of the person who runs the tests gets in. At the end every process that still
 belongs to the directory is stopped, each by its own id.
 
-A further agent is a further subclass of Agent."""
+A further agent is a further subclass of Agent; Codex and Gemini have files of their own."""
 
 import ctypes
 import dataclasses
@@ -182,6 +182,7 @@ class Agent:
     """One agent CLI in a rig. Subclasses say how it is found, set up and asked."""
     name = None         # as hookd calls it
     program_env = None  # the variable in which tests/agents/run hands over the program
+    pins = None         # the folder here that says which version
 
     def __init__(self, rig):
         self.rig = rig
@@ -192,7 +193,11 @@ class Agent:
 
     def cached(self):
         """The program in the cache, when pytest is called without tests/agents/run."""
-        return None
+        [version] = json.loads((HERE / self.pins / "package.json").read_text())["dependencies"].values()
+        cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
+        folder = cache / "hookd/agents" / f"{self.pins}-{version}"
+        program = folder / "program"
+        return str(folder / program.read_text().strip()) if program.exists() else None
 
     def prepare(self):
         """Writes what a first start would ask for."""
@@ -216,14 +221,7 @@ class Agent:
 class Claude(Agent):
     name = "claude"
     program_env = "HOOKD_TEST_CLAUDE"
-
-    def cached(self):
-        pins = json.loads((HERE / "claude-code/package.json").read_text())
-        cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
-        folder = cache / "hookd/agents" / \
-            ("claude-code-" + pins["dependencies"]["@anthropic-ai/claude-code"])
-        program = folder / "program"
-        return str(folder / program.read_text().strip()) if program.exists() else None
+    pins = "claude-code"
 
     @property
     def settings(self):

@@ -1,7 +1,9 @@
 """init, uninstall, config: what a person types, from the outside."""
+import hashlib
 import json
 import os
 import pty
+import re
 import select
 import subprocess
 import time
@@ -106,10 +108,113 @@ def test_a_broken_file_is_named_and_left_alone(world, settings):
     assert settings.read_bytes() == b'{\n  "a": 1\n  "b": 2\n}'
 
 
+def test_codex_has_two_files(world):
+    hooks, config = world.home / ".codex/hooks.json", world.home / ".codex/config.toml"
+    before = b'model = "x"\r\n\r\n[tui]\r\nnotifications = true'
+    hooks.parent.mkdir()
+    config.write_bytes(before)
+    done = world.hookd("init", "--agent", "codex", "--dry-run")
+    assert done.stdout.count(b"\n@@ ") == 2 and b"+notify = [" in done.stdout
+    plan = json.loads(world.hookd("init", "--dry-run", "--json").stdout)
+    assert [(a["agent"], a["path"], a["added"]) for a in plan["agents"]] == [
+        ("codex", str(hooks), 12), ("codex", str(config), 1)]
+    [note] = plan["notes"]
+    assert note.startswith(str(hooks)) and "/hooks" in note
+    done = world.hookd("init", "--yes")
+    assert b"12 hooks added in" in done.stdout and b"1 notify line added in" in done.stdout
+    for event, groups in json.loads(hooks.read_bytes())["hooks"].items():
+        [entry] = [e for g in groups for e in g["hooks"]]
+        assert entry["command"] == f"{world.build / 'hookc'} --dir {world.dir} codex {event}"
+    world.hookd("uninstall", "--yes")
+    assert config.read_bytes() == before and not hooks.exists()
+
+
+def test_a_foreign_notify_is_reported(world):
+    config = world.home / ".codex/config.toml"
+    config.parent.mkdir()
+    config.write_bytes(b'notify = ["say", "done"]\n')
+    _, note = json.loads(world.hookd("init", "--dry-run", "--json").stdout)["notes"]
+    assert note.startswith(str(config)) and "already used by say done" in note
+    assert b"already used by say done" in world.hookd("init", "--yes").stdout
+    assert config.read_bytes() == b'notify = ["say", "done"]\n'
+
+
+def test_broken_toml_is_named_and_nothing_changes(world):
+    config = world.home / ".codex/config.toml"
+    config.parent.mkdir()
+    config.write_bytes(b"a = 1\nb = [1 2]\n")
+    done = world.hookd("init", "--yes", ok=False)
+    assert done.returncode == 1 and f"{config}:2:8: ".encode() in done.stderr
+    assert [p.name for p in config.parent.iterdir()] == ["config.toml"]
+
+
+def codex_hash(event, entry):
+    """What Codex keeps of a hook that is trusted; event in snake case."""
+    known = {"event_name": event, "hooks": [{"async": False, **entry}]}
+    text = json.dumps(known, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def doctor(world, agent):
+    """(finding, text) of everything doctor says about an agent."""
+    checks = json.loads(world.hookd("doctor", "--json", ok=False).stdout)["checks"]
+    return [(c["finding"], c["text"]) for c in checks if c["check"] == agent]
+
+
+def test_doctor_knows_what_codex_trusts(world):
+    world.hookd("init", "--agent", "codex", "--yes")
+    found = doctor(world, "codex")
+    [finding] = [f for f, text in found if "skips 12 of 12" in text and "/hooks" in text]
+    assert finding == "bad"
+    assert len([text for f, text in found if f == "ok" and "fired, stored once" in text]) >= 11
+
+    hooks, config = world.home / ".codex/hooks.json", world.home / ".codex/config.toml"
+    trust = []
+    for event, groups in json.loads(hooks.read_text())["hooks"].items():
+        snake = re.sub(r"(?<!^)([A-Z])", r"_\1", event).lower()
+        trust.append(f'\n[hooks.state."{hooks}:{snake}:0:0"]\n'
+                     f'trusted_hash = "{codex_hash(snake, groups[0]["hooks"][0])}"\n')
+    notify = config.read_text()
+    config.write_text(notify + "".join(trust))
+    assert ("ok", "Codex CLI trusts all 12 hooks") in doctor(world, "codex")
+    config.write_text(notify + "".join(trust[2:]) + trust[0] + "enabled = false\n")
+    texts = dict((text, f) for f, text in doctor(world, "codex"))
+    assert any("skips 1 of 12" in text for text in texts)
+    assert texts["1 of 12 hooks are switched off in Codex CLI"] == "note"
+    # Uninstall takes our line and leaves what Codex wrote.
+    world.hookd("uninstall", "--yes")
+    assert config.read_text() == ("".join(trust[2:]) + trust[0] + "enabled = false\n").lstrip()
+
+
+def test_doctor_tells_of_folders_gemini_does_not_trust(world):
+    world.hookd("init", "--agent", "gemini", "--yes")
+    found = doctor(world, "gemini")
+    assert [f for f, text in found if "does not trust" in text] == ["note"]
+    assert ("ok", "SessionEnd") in [(f, text.split(":")[0]) for f, text in found]
+
+
+def test_gemini_settings_may_hold_comments(world):
+    settings = world.home / ".gemini/settings.json"
+    before = b'{\n  // mine\n  "ui": { "theme": "x" }\n}\n'
+    settings.parent.mkdir()
+    settings.write_bytes(before)
+    world.hookd("init", "--yes")
+    text = settings.read_text()
+    assert "// mine\n" in text
+    hooks = json.loads(text.replace("// mine\n", ""))["hooks"]
+    assert len(hooks) == 7
+    for event, groups in hooks.items():
+        [entry] = [e for g in groups for e in g["hooks"]]
+        assert entry["name"] == "hookd" and entry["timeout"] >= 5000
+        assert entry["command"] == f"{world.build / 'hookc'} --dir {world.dir} gemini {event} 2>/dev/null || exit 0"
+    world.hookd("uninstall", "--yes")
+    assert settings.read_bytes() == before
+
+
 def test_words_that_are_wrong(world):
     assert world.hookd("init", "--agent", "nobody", ok=False).returncode == 64
-    done = world.hookd("init", "--agent", "codex", "--yes", ok=False)
-    assert done.returncode == 1 and b"Codex" in done.stderr
+    done = world.hookd("init", "--agent", "cursor", "--yes", ok=False)
+    assert done.returncode == 1 and b"Cursor" in done.stderr
     assert world.hookd("config", "get", ok=False).returncode == 64
     assert world.hookd("config", "what", ok=False).returncode == 64
 

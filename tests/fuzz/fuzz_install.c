@@ -48,11 +48,11 @@ static void check(const struct install_request *q, str text, struct arena *a)
 		return;
 	require(install_edit_add(q, with, a, &again, &n, &err) == 0);
 	require(n.added + n.changed + n.removed == 0 && str_eq(with, again));
-	require(install_edit_remove(with, text, a, &without, &n, &err) == 0);
+	require(install_edit_remove(q, with, text, a, &without, &n, &err) == 0);
 	require(n.removed > 0);
-	require(install_edit_remove(text, text, a, &plain, &n, &err) == 0);
+	require(install_edit_remove(q, text, text, a, &plain, &n, &err) == 0);
 	require_same(without, plain, a);
-	require(install_edit_remove(without, STR_NONE, a, &again, &n, &err) == 0 && n.removed == 0);
+	require(install_edit_remove(q, without, STR_NONE, a, &again, &n, &err) == 0 && n.removed == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -238,9 +238,9 @@ static void check_variant(const struct variant *v)
 	write_settings(v->text);
 	original = read_settings();
 	p = do_install();
-	assert_true(p.exists && p.added + p.changed > 0);
+	assert_true(p.files[0].exists && p.files[0].added + p.files[0].changed > 0);
 	first = read_settings();
-	assert_true(str_eq(first, p.after));
+	assert_true(str_eq(first, p.files[0].after));
 	assert_installed(first);
 	if (v->foreign)
 		assert_contains(original, first);
@@ -252,11 +252,11 @@ static void check_variant(const struct variant *v)
 		str_ends(first, STR("\n")), original.n == 0 || str_ends(original, STR("\n")));
 
 	p = do_install();
-	assert_true(install_plan_is_empty(&p) && p.added + p.changed + p.removed == 0);
+	assert_true(install_plan_is_empty(&p) && p.files[0].added + p.files[0].changed + p.files[0].removed == 0);
 	assert_true(str_eq(read_settings(), first));
 
 	p = do_uninstall();
-	assert_true(p.removed >= DEFAULT_EVENTS && !p.remove);
+	assert_true(p.files[0].removed >= DEFAULT_EVENTS && !p.files[0].remove);
 	if (v->foreign)
 		assert_true(str_eq(read_settings(), original));
 	else
@@ -290,7 +290,7 @@ static void entries_come_out_without_a_backup(void **state)
 		if (!variants[i].foreign)
 			continue;
 		assert_int_equal(install_edit_add(&request, text, &arena, &with, &n, &err), 0);
-		assert_int_equal(install_edit_remove(with, text, &arena, &without, &n, &err), 0);
+		assert_int_equal(install_edit_remove(&request, with, text, &arena, &without, &n, &err), 0);
 		assert_int_equal(str_find(without, STR("/opt/hookd")), -1);
 		/* Byte for byte, unless an empty container had blanks inside. */
 		if (!strstr(variants[i].text, "{ }") && text.n > 5 && variants[i].text[1] != '\n')
@@ -381,7 +381,7 @@ static void an_absent_file_comes_and_goes(void **state)
 
 	(void)state;
 	p = do_install();
-	assert_false(p.exists);
+	assert_false(p.files[0].exists);
 	assert_installed(read_settings());
 	assert_true(
 		str_starts(read_settings(), STR("{\n  \"hooks\": {\n    \"SessionStart\": [\n")));
@@ -390,7 +390,7 @@ static void an_absent_file_comes_and_goes(void **state)
 	assert_int_equal(stat(claude_dir, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0700);
 	p = do_uninstall();
-	assert_true(p.remove);
+	assert_true(p.files[0].remove);
 	assert_int_equal(access(claude_dir, F_OK), -1);
 	/* Nothing of it is left in the state directory either. */
 	assert_int_equal(run("test -z \"$(ls '%s/install')\"", state_dir), 0);
@@ -418,7 +418,7 @@ static void a_made_file_goes_even_when_rewritten(void **state)
 	json_write(&b, tree);
 	write_settings(b.p);
 	buf_release(&b);
-	assert_true(do_uninstall().remove);
+	assert_true(do_uninstall().files[0].remove);
 	assert_int_equal(access(settings, F_OK), -1);
 }
 
@@ -508,7 +508,7 @@ static void changes_of_others_survive_a_second_install(void **state)
 	do_install();
 	somebody_edits();
 	request.hookc = "/usr/bin/hookc";
-	assert_int_equal(do_install().changed, DEFAULT_EVENTS);
+	assert_int_equal(do_install().files[0].changed, DEFAULT_EVENTS);
 	assert_installed(read_settings());
 	do_uninstall();
 	/* The empty "hooks" was there before us. */
@@ -528,13 +528,13 @@ static void a_moved_hookc_is_rewritten_in_place(void **state)
 	request.hookc = "/usr/bin/hookc";
 	request.state = "/var/other";
 	p = add_plan();
-	assert_int_equal(p.changed, DEFAULT_EVENTS);
-	assert_int_equal(p.added + p.removed, 0);
-	assert_int_equal(str_find(p.after, STR("/opt/hookd")), -1);
+	assert_int_equal(p.files[0].changed, DEFAULT_EVENTS);
+	assert_int_equal(p.files[0].added + p.files[0].removed, 0);
+	assert_int_equal(str_find(p.files[0].after, STR("/opt/hookd")), -1);
 	request.state = state_dir;
 	p = do_install();
-	assert_int_equal(p.changed, DEFAULT_EVENTS);
-	assert_true(before.n > p.after.n);
+	assert_int_equal(p.files[0].changed, DEFAULT_EVENTS);
+	assert_true(before.n > p.files[0].after.n);
 	assert_installed(read_settings());
 	do_uninstall();
 	assert_string_equal(read_settings().p, "{ \"a\": [1, 2] }\n");
@@ -598,9 +598,9 @@ static void project_and_other_agents(void **state)
 	(void)state;
 	request.project = root;
 	p = add_plan();
-	assert_true(str_ends(str_of(p.path), STR("/.claude/settings.local.json")));
-	assert_true(str_starts(str_of(p.path), str_of(root)));
-	request.agent = agent_find(STR("codex"));
+	assert_true(str_ends(str_of(p.files[0].path), STR("/.claude/settings.local.json")));
+	assert_true(str_starts(str_of(p.files[0].path), str_of(root)));
+	request.agent = agent_find(STR("windsurf"));
 	assert_int_equal(install_plan_add(&request, &arena, &p, &err), -EOPNOTSUPP);
 	assert_false(install_agent_found(&request));
 	request.agent = agent_find(STR("claude"));
@@ -642,9 +642,9 @@ static void the_config_directory_can_be_elsewhere(void **state)
 	(void)state;
 	setenv("CLAUDE_CONFIG_DIR", root, 1);
 	p = add_plan();
-	assert_true(str_starts(str_of(p.path), str_of(root)));
-	assert_true(str_ends(str_of(p.path), STR("/settings.json")));
-	assert_int_equal(str_find(str_of(p.path), STR(".claude")), -1);
+	assert_true(str_starts(str_of(p.files[0].path), str_of(root)));
+	assert_true(str_ends(str_of(p.files[0].path), STR("/settings.json")));
+	assert_int_equal(str_find(str_of(p.files[0].path), STR(".claude")), -1);
 	unsetenv("CLAUDE_CONFIG_DIR");
 }
 
@@ -677,14 +677,14 @@ static void the_diff_shows_the_change(void **state)
 	(void)state;
 	write_settings("{\n  \"a\": 1\n}\n");
 	p = add_plan();
-	install_write_diff(&p, &b);
+	install_write_diff(&p.files[0], &b);
 	assert_true(str_starts(buf_str(&b), STR("--- /")));
 	assert_non_null(strstr(b.p, "\n@@ -1,3 +1,"));
 	assert_non_null(strstr(b.p, "\n {\n-  \"a\": 1\n+  \"a\": 1,\n+  \"hooks\": {\n"));
 	do_install();
 	buf_clear(&b);
 	p = add_plan();
-	install_write_diff(&p, &b);
+	install_write_diff(&p.files[0], &b);
 	assert_int_equal(b.len, 0);
 	buf_release(&b);
 }

@@ -1,0 +1,114 @@
+#include "install/files.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "install/notify.h"
+
+static const struct hook_format hooks_json = {
+	.noun = "hook",
+	.add = install_edit_add,
+	.remove = install_edit_remove,
+	.list = install_edit_list,
+	.is_empty = install_edit_is_empty,
+};
+
+static const struct hook_format notify_toml = {
+	.noun = "notify line",
+	.add = install_notify_add,
+	.remove = install_notify_remove,
+	.list = install_notify_list,
+	.is_empty = install_notify_is_empty,
+};
+
+static const char *const codex_root[] = { "description", NULL };
+
+static const struct hook_file hook_files[] = {
+	/* In a project, the file that is not checked in: hooks name paths of one machine. */
+	{ .agent = "claude",
+		.program = "claude",
+		.dir = ".claude",
+		.dir_env = "CLAUDE_CONFIG_DIR",
+		.user = "settings.json",
+		.project = "settings.local.json",
+		.format = &hooks_json,
+		.per_second = 1 },
+	{ .agent = "codex",
+		.program = "codex",
+		.dir = ".codex",
+		.dir_env = "CODEX_HOME",
+		.user = "hooks.json",
+		.project = "hooks.json",
+		.format = &hooks_json,
+		.shell = true,
+		.suffix = "",
+		.per_second = 1,
+		.end_seconds = 3,
+		.root = codex_root,
+		.trust = "config.toml",
+		.how_to_trust = "start codex, type /hooks, trust hookc" },
+	/* Tells of turns even while the hooks are not trusted. The user's alone: one program is told,
+	 * and a project's own would silence it. */
+	{ .agent = "codex", .dir = ".codex", .dir_env = "CODEX_HOME", .user = "config.toml", .format = &notify_toml },
+	/* Here any exit code above 1 with a word on stderr is a refusal, and a shell that does not find a
+	 * program says just that: without the suffix a hookc that is gone would refuse every prompt. */
+	{ .agent = "gemini",
+		.program = "gemini",
+		.dir = ".gemini",
+		.home_env = "GEMINI_CLI_HOME",
+		.user = "settings.json",
+		.project = "settings.json",
+		.format = &hooks_json,
+		.shell = true,
+		.suffix = " 2>/dev/null || exit 0",
+		.name = "hookd",
+		.per_second = 1000,
+		.comments = true },
+};
+
+const struct hook_file *hook_file_first(const struct agent *agent)
+{
+	for (size_t i = 0; i < countof(hook_files); i++)
+		if (strcmp(hook_files[i].agent, agent->name) == 0)
+			return &hook_files[i];
+	return NULL;
+}
+
+const struct hook_file *hook_file_next(const struct install_request *q, const struct hook_file *last)
+{
+	const struct hook_file *f = last ? last + 1 : hook_file_first(q->agent);
+
+	for (; f && f < hook_files + countof(hook_files); f++)
+		if (strcmp(f->agent, q->agent->name) == 0 && (q->project ? f->project : f->user))
+			return f;
+	return NULL;
+}
+
+static const char *absolute_env(const char *name)
+{
+	const char *value = name ? getenv(name) : NULL;
+
+	return value && value[0] == '/' ? value : NULL;
+}
+
+int hook_file_dir(const struct install_request *q, const struct hook_file *f, char out[FS_PATH])
+{
+	const char *moved = q->project ? NULL : absolute_env(f->dir_env),
+		   *other_home = q->project ? NULL : absolute_env(f->home_env),
+		   *base = q->project ? q->project : other_home ? other_home : q->home;
+	int n;
+
+	if (!moved)
+		return base && base[0] == '/' ? fs_join(out, base, f->dir) : -EINVAL;
+	n = snprintf(out, FS_PATH, "%s", moved);
+	return n < 0 || n >= FS_PATH ? -ENAMETOOLONG : 0;
+}
+
+int hook_file_path(const struct install_request *q, const struct hook_file *f, char out[FS_PATH])
+{
+	char dir[FS_PATH];
+	int r = hook_file_dir(q, f, dir);
+
+	return r < 0 ? r : fs_join(out, dir, q->project ? f->project : f->user);
+}
