@@ -22,6 +22,7 @@ enum {
 	RETIRED_MAX = 16,
 	CLOCK_STEP_US = 1000000,   /* a smaller step back is not worth a correction */
 	CLIENT_LATE_US = 60000000, /* a client that waited longer than this has another clock */
+	MOMENTS = 16, /* milliseconds that events may still come for, side by side */
 	NUMBERS_TRIED = 64, /* a segment's number may be taken by a file that is none of ours */
 };
 
@@ -32,6 +33,9 @@ struct journal {
 	struct buf batch;
 	int64_t now_us;  /* the wall clock without its backward steps */
 	int64_t step_us; /* the sum of those */
+	struct {
+		int64_t ms, last_us;
+	} moments[MOMENTS]; /* the last place given out in a client's millisecond */
 	bool torn; /* bytes behind `end` that could not be taken away */
 	_Atomic uint64_t abandoned; /* number of a segment that must not be written any more */
 	/* What the disk is still owed. The loop only notes it down here; whoever calls
@@ -194,6 +198,19 @@ struct journal_mark journal_end(const struct journal *j)
 	return j->end;
 }
 
+/* A daemon that is behind meets two events of one millisecond after it is over: the later one comes behind the
+ * first all the same. */
+static int64_t place_in(struct journal *j, int64_t ms, int64_t us)
+{
+	size_t at = (size_t)ms % MOMENTS;
+
+	if (j->moments[at].ms == ms)
+		us = MAX(us, j->moments[at].last_us + 1);
+	j->moments[at].ms = ms;
+	j->moments[at].last_us = us;
+	return us;
+}
+
 /* Where an event stands among the others: at the moment its client had it, since hooks that run side
  * by side overtake each other on their way here. Two things are put right: steps back of the clock are
  * taken out, and a client's time that cannot be true gives way to ours, which always rises. Clients tell
@@ -209,7 +226,7 @@ static int64_t order_of(struct journal *j, int64_t at_us)
 	at_us += j->step_us;
 	if (at_us > j->now_us || at_us <= j->now_us - CLIENT_LATE_US)
 		return j->now_us;
-	return MIN(j->now_us, at_us + USEC_PER_MSEC - 1);
+	return place_in(j, at_us / USEC_PER_MSEC, MIN(j->now_us, at_us + USEC_PER_MSEC - 1));
 }
 
 int journal_add(struct journal *j, struct record *r)
