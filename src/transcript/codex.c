@@ -107,7 +107,7 @@ static void read_meta(struct transcript *t, const struct json *payload)
 	const struct json *meta = json_get(payload, STR("meta")) ? json_get(payload, STR("meta")) : payload;
 	const struct json *spawn = json_path(meta, "source", "subagent", "thread_spawn", NULL);
 	str thread = json_str(json_get(meta, STR("id"))), root = json_str(json_get(meta, STR("session_id")));
-	str role = json_str(json_get(spawn, STR("agent_role")));
+	str role = json_str(json_get(spawn ? spawn : meta, STR("agent_role")));
 	bool sub = json_path(meta, "source", "subagent", NULL) != NULL;
 
 	if (str_is_set(memory_get(&t->now, MEMORY_SESSION)))

@@ -132,6 +132,7 @@ struct transcript {
 	struct memory now, before;  /* before: as it was when everything handed out had been read */
 	int64_t before_offset, line_offset, line_bytes;
 	struct queued *first, **last;
+	str shared[MEMORY_TEXTS];   /* copies in a: the items of a line mostly say the same */
 	unsigned place;             /* items of this line so far, including those about to come */
 	uint64_t broken, skipped;
 	struct buf identity;
