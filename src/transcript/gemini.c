@@ -92,16 +92,11 @@ static struct transcript_item *emit_answer(struct transcript *t, const struct js
 /* The answer that waits was the last of its turn: it is read once more, because a state must stay short. */
 static void flush_answer(struct transcript *t)
 {
-	int64_t at = t->now.number[MEMORY_ANSWER_AT] - 1, n = t->now.number[MEMORY_ANSWER_BYTES];
-	struct json *message = NULL;
-	char *room;
+	const struct json *message = read_again(t, t->now.number[MEMORY_ANSWER_AT] - 1,
+		t->now.number[MEMORY_ANSWER_BYTES]);
 
 	t->now.number[MEMORY_ANSWER_AT] = 0;
-	if (at < 0 || n <= 0 || n > TRANSCRIPT_LINE_MAX + 2)
-		return;
-	room = arena_bytes(&t->a, (size_t)n);
-	if (read_at(t->fd, room, (size_t)n, at) != n ||
-		json_parse(&t->a, str_trim(str_n(room, (size_t)n)), JSON_LENIENT_UTF8, &message, NULL) < 0 ||
+	if (!message || !str_is_set(memory_get(&t->now, MEMORY_ANSWER_ID)) ||
 		!str_eq(json_str(json_get(message, STR("id"))), memory_get(&t->now, MEMORY_ANSWER_ID)))
 		return;
 	emit_answer(t, message, message_text(t, message), true);

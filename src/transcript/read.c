@@ -50,9 +50,9 @@ struct transcript_item *emit(struct transcript *t, enum transcript_kind kind, st
 		.agent_type = share(t, MEMORY_AGENT_TYPE),
 		.sidechain = m->number[MEMORY_SIDECHAIN] != 0,
 	};
+	/* Only those without a name are counted: usage that waited may come in this line or before it. */
 	if (str_empty(id))
-		q->item.id = arena_strf(&t->a, "%lld.%u", (long long)t->line_offset, t->place);
-	t->place++;
+		q->item.id = arena_strf(&t->a, "%lld.%u", (long long)t->line_offset, t->place++);
 	*t->last = q;
 	t->last = &q->next;
 	return &q->item;
@@ -231,6 +231,20 @@ ssize_t read_at(int fd, char *p, size_t n, int64_t offset)
 		got += (size_t)r;
 	}
 	return (ssize_t)got;
+}
+
+const struct json *read_again(struct transcript *t, int64_t at, int64_t bytes)
+{
+	struct json *line = NULL;
+	char *room;
+
+	if (at < 0 || bytes <= 0 || bytes > TRANSCRIPT_LINE_MAX + 2)
+		return NULL;
+	room = arena_bytes(&t->a, (size_t)bytes);
+	if (read_at(t->fd, room, (size_t)bytes, at) != bytes ||
+		json_parse(&t->a, str_trim(str_n(room, (size_t)bytes)), JSON_LENIENT_UTF8, &line, NULL) < 0)
+		return NULL;
+	return line;
 }
 
 /* A hash of the first line, because that stays when a file grows; of none while it is not whole. */

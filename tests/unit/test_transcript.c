@@ -145,10 +145,12 @@ static const struct {
 } samples[] = {
 	{ "claude.jsonl", "claude", "claude.items" },
 	{ "claude-split.jsonl", "claude", "claude-split.items", 2 },
+	{ "claude-nameless.jsonl", "claude", "claude-nameless.items" },
 	{ "subagents/agent-a9b2.jsonl", "claude", "subagents/agent-a9b2.items" },
 	{ "codex.jsonl", "codex", "codex.items" },
 	{ "codex-old.jsonl", "codex", "codex-old.items" },
 	{ "codex-bare.jsonl", "codex", "codex-bare.items" },
+	{ "codex-items.jsonl", "codex", "codex-items.items" },
 	{ "codex-sub.jsonl", "codex", "codex-sub.items" },
 	{ GEMINI "session-2026-11-15T11-39-7fbcf1b6.jsonl", "gemini", "gemini/run.items" },
 	{ GEMINI "session-2026-02-03T04-05-5f3a0000.jsonl", "gemini", "gemini/lines.items" },
