@@ -7,6 +7,7 @@
 #include "transcript/internal.h"
 
 #include "base/fs.h"
+#include "base/limits.h"
 
 /* Lines that say something we need; everything else (attachments, requests, snapshots: nine tenths of the bytes)
  * is not parsed. */
@@ -295,11 +296,16 @@ static bool ends_turn(str stop_reason)
 	return false;
 }
 
-static void emit_answer(struct transcript *t, const struct json *line, const struct json *message, str text,
-	unsigned nth)
+/* What holds for every block of a line: looked up once, because a line may have a hundred thousand. */
+struct answer {
+	str id;
+	bool final, failed;
+};
+
+static void emit_answer(struct transcript *t, const struct answer *of, str text, unsigned nth)
 {
-	str id = json_str(json_get(line, STR("uuid")));
 	struct transcript_item *item;
+	str id = of->id;
 
 	if (str_empty(str_trim(text)))
 		return;
@@ -307,8 +313,8 @@ static void emit_answer(struct transcript *t, const struct json *line, const str
 		id = arena_strf(&t->a, STR_FMT ".%u", STR_ARG(id), nth);
 	item = emit(t, TRANSCRIPT_ANSWER, id);
 	item->text = text;
-	item->final = ends_turn(json_str(json_get(message, STR("stop_reason"))));
-	item->failed = json_true(json_get(line, STR("isApiErrorMessage")));
+	item->final = of->final;
+	item->failed = of->failed;
 }
 
 static void read_assistant(struct transcript *t, const struct json *line)
@@ -317,21 +323,26 @@ static void read_assistant(struct transcript *t, const struct json *line)
 	const struct json *content = json_get(message, STR("content"));
 	str model = json_str(json_get(message, STR("model")));
 	bool synthetic = str_eq(model, STR("<synthetic>"));
+	const struct answer of = {
+		.id = str_cut_utf8(json_str(json_get(line, STR("uuid"))), LIMIT_NAME - 16),
+		.final = ends_turn(json_str(json_get(message, STR("stop_reason")))),
+		.failed = json_true(json_get(line, STR("isApiErrorMessage"))),
+	};
 	unsigned nth = 0;
 
 	flush_compaction(t, STR_NONE, STR_NONE);
 	/* Made up by the program: only that a request failed is worth telling. */
-	if (synthetic && !json_true(json_get(line, STR("isApiErrorMessage"))))
+	if (synthetic && !of.failed)
 		return;
 	if (!synthetic && str_is_set(model))
 		memory_set(&t->now, MEMORY_MODEL, model);
 	if (!synthetic)
 		note_usage(t, message);
 	if (content && content->type == JSON_STRING)
-		emit_answer(t, line, message, content->text, 0);
+		emit_answer(t, &of, content->text, 0);
 	json_each(block, content) {
 		if (is_type(block, STR("text")))
-			emit_answer(t, line, message, json_str(json_get(block, STR("text"))), nth);
+			emit_answer(t, &of, json_str(json_get(block, STR("text"))), nth);
 		if (is_type(block, STR("tool_use"))) {
 			struct transcript_item *item = emit(t, TRANSCRIPT_CALL, json_str(json_get(block, STR("id"))));
 

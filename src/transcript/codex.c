@@ -1,8 +1,8 @@
 /* Codex: $CODEX_HOME/sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl; a subagent has a file of its own.
  *
  * Lines are {timestamp, type, payload}. What was said stands there twice, as an event and as an item of the request,
- * where the harness's own texts stand too: so events count. Only the oldest files, whose lines are bare items
- * without an envelope, have no events.
+ * where the harness's own texts stand too: so events count. Old files have no events, and the oldest ones not
+ * even an envelope. Whether a file has them is known before the model first speaks: until then a prompt waits.
  *
  * An answer comes when it is said; when the turn ends with it, it comes a second time with the same id, as final. */
 #include "transcript/internal.h"
@@ -79,8 +79,7 @@ static bool wants(const struct transcript *t, str line)
 	if (str_eq(type, STR("event_msg")) || str_eq(type, STR("response_item")))
 		inner = skim_string(skim_value(skim_value(line, STR("payload")), STR("type")));
 	read = find_reader(type, inner);
-	/* With an envelope there are events. */
-	return read && read != read_message;
+	return read && (read != read_message || !t->now.number[MEMORY_EVENTS]);
 }
 
 static bool knows(str head)
@@ -107,7 +106,7 @@ static void read_meta(struct transcript *t, const struct json *payload)
 	const struct json *meta = json_get(payload, STR("meta")) ? json_get(payload, STR("meta")) : payload;
 	const struct json *spawn = json_path(meta, "source", "subagent", "thread_spawn", NULL);
 	str thread = json_str(json_get(meta, STR("id"))), root = json_str(json_get(meta, STR("session_id")));
-	str role = json_str(json_get(spawn, STR("agent_role")));
+	str role = json_str(json_get(spawn ? spawn : meta, STR("agent_role")));
 	bool sub = json_path(meta, "source", "subagent", NULL) != NULL;
 
 	if (str_is_set(memory_get(&t->now, MEMORY_SESSION)))
@@ -238,6 +237,25 @@ static void read_task_complete(struct transcript *t, const struct json *payload)
 	memory_set(&t->now, MEMORY_ANSWER_ID, STR_NONE);
 }
 
+/* The model speaks and there was no event: the prompt that waits is one. */
+static void flush_prompt(struct transcript *t)
+{
+	int64_t at = t->now.number[MEMORY_ANSWER_AT] - 1, now = t->now.number[MEMORY_AT];
+	const struct json *line = read_again(t, at, t->now.number[MEMORY_ANSWER_BYTES]), *payload;
+	str id;
+
+	t->now.number[MEMORY_ANSWER_AT] = 0;
+	if (!line)
+		return;
+	payload = json_get(line, STR("payload")) ? json_get(line, STR("payload")) : line;
+	id = json_str(json_get(payload, STR("id")));
+	if (str_empty(id))
+		id = arena_strf(&t->a, "%lld.0", (long long)at);
+	set_time(t, json_str(json_get(line, STR("timestamp"))));
+	emit_prompt(t, id, join_texts(&t->a, json_get(payload, STR("content")), STR("\n")));
+	t->now.number[MEMORY_AT] = now;
+}
+
 /* Only for files without events. What the harness says in the person's name is in a tag of its own. */
 static void read_message(struct transcript *t, const struct json *payload)
 {
@@ -246,7 +264,10 @@ static void read_message(struct transcript *t, const struct json *payload)
 	str role = json_str(json_get(payload, STR("role"))), id = json_str(json_get(payload, STR("id")));
 	str text = join_texts(&t->a, json_get(payload, STR("content")), STR("\n"));
 
+	if (t->now.number[MEMORY_EVENTS])
+		return;
 	if (str_eq(role, STR("assistant"))) {
+		flush_prompt(t);
 		emit_answer(t, id, text);
 		return;
 	}
@@ -255,7 +276,8 @@ static void read_message(struct transcript *t, const struct json *payload)
 	for (size_t i = 0; i < countof(harness); i++)
 		if (str_starts(text, str_of(harness[i])))
 			return;
-	emit_prompt(t, id, text);
+	t->now.number[MEMORY_ANSWER_AT] = t->line_offset + 1;
+	t->now.number[MEMORY_ANSWER_BYTES] = t->line_bytes;
 }
 
 /* -- tools ------------------------------------------------------------------------------------- */
@@ -328,6 +350,7 @@ static void emit_call(struct transcript *t, const struct json *payload, str tool
 	if (str_empty(id))
 		id = json_str(json_get(payload, STR("id")));
 	set_turn(t, json_get(payload, STR("internal_chat_message_metadata_passthrough")));
+	flush_prompt(t);
 	item = emit(t, TRANSCRIPT_CALL, id);
 	t->now.number[MEMORY_PROMPT_HASH] = 0;
 	item->tool_id = id;
@@ -494,6 +517,11 @@ static void read_line(struct transcript *t, const struct json *line)
 		read = find_reader(STR("response_item"), type);
 	} else {
 		read = find_reader(type, json_str(json_get(payload, STR("type"))));
+	}
+	/* Tokens are told of in files without other events too. */
+	if (str_eq(type, STR("event_msg")) && read && read != read_token_count) {
+		t->now.number[MEMORY_EVENTS] = 1;
+		t->now.number[MEMORY_ANSWER_AT] = 0;
 	}
 	if (read && payload)
 		read(t, payload);

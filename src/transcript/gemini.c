@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/limits.h"
 
 static bool knows(str head)
 {
@@ -91,16 +92,11 @@ static struct transcript_item *emit_answer(struct transcript *t, const struct js
 /* The answer that waits was the last of its turn: it is read once more, because a state must stay short. */
 static void flush_answer(struct transcript *t)
 {
-	int64_t at = t->now.number[MEMORY_ANSWER_AT] - 1, n = t->now.number[MEMORY_ANSWER_BYTES];
-	struct json *message = NULL;
-	char *room;
+	const struct json *message = read_again(t, t->now.number[MEMORY_ANSWER_AT] - 1,
+		t->now.number[MEMORY_ANSWER_BYTES]);
 
 	t->now.number[MEMORY_ANSWER_AT] = 0;
-	if (at < 0 || n <= 0 || n > TRANSCRIPT_LINE_MAX + 2)
-		return;
-	room = arena_bytes(&t->a, (size_t)n);
-	if (read_at(t->fd, room, (size_t)n, at) != n ||
-		json_parse(&t->a, str_trim(str_n(room, (size_t)n)), JSON_LENIENT_UTF8, &message, NULL) < 0 ||
+	if (!message || !str_is_set(memory_get(&t->now, MEMORY_ANSWER_ID)) ||
 		!str_eq(json_str(json_get(message, STR("id"))), memory_get(&t->now, MEMORY_ANSWER_ID)))
 		return;
 	emit_answer(t, message, message_text(t, message), true);
@@ -134,7 +130,7 @@ static bool is_over(str status, bool *ret_failed)
 	return *ret_failed || str_eq(status, STR("success"));
 }
 
-static void emit_tool(struct transcript *t, const struct json *message, const struct json *call, unsigned nth)
+static void emit_tool(struct transcript *t, str message, str model, const struct json *call, unsigned nth)
 {
 	str id = json_str(json_get(call, STR("id"))), time = json_str(json_get(call, STR("timestamp")));
 	str status = json_str(json_get(call, STR("status"))), name = json_str(json_get(call, STR("name")));
@@ -142,9 +138,9 @@ static void emit_tool(struct transcript *t, const struct json *message, const st
 	bool failed;
 
 	if (str_empty(id))
-		id = arena_strf(&t->a, STR_FMT ".%u", STR_ARG(json_str(json_get(message, STR("id")))), nth);
+		id = arena_strf(&t->a, STR_FMT ".%u", STR_ARG(str_cut_utf8(message, LIMIT_NAME - 16)), nth);
 	item = emit(t, TRANSCRIPT_CALL, id);
-	item->model = json_str(json_get(message, STR("model")));
+	item->model = model;
 	item->tool_id = id;
 	item->tool = name;
 	item->input = json_get(call, STR("args"));
@@ -161,13 +157,14 @@ static void emit_tool(struct transcript *t, const struct json *message, const st
 /* Those that have not been handed out. One that still runs comes again when it is over. */
 static void read_tools(struct transcript *t, const struct json *message, const struct json *calls)
 {
+	str id = json_str(json_get(message, STR("id"))), model = json_str(json_get(message, STR("model")));
 	int64_t *said = &t->now.number[MEMORY_CALLS];
 	unsigned nth = 0;
 	bool failed, waiting = false;
 
 	json_each(call, calls) {
 		if (nth >= *said)
-			emit_tool(t, message, call, nth);
+			emit_tool(t, id, model, call, nth);
 		waiting |= !is_over(json_str(json_get(call, STR("status"))), &failed) && !json_get(call, STR("result"));
 		nth++;
 		if (nth > *said && !waiting)

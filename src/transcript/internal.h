@@ -67,12 +67,13 @@ enum memory_number {
 	MEMORY_REASONING,
 	MEMORY_PROMPT_HASH,  /* Codex: of the prompt, as long as nothing has come after it */
 	MEMORY_ANSWER_HASH,
-	MEMORY_ANSWER_AT,    /* Gemini: where the line of MEMORY_ANSWER_ID stands, plus 1 */
+	MEMORY_ANSWER_AT,    /* Gemini: where the line of MEMORY_ANSWER_ID stands, plus 1; Codex: of a prompt */
 	MEMORY_ANSWER_BYTES,
 	MEMORY_ANSWER_SAID,  /* Gemini: it was called final because the file ended there */
 	MEMORY_CALLS,        /* Gemini: calls of this message that have been handed out */
 	MEMORY_TOTAL,        /* Codex: tokens of the whole thread when usage was handed out last */
 	MEMORY_RECORDS,      /* Codex: the file has token_usage_record lines */
+	MEMORY_EVENTS,       /* Codex: the file tells what was said in events */
 	MEMORY_DOCUMENT,     /* Gemini: size of the document that was read */
 	MEMORY_NUMBERS,
 };
@@ -132,7 +133,8 @@ struct transcript {
 	struct memory now, before;  /* before: as it was when everything handed out had been read */
 	int64_t before_offset, line_offset, line_bytes;
 	struct queued *first, **last;
-	unsigned place;             /* items of this line so far, including those about to come */
+	str shared[MEMORY_TEXTS];   /* copies in a: the items of a line mostly say the same */
+	unsigned place;             /* items of this line without an id of their own so far */
 	uint64_t broken, skipped;
 	struct buf identity;
 	struct buf *state;          /* apart, so that asking for a position changes nothing */
@@ -147,6 +149,9 @@ void emit_start(struct transcript *t, str id);
 
 /* Up to n bytes of a file from offset on; fewer only at its end; -errno. */
 ssize_t read_at(int fd, char *p, size_t n, int64_t offset);
+
+/* The line of this file that stands there, parsed once more into t->a; NULL when it is not what it was. */
+const struct json *read_again(struct transcript *t, int64_t at, int64_t bytes);
 
 /* Sets the clock from an RFC 3339 text; anything else leaves it. */
 void set_time(struct transcript *t, str text);

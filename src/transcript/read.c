@@ -23,6 +23,16 @@ enum { HEAD_BYTES = 64 << 10, IDENTITY_BYTES = 4096 };
 
 /* -- items ------------------------------------------------------------------------------------- */
 
+/* A line may hold a hundred thousand items and a folder's name four kilobytes: one copy serves them all. */
+static str share(struct transcript *t, enum memory_text which)
+{
+	str text = memory_get(&t->now, which);
+
+	if (!str_eq(t->shared[which], text))
+		t->shared[which] = arena_str(&t->a, text);
+	return str_is_set(text) ? t->shared[which] : STR_NONE;
+}
+
 struct transcript_item *emit(struct transcript *t, enum transcript_kind kind, str id)
 {
 	struct queued *q = arena_new(&t->a, struct queued);
@@ -31,18 +41,18 @@ struct transcript_item *emit(struct transcript *t, enum transcript_kind kind, st
 	q->item = (struct transcript_item){
 		.kind = kind,
 		.at_us = m->number[MEMORY_AT] ? m->number[MEMORY_AT] : t->mtime_us,
-		.id = arena_str(&t->a, id),
-		.session = arena_str(&t->a, memory_get(m, MEMORY_SESSION)),
-		.cwd = arena_str(&t->a, memory_get(m, MEMORY_CWD)),
-		.model = arena_str(&t->a, memory_get(m, MEMORY_MODEL)),
-		.prompt_id = arena_str(&t->a, memory_get(m, MEMORY_PROMPT)),
-		.agent_id = arena_str(&t->a, memory_get(m, MEMORY_AGENT_ID)),
-		.agent_type = arena_str(&t->a, memory_get(m, MEMORY_AGENT_TYPE)),
+		.id = arena_str(&t->a, str_cut_utf8(id, LIMIT_NAME)),
+		.session = share(t, MEMORY_SESSION),
+		.cwd = share(t, MEMORY_CWD),
+		.model = share(t, MEMORY_MODEL),
+		.prompt_id = share(t, MEMORY_PROMPT),
+		.agent_id = share(t, MEMORY_AGENT_ID),
+		.agent_type = share(t, MEMORY_AGENT_TYPE),
 		.sidechain = m->number[MEMORY_SIDECHAIN] != 0,
 	};
+	/* Only those without a name are counted: usage that waited may come in this line or before it. */
 	if (str_empty(id))
-		q->item.id = arena_strf(&t->a, "%lld.%u", (long long)t->line_offset, t->place);
-	t->place++;
+		q->item.id = arena_strf(&t->a, "%lld.%u", (long long)t->line_offset, t->place++);
 	*t->last = q;
 	t->last = &q->next;
 	return &q->item;
@@ -221,6 +231,20 @@ ssize_t read_at(int fd, char *p, size_t n, int64_t offset)
 		got += (size_t)r;
 	}
 	return (ssize_t)got;
+}
+
+const struct json *read_again(struct transcript *t, int64_t at, int64_t bytes)
+{
+	struct json *line = NULL;
+	char *room;
+
+	if (at < 0 || bytes <= 0 || bytes > TRANSCRIPT_LINE_MAX + 2)
+		return NULL;
+	room = arena_bytes(&t->a, (size_t)bytes);
+	if (read_at(t->fd, room, (size_t)bytes, at) != bytes ||
+		json_parse(&t->a, str_trim(str_n(room, (size_t)bytes)), JSON_LENIENT_UTF8, &line, NULL) < 0)
+		return NULL;
+	return line;
 }
 
 /* A hash of the first line, because that stays when a file grows; of none while it is not whole. */
@@ -410,6 +434,8 @@ static int read_more(struct transcript *t)
 	int r;
 
 	arena_reset(&t->a);
+	for (size_t i = 0; i < MEMORY_TEXTS; i++)
+		t->shared[i] = STR_NONE;
 	memory_copy(&t->before, &t->now);
 	t->before.number[MEMORY_SKIPPING] = t->lines.skipping;
 	t->before_offset = lines_offset(&t->lines);

@@ -39,6 +39,7 @@ static const char *const number_names[MEMORY_NUMBERS] = {
 	[MEMORY_CALLS] = "calls",
 	[MEMORY_TOTAL] = "total",
 	[MEMORY_RECORDS] = "records",
+	[MEMORY_EVENTS] = "events",
 	[MEMORY_DOCUMENT] = "document",
 };
 

@@ -145,10 +145,12 @@ static const struct {
 } samples[] = {
 	{ "claude.jsonl", "claude", "claude.items" },
 	{ "claude-split.jsonl", "claude", "claude-split.items", 2 },
+	{ "claude-nameless.jsonl", "claude", "claude-nameless.items" },
 	{ "subagents/agent-a9b2.jsonl", "claude", "subagents/agent-a9b2.items" },
 	{ "codex.jsonl", "codex", "codex.items" },
 	{ "codex-old.jsonl", "codex", "codex-old.items" },
 	{ "codex-bare.jsonl", "codex", "codex-bare.items" },
+	{ "codex-items.jsonl", "codex", "codex-items.items" },
 	{ "codex-sub.jsonl", "codex", "codex-sub.items" },
 	{ GEMINI "session-2026-11-15T11-39-7fbcf1b6.jsonl", "gemini", "gemini/run.items" },
 	{ GEMINI "session-2026-02-03T04-05-5f3a0000.jsonl", "gemini", "gemini/lines.items" },
@@ -631,6 +633,45 @@ static void test_deep(void **state)
 	assert_true(items.len > 0);
 }
 
+/* A hundred thousand blocks in a line with as many members, a long id and a long folder: what holds for all of them
+ * is neither looked up nor copied for each. */
+static void test_crowded_line(void **state)
+{
+	_cleanup_(buf_release) struct buf b = BUF_INIT(MIB(16));
+	const char *path = test_path(test_dir(), "s");
+	size_t before = os_resident_bytes(), most = before;
+	int64_t start = clock_mono_us();
+	struct transcript_item item;
+	struct transcript *t;
+	unsigned n = 0;
+
+	buf_add_str(&b, STR("{\"type\":\"assistant\",\"sessionId\":\"s\",\"uuid\":\""));
+	memset(buf_reserve(&b, MIB(1)), 'u', MIB(1));
+	buf_commit(&b, MIB(1));
+	buf_add_str(&b, STR("\",\"cwd\":\"/"));
+	memset(buf_reserve(&b, 5000), 'd', 5000);
+	buf_commit(&b, 5000);
+	buf_add_str(&b, STR("\",\"message\":{\"content\":["));
+	for (unsigned i = 0; i < 100000; i++)
+		buf_add_str(&b, STR("{\"type\":\"text\",\"text\":\"x\"},"));
+	buf_add_str(&b, STR("{}]}"));
+	for (unsigned i = 0; i < 100000; i++)
+		buf_add_str(&b, STR(",\"a\":0"));
+	buf_add_str(&b, STR("}\n"));
+	test_write(path, b.p, b.len);
+	assert_int_equal(open_at(path, "claude", NULL, &t), 0);
+	while (transcript_next(t, &item) == 1) {
+		n += item.kind == TRANSCRIPT_ANSWER;
+		if (n == 2)
+			most = os_resident_bytes();
+		assert_true(item.id.n <= LIMIT_NAME && item.cwd.n <= 4096);
+	}
+	transcript_close(t);
+	assert_int_equal(n, 100000);
+	assert_true(most - before < MIB(512));
+	assert_true(clock_mono_us() - start < 20 * USEC_PER_SEC);
+}
+
 static void test_shrinks(void **state)
 {
 	const char *path = test_path(test_dir(), "s");
@@ -913,6 +954,7 @@ int main(void)
 		cmocka_unit_test(test_long_line),
 		cmocka_unit_test(test_odd_lines),
 		cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_crowded_line),
 		cmocka_unit_test(test_shrinks),
 		cmocka_unit_test(test_find),
 		cmocka_unit_test(test_find_moved),
