@@ -175,8 +175,8 @@ int session_save(struct step *t)
 
 	if (r->kind == EVENT_MODEL_USAGE)
 		return store_do(t->store,
-			"UPDATE sessions SET events = events + 1, started_at = min(started_at, ?2), "
-			"last_at = max(last_at, ?2) WHERE key = ?1",
+			"UPDATE sessions SET started_at = min(started_at, ?2), last_at = max(last_at, ?2) "
+			"WHERE key = ?1",
 			"ii", t->session.key, r->at_us);
 	got = find_project(t);
 	if (got < 0)
