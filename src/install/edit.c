@@ -200,6 +200,24 @@ static void sift_event(struct work *w, const struct json *event, struct sieve *s
 			json_edit_remove(&w->edit, group_entries(group), entry_gone, s);
 }
 
+/* Where hooks are trusted by their place, those behind ours lose it. */
+static str moved_note(const struct work *w, struct sieve *s)
+{
+	json_each(event, w->hooks) {
+		bool gone = false;
+
+		json_each(group, is_array(event) ? event : NULL) {
+			if (gone && !group_gone(group, s))
+				return arena_strf(w->a,
+					"hooks of " STR_FMT " move up when ours go; the agent will want "
+					"them trusted again",
+					STR_ARG(str_head(event->key, 60)));
+			gone = gone || group_gone(group, s);
+		}
+	}
+	return STR_NONE;
+}
+
 /* The "hooks" of the text before the first install; NULL when it is not known or had none. */
 static struct json *original_hooks(const struct install_request *q, str original, struct arena *a)
 {
@@ -222,6 +240,8 @@ int install_edit_remove(const struct install_request *q, str text, str original,
 	if (w.hooks && w.hooks->type == JSON_OBJECT)
 		json_each(event, w.hooks)
 			w.counts.removed += count_gone(event, &s);
+	if (w.counts.removed && w.file->trust)
+		w.counts.note = moved_note(&w, &s);
 	*ret_counts = w.counts;
 	if (!w.counts.removed) {
 		*ret = text;
@@ -262,7 +282,7 @@ static void refresh_entry(
 		return;
 	w->counts.changed++;
 	if (!str_eq(json_str(json_get(entry, STR("type"))), STR("command")) ||
-		(args && is_array(args)) != !w->file->shell) {
+		!(w->file->shell ? !args : args && is_array(args))) {
 		json_edit_replace(&w->edit, entry, now);
 		return;
 	}
@@ -448,6 +468,20 @@ int install_edit_add(const struct install_request *q, str text, struct arena *a,
 
 /* -- listing ----------------------------------------------------------------------------------- */
 
+/* Whether the person has switched off all hooks, or ours. */
+static bool is_off(const struct work *w)
+{
+	const struct json *off = w->file->off ? json_get(w->root, str_of(w->file->off)) : NULL,
+			  *enabled = json_get(off, STR("enabled"));
+
+	if (enabled && enabled->type == JSON_BOOL && !enabled->flag)
+		return true;
+	json_each(name, json_get(off, STR("disabled")))
+		if (str_eq(json_str(name), str_of(w->file->name)))
+			return true;
+	return false;
+}
+
 static struct install_entry *list_entry(const struct install_request *q, const struct json *event,
 	const struct json *entry, struct arena *a)
 {
@@ -504,5 +538,7 @@ int install_edit_list(const struct install_request *q, str text, struct arena *a
 		json_each(group, event)
 			tail = list_group(q, event, group, place++, a, tail);
 	}
+	for (struct install_entry *e = *ret; e && is_off(&w); e = e->next)
+		e->trust = INSTALL_DISABLED;
 	return 0;
 }

@@ -63,6 +63,7 @@ static const struct hook_file hook_files[] = {
 		.shell = true,
 		.suffix = " 2>/dev/null || exit 0",
 		.name = "hookd",
+		.off = "hooksConfig",
 		.per_second = 1000,
 		.comments = true },
 };

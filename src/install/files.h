@@ -32,6 +32,7 @@ struct hook_file {
 	bool shell;              /* the command is a line for a shell; otherwise program and arguments */
 	const char *suffix;      /* behind such a line; "" when there is nothing to add */
 	const char *name;        /* entries have this name */
+	const char *off;         /* the object that can switch them off: "enabled", "disabled" by name */
 	unsigned per_second;     /* what timeouts are counted in */
 	unsigned end_seconds;    /* at the end of a session the agent allows no more; 0: no such rule */
 	bool comments;           /* the agent's JSON may hold them */

@@ -131,6 +131,7 @@ struct names {
 
 struct state {
 	struct names names;
+	bool off; /* no hook runs at all */
 	struct install_entry *list;
 	struct arena *a;
 };
@@ -141,11 +142,13 @@ static bool is_key_of(str key, str path, const struct install_entry *e, struct a
 				   e->place[0], e->place[1]));
 }
 
-/* hooks.state."…".trusted_hash and .enabled */
+/* hooks.state."…".trusted_hash and .enabled, and the switch for all: features.hooks */
 static void take(const struct toml_value *v, void *ctx)
 {
 	struct state *s = ctx;
 
+	if (v->npath == 2 && str_eq(v->path[0], STR("features")) && str_eq(v->path[1], STR("hooks")))
+		s->off = str_eq(v->text, STR("false"));
 	if (v->npath != 4 || !str_eq(v->path[0], STR("hooks")) || !str_eq(v->path[1], STR("state")))
 		return;
 	for (struct install_entry *e = s->list; e; e = e->next) {
@@ -192,5 +195,7 @@ void trust_check(const struct install_request *q, const struct hook_file *f, con
 		e->trust = INSTALL_UNTRUSTED;
 	if (read_trust(q, f, a, &text) == 0)
 		toml_scan(text, a, take, &s, &shape, NULL);
+	for (struct install_entry *e = list; e && s.off; e = e->next)
+		e->trust = INSTALL_DISABLED;
 	free(real);
 }

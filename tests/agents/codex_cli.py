@@ -14,7 +14,9 @@ FAKE_KEY = "sk-" + "fake-codex-0000000000"
 CONFIG = ('# mine\r\nmodel   = "gpt-5.5"  # a name, nothing more\r\n'
           'check_for_update_on_startup = false\r\ncli_auth_credentials_store = \'file\'\r\n\r\n'
           '[analytics]\r\nenabled = false\r\n[feedback]\r\nenabled = false\r\n'
-          '[otel]\r\nmetrics_exporter = "none"\r\n\r\n'
+          '[otel]\r\nmetrics_exporter = "none"\r\n'
+          # It would wait five seconds at the end for a list of plugins from the network.
+          '[features]\r\nplugins = false\r\n\r\n'
           '[projects."@PROJECT@"]\r\ntrust_level = "trusted"')
 BYPASS = "--dangerously-bypass-hook-trust"  # trusts every hook, for one run
 

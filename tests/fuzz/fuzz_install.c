@@ -23,7 +23,7 @@ static void canonical(str text, struct arena *a, struct buf *b)
 		text = str_from(text, 3);
 	if (str_empty(str_trim(text)))
 		text = STR("{}");
-	require(json_parse(a, text, JSON_LENIENT_UTF8, &v, NULL) == 0);
+	require(json_parse(a, text, JSON_LENIENT_UTF8 | JSON_COMMENTS, &v, NULL) == 0);
 	json_write(b, v);
 }
 
@@ -57,15 +57,20 @@ static void check(const struct install_request *q, str text, struct arena *a)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct install_request q = { .agent = agent_find(STR("claude")),
-		.hookc = "/opt/\"h\"/hookc",
-		.state = "/home/ada/state" };
-	struct arena a;
+	/* Program and arguments; shell lines; those with comments around them. */
+	static const char *const names[] = { "claude", "codex", "gemini" };
 
 	if (size > LIMIT_SETTINGS)
 		return 0;
-	arena_init(&a);
-	check(&q, str_n((const char *)data, size), &a);
-	arena_release(&a);
+	for (size_t i = 0; i < countof(names); i++) {
+		struct install_request q = { .agent = agent_find(str_of(names[i])),
+			.hookc = "/opt/\"h'\"/hookc",
+			.state = "/home/ada/state" };
+		struct arena a;
+
+		arena_init(&a);
+		check(&q, str_n((const char *)data, size), &a);
+		arena_release(&a);
+	}
 	return 0;
 }

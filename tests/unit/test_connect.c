@@ -220,6 +220,23 @@ static void paths_are_quoted_when_they_must_be(void **state)
 	assert_true(list->current);
 }
 
+/* Somebody's hook came after ours: it moves when ours go, and is no longer trusted there. */
+static void moved_hooks_are_told(void **state)
+{
+	struct install_plan p;
+	struct err err;
+
+	(void)state;
+	put(HOOKS, "{\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"hookc codex\"}]},"
+		   "{\"hooks\":[{\"type\":\"command\",\"command\":\"x\"}]}]}}");
+	assert_int_equal(install_plan_remove(&request, &arena, &p, &err), 0);
+	assert_non_null(strstr(p.files[0].note.p, "hooks of Stop move up"));
+	put(HOOKS, "{\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"x\"}]},"
+		   "{\"hooks\":[{\"type\":\"command\",\"command\":\"hookc codex\"}]}]}}");
+	assert_int_equal(install_plan_remove(&request, &arena, &p, &err), 0);
+	assert_false(str_is_set(p.files[0].note));
+}
+
 static void notes_are_made(void **state)
 {
 	struct install_plan p;
@@ -405,6 +422,8 @@ static void trust_of_something_else_is_none(void **state)
 	}
 	trust("[hooks.state.\"%s\"]\nenabled = false\ntrusted_hash = \"%s\"\n", list, "session_start");
 	assert_int_equal(listed()->trust, INSTALL_DISABLED);
+	put(CONFIG, "[features]\nhooks = false\n");
+	assert_int_equal(listed()->trust, INSTALL_DISABLED);
 	/* A changed line is another hook. */
 	trust("[hooks.state.\"%s\"]\ntrusted_hash = \"%s\"\n", list, "session_start");
 	assert_int_equal(listed()->trust, INSTALL_TRUSTED);
@@ -444,6 +463,26 @@ static void gemini_gets_named_hooks(void **state)
 	assert_int_equal(do_install().files[0].added, GEMINI_ALL);
 }
 
+static void gemini_hooks_can_be_switched_off(void **state)
+{
+	static const struct {
+		const char *text;
+		enum install_trust trust;
+	} cases[] = {
+		{ "{\"hooksConfig\":{\"enabled\":true,\"disabled\":[\"other\"]}}", INSTALL_TRUST_NONE },
+		{ "{\"hooksConfig\":{\"enabled\":false}}", INSTALL_DISABLED },
+		{ "{\"hooksConfig\":{\"disabled\":[1,\"hookd\"]}}", INSTALL_DISABLED },
+	};
+
+	(void)state;
+	request.agent = agent_find(STR("gemini"));
+	for (size_t i = 0; i < countof(cases); i++) {
+		put(SETTINGS, cases[i].text);
+		do_install();
+		assert_int_equal(listed()->trust, cases[i].trust);
+	}
+}
+
 static void shell_agents_are_found(void **state)
 {
 	char *path = strdup(getenv("PATH"));
@@ -471,6 +510,7 @@ int main(void)
 		TEST(both_files_come_back_byte_for_byte),
 		TEST(what_codex_writes_meanwhile_stays),
 		TEST(paths_are_quoted_when_they_must_be),
+		TEST(moved_hooks_are_told),
 		TEST(notes_are_made),
 		TEST(broken_toml_stops_everything),
 		TEST(one_stale_file_stops_both),
@@ -480,6 +520,7 @@ int main(void)
 		TEST(trust_is_read_in_every_form),
 		TEST(trust_of_something_else_is_none),
 		TEST(gemini_gets_named_hooks),
+		TEST(gemini_hooks_can_be_switched_off),
 		TEST(shell_agents_are_found),
 	};
 
