@@ -131,6 +131,8 @@ int capture_settle(struct capture *c, struct store *s, int sessions)
 		r = refold(c, s, key);
 	}
 	if (r == 0)
+		r = capture_finish(c, s); /* a session that is folded again may hand events to another */
+	if (r == 0)
 		r = store_number(s, &left, "SELECT count(*) FROM sessions WHERE unsettled", "");
 	return r < 0 ? r : (int)left;
 }
