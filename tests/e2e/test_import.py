@@ -249,3 +249,15 @@ def test_tokens_of_a_session_under_way_come_by_themselves(world):
     world.hookc("Stop", payload("Stop", c.session, **fields))
     wait_for(lambda: world.json("usage", "--json")["total"]["answers"] == 7, what="the last tokens")
     assert len(world.json("usage", "session", "--json")["rows"]) == 1
+
+
+def test_a_transcript_reads_as_markdown(world):
+    c = a_session()
+    path = c.write(world.home)
+    text = world.hookd("transcript", path).stdout.decode()
+    assert text.index("walrus parser") < text.index("grep -rn walrus src") < text.index("off-by-one")
+    assert world.json("transcript", "--last", "--json", path) == {
+        "path": str(path), "user": "Now run the tests", "assistant": "One test fails."}
+    world.json("import", "--json")
+    assert world.hookd("transcript", c.session[:8]).stdout.decode() == text
+    assert b"not a plain file" in world.hookd("transcript", str(world.home), ok=False).stderr
