@@ -47,7 +47,7 @@ static const struct hook_file hook_files[] = {
 		.end_seconds = 3,
 		.root = codex_root,
 		.trust = "config.toml",
-		.how_to_trust = "start codex, type /hooks, trust hookc" },
+		.how_to_trust = "start codex, which asks about new hooks, or type /hooks there, and trust hookc" },
 	/* Tells of turns even while the hooks are not trusted. The user's alone: one program is told,
 	 * and a project's own would silence it. */
 	{ .agent = "codex", .dir = ".codex", .dir_env = "CODEX_HOME", .user = "config.toml", .format = &notify_toml },

@@ -116,6 +116,9 @@ class Terminal:
         os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait(10)
 
+    def ended(self):
+        return self._process.poll() is not None
+
     def end(self, seconds=RUN_SECONDS):
         """The exit code, once the program ended by itself."""
         return self._process.wait(seconds)

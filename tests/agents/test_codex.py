@@ -9,6 +9,7 @@ from codex_cli import BYPASS
 from hookd import SELFTEST_DENY, named
 from model import say, use, use_text
 from rig import wait_for
+from terminal import ENTER, Terminal
 
 PROMPT = "Please prepare the greeting: naïve “quotes” and a back\\slash."
 PATCH = "*** Begin Patch\n*** Add File: greeting.txt\n+hello\n*** End Patch\n"
@@ -96,6 +97,22 @@ def test_doctor_says_of_trust_what_codex_says(codex, installed):
     # A second init leaves the lines as they are, and so trusted.
     installed.init("codex")
     assert {h["trustStatus"] for h in codex.known_hooks()} == {"trusted"}
+
+
+def test_a_person_trusts_at_the_start(rig, codex, installed, model):
+    """What init and doctor say: codex asks when it starts. It also keeps notes in config.toml then."""
+    m = model([])
+    before = codex.config.read_text()
+    with Terminal([codex.program, *codex.options(m)], codex.env(m), rig.project) as t:
+        t.wait("12 hooks are new or changed")
+        t.press("2")
+        t.wait("› 2. Trust all and continue")
+        t.press_until(ENTER, "trust", lambda: codex.config.read_text().count("trusted_hash") == 12)
+    assert ("ok", "Codex CLI trusts all 12 hooks") in doctor(installed)
+    after = codex.config.read_text()
+    ours = next(line for line in before.splitlines(True) if line.startswith("notify"))
+    installed.uninstall()
+    assert codex.config.read_text() == after.replace(ours, "") != after
 
 
 def test_a_hook_switched_off_is_told(codex, trusted):

@@ -8,6 +8,7 @@ import scenes
 from hookd import SELFTEST_DENY, named
 from model import say, use
 from rig import wait_for
+from terminal import ENTER, Terminal
 
 PROMPT = "Please prepare the greeting: naïve “quotes” and a back\\slash."
 UNTRUSTED_EXIT = 55  # what the CLI ends with in a folder it does not trust
@@ -85,6 +86,24 @@ def test_the_end_of_a_session_counts_once(gemini, installed, model):
     assert session.status == "completed"
     shown = installed.show(session.id)
     assert shown["session"]["end_reason"] == "exit" and len(shown["windows"]) == 1
+
+
+def test_a_person_quits(rig, gemini, installed, model):
+    """At a terminal /quit tells of the end several times; it counts once."""
+    m = model([say("Fine.")])
+    with Terminal([gemini.program, "-m", "gemini-2.5-flash"], gemini.env(m), rig.project) as t:
+        t.wait("Type your message", seconds=40)
+        t.type("hello")
+        t.wait("Fine.")
+        t.press("/quit")
+        t.press_until(ENTER, "the end", t.ended)
+        assert t.end() == 0
+    ends = named(installed.wait_for_event("SessionEnd"), "SessionEnd")
+    [session] = installed.sessions()
+    assert session.status == "completed" and {e.session for e in ends} == {session.id}
+    shown = installed.show(session.id)
+    assert [(b["prompt"], b["response"]) for b in shown["batches"]] == [("hello", "Fine.")]
+    assert len(shown["windows"]) == 1 and shown["session"]["events"] == 4
 
 
 def test_calls_at_once_are_paired(gemini, installed, model):
