@@ -59,9 +59,14 @@ static void speak_guard(struct turn *t)
 	guard_decide(&t->event, &t->arena, &t->verdict);
 }
 
+static void speak_selftest(struct turn *t)
+{
+	guard_selftest_context(&t->event, &t->arena, &t->verdict);
+}
+
 static const struct voice guards[] = { { "guard", speak_guard }, { 0 } };
 static const struct voice hooks[] = { { 0 } };    /* the user's own hooks */
-static const struct voice contexts[] = { { 0 } }; /* memory, code, efforts */
+static const struct voice contexts[] = { { "selftest", speak_selftest }, { 0 } }; /* memory, code, efforts */
 static const struct voice notices[] = { { "notice", notice_speak }, { 0 } };
 
 static void let_speak(const struct voice *voices, struct turn *t)

@@ -2,6 +2,7 @@
 
 /* The words that prove a deny arrives: harmless in any shell, and nobody types them by chance. */
 #define SELFTEST_WORDS "hookd-selftest-deny"
+#define SELFTEST_PROMPT "hookd-selftest-context"
 
 static void judge_selftest(const struct guard_rule *rule, const struct event *e, struct arena *a, struct verdict *v)
 {
@@ -42,4 +43,10 @@ void guard_decide(const struct event *e, struct arena *a, struct verdict *v)
 		return;
 	for (const struct guard_rule *rule = guard_rules; rule->name; rule++)
 		rule->judge(rule, e, a, v);
+}
+
+void guard_selftest_context(const struct event *e, struct arena *a, struct verdict *v)
+{
+	if (e->kind == EVENT_USER_PROMPT_SUBMIT && str_find(e->prompt, STR(SELFTEST_PROMPT)) >= 0)
+		verdict_add_context(v, a, STR("hookd"), STR("This line was added by hookd, to test that context arrives."));
 }

@@ -21,4 +21,7 @@ extern const struct guard_rule guard_rules[]; /* ends with a row without a name 
  * call in it is never weaker than ask. */
 void guard_decide(const struct event *e, struct arena *a, struct verdict *v);
 
+/* Gives a prompt with the words of the self-test some context, to prove that context reaches the model. */
+void guard_selftest_context(const struct event *e, struct arena *a, struct verdict *v);
+
 #endif

@@ -17,6 +17,8 @@ import shutil
 from rig import wait_for
 
 RPC_SESSIONS = "sessions"  # the operation behind `hookd sessions`
+SELFTEST_CONTEXT = "hookd-selftest-context"  # a prompt with this text gets CONTEXT_TEXT beside it
+CONTEXT_TEXT = "This line was added by hookd, to test that context arrives."
 SELFTEST_DENY = "hookd-selftest-deny"  # a command with this text is denied by a built-in rule
 
 

@@ -8,7 +8,7 @@ import signal
 import pytest
 
 import scenes
-from hookd import SELFTEST_DENY, named
+from hookd import CONTEXT_TEXT, SELFTEST_CONTEXT, SELFTEST_DENY, named
 from model import say, use
 from rig import FAKE_KEY, wait_for
 
@@ -263,3 +263,9 @@ def test_a_broken_hookd_does_not_matter(rig, claude, user, hookd, model, how, wh
     results = m.results()
     assert "out-of-bash" in results["toolu_work_1"][0] and not results["toolu_work_1"][1]
     assert not m.saw("hook error")
+
+
+def test_context_reaches_the_model(claude, installed, model):
+    m = model([say("I read it.")])
+    assert "I read it." in claude.ask(m, f"please mind {SELFTEST_CONTEXT}").ok().out
+    assert m.saw(CONTEXT_TEXT)

@@ -6,7 +6,7 @@ import pytest
 
 import scenes
 from codex_cli import BYPASS
-from hookd import SELFTEST_DENY, named
+from hookd import CONTEXT_TEXT, SELFTEST_CONTEXT, SELFTEST_DENY, named
 from model import say, use, use_text
 from rig import wait_for
 from terminal import ENTER, Terminal
@@ -271,3 +271,9 @@ def test_hooks_of_our_own_see_what_the_rig_scripts(rig, codex, model):
     codex.ask(m, PROMPT, BYPASS).ok()
     assert [p["hook_event_name"] for p in seen()] == ["PreToolUse"] * 3 + ["Stop"]
     assert m.main.left == 0 and "out-of-shell" in m.results()["call_work_1"][0]
+
+
+def test_context_reaches_the_model(codex, trusted, model):
+    m = model([say("I read it.")])
+    assert "I read it." in codex.ask(m, f"please mind {SELFTEST_CONTEXT}").ok().out
+    assert m.saw(CONTEXT_TEXT)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import scenes
-from hookd import SELFTEST_DENY, named
+from hookd import CONTEXT_TEXT, SELFTEST_CONTEXT, SELFTEST_DENY, named
 from model import say, use
 from rig import wait_for
 from terminal import ENTER, Terminal
@@ -172,3 +172,9 @@ def test_hooks_of_our_own_see_what_the_rig_scripts(rig, gemini, model):
     gemini.ask(m, PROMPT).ok()
     assert [p["hook_event_name"] for p in seen()] == ["BeforeTool"] * 3 + ["AfterAgent"]
     assert m.main.left == 0 and "out-of-shell" in m.results()["call_1"][0]
+
+
+def test_context_reaches_the_model(gemini, installed, model):
+    m = model([say("I read it.")])
+    assert "I read it." in gemini.ask(m, f"please mind {SELFTEST_CONTEXT}").ok().out
+    assert m.saw(CONTEXT_TEXT)
