@@ -124,22 +124,37 @@ str install_trust_hash(const struct install_entry *e, struct arena *a)
 
 /* -- who is trusted ---------------------------------------------------------------------------- */
 
-/* The hook file by the names Codex may know it by. */
-struct names {
-	str path, real;
+/* An entry, and what would stand for it: worked out once, however long the file of trust is. */
+struct wanted {
+	struct wanted *next;
+	struct install_entry *entry;
+	str key, real_key; /* by the path as it was found, and with links followed */
+	str hash;
 };
 
 struct state {
-	struct names names;
+	struct wanted *wanted;
 	bool off; /* no hook runs at all */
-	struct install_entry *list;
-	struct arena *a;
 };
 
-static bool is_key_of(str key, str path, const struct install_entry *e, struct arena *a)
+static str key_of(const char *path, const struct install_entry *e, struct arena *a)
 {
-	return str_eq(key, arena_strf(a, STR_FMT ":" STR_FMT ":%u:%u", STR_ARG(path), STR_ARG(snake(e->event, a)),
-				   e->place[0], e->place[1]));
+	return arena_strf(
+		a, "%s:" STR_FMT ":%u:%u", path, STR_ARG(snake(e->event, a)), e->place[0], e->place[1]);
+}
+
+static void want(struct state *s, struct install_entry *e, const char *path, const char *real, struct arena *a)
+{
+	struct wanted *w = arena_new(a, struct wanted);
+
+	*w = (struct wanted){
+		.next = s->wanted,
+		.entry = e,
+		.key = key_of(path, e, a),
+		.real_key = key_of(real, e, a),
+		.hash = install_trust_hash(e, a),
+	};
+	s->wanted = w;
 }
 
 /* hooks.state."…".trusted_hash and .enabled, and the switch for all: features.hooks */
@@ -151,15 +166,14 @@ static void take(const struct toml_value *v, void *ctx)
 		s->off = str_eq(v->text, STR("false"));
 	if (v->npath != 4 || !str_eq(v->path[0], STR("hooks")) || !str_eq(v->path[1], STR("state")))
 		return;
-	for (struct install_entry *e = s->list; e; e = e->next) {
-		if (!is_key_of(v->path[2], s->names.path, e, s->a) &&
-			!is_key_of(v->path[2], s->names.real, e, s->a))
+	for (struct wanted *w = s->wanted; w; w = w->next) {
+		if (!str_eq(v->path[2], w->key) && !str_eq(v->path[2], w->real_key))
 			continue;
-		if (str_eq(v->path[3], STR("trusted_hash")) && v->type == TOML_STRING &&
-			str_eq(v->text, install_trust_hash(e, s->a)) && e->trust != INSTALL_DISABLED)
-			e->trust = INSTALL_TRUSTED;
+		if (str_eq(v->path[3], STR("trusted_hash")) && v->type == TOML_STRING && str_eq(v->text, w->hash) &&
+			w->entry->trust != INSTALL_DISABLED)
+			w->entry->trust = INSTALL_TRUSTED;
 		if (str_eq(v->path[3], STR("enabled")) && str_eq(v->text, STR("false")))
-			e->trust = INSTALL_DISABLED;
+			w->entry->trust = INSTALL_DISABLED;
 	}
 }
 
@@ -187,12 +201,14 @@ void trust_check(const struct install_request *q, const struct hook_file *f, con
 	struct install_entry *list, struct arena *a)
 {
 	char *real = realpath(path, NULL);
-	struct state s = { .names = { str_of(path), real ? str_of(real) : str_of(path) }, .list = list, .a = a };
+	struct state s = { 0 };
 	struct toml_shape shape;
 	str text;
 
-	for (struct install_entry *e = list; e; e = e->next)
+	for (struct install_entry *e = list; e; e = e->next) {
 		e->trust = INSTALL_UNTRUSTED;
+		want(&s, e, path, real ? real : path, a);
+	}
 	if (read_trust(q, f, a, &text) == 0)
 		toml_scan(text, a, take, &s, &shape, NULL);
 	for (struct install_entry *e = list; e && s.off; e = e->next)
