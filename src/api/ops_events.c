@@ -65,7 +65,8 @@ static int write_events(struct op_call *call, struct query *q, int64_t *ret_last
 int op_events(struct op_call *call)
 {
 	static const char follow[] = "SELECT " EVENT_COLUMNS " " EVENT_FROM
-		"WHERE " NO_TOKENS("e.") "AND e.seq > ?7 AND (?8 IS NULL OR s.key = ?8) AND " OP_FILTER_SQL "ORDER BY e.seq LIMIT ?6";
+		"WHERE " NO_TOKENS("e.") "AND e.seq > ?7 AND (?8 IS NULL OR s.key = ?8) AND " OP_FILTER_SQL
+		"ORDER BY e.seq LIMIT ?6";
 	static const char newest[] = "SELECT * FROM (SELECT " EVENT_COLUMNS ", e.ord " EVENT_FROM
 				     "WHERE " NO_TOKENS("e.") "AND ?7 = 0 AND ?8 IS NULL AND ?1 IS NULL AND ?2 IS NULL "
 				     "AND ?3 = 0 AND "
@@ -75,7 +76,8 @@ int op_events(struct op_call *call)
 		"SELECT * FROM (SELECT " EVENT_COLUMNS ", e.ord FROM "
 		"(SELECT key, agent, native_id FROM sessions s WHERE ?7 = 0 AND (?8 IS NULL OR s.key = ?8) "
 		"AND " OP_FILTER_SQL "  ORDER BY s.last_at DESC LIMIT ?6) s CROSS JOIN events e "
-		"WHERE e.seq IN (SELECT seq FROM events WHERE session = s.key AND " NO_TOKENS("") "ORDER BY ord DESC, id DESC LIMIT "
+		"WHERE e.seq IN (SELECT seq FROM events WHERE session = s.key AND " NO_TOKENS("")
+		"ORDER BY ord DESC, id DESC LIMIT "
 		"?6) "
 		"ORDER BY e.seq DESC LIMIT ?6) ORDER BY ord, seq";
 	bool after = json_get(call->params, STR("after")) != NULL;

@@ -25,11 +25,14 @@ static int find_hookc(struct cli *cli, char out[FS_PATH])
 static void print_next_steps(const struct hook_changes *c, bool history)
 {
 	printf("\nNext:\n"
-	       "  use %s as before; sessions that are open pick the hooks up by themselves\n"
+	       "  use %s as before\n"
 	       "  hookd doctor     sends an event through every hook and follows it to the store\n"
 	       "  hookd tail -f    shows events as they arrive\n"
 	       "  hookd uninstall  takes the hooks out again\n",
 		c->n == 1 ? c->list[0]->plan.agent->label : "your agents");
+	for (unsigned i = 0; i < c->n; i++)
+		if (strcmp(c->list[i]->plan.agent->name, "codex") == 0)
+			puts("  codex            asks about new hooks when it starts (or type /hooks there): trust hookc");
 	if (history)
 		puts("  hookd sessions   lists what was read\n"
 		     "  hookd search …   finds prompts, answers, commands and plans by their words\n"
@@ -84,7 +87,7 @@ static int run(struct cli *cli)
 	if (!c.n)
 		return cli_fail("no agent that hookd can connect was found here; name one: hookd "
 				"init --agent claude");
-	r = hooks_agree(cli, &c, "Change the file as shown?");
+	r = hooks_agree(cli, &c, c.n == 1 ? "Change its settings as shown?" : "Change their settings as shown?");
 	if (r != 0)
 		return r < 0 ? EXIT_DONE : r;
 	if (places_make(&cli->places, &err) < 0)

@@ -30,7 +30,7 @@ static int run(struct cli *cli)
 	int r = hooks_plan(cli, &work, &c);
 
 	if (r == 0)
-		r = hooks_agree(cli, &c, "Change the file as shown?");
+		r = hooks_agree(cli, &c, "Change the settings as shown?");
 	if (r != 0)
 		return r < 0 ? EXIT_DONE : r;
 	r = hooks_apply(&c);

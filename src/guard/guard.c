@@ -48,5 +48,6 @@ void guard_decide(const struct event *e, struct arena *a, struct verdict *v)
 void guard_selftest_context(const struct event *e, struct arena *a, struct verdict *v)
 {
 	if (e->kind == EVENT_USER_PROMPT_SUBMIT && str_find(e->prompt, STR(SELFTEST_PROMPT)) >= 0)
-		verdict_add_context(v, a, STR("hookd"), STR("This line was added by hookd, to test that context arrives."));
+		verdict_add_context(v, a, STR("hookd"),
+			STR("This line was added by hookd, to test that context arrives."));
 }
