@@ -260,6 +260,11 @@ const struct op ops[] = {
 	{ "usage", "Tokens and an estimate of their cost. by (day, week, project, agent, model, session), project, agent, "
 		"since, until, limit.",
 		OP_READER, op_usage },
+	{ "decisions",
+		"What hookd decided, newest first. rule, decision (allow, ask, deny), session, project, agent, since, until, "
+		"limit.",
+		OP_READER, op_decisions },
+	{ "rule_counts", "How often each rule had something to say, and when it did last.", OP_READER, op_rule_counts },
 	{ "stats", "Numbers in all, by day, project, agent and tool. project, agent, since, until, all.",
 		OP_READER, op_stats },
 	{ "projects", "Projects with their worktrees and other paths, the last used first.", OP_READER,

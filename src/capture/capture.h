@@ -13,7 +13,7 @@
  *   batch.c     prompts and their answers          activity.c  tool calls and other happenings
  *   plan.c      plans and their versions           project.c   directories and what they belong to
  *   summary.c   what is kept of inputs and outputs usage.c     tokens
- *   imported.c  history beside what was told live
+ *   imported.c  history beside what was told live  decision.c  what hookd said
  *   tend.c      what time does: stuck batches, stale sessions
  *   forget.c    deleting: what is chosen by the user, what is beyond the limits
  *
@@ -26,7 +26,7 @@
 #include "store/store.h"
 
 /* Raised when the fold changes, so that stores of earlier releases are folded again. */
-enum { CAPTURE_VERSION = 3 };
+enum { CAPTURE_VERSION = 4 };
 
 struct capture;
 

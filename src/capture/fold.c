@@ -9,12 +9,14 @@
 
 /* Kinds without a row are kept as events only: they are too many (a piece of shown text) or say
  * nothing that others do not (a batch of tool results). */
-static int (*const handlers[EVENT_KIND_MAX][2])(struct step *t) = {
+enum { HANDLERS = 3 };
+
+static int (*const handlers[EVENT_KIND_MAX][HANDLERS])(struct step *t) = {
 	[EVENT_SESSION_START] = { window_on_start },
 	[EVENT_SESSION_END] = { window_on_end },
 	[EVENT_USER_PROMPT_SUBMIT] = { batch_on_prompt },
 	[EVENT_PRE_TOOL_USE] = { activity_on_tool },
-	[EVENT_POST_TOOL_USE] = { activity_on_tool, plan_on_tool },
+	[EVENT_POST_TOOL_USE] = { activity_on_tool, plan_on_tool, decision_on_ran },
 	[EVENT_POST_TOOL_USE_FAILURE] = { activity_on_tool },
 	[EVENT_PERMISSION_DENIED] = { activity_on_tool },
 	[EVENT_STOP] = { batch_on_stop },
@@ -44,6 +46,7 @@ static int (*const handlers[EVENT_KIND_MAX][2])(struct step *t) = {
 	[EVENT_WORKTREE_CREATE] = { activity_on_other },
 	[EVENT_WORKTREE_REMOVE] = { activity_on_other },
 	[EVENT_MODEL_USAGE] = { usage_on_event },
+	[EVENT_DECISION] = { decision_on_event },
 };
 
 /* What is told by hooks and beside them is one thing under two names. */
@@ -77,7 +80,7 @@ int fold_apply(struct step *t)
 
 	t->same_as = 0;
 	t->retells = false;
-	for (size_t i = 0; i < 2 && handlers[t->record.kind][i] && r == 0 && !t->same_as; i++)
+	for (size_t i = 0; i < HANDLERS && handlers[t->record.kind][i] && r == 0 && !t->same_as; i++)
 		r = handlers[t->record.kind][i](t);
 	if (r == 0 && t->same_as)
 		r = mark_same(t);
@@ -149,8 +152,7 @@ static int is_in_order(struct step *t)
 	int64_t behind = 0;
 	int got;
 
-	/* Tokens are sums: they come after the turn they belong to, and change nothing else. */
-	if (t->record.kind == EVENT_MODEL_USAGE)
+	if (session_is_apart(t->record.kind))
 		return 1;
 	got = store_number(t->store, &behind,
 		"SELECT (last_ord, coalesce(last_id, x'')) < (?2, ?3) FROM sessions WHERE key = ?1", "iib",

@@ -24,6 +24,7 @@ static int drop_session(struct store *s, int64_t key)
 		"DELETE FROM plans WHERE session = ?1",
 		"DELETE FROM activities WHERE session = ?1",
 		"DELETE FROM usage WHERE session = ?1",
+		"DELETE FROM decisions WHERE session = ?1",
 		"DELETE FROM batches WHERE session = ?1",
 		"DELETE FROM windows WHERE session = ?1",
 		"DELETE FROM events WHERE session = ?1",

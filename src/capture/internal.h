@@ -80,6 +80,11 @@ str project_relative(struct store *s, struct arena *a, int64_t project, str path
 int session_find(struct store *s, const struct record *r, struct session *ret);
 int session_load(struct store *s, int64_t key, struct session *ret);
 int session_save(struct step *t);
+/* Events beside the story (tokens, hookd's own decisions): they come when they come, and change nothing else. */
+static inline bool session_is_apart(enum event_kind kind)
+{
+	return kind == EVENT_MODEL_USAGE || kind == EVENT_DECISION;
+}
 int session_link_parent(struct step *t);
 /* A turn of a subagent's thread belongs to the session that has the subagent. 1: that is in t->session now, and
  * the thread in t->record.agent_id; 0: no such thread is known. */
@@ -90,6 +95,10 @@ int session_adopt_thread(struct step *t, str thread);
 /* activity.c: calls without an id pair by tool and input: keys from `from` up to, without, `to` are such calls.
  * False: this one has an id. */
 bool activity_pair_range(struct step *t, str *ret_from, str *ret_to);
+
+/* decision.c */
+int decision_on_event(struct step *t);
+int decision_on_ran(struct step *t);
 
 /* usage.c */
 int usage_on_event(struct step *t);

@@ -173,7 +173,7 @@ int session_save(struct step *t)
 	bool ended = r->kind == EVENT_SESSION_END;
 	int got;
 
-	if (r->kind == EVENT_MODEL_USAGE)
+	if (session_is_apart(r->kind))
 		return store_do(t->store,
 			"UPDATE sessions SET started_at = min(started_at, ?2), last_at = max(last_at, ?2) "
 			"WHERE key = ?1",

@@ -167,6 +167,18 @@ static void keep_in_spool(struct offline *o, const struct event *e)
 			strerror(-r));
 }
 
+static void keep_decision(struct offline *o, const struct agent *agent, const struct event *e, const struct verdict *v)
+{
+	struct wire_hook hook = { .id = ulid_make(), .at_ms = clock_wall_us() / USEC_PER_MSEC, .agent = o->hook.agent,
+		.event = STR("Decision"), .payload = verdict_audit(v, e, &o->cli->arena) };
+	struct event decision;
+
+	if (!str_is_set(hook.payload))
+		return;
+	agent_parse(agent, &hook, &o->cli->arena, &decision);
+	keep_in_spool(o, &decision);
+}
+
 static int answer_alone(struct offline *o)
 {
 	const struct agent *agent = agent_find(o->hook.agent);
@@ -179,6 +191,7 @@ static int answer_alone(struct offline *o)
 	guard_decide(&e, &o->cli->arena, &verdict);
 	agent_render(agent, &e, &verdict, &o->cli->arena, &answer);
 	keep_in_spool(o, &e);
+	keep_decision(o, agent, &e, &verdict);
 	write_out(STDOUT_FILENO, buf_str(&out));
 	write_out(STDERR_FILENO, answer.err);
 	buf_release(&out);

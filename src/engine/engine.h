@@ -3,6 +3,7 @@
  *   pipeline.c   the picture as code: understand, remember, decide, answer
  *   turn.c       what one event owns while it is under way; exactly one answer
  *   notice.c     one line for the person after trouble
+ *   audit.c      what was decided, as events of hookd's own
  *   janitor.c    everything periodic, as one table of duties
  *
  * DESIGN. A turn begins with a frame and ends with one DONE. It is answered when two things hold: its

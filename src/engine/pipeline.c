@@ -77,7 +77,10 @@ static void let_speak(const struct voice *voices, struct turn *t)
 
 static void decide(struct turn *t)
 {
+	int64_t begin = clock_mono_us();
+
 	let_speak(guards, t);
+	t->verdict.judged_us = clock_mono_us() - begin;
 	let_speak(hooks, t);
 	let_speak(contexts, t);
 	let_speak(notices, t);
@@ -107,6 +110,7 @@ void pipeline_answer(struct turn *t)
 	uint8_t head[WIRE_REPLY_FIXED];
 	struct iovec pieces[3];
 
+	audit_turn(t);
 	agent_render(t->agent, &t->event, &t->verdict, &t->arena, &answer);
 	reply.exit_code = answer.exit_code;
 	reply.out = t->out.full ? STR_NONE : buf_str(&t->out);
@@ -158,6 +162,8 @@ static void go_on(struct turn *t)
 	add_to_journal(t);
 	if (!(t->event.marks & EVENT_LATE))
 		decide(t);
+	if (t->holds == 1) /* else somebody is still thinking, and it is kept with the answer */
+		audit_turn(t);
 	count(&t->engine->state, t);
 	tell_of_end(t);
 	turn_release(t);

@@ -200,6 +200,7 @@ static void flush_once(struct engine *e)
 	struct journal_mark mark;
 	int r = journal_flush(e->config.journal, &mark);
 
+	e->audit_waits = false;
 	note_journal_trouble(e, r);
 	turn_list_init(&e->unflushed);
 	if (r == 0 && e->writer)
@@ -230,7 +231,7 @@ void engine_before_sleep(void *arg)
 	int round = 0;
 
 	/* Answering may bring in the next pipelined request, which then needs a write of its own. */
-	while (e->unflushed.first && round++ < FLUSH_ROUNDS)
+	while ((e->unflushed.first || e->audit_waits) && round++ < FLUSH_ROUNDS)
 		flush_once(e);
 	if (e->unflushed.first)
 		loop_post(e->config.loop, nothing, NULL);

@@ -26,6 +26,7 @@ struct turn {
 	struct redact_report report;
 	struct verdict verdict;
 	bool late; /* the client has given up waiting */
+	bool audited; /* what was decided is in the journal's batch */
 	unsigned holds;
 	bool written; /* the journal has had its say: stored is final */
 	enum wire_stored stored;
@@ -65,6 +66,7 @@ struct engine {
 	unsigned nspare, turns;
 	struct loop_timer *patience; /* WAIT frames */
 	bool patience_set;
+	bool audit_waits; /* the journal's batch has decisions that no turn waits for */
 	struct engine_state state;
 	void (*turn_ended)(void *arg);
 	void *turn_ended_arg;
@@ -90,6 +92,11 @@ void turn_refuse(struct turn *t);
 
 void notice_count_agent(struct engine_state *s, const struct event *e);
 void notice_speak(struct turn *t);
+
+/* -- audit.c ----------------------------------------------------------------------------------- */
+
+/* Keeps what was decided, once; with the turn's own record when it is decided at once. */
+void audit_turn(struct turn *t);
 
 /* -- pipeline.c, in order ---------------------------------------------------------------------- */
 

@@ -68,6 +68,7 @@ enum event_kind {
 	EVENT_BEFORE_TOOL_SELECTION,
 	EVENT_AFTER_MODEL,
 	EVENT_MODEL_USAGE,
+	EVENT_DECISION, /* hookd's own: what it said about another event */
 	EVENT_KIND_MAX,
 };
 
@@ -184,6 +185,18 @@ struct context_block {
 	str title, text;
 };
 
+/* One rule or hook that had something to say, whether or not it prevailed. */
+struct ruling {
+	struct ruling *next;
+	str rule;
+	enum verdict_action action;
+	str reason;
+	str subject;         /* what it was said about: the resolved command, the path */
+	uint32_t begin, end; /* where that stands in the command line; 0, 0: nowhere */
+	int64_t duration_us; /* of a hook */
+	bool observed;       /* told, not enforced */
+};
+
 struct verdict {
 	enum verdict_action action;
 	str reason, rule;               /* of the strictest voice */
@@ -192,11 +205,18 @@ struct verdict {
 	str system_message;             /* for the person, never for the model */
 	bool continue_turn;             /* Stop: the agent should go on; reason says with what */
 	bool end_turn;                  /* the agent should stop after this */
+	struct ruling *rulings;        /* everything that was said, in order: for the audit */
+	int64_t judged_us;              /* how long the rules took */
 };
 
 /* One voice: raises the action if it is stricter than what stands. Equal ones keep the first. */
 void verdict_raise(struct verdict *v, enum verdict_action action, str rule, str reason);
+/* For the audit alone: keeps a copy of r in the arena. */
+void verdict_add_ruling(struct verdict *v, struct arena *a, const struct ruling *r);
 void verdict_add_context(struct verdict *v, struct arena *a, str title, str text);
+
+/* The payload of a Decision event about e, as JSON; STR_NONE when nobody had anything to say. */
+str verdict_audit(const struct verdict *v, const struct event *e, struct arena *a);
 
 /* True when there is nothing to tell the agent. */
 bool verdict_is_neutral(const struct verdict *v);

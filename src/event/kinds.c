@@ -52,6 +52,7 @@ const struct event_kind_info event_kinds[EVENT_KIND_MAX] = {
 	[EVENT_BEFORE_TOOL_SELECTION] = { "BeforeToolSelection", 0, "EVENT",
 		"The model is about to choose among tools." },
 	[EVENT_AFTER_MODEL] = { "AfterModel", 0, "EVENT", "A piece of the model's answer has come." },
+	[EVENT_DECISION] = { "Decision", 0, "EVENT", "hookd decided something about an event." },
 	[EVENT_MODEL_USAGE] = { "ModelUsage", 0, "EVENT", "Tokens one answer of the model cost, from a transcript." },
 };
 

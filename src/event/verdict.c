@@ -16,6 +16,17 @@ void verdict_raise(struct verdict *v, enum verdict_action action, str rule, str 
 	v->reason = reason;
 }
 
+void verdict_add_ruling(struct verdict *v, struct arena *a, const struct ruling *r)
+{
+	struct ruling **tail = &v->rulings, *own = arena_new(a, struct ruling);
+
+	while (*tail)
+		tail = &(*tail)->next;
+	*own = *r;
+	own->next = NULL;
+	*tail = own;
+}
+
 void verdict_add_context(struct verdict *v, struct arena *a, str title, str text)
 {
 	struct context_block **tail = &v->context, *b;

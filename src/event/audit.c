@@ -1,0 +1,69 @@
+/* What was decided, as the payload of an event of hookd's own. */
+#include "base/limits.h"
+#include "event/event.h"
+
+enum { RULINGS_MAX = 16 };
+
+static void write_ruling(struct json_writer *w, const struct ruling *f, bool prevailed)
+{
+	jw_object(w);
+	jw_field_str(w, "rule", f->rule);
+	jw_field_str(w, "decision", str_of(verdict_action_names[f->action]));
+	jw_field_bool(w, "prevailed", prevailed);
+	if (f->observed)
+		jw_field_bool(w, "observed", true);
+	jw_field_str(w, "reason", f->reason);
+	jw_field_str(w, "subject", f->subject);
+	if (f->end) {
+		jw_field_int(w, "begin", f->begin);
+		jw_field_int(w, "end", f->end);
+	}
+	if (f->duration_us)
+		jw_field_int(w, "duration_us", f->duration_us);
+	jw_end_object(w);
+}
+
+/* Voices that only raised the verdict and noted nothing are noted by what they said. */
+static void write_rulings(struct json_writer *w, const struct verdict *v)
+{
+	bool told = v->action == VERDICT_NONE;
+	int n = 0;
+
+	jw_key(w, "rulings");
+	jw_array(w);
+	for (const struct ruling *f = v->rulings; f && n < RULINGS_MAX; f = f->next, n++) {
+		bool prevails = !told && !f->observed && f->action == v->action && str_eq(f->rule, v->rule);
+
+		write_ruling(w, f, prevails);
+		told |= prevails;
+	}
+	if (!told)
+		write_ruling(w, &(struct ruling){ .rule = v->rule, .action = v->action, .reason = v->reason }, true);
+	jw_end_array(w);
+}
+
+str verdict_audit(const struct verdict *v, const struct event *e, struct arena *a)
+{
+	struct buf b = BUF_INIT(LIMIT_PAYLOAD);
+	struct json_writer w = JSON_WRITER(&b);
+	char id[ULID_TEXT + 1];
+	str text;
+
+	if (v->action == VERDICT_NONE && !v->rulings)
+		return STR_NONE;
+	ulid_format(&e->id, id);
+	jw_object(&w);
+	jw_field_str(&w, "session_id", e->session);
+	jw_field_str(&w, "event_id", str_of(id));
+	jw_field_str(&w, "event", str_of(event_kinds[e->kind].name));
+	jw_field_str(&w, "tool_name", e->tool_name);
+	jw_field_str(&w, "tool_use_id", e->tool_use_id);
+	jw_field_str(&w, "agent_id", e->agent_id);
+	jw_field_str(&w, "decision", str_of(verdict_action_names[v->action]));
+	jw_field_int(&w, "judged_us", v->judged_us);
+	write_rulings(&w, v);
+	jw_end_object(&w);
+	text = arena_str(a, buf_str(&b));
+	buf_release(&b);
+	return text;
+}

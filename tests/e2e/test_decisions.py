@@ -1,0 +1,75 @@
+"""The audit: every decision is kept, whoever made it and however it was delivered."""
+import os
+import signal
+
+from world import payload, wait_for
+
+DENIED = "echo hookd-selftest-deny"
+
+
+def call(n, event="PreToolUse", command=DENIED, **more):
+    return payload(event, tool_name="Bash", tool_use_id=f"t{n}", tool_input={"command": command}, **more)
+
+
+def decisions(world, *args):
+    return world.json("decisions", "--json", *args)["decisions"]
+
+
+def test_a_denial_is_kept_with_its_rule(world):
+    world.hookc("PreToolUse", call(1))
+    world.hookc("PreToolUse", call(2, command="ls"))
+    [d] = decisions(world)
+    assert (d["rule"], d["decision"], d["prevailed"], d["event"], d["tool_use_id"]) == (
+        "hookd.selftest", "deny", True, "PreToolUse", "t1")
+    assert d["reason"].startswith("hookd denied") and "ran_us" not in d
+    [pre] = [e for e in world.events() if e["tool_use_id"] == "t1" and e["event"] == "PreToolUse"]
+    assert d["event_id"] == pre["id"]
+    assert decisions(world, "--decision", "ask") == [] and decisions(world, "--rule", "x") == []
+    assert len(decisions(world, "--session", "s1", "--agent", "claude", "--since", "1h")) == 1
+    [rule] = world.rpc("rule_counts")["rules"]
+    assert (rule["rule"], rule["fired"], rule["denied"], rule["ran_anyway"]) == ("hookd.selftest", 1, 1, 0)
+    text = world.hookd("decisions").stdout.decode()
+    assert text.startswith("deny hookd.selftest") and "words that test" in text
+
+
+def test_what_ran_although_it_was_denied_is_told(world):
+    world.hookc("PreToolUse", call(1))
+    world.hookc("PostToolUse", call(1, "PostToolUse", tool_response={"stdout": ""}))
+    wait_for(lambda: "ran_us" in decisions(world)[0], what="the mark")
+    assert "ran all the same" in world.hookd("decisions").stdout.decode()
+
+
+def test_decisions_without_a_daemon_are_kept_too(world):
+    world.start()
+    os.kill(world.pid(), signal.SIGSTOP)
+    try:
+        done = world.hookc("PreToolUse", call(1))
+    finally:
+        os.kill(world.pid(), signal.SIGCONT)
+    assert b"deny" in done.stdout
+    wait_for(lambda: len(decisions(world)) == 1, what="the decision from the spool")
+    world.hookd("restart")
+    assert len(decisions(world)) == 1
+
+
+def test_secrets_are_not_in_the_audit(world):
+    token = "ghp_" + "A1b2C3d4" * 4 + "Z9y8"
+    world.hookc("PreToolUse", call(1, command=f"{DENIED} {token}"))
+    assert len(decisions(world)) == 1
+    world.hookd("stop")
+    assert world.contains(token.encode()) == []
+
+
+def test_a_purge_takes_decisions_along(world):
+    world.hookc("PreToolUse", call(1))
+    assert len(decisions(world)) == 1
+    world.hookd("purge", "--session", "s1", "--yes")
+    assert decisions(world) == [] and world.rpc("check")["ok"]
+
+
+def test_a_private_turn_keeps_no_subject(world):
+    world.hookc("UserPromptSubmit", payload("UserPromptSubmit", prompt="<private>all of it</private>"))
+    world.hookc("PreToolUse", call(1, command=f"{DENIED} Zaubernuss"))
+    wait_for(lambda: len(world.events()) >= 2, what="the events")
+    world.hookd("stop")
+    assert world.contains(b"Zaubernuss") == []
