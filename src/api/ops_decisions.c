@@ -19,8 +19,9 @@ int op_decisions(struct op_call *call)
 	jw_object(call->w);
 	r = op_write_list(call, "decisions",
 		store_ask(call->store,
-			"SELECT d.at, s.agent, s.native_id, coalesce(m.name, p.name), d.kind, d.event, d.tool, d.tool_use_id, d.rule, "
-			"  d.decision, d.prevailed, d.observed, d.subject, d.reason, d.span_begin, d.span_end, d.duration_us, d.ran_at "
+			"SELECT d.at, s.agent, s.native_id, coalesce(m.name, p.name), d.kind, d.event, d.tool, "
+			"  d.tool_use_id, d.rule, d.decision, d.prevailed, d.observed, d.subject, d.reason, "
+			"  d.span_begin, d.span_end, d.duration_us, d.ran_at "
 			"FROM decisions d JOIN sessions s ON s.key = d.session LEFT JOIN projects p ON p.key = s.project "
 			"LEFT JOIN projects m ON m.key = p.parent WHERE d.at BETWEEN ?3 AND ?4 AND (?7 IS NULL OR d.rule = ?7) AND "
 			"  (?8 IS NULL OR d.decision = ?8) AND (?9 IS NULL OR d.session = ?9) AND " OP_FILTER_SQL

@@ -153,6 +153,7 @@ static str gist(const struct json *payload)
 		{ "message", NULL },
 		{ "source", NULL },
 		{ "reason", NULL },
+		{ "decision", NULL },
 		{ "raw", NULL },
 	};
 
