@@ -15,7 +15,8 @@ static int insert_decision(struct step *t, const struct json *f)
 		"INSERT INTO decisions(session, event, rule, ord, at, decision, prevailed, observed, kind, tool, "
 		"  tool_use_id, subject, reason, span_begin, span_end, duration_us, ran_at) "
 		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, "
-		"  CASE WHEN ?6 = 'deny' AND ?7 AND ?9 = 'PreToolUse' THEN (SELECT ended_at FROM activities WHERE session = ?1 AND same = ?11 AND "
+		"  CASE WHEN ?6 = 'deny' AND ?7 AND ?9 = 'PreToolUse' THEN "
+		"  (SELECT ended_at FROM activities WHERE session = ?1 AND same = ?11 AND "
 		"  state = 'done') END) ON CONFLICT DO NOTHING",
 		"issiisiisssss"
 		"kki",
