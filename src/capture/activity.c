@@ -277,3 +277,24 @@ int activity_on_other(struct step *t)
 		failed ? STR("failed") : STR("done"), failed ? summary_cut(t->arena, e->error, 500) : STR_NONE,
 		t->record.at_us);
 }
+
+/* An event that does not say what it must is kept as it came; the timeline says that something was wrong there. */
+int activity_on_error(struct step *t)
+{
+	bool unread = t->record.marks & EVENT_NOT_JSON;
+	char id[ULID_TEXT + 1];
+	int64_t window;
+	int r = window_of(t, &window);
+
+	if (r < 0)
+		return r;
+	ulid_format(&t->record.id, id);
+	return store_do(t->store,
+		"INSERT INTO activities(session, same, window, batch, ord, kind, tool, agent_id, state, error, started_at, "
+		"ended_at) VALUES (?1, '!' || ?2, ?3, ?4, ?5, 'Error', ?6, ?7, 'failed', ?8, ?9, ?9)",
+		"iskkisssi", t->session.key, str_of(id), window, t->session.batch, t->record.order_us,
+		str_of(event_kinds[t->record.kind].name), t->event.agent_id,
+		unread ? STR("the agent's hook sent something that is not JSON")
+		       : STR("the agent's hook sent an event without all that it must have"),
+		t->record.at_us);
+}

@@ -82,6 +82,8 @@ int fold_apply(struct step *t)
 	t->retells = false;
 	for (size_t i = 0; i < HANDLERS && handlers[t->record.kind][i] && r == 0 && !t->same_as; i++)
 		r = handlers[t->record.kind][i](t);
+	if (r == 0 && !t->same_as && t->record.marks & (EVENT_INCOMPLETE | EVENT_NOT_JSON))
+		r = activity_on_error(t);
 	if (r == 0 && t->same_as)
 		r = mark_same(t);
 	return r < 0 ? r : session_save(t);

@@ -48,6 +48,7 @@ int batch_on_turn(struct step *t);
 int batch_on_interrupt(struct step *t);
 int activity_on_tool(struct step *t);
 int activity_on_other(struct step *t);
+int activity_on_error(struct step *t);
 
 /* The window an event happens in: the subagent's (made when its start was not seen), else the session's current
  * one, else a new one (an event before any SessionStart). */

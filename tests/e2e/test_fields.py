@@ -145,3 +145,14 @@ def test_f17_own_markers_in_prompts(world):
         neutral(world.hookc("UserPromptSubmit", payload("UserPromptSubmit", session=f"s{n}", prompt=text)))
     assert len(world.events()) == 4
     sound(world)
+
+
+def test_an_event_that_lacks_something_is_kept_and_told(world):
+    """Stored as it came, marked, answered neutrally, and a line in the timeline says so."""
+    world.hookc("UserPromptSubmit", payload("UserPromptSubmit", prompt="p"))
+    assert world.hookc("PreToolUse", payload("PreToolUse", tool_input={"command": "ls"})).stdout == b""
+    shown = world.json("show", "s1", "--json")
+    [error] = [a for b in shown["batches"] for a in b["activities"] if a["kind"] == "Error"]
+    assert error["state"] == "failed" and "without all that it must have" in error["error"] and error["tool"] == "PreToolUse"
+    assert [e["marks"] & 4 for e in world.events()] == [0, 4]
+    assert "without all that it must have" in world.hookd("show", "s1").stdout.decode()
