@@ -290,8 +290,8 @@ int activity_on_error(struct step *t)
 		return r;
 	ulid_format(&t->record.id, id);
 	return store_do(t->store,
-		"INSERT INTO activities(session, same, window, batch, ord, kind, tool, agent_id, state, error, started_at, "
-		"ended_at) VALUES (?1, '!' || ?2, ?3, ?4, ?5, 'Error', ?6, ?7, 'failed', ?8, ?9, ?9)",
+		"INSERT INTO activities(session, same, window, batch, ord, kind, tool, agent_id, state, error, "
+		"started_at, ended_at) VALUES (?1, '!' || ?2, ?3, ?4, ?5, 'Error', ?6, ?7, 'failed', ?8, ?9, ?9)",
 		"iskkisssi", t->session.key, str_of(id), window, t->session.batch, t->record.order_us,
 		str_of(event_kinds[t->record.kind].name), t->event.agent_id,
 		unread ? STR("the agent's hook sent something that is not JSON")
