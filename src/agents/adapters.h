@@ -37,4 +37,15 @@ void specific_context(struct specific *s, const struct verdict *v, struct arena 
 /* STR_NONE when nothing was put in. *ret_full: it did not fit. */
 str specific_end(struct specific *s, struct arena *a, bool *ret_full);
 
+/* The object itself, whose members the agents of this family share. Nothing to say writes nothing. */
+struct answer_parts {
+	bool end;          /* "continue": false, with the verdict's reason */
+	const char *block; /* the agent's word for it ("block", "deny"), or NULL */
+	str reason;        /* of that */
+	bool message;      /* the verdict's line for the person */
+	str specific;      /* from specific_end() */
+};
+
+void answer_write(struct answer *ret, const struct verdict *v, const struct answer_parts *p);
+
 #endif

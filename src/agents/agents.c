@@ -192,6 +192,31 @@ str specific_end(struct specific *s, struct arena *a, bool *ret_full)
 	return result;
 }
 
+void answer_write(struct answer *ret, const struct verdict *v, const struct answer_parts *p)
+{
+	struct json_writer w = JSON_WRITER(ret->out);
+	bool message = p->message && !str_empty(v->system_message);
+
+	if (ret->out->full || !(p->end || p->block || message || str_is_set(p->specific)))
+		return;
+	jw_object(&w);
+	if (p->end) {
+		jw_field_bool(&w, "continue", false);
+		jw_field_str(&w, "stopReason", v->reason);
+	}
+	if (p->block) {
+		jw_field_str(&w, "decision", str_of(p->block));
+		jw_field_str(&w, "reason", p->reason);
+	}
+	if (message)
+		jw_field_str(&w, "systemMessage", v->system_message);
+	if (str_is_set(p->specific)) {
+		jw_key(&w, "hookSpecificOutput");
+		jw_raw(&w, p->specific);
+	}
+	jw_end_object(&w);
+}
+
 /* What of a verdict always fits: the decision and the beginning of its reason. A changed input that
  * cannot be handed over must not become the unchanged one, so then a person is asked. */
 static struct verdict least_verdict(const struct verdict *v)

@@ -103,29 +103,12 @@ static bool blocks_at_top(enum event_kind kind)
 
 static void render(const struct event *e, const struct verdict *v, struct arena *a, struct answer *ret)
 {
-	struct json_writer w = JSON_WRITER(ret->out);
 	bool stop = e->kind == EVENT_STOP || e->kind == EVENT_SUBAGENT_STOP;
 	bool block = stop ? v->continue_turn : v->action == VERDICT_DENY && blocks_at_top(e->kind);
-	str specific = specific_output(e, v, a, &ret->out->full);
+	const struct answer_parts parts = { .end = v->end_turn, .block = block ? "block" : NULL, .reason = v->reason,
+		.message = true, .specific = specific_output(e, v, a, &ret->out->full) };
 
-	if (ret->out->full || (!block && !str_is_set(specific) && !v->end_turn && str_empty(v->system_message)))
-		return;
-	jw_object(&w);
-	if (v->end_turn) {
-		jw_field_bool(&w, "continue", false);
-		jw_field_str(&w, "stopReason", v->reason);
-	}
-	if (block) {
-		jw_field_str(&w, "decision", STR("block"));
-		jw_field_str(&w, "reason", v->reason);
-	}
-	if (!str_empty(v->system_message))
-		jw_field_str(&w, "systemMessage", v->system_message);
-	if (str_is_set(specific)) {
-		jw_key(&w, "hookSpecificOutput");
-		jw_raw(&w, specific);
-	}
-	jw_end_object(&w);
+	answer_write(ret, v, &parts);
 }
 
 const struct agent agent_claude = {

@@ -172,33 +172,15 @@ static str specific_output(const struct event *e, const struct verdict *v, struc
 
 static void render(const struct event *e, const struct verdict *v, struct arena *a, struct answer *ret)
 {
-	struct json_writer w = JSON_WRITER(ret->out);
 	unsigned may = takes[e->kind];
 	bool own_words = e->kind == EVENT_PRE_TOOL_USE || e->kind == EVENT_PERMISSION_REQUEST;
 	bool end = v->end_turn && may & TAKES_END;
 	bool deny = v->action == VERDICT_DENY && may & TAKES_DENY && !own_words;
 	bool more = v->continue_turn && may & TAKES_MORE && !end;
-	bool message = !str_empty(v->system_message) && may & TAKES_MESSAGE;
-	str specific = specific_output(e, v, a, &ret->out->full);
+	const struct answer_parts parts = { .end = end, .block = deny || more ? "block" : NULL, .reason = v->reason,
+		.message = may & TAKES_MESSAGE, .specific = specific_output(e, v, a, &ret->out->full) };
 
-	if (ret->out->full || !(end || deny || more || message || str_is_set(specific)))
-		return;
-	jw_object(&w);
-	if (end) {
-		jw_field_bool(&w, "continue", false);
-		jw_field_str(&w, "stopReason", v->reason);
-	}
-	if (deny || more) {
-		jw_field_str(&w, "decision", STR("block"));
-		jw_field_str(&w, "reason", v->reason);
-	}
-	if (message)
-		jw_field_str(&w, "systemMessage", v->system_message);
-	if (str_is_set(specific)) {
-		jw_key(&w, "hookSpecificOutput");
-		jw_raw(&w, specific);
-	}
-	jw_end_object(&w);
+	answer_write(ret, v, &parts);
 }
 
 const struct agent agent_codex = {

@@ -158,40 +158,22 @@ static str specific_output(const struct event *e, const struct verdict *v, bool 
 
 static void render(const struct event *e, const struct verdict *v, struct arena *a, struct answer *ret)
 {
-	struct json_writer w = JSON_WRITER(ret->out);
 	unsigned may = takes[e->kind];
-	str reason = v->reason, specific;
-	bool end = v->end_turn && may & TAKES_END;
 	bool deny = v->action == VERDICT_DENY && may & TAKES_DENY;
-	/* There is no limit to how often a turn can be made to go on. */
-	bool more = v->continue_turn && may & TAKES_MORE && !e->stop_hook_active && !end;
-	bool message = !str_empty(v->system_message) && may & TAKES_MESSAGE;
 	bool input = v->updated_input && may & TAKES_INPUT && !deny;
+	struct answer_parts parts = { .end = v->end_turn && may & TAKES_END, .reason = v->reason,
+		.message = may & TAKES_MESSAGE };
+	/* There is no limit to how often a turn can be made to go on. */
+	bool more = v->continue_turn && may & TAKES_MORE && !e->stop_hook_active && !parts.end;
 
 	if (input && !can_be_merged(e, v->updated_input)) {
 		input = false;
 		deny = true;
-		reason = STR("hookd wants to change this call in a way that Gemini CLI has no words for");
+		parts.reason = STR("hookd wants to change this call in a way that Gemini CLI has no words for");
 	}
-	specific = specific_output(e, v, input, a, &ret->out->full);
-	if (ret->out->full || !(end || deny || more || message || str_is_set(specific)))
-		return;
-	jw_object(&w);
-	if (end) {
-		jw_field_bool(&w, "continue", false);
-		jw_field_str(&w, "stopReason", v->reason);
-	}
-	if (deny || more) {
-		jw_field_str(&w, "decision", STR("deny"));
-		jw_field_str(&w, "reason", reason);
-	}
-	if (message)
-		jw_field_str(&w, "systemMessage", v->system_message);
-	if (str_is_set(specific)) {
-		jw_key(&w, "hookSpecificOutput");
-		jw_raw(&w, specific);
-	}
-	jw_end_object(&w);
+	parts.block = deny || more ? "deny" : NULL;
+	parts.specific = specific_output(e, v, input, a, &ret->out->full);
+	answer_write(ret, v, &parts);
 }
 
 const struct agent agent_gemini = {
