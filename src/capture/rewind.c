@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "capture/internal.h"
 
@@ -161,8 +162,11 @@ static int look_for_rebuild(struct capture *c, struct store *s)
 
 static int finish_rebuild(struct capture *c, struct store *s)
 {
+	/* Folding again makes sessions active; those that are long over are over at once, not at the next round. */
+	int r = capture_tend(s, clock_wall_us());
+
 	c->rebuild = 0;
-	return store_do(s,
+	return r < 0 ? r : store_do(s,
 		"INSERT INTO facts(name, value) VALUES ('capture', ?1) ON CONFLICT(name) DO UPDATE SET value = "
 		"?1",
 		"i", (int64_t)CAPTURE_VERSION);
