@@ -5,8 +5,7 @@
 
 void audit_turn(struct turn *t)
 {
-	struct wire_hook hook = { .id = ulid_make(), .at_ms = clock_wall_us() / USEC_PER_MSEC, .agent = t->hook.agent,
-		.event = STR("Decision") };
+	struct wire_hook hook = { .agent = t->hook.agent, .event = STR("Decision") };
 	struct record record;
 	struct event e;
 
@@ -16,6 +15,8 @@ void audit_turn(struct turn *t)
 	if (!str_is_set(hook.payload))
 		return;
 	t->audited = true;
+	hook.id = ulid_make();
+	hook.at_ms = clock_wall_us() / USEC_PER_MSEC;
 	agent_parse(t->agent, &hook, &t->arena, &e);
 	/* A muted session's decisions are kept without what they were about, like everything else of it. */
 	redact(t->engine->redactor, &t->arena, &e, t->record.marks & EVENT_PRIVATE ? REDACT_MUTED : 0, &record, NULL);

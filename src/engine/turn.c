@@ -203,8 +203,6 @@ static void flush_once(struct engine *e)
 	e->audit_waits = false;
 	note_journal_trouble(e, r);
 	turn_list_init(&e->unflushed);
-	if (r == 0 && e->writer)
-		writer_notify(e->writer, mark, e->config.strict);
 	for (; t; t = next) {
 		next = t->next;
 		t->mark = mark;
@@ -218,6 +216,9 @@ static void flush_once(struct engine *e)
 			turn_written(t, r == 0 ? WIRE_STORED_JOURNALED : WIRE_STORED_NO);
 		}
 	}
+	/* After the answers: waking a thread may cost as much as all the rest. */
+	if (r == 0 && e->writer)
+		writer_notify(e->writer, mark, e->config.strict);
 }
 
 static void nothing(void *arg)
