@@ -402,6 +402,41 @@ static void check_files(struct doctor *d, const struct install_request *q)
 				STR_ARG(plan.files[i].note));
 }
 
+/* What rules may want and this agent cannot do. */
+static void check_verbs(struct doctor *d, const struct agent *agent)
+{
+	static const struct {
+		unsigned verb;
+		const char *text;
+	} verbs[] = {
+		{ AGENT_DENIES, "it cannot be told to leave a call alone: rules are only recorded" },
+		{ AGENT_ASKS, "it cannot be told to ask a person: where a rule would ask, it is told no" },
+		{ AGENT_CHANGES_INPUT, "it takes no changed input" },
+		{ AGENT_TAKES_CONTEXT, "it takes no context" },
+		{ AGENT_CONTINUES, "it cannot be told to go on at the end of a turn" },
+	};
+
+	for (size_t i = 0; i < countof(verbs); i++)
+		if (!(agent->verbs & verbs[i].verb))
+			tell(d, FINDING_NOTE, agent->name, "%s", verbs[i].text);
+}
+
+/* A denial that was not heeded: an answer the agent threw away, or a hook it does not run. */
+static void check_heeded(struct doctor *d)
+{
+	struct json *result = NULL;
+	struct err err = { 0 };
+
+	if (cli_call(d->cli, false, "rule_counts", STR_NONE, &result, &err) < 0)
+		return;
+	json_each(rule, json_get(result, STR("rules")))
+		if (cell_int(rule, "ran_anyway"))
+			tell(d, FINDING_BAD, "rules",
+				"%lld calls that " STR_FMT " denied ran all the same; see: hookd decisions --rule " STR_FMT,
+				(long long)cell_int(rule, "ran_anyway"), STR_ARG(cell_text(rule, "rule")),
+				STR_ARG(cell_text(rule, "rule")));
+}
+
 static void check_agent(struct doctor *d, const struct agent *agent)
 {
 	char project[FS_PATH], hookc[FS_PATH];
@@ -434,6 +469,7 @@ static void check_agent(struct doctor *d, const struct agent *agent)
 		check_line(d, agent, e);
 	check_trust(d, agent, entries);
 	check_files(d, &q);
+	check_verbs(d, agent);
 	if (form_of(agent)->note)
 		tell(d, FINDING_NOTE, agent->name, "%s", form_of(agent)->note);
 }
@@ -467,6 +503,7 @@ static int run(struct cli *cli)
 	if (check_daemon(&d))
 		for (size_t i = 0; agents[i]; i++)
 			check_agent(&d, agents[i]);
+	check_heeded(&d);
 	if (cli_has(cli, "verbose"))
 		show_duties(&d);
 	jw_end_array(&d.w);
