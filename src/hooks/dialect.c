@@ -132,7 +132,9 @@ size_t hook_tool_names(const struct event *e, struct arena *a, str ret[HOOK_NAME
 			}
 			return n;
 		}
-	ret[0] = is_claude_tool(e->tool_name) || !by_class[e->tool_class] ? e->tool_name : str_of(by_class[e->tool_class]);
+	ret[0] = e->tool_name;
+	if (!is_claude_tool(e->tool_name) && by_class[e->tool_class])
+		ret[0] = str_of(by_class[e->tool_class]);
 	return 1;
 }
 

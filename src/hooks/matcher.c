@@ -135,8 +135,10 @@ static const char *tool_trouble(str name, struct arena *a)
 		return NULL;
 	near = hook_suggest_tool(name);
 	if (near.p)
-		return arena_strf(a, "no known tool is called '%s'; did you mean '" STR_FMT "'?", shown, STR_ARG(near)).p;
-	return arena_strf(a, "no known tool is called '%s'; unless an agent has one, this never matches", shown).p;
+		return arena_strf(a, "no known tool is called '%s'; did you mean '" STR_FMT "'?", shown,
+			STR_ARG(near)).p;
+	return arena_strf(a, "no known tool is called '%s'; unless an agent has one, this never matches",
+		shown).p;
 }
 
 static const char *value_trouble(str name, const struct hook_subject *subject, struct arena *a)

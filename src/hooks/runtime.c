@@ -479,8 +479,8 @@ static void load(void *arg)
 	struct job *j = arg;
 	const struct hooks_config *c = &j->hooks->config;
 	struct session *s = j->session;
-	struct hooks_where where = { .agent = s->agent, .cwd = s->cwd, .home = c->home, .user_config = c->user_config,
-		.state = c->state };
+	struct hooks_where where = { .agent = s->agent[0] ? s->agent : NULL, .cwd = s->cwd, .home = c->home,
+		.user_config = c->user_config, .state = c->state };
 
 	if (s->id[0] && !j->fresh)
 		j->set = hook_snapshot_read(c->run, str_of(s->agent), str_of(s->id));
