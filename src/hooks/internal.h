@@ -44,6 +44,9 @@ bool hook_plain_words(str command, str root, struct arena *a, const str **ret, s
  * of them. */
 void hook_each_name(const struct hook *h, str root, struct arena *a, void (*fn)(str name, void *arg), void *arg);
 
+/* ${CLAUDE_PROJECT_DIR} in the exec form, which no shell reads. */
+str hook_expand_root(str word, str root, struct arena *a);
+
 /* A word as a path relative to root, or STR_NONE when it leaves it. */
 str hook_relative(str word, str root, struct arena *a);
 

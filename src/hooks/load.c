@@ -218,18 +218,6 @@ static const char *tied_word(struct tie *t, str word)
 	return arena_strf(a, "%s/" STR_FMT, t->copies, STR_ARG(name)).p;
 }
 
-/* ${CLAUDE_PROJECT_DIR} in the exec form, which no shell reads. */
-static str expand_root(str word, str root, struct arena *a)
-{
-	const str form = STR("${CLAUDE_PROJECT_DIR}");
-	ptrdiff_t at = str_find(word, form);
-
-	if (at < 0)
-		return word;
-	return arena_strf(a, STR_FMT STR_FMT STR_FMT, STR_ARG(str_head(word, (size_t)at)), STR_ARG(root),
-		STR_ARG(expand_root(str_from(word, (size_t)at + form.n), root, a)));
-}
-
 static const char *const *tied_words(struct tie *t, const str *words, size_t n)
 {
 	const char **out = arena_alloc(&t->set->arena, (n + 1) * sizeof *out);
@@ -250,9 +238,9 @@ static void tie(struct tie *t, struct hook *h)
 	if (h->exec_form) {
 		str *all = arena_alloc(a, (h->nargs + 1) * sizeof *all);
 
-		all[0] = expand_root(h->command, t->set->root, a);
+		all[0] = hook_expand_root(h->command, t->set->root, a);
 		for (size_t i = 0; i < h->nargs; i++)
-			all[i + 1] = expand_root(h->args[i], t->set->root, a);
+			all[i + 1] = hook_expand_root(h->args[i], t->set->root, a);
 		h->tied = tied_words(t, all, h->nargs + 1);
 	} else if (hook_plain_words(h->command, t->set->root, a, &words, &n)) {
 		tied = tied_words(t, words, n);
@@ -278,9 +266,9 @@ void hook_set_settle(struct hook_set *s, const char *copies)
 			if (h->exec_form) {
 				const char **out = arena_alloc(&s->arena, (h->nargs + 2) * sizeof *out);
 
-				out[0] = arena_cstr(&s->arena, expand_root(h->command, s->root, &s->arena));
+				out[0] = arena_cstr(&s->arena, hook_expand_root(h->command, s->root, &s->arena));
 				for (size_t j = 0; j < h->nargs; j++)
-					out[j + 1] = arena_cstr(&s->arena, expand_root(h->args[j], s->root, &s->arena));
+					out[j + 1] = arena_cstr(&s->arena, hook_expand_root(h->args[j], s->root, &s->arena));
 				h->tied = out;
 			}
 		} else if (!copies) {

@@ -148,6 +148,17 @@ static void offer_pieces(str text, str root, struct arena *a, void (*fn)(str nam
 	}
 }
 
+str hook_expand_root(str word, str root, struct arena *a)
+{
+	const str form = STR("${CLAUDE_PROJECT_DIR}");
+	ptrdiff_t at = str_find(word, form);
+
+	if (at < 0)
+		return word;
+	return arena_strf(a, STR_FMT STR_FMT STR_FMT, STR_ARG(str_head(word, (size_t)at)), STR_ARG(root),
+		STR_ARG(hook_expand_root(str_from(word, (size_t)at + form.n), root, a)));
+}
+
 void hook_each_name(const struct hook *h, str root, struct arena *a, void (*fn)(str name, void *arg), void *arg)
 {
 	const str *words;
@@ -161,11 +172,11 @@ void hook_each_name(const struct hook *h, str root, struct arena *a, void (*fn)(
 		offer_pieces(h->command, root, a, fn, arg);
 		for (size_t i = 0; i < n; i++)
 			offer_pieces(words[i], root, a, fn, arg);
-		offer(h->command, root, a, fn, arg);
+		offer(hook_expand_root(h->command, root, a), root, a, fn, arg);
 	} else if (!hook_plain_words(h->command, root, a, &words, &n)) {
 		offer_pieces(h->command, root, a, fn, arg);
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
-		offer(words[i], root, a, fn, arg);
+		offer(h->exec_form ? hook_expand_root(words[i], root, a) : words[i], root, a, fn, arg);
 }

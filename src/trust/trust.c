@@ -245,14 +245,14 @@ int trust_revoke(const char *state, const char *root, struct err *err)
 /* -- for people -------------------------------------------------------------------------------- */
 
 /* What is on the disk now may hold anything; a terminal must not obey it. */
-static str visible(struct arena *a, str text)
+static str visible(struct arena *a, str text, bool one_line)
 {
 	char *out = arena_bytes(a, text.n);
 
 	for (size_t i = 0; i < text.n; i++) {
 		unsigned char c = (unsigned char)text.p[i];
 
-		out[i] = (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f ? '?' : text.p[i];
+		out[i] = (c < 0x20 && (one_line || (c != '\n' && c != '\t'))) || c == 0x7f ? '?' : text.p[i];
 	}
 	return str_n(out, text.n);
 }
@@ -262,14 +262,14 @@ static void write_file_diff(const char *copies, const struct json *was, const st
 {
 	bool was_absent = !was || json_true(json_get(was, STR("absent")));
 	str name = now ? now->name : json_str(json_get(was, STR("name")));
-	const char *shown = arena_cstr(a, visible(a, name));
+	const char *shown = arena_cstr(a, visible(a, name, true));
 	struct buf old = BUF_INIT(TRUST_FILE_MAX + 1);
 	char path[FS_PATH];
 
 	if (!was_absent && fs_join(path, copies, arena_cstr(a, name)) == 0)
 		(void)fs_read_file(path, &old);
-	diff_write(b, was_absent ? "/dev/null" : arena_strf(a, "trusted/%s", shown).p, visible(a, buf_str(&old)),
-		!now || now->absent ? "/dev/null" : shown, now ? visible(a, now->bytes) : STR(""));
+	diff_write(b, was_absent ? "/dev/null" : arena_strf(a, "trusted/%s", shown).p, visible(a, buf_str(&old), false),
+		!now || now->absent ? "/dev/null" : shown, now ? visible(a, now->bytes, false) : STR(""));
 	if (was && now && !was_absent && !now->absent &&
 		json_true(json_get(was, STR("executable"))) != now->executable)
 		buf_addf(b, "%s is %s executable\n", shown, now->executable ? "now" : "no longer");
