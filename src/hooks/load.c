@@ -268,7 +268,8 @@ void hook_set_settle(struct hook_set *s, const char *copies)
 
 				out[0] = arena_cstr(&s->arena, hook_expand_root(h->command, s->root, &s->arena));
 				for (size_t j = 0; j < h->nargs; j++)
-					out[j + 1] = arena_cstr(&s->arena, hook_expand_root(h->args[j], s->root, &s->arena));
+					out[j + 1] = arena_cstr(
+						&s->arena, hook_expand_root(h->args[j], s->root, &s->arena));
 				h->tied = out;
 			}
 		} else if (!copies) {
