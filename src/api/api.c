@@ -27,6 +27,7 @@ struct api {
 	/* Readers run one after the other: they share the store's handle anyway, and may each wait for
 	 * the writer or scan for seconds. The other worker stays free for events. */
 	struct request *running, *first, **last;
+	struct request *later; /* answered when what they began has ended */
 	struct follow *follow;
 };
 
@@ -111,12 +112,24 @@ static void run_op(struct request *q, struct store *store)
 	struct json *params = json_get(q->root, STR("params"));
 	struct json_writer w = JSON_WRITER(&q->result);
 	struct op_call call = { .api = q->api, .ctx = &q->api->ctx, .store = store, .arena = &q->arena, .w = &w,
-		.err = &q->err };
+		.err = &q->err, .later = q };
 
 	call.params = params ? params : json_get(q->root, STR("args"));
 	q->failed = q->op->run(&call);
 	if (q->failed < 0 && !q->err.text[0])
 		err_set(&q->err, q->failed, "%s", strerror(-q->failed));
+}
+
+void op_finish(struct request *q, str result)
+{
+	for (struct request **at = &q->api->later; *at; at = &(*at)->next)
+		if (*at == q) {
+			*at = q->next;
+			break;
+		}
+	buf_clear(&q->result);
+	buf_add_str(&q->result, result);
+	send_answer(q, 0);
 }
 
 /* -- on a worker ------------------------------------------------------------------------------- */
@@ -267,6 +280,16 @@ void api_line(struct conn *c, str line, void *arg)
 		send_answer(q, q->failed < 0 ? RPC_FAILED : 0);
 		return;
 	}
+	if (q->op->place == OP_LATER) {
+		q->next = a->later;
+		a->later = q;
+		run_op(q, NULL);
+		if (q->failed < 0) {
+			a->later = q->next;
+			send_answer(q, RPC_FAILED);
+		}
+		return;
+	}
 	q->seen = journal_end(a->ctx.journal);
 	if (q->op->rotates && engine_rotate(a->ctx.engine, &q->seen) < 0) {
 		refuse(q, RPC_FAILED, "the journal cannot begin a new segment; is the disk full?");
@@ -309,6 +332,10 @@ void api_free(struct api *a)
 	if (a->running)
 		request_free(a->running);
 	for (struct request *q = a->first; q; q = next) {
+		next = q->next;
+		request_free(q);
+	}
+	for (struct request *q = a->later; q; q = next) {
 		next = q->next;
 		request_free(q);
 	}

@@ -27,6 +27,7 @@
 #include "store/store.h"
 
 struct api;
+struct request;
 
 /* What operations work on. Everything outlives the api. */
 struct api_context {
@@ -52,12 +53,14 @@ struct op_call {
 	const struct json *params; /* an object, or NULL */
 	struct json_writer *w;     /* the result goes here */
 	struct err *err;
+	struct request *later;     /* OP_LATER: what op_finish() wants; the arena lives until then */
 };
 
 enum op_place {
 	OP_LOOP,   /* at once; must not block */
 	OP_READER, /* on a worker, with everything acknowledged before the call */
 	OP_WRITER, /* on the writer thread; -errno undoes what it did */
+	OP_LATER,  /* begins at once on the loop; the answer comes with op_finish(), unless it fails right away */
 };
 
 struct op {
@@ -83,6 +86,9 @@ const struct api_context *api_context_of(const struct api *a);
 
 /* Handler of the server: a frame of history has come. arg is the api. */
 void api_records(struct conn *c, str body, void *arg);
+
+/* Answers an OP_LATER; not from inside its run(). */
+void op_finish(struct request *later, str result);
 
 /* Parameters, with defaults. */
 int64_t op_param_int(const struct op_call *call, const char *name, int64_t fallback, int64_t min, int64_t max);

@@ -208,6 +208,7 @@ static int run_status(struct op_call *call)
 	write_journal(w, ctx, &e, &s);
 	write_store(w, ctx, &s);
 	write_server(w, ctx);
+	op_write_hooks_state(w, ctx->engine);
 	write_cost(w, ctx, &s);
 	jw_end_object(w);
 	return 0;
@@ -273,6 +274,17 @@ const struct op ops[] = {
 		OP_WRITER, op_project_rename },
 	{ "project_merge", "Moves everything of one project into another. from, into, dry_run.", OP_WRITER,
 		op_project_merge },
+	{ "hooks", "The user's hooks for a directory: where they stand, what they match, whether they run. cwd, agent.",
+		OP_READER, op_hooks, .alone = true },
+	{ "hooks_history", "What hooks did lately, newest first. limit.", OP_LOOP, op_hooks_history },
+	{ "hooks_reload", "Takes new snapshots of the hooks for all sessions under way.", OP_LATER, op_hooks_reload },
+	{ "trigger",
+		"Runs the hooks for an event. type, timestamp, sessionId, payload {toolName, input, output, error, …}; "
+		"agent, cwd.",
+		OP_LATER, op_trigger },
+	{ "register", "Adds a hook to the user's file. event, matcher, hook {type, command, …}.", OP_READER, op_register,
+		.alone = true },
+	{ "unregister", "Takes a hook out of the user's file. event, hookId.", OP_READER, op_unregister, .alone = true },
 	{ "check", "Checks the store for damage.", OP_READER, run_check },
 	{ "repair", "Checks the store and, if it is damaged, makes it anew. dry_run.", OP_READER, op_repair,
 		.alone = true },

@@ -59,6 +59,13 @@ int op_write_session(struct op_call *call, int64_t key);
 
 /* -- the operations ---------------------------------------------------------------------------- */
 
+int op_hooks(struct op_call *call);
+int op_hooks_history(struct op_call *call);
+int op_hooks_reload(struct op_call *call);
+int op_trigger(struct op_call *call);
+int op_register(struct op_call *call);
+int op_unregister(struct op_call *call);
+void op_write_hooks_state(struct json_writer *w, struct engine *e);
 int op_sessions(struct op_call *call);
 int op_show(struct op_call *call);
 int op_events(struct op_call *call);

@@ -152,7 +152,7 @@ static void take_object(struct reader *r, size_t first, unsigned level, const st
 					"'" STR_FMT "' stands here a second time; this one counts",
 					STR_ARG(m->key));
 			found[id] = m;
-		} else if (level || !str_eq(m->key, STR("$schema"))) {
+		} else if (level || !(str_eq(m->key, STR("$schema")) || str_eq(m->key, STR("hooks")))) {
 			complain_unknown(
 				r, first, level, m->key, json_item_start(r->text, obj, prev));
 		}

@@ -44,6 +44,11 @@ static void write_object(struct json_writer *w, size_t first, size_t end, unsign
 	if (level == 0) {
 		jw_key(w, "$schema");
 		jw_raw(w, STR("{\"type\":\"string\"}"));
+		jw_key(w, "hooks");
+		jw_object(w);
+		jw_field_str(w, "type", STR("object"));
+		jw_field_str(w, "description", STR("Programs to run at events; hookd hooks validate checks them."));
+		jw_end_object(w);
 	}
 	for (size_t i = first, next; i < end; i = next) {
 		next = option_group_end(i, level + 1);

@@ -174,6 +174,7 @@ static void begin_stop(void *arg)
 		return;
 	d->stopping = true;
 	server_close_listeners(d->server);
+	engine_stop_hooks(d->engine);
 	d->stop_until_us = clock_mono_us() + STOP_MS * USEC_PER_MSEC;
 	/* Not at once: the answer to `hookd stop` itself still has to leave. */
 	loop_timer_set(d->stop_timer, USEC_PER_MSEC);
@@ -359,7 +360,8 @@ static void on_records(struct conn *c, str body, void *arg)
 
 static int build(struct daemon *d, struct err *err)
 {
-	struct engine_config engine = { .run_dir = d->places->run,
+	struct engine_config engine = { .run_dir = d->places->run, .state = d->places->state,
+		.user_config = d->places->config, .home = getenv("HOME"),
 		.strict = config_number(&d->config, OPTION_DURABILITY) != 0 };
 	struct server_handlers handlers = { .hook = on_hook, .records = on_records, .line = on_line, .arg = d };
 	struct api_context api = { .places = d->places, .config = &d->config, .config_problems = d->problems,

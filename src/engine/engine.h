@@ -1,6 +1,7 @@
 /* engine: the path of an event through the daemon, and nothing else.
  *
  *   pipeline.c   the picture as code: understand, remember, decide, answer
+ *   hooks_voice.c  the user's own hooks, at the decision seam
  *   turn.c       what one event owns while it is under way; exactly one answer
  *   notice.c     one line for the person after trouble
  *   audit.c      what was decided, as events of hookd's own
@@ -27,11 +28,14 @@
 #include "store/store.h"
 
 struct engine;
+struct hooks;
 
 struct engine_config {
 	struct loop *loop;
 	struct journal *journal;
 	const char *run_dir; /* for the markers of muted sessions; must outlive the engine */
+	/* Where user hooks are configured and remembered; state NULL: none run. Must outlive the engine. */
+	const char *home, *user_config, *state;
 	bool strict;         /* durability: answer after the commit */
 };
 
@@ -58,6 +62,12 @@ int engine_rotate(struct engine *e, struct journal_mark *ret);
 
 /* The writer has committed something; any thread. arg is the engine. */
 void engine_committed(void *arg);
+
+/* The daemon is about to end: kills the hooks that run and starts no more, so that their turns can be answered. */
+void engine_stop_hooks(struct engine *e);
+
+/* The user's hooks, for operations; NULL without. */
+struct hooks *engine_hooks(struct engine *e);
 
 /* Turns that have not been answered yet. */
 unsigned engine_turns(const struct engine *e);

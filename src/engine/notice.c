@@ -109,5 +109,6 @@ void notice_speak(struct turn *t)
 	for (size_t i = 0; i < countof(tells) && !text[0]; i++)
 		tells[i](e, &w, text, sizeof text);
 	if (text[0])
-		t->verdict.system_message = arena_str(&t->arena, str_of(text));
+		t->verdict.system_message = arena_strf(&t->arena, STR_FMT "%s%s", STR_ARG(t->verdict.system_message),
+			str_empty(t->verdict.system_message) ? "" : "\n", text);
 }

@@ -65,7 +65,7 @@ static void speak_selftest(struct turn *t)
 }
 
 static const struct voice guards[] = { { "guard", speak_guard }, { 0 } };
-static const struct voice hooks[] = { { 0 } };    /* the user's own hooks */
+static const struct voice hooks[] = { { "hooks", hooks_speak }, { 0 } };
 static const struct voice contexts[] = { { "selftest", speak_selftest }, { 0 } }; /* memory, code, efforts */
 static const struct voice notices[] = { { "notice", notice_speak }, { 0 } };
 
@@ -111,6 +111,7 @@ void pipeline_answer(struct turn *t)
 	struct iovec pieces[3];
 
 	audit_turn(t);
+	t->engine->state.verdicts[t->verdict.action]++; /* now that every voice has spoken */
 	agent_render(t->agent, &t->event, &t->verdict, &t->arena, &answer);
 	reply.exit_code = answer.exit_code;
 	reply.out = t->out.full ? STR_NONE : buf_str(&t->out);
@@ -136,7 +137,6 @@ static void count(struct engine_state *s, const struct turn *t)
 	s->not_json += !!(e->marks & EVENT_NOT_JSON);
 	s->muted += !!(t->record.marks & EVENT_PRIVATE);
 	s->secrets += t->report.secrets;
-	s->verdicts[t->verdict.action]++;
 	s->last_event_us = t->record.at_us;
 	notice_count_agent(s, e);
 }

@@ -285,6 +285,10 @@ struct engine *engine_new(const struct engine_config *config)
 	turn_list_init(&e->unflushed);
 	turn_list_init(&e->uncommitted);
 	e->patience = loop_timer_new(config->loop, be_patient, e);
+	if (config->state)
+		e->hooks = hooks_new(&(struct hooks_config){ .loop = config->loop, .redactor = e->redactor,
+			.home = config->home, .user_config = config->user_config, .state = config->state,
+			.run = config->run_dir });
 	return e;
 }
 
@@ -304,6 +308,7 @@ void engine_free(struct engine *e)
 {
 	if (!e)
 		return;
+	hooks_free(e->hooks); /* before the turns that their hooks are for */
 	/* Whoever still waits is told by the closed connection. */
 	free_turns(e->unflushed.first);
 	free_turns(e->uncommitted.first);
@@ -319,6 +324,17 @@ void engine_free(struct engine *e)
 void engine_set_writer(struct engine *e, struct writer *w)
 {
 	e->writer = w;
+}
+
+void engine_stop_hooks(struct engine *e)
+{
+	if (e->hooks)
+		hooks_stop(e->hooks);
+}
+
+struct hooks *engine_hooks(struct engine *e)
+{
+	return e->hooks;
 }
 
 unsigned engine_turns(const struct engine *e)

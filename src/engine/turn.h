@@ -10,6 +10,7 @@
 
 #include "agents/agents.h"
 #include "engine/engine.h"
+#include "hooks/hooks.h"
 #include "redact/redact.h"
 
 struct turn {
@@ -60,6 +61,7 @@ struct engine {
 	/* Workers share one: large payloads are rare and may queue for it. */
 	struct redactor *worker_redactor;
 	pthread_mutex_t worker_lock;
+	struct hooks *hooks; /* NULL: there is nowhere to read them from */
 	struct turn_list unflushed, uncommitted;
 	struct turn *waiting; /* held after the write; any order */
 	struct turn *spare;
@@ -97,6 +99,10 @@ void notice_speak(struct turn *t);
 
 /* Keeps what was decided, once; with the turn's own record when it is decided at once. */
 void audit_turn(struct turn *t);
+
+/* -- hooks_voice.c ----------------------------------------------------------------------------- */
+
+void hooks_speak(struct turn *t);
 
 /* -- pipeline.c, in order ---------------------------------------------------------------------- */
 

@@ -115,6 +115,11 @@ bool entry_is_ours(const struct json *entry)
 	       (!(args && args->type == JSON_ARRAY) && shell_calls_hookc(command));
 }
 
+bool install_is_ours(const struct json *entry)
+{
+	return entry_is_ours(entry);
+}
+
 /* -- ours -------------------------------------------------------------------------------------- */
 
 static bool needs_quotes(str word)

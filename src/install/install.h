@@ -107,6 +107,9 @@ struct install_entry {
 	enum install_trust trust;
 };
 
+/* An entry of a hook file calls hookc, whoever wrote it. */
+bool install_is_ours(const struct json *entry);
+
 int install_list(const struct install_request *q, struct arena *a, struct install_entry **ret, struct err *err);
 
 /* What a person does to trust our hooks; NULL: the agent asks nobody. */

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/macro.h"
+#include "base/str.h"
 
 struct loop;
 struct loop_io;
@@ -60,6 +61,48 @@ void loop_stop_workers(struct loop *l);
 
 /* Jobs submitted and not yet done; a stop waits for them. */
 unsigned loop_jobs(const struct loop *l);
+
+/* -- child.c: programs ------------------------------------------------------------------------- */
+
+/* Programs that run for the loop: fed, read and watched by it, so that nothing they do holds it up. A program
+ * leads a process group of its own. Past its time the group gets TERM, CHILD_KILL_MS later KILL. The run is over
+ * when the first process has ended, whoever of its descendants still holds the pipes; what is left of the group
+ * is killed then. A descendant that made a session of its own is let go. Output past the limit is read and
+ * counted, so that writing never blocks. */
+struct loop_children;
+struct loop_child;
+
+enum { CHILD_KILL_MS = 2000 };
+
+struct child_spec {
+	const char *path; /* absolute */
+	char *const *argv, *const *envp;
+	const char *dir;
+	str input; /* for its stdin; must live until done */
+	int64_t timeout_us;
+	size_t output_max; /* of stdout and of stderr */
+};
+
+struct child_result {
+	int error;     /* -errno: it was never started */
+	int exit_code; /* -1: ended by a signal */
+	int signal;
+	bool timed_out, killed; /* past its time; by loop_child_kill() */
+	str out, err;           /* until the callback returns */
+	uint64_t out_total, err_total;
+	int64_t duration_us;
+};
+
+struct loop_children *loop_children_new(struct loop *l);
+/* Kills what still runs, without calling back. */
+void loop_children_free(struct loop_children *all);
+
+/* Copies argv, envp and dir. done is called exactly once, never from inside this function; the child is gone after
+ * it. */
+struct loop_child *loop_child_start(struct loop_children *all, const struct child_spec *spec,
+	void (*done)(const struct child_result *r, void *arg), void *arg);
+/* At once, without asking it first. */
+void loop_child_kill(struct loop_child *c);
 
 /* Microseconds of CPU time the loop thread has used; from any thread, at most an iteration old. */
 int64_t loop_cpu_us(const struct loop *l);

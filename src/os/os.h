@@ -32,6 +32,19 @@ void os_wake_send(int fd);
 void os_wake_drain(int fd);
 void os_wake_close(int fds[2]);
 
+/* A program to be started as the leader of a process group of its own, with limits on what it can use up, default
+ * signals, and no descriptor but these three. Where the system can do it, it gains no privileges and dies with us. */
+struct os_child {
+	const char *path; /* absolute */
+	char *const *argv, *const *envp;
+	const char *dir; /* its working directory */
+	int fds[3];      /* stay the caller's */
+	unsigned cpu_seconds;
+};
+
+/* Not being able to exec is exit code 127 (nothing there) or 126, with a line on the child's stderr. */
+int os_child_start(const struct os_child *c, pid_t *ret);
+
 /* Where at or after offset a file has bytes on disk: the holes of a sparse file read as NULs and need not be
  * read. -ENXIO: nowhere up to its end. Where the system cannot tell, everything is data and the answer is offset. */
 long long os_next_data(int fd, long long offset);

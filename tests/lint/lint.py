@@ -35,6 +35,8 @@ SAME_LAYER = {
     ('wire', 'os'): 'talk.c checks who is at the other end',
     ('store', 'journal'): 'the writer folds what the journal holds',
     ('install', 'agents'): 'which events an agent has is in its table',
+    ('hooks', 'install'): 'an entry that calls hookc is us, and install knows what that looks like',
+    ('hooks', 'trust'): 'what lies in a project runs only as it was trusted',
     ('daemon', 'api'): 'the daemon serves the operations',
 }
 
@@ -42,6 +44,7 @@ SAME_LAYER = {
 PUBLIC = {
     'base/': 'each header of base is a module of its own',
     'json/edit.h': 'editing JSON as text: for config and install, who change files of people',
+    'config/names.h': 'did-you-mean, for whoever reads what people wrote',
     'config/places.h': 'hookc-side code wants directories without the option table',
     'daemon/spawn.h': 'starting a daemon must not link one',
 }

@@ -1,0 +1,378 @@
+/* An event in the words of the file that the hook stands in: Claude Code's, whichever agent it came from. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "config/names.h"
+#include "hooks/internal.h"
+
+/* -- tools ------------------------------------------------------------------------------------- */
+
+/* Other agents' tools. Names that are the same are not listed. */
+static const struct {
+	const char *native;
+	const char *names[HOOK_NAMES];
+} tools[] = {
+	/* Codex */
+	{ "exec_command", { "Bash" } },
+	{ "shell", { "Bash" } },
+	{ "shell_command", { "Bash" } },
+	{ "local_shell", { "Bash" } },
+	{ "apply_patch", { "Edit", "Write", "MultiEdit" } },
+	{ "view_image", { "Read" } },
+	{ "list_dir", { "LS", "Glob" } },
+	{ "grep_files", { "Grep" } },
+	{ "web_search", { "WebSearch" } },
+	{ "update_plan", { "TodoWrite" } },
+	{ "collaborationspawn_agent", { "Task", "Agent" } },
+	/* Gemini CLI, Qwen Code */
+	{ "run_shell_command", { "Bash" } },
+	{ "write_file", { "Write" } },
+	{ "replace", { "Edit", "MultiEdit" } },
+	{ "edit", { "Edit", "MultiEdit" } },
+	{ "read_file", { "Read" } },
+	{ "read_many_files", { "Read" } },
+	{ "list_directory", { "LS", "Glob" } },
+	{ "glob", { "Glob" } },
+	{ "grep_search", { "Grep" } },
+	{ "search_file_content", { "Grep" } },
+	{ "web_fetch", { "WebFetch" } },
+	{ "google_web_search", { "WebSearch" } },
+	{ "invoke_agent", { "Task", "Agent" } },
+	{ "write_todos", { "TodoWrite" } },
+	/* opencode and others */
+	{ "bash", { "Bash" } },
+	{ "read", { "Read" } },
+	{ "write", { "Write" } },
+	{ "grep", { "Grep" } },
+	{ "list", { "LS", "Glob" } },
+	{ "webfetch", { "WebFetch" } },
+	{ "task", { "Task", "Agent" } },
+	{ "todowrite", { "TodoWrite" } },
+	{ "patch", { "Edit", "Write", "MultiEdit" } },
+	/* Claude Code has two names for it. */
+	{ "Task", { "Task", "Agent" } },
+	{ "Agent", { "Agent", "Task" } },
+};
+
+/* Tools that no table knows, by what they do. */
+static const char *const by_class[TOOL_CLASS_MAX] = {
+	[TOOL_SHELL] = "Bash", [TOOL_READ] = "Read", [TOOL_WRITE] = "Write", [TOOL_AGENT] = "Task",
+};
+
+static const char *const claude_tools[] = { "Agent", "AskUserQuestion", "Bash", "BashOutput", "Edit", "EnterPlanMode",
+	"EnterWorktree", "ExitPlanMode", "Glob", "Grep", "KillShell", "LS", "ListMcpResourcesTool", "MultiEdit",
+	"NotebookEdit", "NotebookRead", "Read", "ReadMcpResourceTool", "Skill", "SlashCommand", "Task", "TaskCreate",
+	"TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate", "TodoRead", "TodoWrite", "WebFetch",
+	"WebSearch", "Write" };
+
+static bool is_claude_tool(str name)
+{
+	for (size_t i = 0; i < countof(claude_tools); i++)
+		if (str_eq(name, str_of(claude_tools[i])))
+			return true;
+	return false;
+}
+
+bool hook_is_known_tool(str name)
+{
+	for (size_t i = 0; i < countof(tools); i++)
+		if (str_eq(name, str_of(tools[i].native)))
+			return true;
+	return is_claude_tool(name);
+}
+
+str hook_suggest_tool(str name)
+{
+	struct name_suggestion near = { 0 };
+
+	for (size_t i = 0; i < countof(claude_tools); i++)
+		name_suggest(&near, name, str_of(claude_tools[i]));
+	return near.best;
+}
+
+/* Gemini's mcp_<server>_<tool>: the payload says where the server's name ends. */
+static str mcp_name(const struct event *e, struct arena *a)
+{
+	str server = json_str(json_path(e->payload, "mcp_context", "server_name", NULL));
+	str tool = json_str(json_path(e->payload, "mcp_context", "tool_name", NULL)), rest;
+	ptrdiff_t at;
+
+	if (str_starts(e->tool_name, STR("mcp__")) || !str_starts(e->tool_name, STR("mcp_")))
+		return e->tool_name;
+	rest = str_from(e->tool_name, 4);
+	if (str_empty(server)) {
+		at = str_find_char(rest, '_');
+		if (at <= 0)
+			return e->tool_name;
+		server = str_head(rest, (size_t)at);
+	}
+	if (str_empty(tool))
+		tool = str_from(rest, server.n + 1);
+	return arena_strf(a, "mcp__" STR_FMT "__" STR_FMT, STR_ARG(server), STR_ARG(tool));
+}
+
+size_t hook_tool_names(const struct event *e, struct arena *a, str ret[HOOK_NAMES])
+{
+	size_t n = 0;
+
+	if (!str_is_set(e->tool_name))
+		return 0;
+	if (e->tool_class == TOOL_MCP) {
+		ret[0] = mcp_name(e, a);
+		return 1;
+	}
+	for (size_t i = 0; i < countof(tools); i++)
+		if (str_eq(e->tool_name, str_of(tools[i].native))) {
+			while (n < HOOK_NAMES && tools[i].names[n]) {
+				ret[n] = str_of(tools[i].names[n]);
+				n++;
+			}
+			return n;
+		}
+	ret[0] = e->tool_name;
+	if (!is_claude_tool(e->tool_name) && by_class[e->tool_class])
+		ret[0] = str_of(by_class[e->tool_class]);
+	return 1;
+}
+
+str hook_tool_name(const struct hook_group *g, const struct event *e, struct arena *a)
+{
+	str names[HOOK_NAMES];
+	size_t n = hook_tool_names(e, a, names);
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < g->matcher.nnames; j++)
+			if (str_eq(names[i], g->matcher.names[j]))
+				return names[i];
+	/* A patch that makes a file is Write to whoever does not say which. */
+	if (n > 1 && str_eq(e->tool_name, STR("apply_patch")) &&
+		str_find(json_str(json_get(e->tool_input, STR("command"))), STR("*** Add File: ")) >= 0)
+		return STR("Write");
+	return n ? names[0] : STR_NONE;
+}
+
+/* -- stdin ------------------------------------------------------------------------------------- */
+
+bool hook_is_added_member(const struct event *e, str key)
+{
+	if (!e->tool_input || e->tool_input->type != JSON_OBJECT || json_get(e->tool_input, key))
+		return false;
+	return (str_eq(key, STR("command")) && str_is_set(e->command)) ||
+	       (str_eq(key, STR("file_path")) && str_is_set(e->file_path));
+}
+
+static void write_input(struct json_writer *w, const struct event *e)
+{
+	if (!e->tool_input || e->tool_input->type != JSON_OBJECT) {
+		if (e->tool_input)
+			jw_value(w, e->tool_input);
+		else
+			jw_raw(w, STR("{}"));
+		return;
+	}
+	jw_object(w);
+	json_each(m, e->tool_input) {
+		jw_key_str(w, m->key);
+		jw_value(w, m);
+	}
+	if (hook_is_added_member(e, STR("command")))
+		jw_field_str(w, "command", e->command);
+	if (hook_is_added_member(e, STR("file_path")))
+		jw_field_str(w, "file_path", e->file_path);
+	jw_end_object(w);
+}
+
+/* Members under Claude Code's names, in its order; what else the payload holds follows as it is. */
+static const struct {
+	const char *name;
+	size_t offset;
+} texts[] = {
+	{ "session_id", offsetof(struct event, session) },
+	{ "transcript_path", offsetof(struct event, transcript_path) },
+	{ "cwd", offsetof(struct event, cwd) },
+	{ "prompt_id", offsetof(struct event, prompt_id) },
+	{ "permission_mode", offsetof(struct event, permission_mode) },
+	{ "agent_id", offsetof(struct event, agent_id) },
+	{ "agent_type", offsetof(struct event, agent_type) },
+	{ "prompt", offsetof(struct event, prompt) },
+	{ "source", offsetof(struct event, source) },
+	{ "reason", offsetof(struct event, reason) },
+	{ "tool_use_id", offsetof(struct event, tool_use_id) },
+	{ "error", offsetof(struct event, error) },
+};
+
+static bool is_written(str key)
+{
+	static const char *const others[] = { "hook_event_name", "tool_name", "tool_input", "tool_response" };
+
+	for (size_t i = 0; i < countof(texts); i++)
+		if (str_eq(key, str_of(texts[i].name)))
+			return true;
+	for (size_t i = 0; i < countof(others); i++)
+		if (str_eq(key, str_of(others[i])))
+			return true;
+	return false;
+}
+
+void hook_write_stdin(const struct event *e, str tool_name, struct buf *b)
+{
+	struct json_writer w = JSON_WRITER(b);
+
+	jw_object(&w);
+	for (size_t i = 0; i < countof(texts); i++)
+		jw_field_str(&w, texts[i].name, *(const str *)((const char *)e + texts[i].offset));
+	jw_field_str(&w, "hook_event_name", str_of(event_kinds[e->kind].name));
+	if (event_kinds[e->kind].flags & EVENT_IS_TOOL) {
+		jw_field_str(&w, "tool_name", tool_name);
+		jw_key(&w, "tool_input");
+		write_input(&w, e);
+	}
+	if (e->tool_response) {
+		jw_key(&w, "tool_response");
+		jw_value(&w, e->tool_response);
+	}
+	json_each(m, e->payload)
+		if (!is_written(m->key) && json_get(e->payload, m->key) == m) {
+			jw_key_str(&w, m->key);
+			jw_value(&w, m);
+		}
+	if (e->kind == EVENT_STOP || e->kind == EVENT_SUBAGENT_STOP)
+		if (!json_get(e->payload, STR("stop_hook_active")))
+			jw_field_bool(&w, "stop_hook_active", e->stop_hook_active);
+	jw_end_object(&w);
+	buf_add_char(b, '\n');
+}
+
+/* -- environment ------------------------------------------------------------------------------- */
+
+enum { ENV_MAX = 64, ENV_ENTRY_MAX = 128 << 10 };
+
+struct env_list {
+	char **items;
+	size_t n, max;
+};
+
+/* The kernel takes 128 KiB for "NAME=value" with its NUL. A NUL in the value would end it. */
+static void env_add(struct env_list *l, const char *name, str value)
+{
+	static const char mark[] = "[truncated]";
+	size_t head = strlen(name) + 1, room = ENV_ENTRY_MAX - head - sizeof mark;
+	struct buf b = BUF_INIT(ENV_ENTRY_MAX);
+	str cut = str_cut_utf8(value, room);
+
+	if (!str_is_set(value) || l->n + 1 >= l->max)
+		return;
+	buf_addf(&b, "%s=", name);
+	for (size_t i = 0; i < cut.n && !b.full; i++)
+		if (cut.p[i])
+			buf_add_char(&b, cut.p[i]);
+		else
+			buf_add_str(&b, STR("\xEF\xBF\xBD"));
+	if (cut.n < value.n)
+		buf_add_str(&b, STR("[truncated]"));
+	l->items[l->n++] = buf_detach(&b, NULL);
+}
+
+static void env_add_json(struct env_list *l, const char *name, const struct json *v)
+{
+	struct buf b = BUF_INIT(LIMIT_PAYLOAD * 2);
+
+	if (v && v->type == JSON_STRING) {
+		env_add(l, name, v->text);
+	} else if (v) {
+		json_write(&b, v);
+		env_add(l, name, buf_str(&b));
+	}
+	buf_release(&b);
+}
+
+/* As the daemon has it, or the agent's process, whose variables hookc sends along. */
+static str outer_value(const struct event *e, str name)
+{
+	char text[256];
+
+	for (size_t i = 0; i < e->nenv; i++)
+		if (str_starts(e->env[i], name) && e->env[i].n > name.n && e->env[i].p[name.n] == '=')
+			return str_from(e->env[i], name.n + 1);
+	if (name.n >= sizeof text)
+		return STR_NONE;
+	memcpy(text, name.p, name.n);
+	text[name.n] = 0;
+	return str_of(getenv(text));
+}
+
+static void add_outer(struct env_list *l, const struct hook *h, const struct event *e)
+{
+	static const char *const always[] = { "HOME", "LANG", "TERM", "TMPDIR" };
+	char name[256];
+
+	/* Where programs are found is the daemon's to say, not a project's. */
+	env_add(l, "PATH", getenv("PATH") ? str_of(getenv("PATH")) : STR("/usr/local/bin:/usr/bin:/bin"));
+	for (size_t i = 0; i < countof(always); i++)
+		env_add(l, always[i], i == 0 ? str_of(getenv("HOME")) : outer_value(e, str_of(always[i])));
+	for (size_t i = 0; i < h->nenv && h->env[i].n < sizeof name; i++) {
+		memcpy(name, h->env[i].p, h->env[i].n);
+		name[h->env[i].n] = 0;
+		env_add(l, name, outer_value(e, h->env[i]));
+	}
+}
+
+static void add_tool(struct env_list *l, const struct event *e, str tool_name)
+{
+	struct buf b = BUF_INIT(LIMIT_PAYLOAD * 2);
+	struct json_writer w = JSON_WRITER(&b);
+
+	if (!(event_kinds[e->kind].flags & EVENT_IS_TOOL))
+		return;
+	write_input(&w, e);
+	env_add(l, "TOOL_NAME", tool_name);
+	env_add(l, "HOOK_TOOL_NAME", tool_name);
+	env_add(l, "TOOL_INPUT", buf_str(&b));
+	env_add(l, "HOOK_TOOL_INPUT", buf_str(&b));
+	env_add(l, "HOOKD_NATIVE_TOOL", e->tool_name);
+	buf_release(&b);
+}
+
+char **hook_environment(
+	const struct hook *h, const struct event *e, str tool_name, const struct hook_surroundings *where)
+{
+	struct env_list l = { .items = xcalloc(ENV_MAX + h->nenv, sizeof(char *)), .max = ENV_MAX + h->nenv };
+	const char *name = event_kinds[e->kind].name;
+
+	add_outer(&l, h, e);
+	env_add(&l, "CLAUDE_PROJECT_DIR", where->root);
+	env_add(&l, "HOOKD_AGENT", e->agent);
+	env_add(&l, "HOOKD_HOOK", str_of(where->token));
+	add_tool(&l, e, tool_name);
+	env_add(&l, "SESSION_ID", e->session);
+	env_add(&l, "FILE_PATH", e->file_path);
+	env_add(&l, "COMMAND", e->command);
+	env_add(&l, "HOOK_EVENT", str_of(name));
+	env_add(&l, "HOOK_SESSION_ID", e->session);
+	env_add(&l, "HOOK_WORKING_DIR", e->cwd);
+	env_add(&l, "HOOK_USER_PROMPT", e->prompt);
+	env_add(&l, "HOOK_ERROR_MESSAGE", e->error);
+	env_add(&l, "HOOK_REASON", e->reason);
+	env_add(&l, "HOOK_SUBAGENT_ID", e->agent_id);
+	env_add(&l, "HOOK_SUBAGENT_TYPE", e->agent_type);
+	env_add(&l, "HOOK_AGENT_TYPE", e->agent_type);
+	env_add_json(&l, "HOOK_TOOL_OUTPUT", e->tool_response);
+	env_add_json(&l, "HOOK_TASK_ID", json_get(e->payload, STR("task_id")));
+	if (e->kind == EVENT_STOP || e->kind == EVENT_SUBAGENT_STOP)
+		env_add(&l, "HOOK_STOP_HOOK_ACTIVE", e->stop_hook_active ? STR("true") : STR("false"));
+	if (e->kind == EVENT_PERMISSION_REQUEST || e->kind == EVENT_PERMISSION_DENIED) {
+		env_add(&l, "HOOK_PERMISSION_TYPE", str_of(tool_class_names[e->tool_class]));
+		env_add(&l, "HOOK_RESOURCE", str_is_set(e->command) ? e->command : e->file_path);
+	}
+	return l.items;
+}
+
+void hook_environment_free(char **env)
+{
+	for (char **e = env; e && *e; e++)
+		free(*e);
+	free(env);
+}

@@ -1,0 +1,240 @@
+/* hooks: programs that people configured to run at events.
+ *
+ *   parse.c      a file's text → groups and hooks, with every complaint at its line and column
+ *   matcher.c    which hooks an event is for
+ *   words.c      which files a command names
+ *   dialect.c    tool names, stdin and environment as the hook's file expects them
+ *   answer.c     what a hook printed → its part of the verdict
+ *   load.c       all sources of a project → one set; the files a project's trust covers
+ *   snapshot.c   the set of a session, kept over restarts
+ *   runtime.c    hooks_fire(): sessions, queue, children, history
+ *   edit.c       adding a hook to a file and taking one out
+ *
+ * DESIGN. A set is made once for a session and never changes: an agent that edits a file edits the next session's
+ * hooks. Sources are read on a worker; the loop matches, starts children and adds their answers to the verdict.
+ * What lies in a project runs only if it was trusted, and then from the copies made at that moment (trust/).
+ * docs/decisions/0009 has the reasons and the table of failures.
+ *
+ * Values of an event reach a hook through stdin and its environment. Nothing is ever put into a command's text.
+ *
+ * The parts up to load.c need neither loop nor daemon: commands and tests use them directly. */
+#ifndef HOOKD_HOOKS_HOOKS_H
+#define HOOKD_HOOKS_HOOKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/macro.h"
+#include "event/event.h"
+#include "json/json.h"
+#include "loop/loop.h"
+#include "match/match.h"
+#include "redact/redact.h"
+#include "trust/trust.h"
+
+enum {
+	HOOK_ID = 12,          /* hex digits */
+	HOOKS_MAX = 256,       /* of one set */
+	HOOK_PROBLEMS_MAX = 50,
+	HOOKS_AT_ONCE = 16,    /* children */
+	HOOKS_QUEUED = 1024,   /* runs that wait for one */
+	HOOK_HISTORY = 200,
+	HOOK_KEPT = 4096,      /* bytes of output in the history */
+	HOOK_SNAPSHOTS = 256,  /* files */
+	HOOK_TIMEOUT_S = 60, HOOK_OBSERVER_TIMEOUT_S = 10, HOOK_TIMEOUT_MAX_S = 3600,
+};
+
+/* -- a hook ------------------------------------------------------------------------------------ */
+
+enum hook_type { HOOK_COMMAND, HOOK_HTTP, HOOK_PROMPT, HOOK_AGENT, HOOK_MCP_TOOL, HOOK_TYPE_MAX };
+extern const char *const hook_type_names[HOOK_TYPE_MAX];
+
+/* Where a file stands; the first is merged first. */
+enum hook_scope { HOOK_LOCAL, HOOK_PROJECT, HOOK_USER, HOOK_SCOPE_MAX };
+extern const char *const hook_scope_names[HOOK_SCOPE_MAX];
+
+/* Why a hook does not run; HOOK_LIVE: it does. */
+enum hook_state {
+	HOOK_LIVE,
+	HOOK_DISABLED,  /* its file says so */
+	HOOK_OURS,      /* it calls hookc: that is us */
+	HOOK_NOT_RUN,   /* a type that this release does not run */
+	HOOK_UNTRUSTED, /* a project's, and nobody has trusted it */
+	HOOK_UNTIED,    /* a project's, and its files cannot be told from its text */
+	HOOK_STATE_MAX,
+};
+extern const char *const hook_state_names[HOOK_STATE_MAX]; /* a sentence each */
+
+struct hook_problem {
+	struct hook_problem *next;
+	bool error; /* something is left out because of it; else a hint */
+	unsigned line, col;
+	str text;
+};
+
+/* What a matcher or an `if` says; see matcher.c. */
+struct hook_matcher {
+	str text; /* as written */
+	bool all;
+	const str *names; /* exact ones */
+	size_t nnames;
+	unsigned classes; /* bit per tool class */
+	struct match *re;
+};
+
+struct hook_group;
+
+struct hook {
+	struct hook *next; /* in its group */
+	struct hook_group *group;
+	char id[HOOK_ID + 1];
+	uint8_t key[SHA256_BYTES]; /* type and payload: what makes two hooks identical */
+	str name;                  /* or STR_NONE */
+	enum hook_type type;
+	enum hook_state state;
+	str command, url, prompt;
+	const str *args; /* exec form: the command is a program */
+	size_t nargs;
+	bool exec_form;
+	const str *env, *files;
+	size_t nenv, nfiles;
+	int64_t timeout_us;
+	enum verdict_action on_failure; /* VERDICT_NONE: allow */
+	bool code_agent, async, once, observer;
+	str condition; /* `if` */
+	unsigned line, col;
+	/* A project's, after trust: words to be executed instead of the text, the first one a path. */
+	const char *const *tied;
+	unsigned index; /* in the set */
+};
+
+struct hook_group {
+	struct hook_group *next; /* of the same event, in the order of merging */
+	enum event_kind kind;
+	struct hook_matcher matcher;
+	str mcp_server;
+	bool sequential;
+	const struct hook_source *source;
+	struct hook *hooks;
+};
+
+/* One file that takes part. */
+struct hook_source {
+	struct hook_source *next;
+	enum hook_scope scope;
+	bool claude; /* a settings file of Claude Code: only `hooks` in it is ours to judge */
+	str path;    /* for people */
+	str text;    /* what was parsed: of a broken file, the last good text */
+	bool kept;   /* text is not what the file holds now */
+	unsigned errors;
+	struct hook_problem *problems; /* of what the file holds now */
+	unsigned count;
+};
+
+struct hook_set {
+	struct arena arena;
+	unsigned refs;
+	str root; /* the project, or STR_NONE */
+	struct hook_source *sources;
+	struct hook_group *groups[EVENT_KIND_MAX];
+	struct hook *all[HOOKS_MAX];
+	unsigned count;
+	enum trust_state trust;
+	str copies;         /* of what was trusted, or empty */
+	struct err trouble; /* the project's files were not read, and why */
+	uint8_t digest[SHA256_BYTES];
+};
+
+void hook_set_unref(struct hook_set *s);
+DEFINE_FREEP(struct hook_set, hook_set_unref);
+
+/* Parses one text into a set (which may hold others already). Never fails: problems say what was left out. */
+void hooks_parse(struct hook_set *s, struct hook_source *source);
+
+/* -- sources ----------------------------------------------------------------------------------- */
+
+struct hooks_where {
+	const char *agent;       /* NULL: all files count, whoever reads them */
+	const char *cwd;         /* NULL or not absolute: no project */
+	const char *home;        /* or NULL */
+	const char *user_config; /* hookd's own */
+	const char *state;       /* trust records, last good texts */
+};
+
+/* Reads everything; blocks. Never fails. */
+struct hook_set *hooks_load(const struct hooks_where *where);
+/* Only these texts, as a file of the user would be: for validate. */
+struct hook_set *hooks_load_file(const char *path, struct err *err);
+
+/* What the trust in the project around cwd covers; trust_tree_close() it. -ENOENT: there is no project. Other
+ * -errno, with err: something in it must not be used, so nothing is. */
+int hooks_project(const char *cwd, const char *home, struct arena *a, struct trust_tree *ret, struct err *err);
+
+/* Whether hookd runs the hooks of .claude/settings.json for this agent: not if it does so itself. */
+bool hooks_agent_borrows(str agent);
+
+/* -- matching ---------------------------------------------------------------------------------- */
+
+/* The hooks an event is for, in order, identical ones once, whatever their state; the number of them. */
+unsigned hooks_match(const struct hook_set *s, const struct event *e, struct arena *a, struct hook *ret[HOOKS_MAX]);
+
+/* -- running ----------------------------------------------------------------------------------- */
+
+struct hooks;
+
+struct hooks_config {
+	struct loop *loop;
+	struct redactor *redactor; /* the loop's */
+	const char *home, *user_config, *state, *run;
+};
+
+struct hooks *hooks_new(const struct hooks_config *config);
+void hooks_free(struct hooks *h);
+/* Kills what runs and starts nothing more; those who wait are called back. */
+void hooks_stop(struct hooks *h);
+
+/* What became of one hook; text lives until the callback returns. */
+struct hook_outcome {
+	const struct hook *hook;
+	bool success;
+	enum verdict_action decision;
+	str output, error;
+	struct hook_outcome *next;
+};
+
+struct hooks_request {
+	const struct event *event; /* lives until done, with the arena */
+	struct arena *arena;
+	struct verdict *verdict;                /* the answers are added to it */
+	bool (*wanted)(void *arg);              /* NULL: always. Asked before each start */
+	void (*done)(struct hook_outcome *list, void *arg); /* once, maybe from inside hooks_fire() */
+	void *arg;
+};
+
+void hooks_fire(struct hooks *h, const struct hooks_request *q);
+
+/* Takes new snapshots of all sessions under way; done is called with how many, and how many files are broken. */
+void hooks_reload(struct hooks *h, void (*done)(unsigned sessions, unsigned broken, void *arg), void *arg);
+
+struct hooks_state {
+	unsigned sessions, running, queued, broken;
+	uint64_t runs, failures, timeouts;
+};
+
+void hooks_get_state(const struct hooks *h, struct hooks_state *ret);
+
+/* The newest first: {hookId, name, event, session, agent, at_us, exitCode, stdout, …}. */
+void hooks_write_history(const struct hooks *h, struct json_writer *w, unsigned limit);
+
+/* -- changing a file of the user --------------------------------------------------------------- */
+
+/* Appends the changed text. hook: an object as in the file. -EINVAL: err says what is wrong with it. */
+int hooks_edit_add(str text, str event, str matcher, const struct json *hook, struct buf *ret, char ret_id[HOOK_ID + 1],
+	struct err *err);
+/* -ENOENT: no such hook in this text. */
+int hooks_edit_remove(str text, str event, str id, struct buf *ret, struct err *err);
+
+#endif

@@ -1,0 +1,114 @@
+/* For hooks/ only. */
+#ifndef HOOKD_HOOKS_INTERNAL_H
+#define HOOKD_HOOKS_INTERNAL_H
+
+#include "hooks/hooks.h"
+
+/* Chunks of the directory of snapshots and last good texts. */
+#define HOOK_SNAPSHOT_MAX MIB(8)
+
+struct hook_set *hook_set_new(void);
+
+/* -- parse.c ----------------------------------------------------------------------------------- */
+
+void hook_complain(struct hook_set *s, struct hook_source *source, bool error, size_t at, const char *fmt, ...)
+	_printf_(5, 6);
+
+/* A name that no child may have in its environment, whatever a hook's `env` says. */
+bool hook_env_is_forbidden(str name);
+
+/* -- matcher.c --------------------------------------------------------------------------------- */
+
+/* What an event is matched by, beside tools. */
+struct hook_subject {
+	enum event_kind kind;
+	const char *field;         /* of the payload, in Claude Code's words */
+	const char *const *values; /* all there are, or NULL */
+};
+
+const struct hook_subject *hook_subject_of(enum event_kind kind);
+
+/* -EINVAL: not a pattern. */
+int hook_matcher_compile(str text, struct arena *a, struct hook_matcher *ret, struct err *err);
+
+/* Says why it cannot match anything, or NULL. */
+const char *hook_matcher_trouble(const struct hook_matcher *m, enum event_kind kind, struct arena *a);
+
+/* -- words.c ----------------------------------------------------------------------------------- */
+
+/* The words of a command that holds nothing but words: quotes, and $CLAUDE_PROJECT_DIR, which becomes root. False:
+ * the shell would do more with it. */
+bool hook_plain_words(str command, str root, struct arena *a, const str **ret, size_t *ret_n);
+
+/* Calls fn with everything in a command that could be the name of a file, relative to root; for plain words, with each
+ * of them. */
+void hook_each_name(const struct hook *h, str root, struct arena *a, void (*fn)(str name, void *arg), void *arg);
+
+/* ${CLAUDE_PROJECT_DIR} in the exec form, which no shell reads. */
+str hook_expand_root(str word, str root, struct arena *a);
+
+/* A word as a path relative to root, or STR_NONE when it leaves it. */
+str hook_relative(str word, str root, struct arena *a);
+
+/* -- dialect.c --------------------------------------------------------------------------------- */
+
+enum { HOOK_NAMES = 3 };
+
+/* What Claude Code would call the tool; the first one is told when nothing else decides. */
+size_t hook_tool_names(const struct event *e, struct arena *a, str ret[HOOK_NAMES]);
+bool hook_is_known_tool(str name);
+/* The likely one, or STR_NONE. */
+str hook_suggest_tool(str name);
+
+/* The name that the group's matcher meant. */
+str hook_tool_name(const struct hook_group *g, const struct event *e, struct arena *a);
+
+void hook_write_stdin(const struct event *e, str tool_name, struct buf *b);
+
+struct hook_surroundings {
+	str root;
+	const char *token; /* of the daemon: see HOOKD_HOOK */
+};
+
+/* "NAME=value" texts and a NULL, each from malloc, in one block of pointers. */
+char **hook_environment(
+	const struct hook *h, const struct event *e, str tool_name, const struct hook_surroundings *where);
+void hook_environment_free(char **env);
+
+/* Members that stdin's tool_input has and the agent's does not. */
+bool hook_is_added_member(const struct event *e, str key);
+
+/* -- answer.c ---------------------------------------------------------------------------------- */
+
+/* What one run says. Everything lies in the arena. */
+struct hook_answer {
+	enum verdict_action action;
+	str reason, context, system_message, stop_reason;
+	const struct json *updated_input;
+	bool continue_turn, end_turn;
+	str failure; /* STR_NONE: none; else on_failure decides */
+};
+
+void hook_answer_read(const struct hook *h, const struct event *e, const struct child_result *r, struct arena *a,
+	struct hook_answer *ret);
+/* Adds it to the verdict under the hook's name. */
+void hook_answer_apply(const struct hook *h, const struct event *e, const struct hook_answer *answer, struct arena *a,
+	struct verdict *v);
+
+/* -- load.c ------------------------------------------------------------------------------------ */
+
+/* After all sources are parsed: which of a project's hooks run, and from where. copies: of what was
+ * trusted, or NULL. */
+void hook_set_settle(struct hook_set *s, const char *copies);
+/* A new source in the set's arena. */
+struct hook_source *hook_source_new(struct hook_set *s, enum hook_scope scope, bool claude, str path, str text);
+bool hook_is_ours(const struct json *entry);
+
+/* -- snapshot.c -------------------------------------------------------------------------------- */
+
+void hook_snapshot_path(const char *run, str agent, str session, char out[FS_PATH]);
+int hook_snapshot_write(const char *run, str agent, str session, const struct hook_set *s);
+/* NULL: there is none that can be read. */
+struct hook_set *hook_snapshot_read(const char *run, str agent, str session);
+
+#endif

@@ -1,0 +1,444 @@
+/* All sources of a project become one set. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/limits.h"
+#include "hooks/internal.h"
+#include "install/install.h"
+
+/* -- sets -------------------------------------------------------------------------------------- */
+
+struct hook_set *hook_set_new(void)
+{
+	struct hook_set *s = xcalloc(1, sizeof *s);
+
+	arena_init(&s->arena);
+	s->refs = 1;
+	return s;
+}
+
+void hook_set_unref(struct hook_set *s)
+{
+	if (!s || --s->refs)
+		return;
+	for (int k = 0; k < EVENT_KIND_MAX; k++)
+		for (struct hook_group *g = s->groups[k]; g; g = g->next)
+			match_free(g->matcher.re);
+	arena_release(&s->arena);
+	free(s);
+}
+
+struct hook_source *hook_source_new(struct hook_set *s, enum hook_scope scope, bool claude, str path, str text)
+{
+	struct hook_source *source = arena_new(&s->arena, struct hook_source);
+
+	source->scope = scope;
+	source->claude = claude;
+	source->path = arena_str(&s->arena, path);
+	source->text = arena_str(&s->arena, text.p ? text : STR(""));
+	return source;
+}
+
+bool hook_is_ours(const struct json *entry)
+{
+	return install_is_ours(entry);
+}
+
+/* Who reads .claude/settings.json neither by itself nor, like agents nobody knows, perhaps. */
+bool hooks_agent_borrows(str agent)
+{
+	static const char *const borrowers[] = { "codex", "gemini", "qwen", "opencode", "windsurf" };
+
+	for (size_t i = 0; i < countof(borrowers); i++)
+		if (str_eq_nocase(agent, str_of(borrowers[i])))
+			return true;
+	return false;
+}
+
+/* -- the project ------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	enum hook_scope scope;
+	bool claude;
+} project_files[] = {
+	{ ".hookd/config.local.json", HOOK_LOCAL, false },
+	{ ".claude/settings.local.json", HOOK_LOCAL, true },
+	{ ".hookd/config.json", HOOK_PROJECT, false },
+	{ ".claude/settings.json", HOOK_PROJECT, true },
+};
+
+static bool has(const char *dir, const char *name, struct stat *st)
+{
+	char path[FS_PATH];
+
+	return fs_join(path, dir, name) == 0 && lstat(path, st) == 0;
+}
+
+/* The checkout around a directory, or the nearest directory with hooks of its own. Neither the home directory, whose
+ * files are the user's, nor anything above it, nor another file system. */
+static bool find_root(const char *cwd, const char *home, char out[FS_PATH])
+{
+	char at[FS_PATH], *home_real = home ? realpath(home, NULL) : NULL, *real;
+	struct stat st, here;
+	bool checkout = false;
+	dev_t device = 0;
+
+	out[0] = 0;
+	real = cwd && cwd[0] == '/' ? realpath(cwd, NULL) : NULL;
+	if (real && strlen(real) < FS_PATH - 64 && stat(real, &here) == 0) {
+		snprintf(at, sizeof at, "%s", real);
+		device = here.st_dev;
+		while (at[0] && at[1] && !checkout && (!home_real || strcmp(at, home_real) != 0) &&
+			stat(at, &here) == 0 && here.st_dev == device) {
+			checkout = has(at, ".git", &st);
+			if (checkout || (!out[0] && ((has(at, ".hookd", &st) && S_ISDIR(st.st_mode)) ||
+				(has(at, ".claude", &st) && S_ISDIR(st.st_mode)))))
+				memcpy(out, at, FS_PATH);
+			*strrchr(at, '/') = 0;
+		}
+	}
+	free(real);
+	free(home_real);
+	return out[0];
+}
+
+struct gathering {
+	struct trust_tree *tree;
+	struct err *err;
+	int failed;
+};
+
+static void gather_name(str name, void *arg)
+{
+	struct gathering *g = arg;
+	char path[FS_PATH];
+	struct stat st;
+	int n = snprintf(path, sizeof path, STR_FMT, STR_ARG(name));
+	bool there;
+
+	if (g->failed || n <= 0 || n >= (int)sizeof path)
+		return;
+	there = fstatat(g->tree->root_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	/* A word without a slash that names nothing is just a word. */
+	if (there ? S_ISDIR(st.st_mode) : str_find_char(name, '/') < 0)
+		return;
+	if (trust_tree_add(g->tree, name, NULL, g->err) < 0)
+		g->failed = g->err->code;
+}
+
+static int gather(struct trust_tree *t, struct err *err)
+{
+	struct gathering g = { .tree = t, .err = err };
+	const struct trust_file *f;
+	struct hook_set *s = hook_set_new();
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < countof(project_files); i++) {
+		r = trust_tree_add(t, str_of(project_files[i].name), &f, err);
+		if (r == 1)
+			hooks_parse(s, hook_source_new(s, project_files[i].scope, project_files[i].claude, f->name,
+				f->bytes));
+	}
+	for (unsigned i = 0; r >= 0 && i < s->count; i++)
+		if (s->all[i]->state != HOOK_OURS)
+			hook_each_name(s->all[i], str_of(t->root), t->arena, gather_name, &g);
+	hook_set_unref(s);
+	return r < 0 ? r : g.failed;
+}
+
+int hooks_project(const char *cwd, const char *home, struct arena *a, struct trust_tree *ret, struct err *err)
+{
+	char root[FS_PATH];
+	int r;
+
+	*ret = (struct trust_tree){ .arena = a, .root_fd = -1 };
+	if (!find_root(cwd, home, root))
+		return err_set(err, -ENOENT, "%s is in no project", cwd ? cwd : "this");
+	r = trust_tree_open(root, a, ret, err);
+	if (r == 0)
+		r = gather(ret, err);
+	if (r == 0)
+		trust_tree_finish(ret);
+	return r;
+}
+
+/* -- tying a project's commands to the copies of its files ------------------------------------- */
+
+struct tie {
+	struct hook_set *set;
+	const char *copies;
+	bool names_file; /* a file of the tree */
+};
+
+static bool copy_exists(const struct tie *t, str name, char out[FS_PATH])
+{
+	struct stat st;
+
+	return fs_join(out, t->copies, arena_cstr(&t->set->arena, name)) == 0 && lstat(out, &st) == 0 &&
+	       S_ISREG(st.st_mode);
+}
+
+static void note_file(str name, void *arg)
+{
+	struct tie *t = arg;
+	char path[FS_PATH];
+
+	t->names_file |= copy_exists(t, name, path);
+}
+
+static bool is_tree_dir(const struct tie *t, str name)
+{
+	struct arena *a = &t->set->arena;
+	char path[FS_PATH];
+	struct stat st;
+
+	return fs_join(path, arena_cstr(a, t->set->root), arena_cstr(a, name)) == 0 && lstat(path, &st) == 0 &&
+	       S_ISDIR(st.st_mode);
+}
+
+/* A word that names a file of the tree means the copy of it; one that could name a file that is not there yet means
+ * the copy, too, which will not be there either. */
+static const char *tied_word(struct tie *t, str word)
+{
+	struct arena *a = &t->set->arena;
+	str name = hook_relative(word, t->set->root, a);
+	char path[FS_PATH];
+
+	if (!str_is_set(name))
+		return arena_cstr(a, word);
+	if (!copy_exists(t, name, path) && (str_find_char(word, '/') < 0 || is_tree_dir(t, name)))
+		return arena_cstr(a, word);
+	t->names_file = true;
+	return arena_strf(a, "%s/" STR_FMT, t->copies, STR_ARG(name)).p;
+}
+
+static const char *const *tied_words(struct tie *t, const str *words, size_t n)
+{
+	const char **out = arena_alloc(&t->set->arena, (n + 1) * sizeof *out);
+
+	for (size_t i = 0; i < n; i++)
+		out[i] = tied_word(t, words[i]);
+	return out;
+}
+
+static void tie(struct tie *t, struct hook *h)
+{
+	struct arena *a = &t->set->arena;
+	const char *const *tied;
+	const str *words;
+	size_t n;
+
+	t->names_file = false;
+	if (h->exec_form) {
+		str *all = arena_alloc(a, (h->nargs + 1) * sizeof *all);
+
+		all[0] = hook_expand_root(h->command, t->set->root, a);
+		for (size_t i = 0; i < h->nargs; i++)
+			all[i + 1] = hook_expand_root(h->args[i], t->set->root, a);
+		h->tied = tied_words(t, all, h->nargs + 1);
+	} else if (hook_plain_words(h->command, t->set->root, a, &words, &n)) {
+		tied = tied_words(t, words, n);
+		if (t->names_file)
+			h->tied = tied;
+	} else {
+		hook_each_name(h, t->set->root, a, note_file, t);
+		if (t->names_file)
+			h->state = HOOK_UNTIED;
+	}
+}
+
+void hook_set_settle(struct hook_set *s, const char *copies)
+{
+	struct tie t = { .set = s, .copies = copies };
+
+	for (unsigned i = 0; i < s->count; i++) {
+		struct hook *h = s->all[i];
+
+		if (h->state != HOOK_LIVE)
+			continue;
+		if (h->group->source->scope == HOOK_USER) {
+			if (h->exec_form) {
+				const char **out = arena_alloc(&s->arena, (h->nargs + 2) * sizeof *out);
+
+				out[0] = arena_cstr(&s->arena, hook_expand_root(h->command, s->root, &s->arena));
+				for (size_t j = 0; j < h->nargs; j++)
+					out[j + 1] = arena_cstr(
+						&s->arena, hook_expand_root(h->args[j], s->root, &s->arena));
+				h->tied = out;
+			}
+		} else if (!copies) {
+			h->state = HOOK_UNTRUSTED;
+		} else {
+			tie(&t, h);
+		}
+	}
+}
+
+/* -- the user's files -------------------------------------------------------------------------- */
+
+static void good_path(const char *state, str path, char out[FS_PATH])
+{
+	uint8_t digest[SHA256_BYTES];
+	char hex[SHA256_HEX + 1];
+	struct sha256 h;
+
+	sha256_init(&h);
+	sha256_add(&h, path.p, path.n);
+	sha256_end(&h, digest);
+	sha256_hex(digest, hex);
+	if (snprintf(out, FS_PATH, "%s/hooks/%.32s", state, hex) >= FS_PATH)
+		out[0] = 0;
+}
+
+static void remember_good(const char *state, str path, str text)
+{
+	struct buf old = BUF_INIT(LIMIT_SETTINGS);
+	char good[FS_PATH], dir[FS_PATH];
+
+	good_path(state, path, good);
+	if (fs_join(dir, state, "hooks") == 0 && fs_private_dir(dir) == 0 &&
+		(fs_read_file(good, &old) < 0 || !str_eq(buf_str(&old), text)))
+		(void)fs_replace_file(good, text, false);
+	buf_release(&old);
+}
+
+static void copy_problems(struct hook_set *s, const struct hook_source *from, struct hook_source *to)
+{
+	struct hook_problem **tail = &to->problems;
+
+	*tail = NULL;
+	to->errors = from->errors;
+	to->count = from->count;
+	for (const struct hook_problem *p = from->problems; p; p = p->next) {
+		struct hook_problem *q = arena_new(&s->arena, struct hook_problem);
+
+		*q = *p;
+		q->next = NULL;
+		q->text = arena_str(&s->arena, p->text);
+		*tail = q;
+		tail = &q->next;
+	}
+}
+
+static int read_user_file(const char *path, struct buf *b, struct err *err)
+{
+	struct stat st;
+	int r = fs_read_file(path, b);
+
+	if (r == -ENOENT || r == -ENOTDIR)
+		return r;
+	if (r == 0 && stat(path, &st) == 0 && ((st.st_uid != geteuid() && st.st_uid != 0) || st.st_mode & S_IWOTH))
+		return err_set(err, -EPERM, "it belongs to somebody else, or others can write to it");
+	if (r < 0)
+		err_set(err, r, "%s", r == -EFBIG ? "it is too large" : r == -EINVAL ? "it is not a plain file" :
+			strerror(-r));
+	return r;
+}
+
+/* A text with an error in it gives way to the last one without. */
+static void add_user_file(struct hook_set *s, const char *path, bool claude, const char *state)
+{
+	struct buf text = BUF_INIT(LIMIT_SETTINGS), good = BUF_INIT(LIMIT_SETTINGS);
+	struct hook_set *trial = hook_set_new();
+	struct hook_source *tried, *source;
+	char good_file[FS_PATH] = "";
+	struct err err = { 0 };
+	int r = read_user_file(path, &text, &err);
+
+	if (r != -ENOENT && r != -ENOTDIR) {
+		tried = hook_source_new(trial, HOOK_USER, claude, str_of(path), r < 0 ? STR("") : buf_str(&text));
+		hooks_parse(trial, tried);
+		if (r < 0)
+			hook_complain(trial, tried, true, SIZE_MAX, "%s, so nothing in it counts", err.text);
+		if (state)
+			good_path(state, str_of(path), good_file);
+		if (tried->errors && good_file[0] && fs_read_file(good_file, &good) == 0) {
+			source = hook_source_new(s, HOOK_USER, claude, str_of(path), buf_str(&good));
+			source->kept = true;
+		} else {
+			source = hook_source_new(s, HOOK_USER, claude, str_of(path), r < 0 ? STR("") : buf_str(&text));
+		}
+		hooks_parse(s, source);
+		copy_problems(s, tried, source);
+		if (!tried->errors && state)
+			remember_good(state, str_of(path), buf_str(&text));
+	}
+	hook_set_unref(trial);
+	buf_release(&good);
+	buf_release(&text);
+}
+
+/* -- all of it --------------------------------------------------------------------------------- */
+
+static void add_project(struct hook_set *s, const struct hooks_where *w, bool claude, char copies[FS_PATH])
+{
+	struct trust_tree *t = arena_alloc(&s->arena, sizeof *t);
+	int r = hooks_project(w->cwd, w->home, &s->arena, t, &s->trouble);
+	const struct trust_file *f;
+
+	if (t->root[0])
+		s->root = arena_str(&s->arena, str_of(t->root));
+	if (r == -ENOENT)
+		s->trouble = (struct err){ 0 };
+	if (r == 0) {
+		s->trust = trust_look(w->state, t, copies);
+		for (size_t i = 0; i < countof(project_files); i++) {
+			f = trust_tree_find(t, str_of(project_files[i].name));
+			if (f && !f->absent && (claude || !project_files[i].claude))
+				hooks_parse(s, hook_source_new(s, project_files[i].scope, project_files[i].claude,
+					arena_strf(&s->arena, "%s/%s", t->root, project_files[i].name), f->bytes));
+		}
+	}
+	trust_tree_close(t);
+}
+
+static void make_digest(struct hook_set *s)
+{
+	struct sha256 h;
+
+	sha256_init(&h);
+	for (const struct hook_source *source = s->sources; source; source = source->next) {
+		sha256_add(&h, source->path.p, source->path.n + 1);
+		sha256_add(&h, source->text.p, source->text.n);
+	}
+	sha256_end(&h, s->digest);
+}
+
+struct hook_set *hooks_load(const struct hooks_where *w)
+{
+	bool claude = !w->agent || hooks_agent_borrows(str_of(w->agent));
+	char copies[FS_PATH] = "", path[FS_PATH];
+	struct hook_set *s = hook_set_new();
+
+	if (w->cwd)
+		add_project(s, w, claude, copies);
+	if (w->user_config)
+		add_user_file(s, w->user_config, false, w->state);
+	if (claude && w->home && fs_join(path, w->home, ".claude/settings.json") == 0)
+		add_user_file(s, path, true, w->state);
+	hook_set_settle(s, copies[0] ? copies : NULL);
+	s->copies = arena_str(&s->arena, str_of(copies));
+	make_digest(s);
+	return s;
+}
+
+struct hook_set *hooks_load_file(const char *path, struct err *err)
+{
+	bool claude = strstr(path, ".claude/") != NULL;
+	struct hook_set *s;
+
+	if (access(path, F_OK) < 0) {
+		err_set(err, -errno, "%s: %s", path, strerror(errno));
+		return NULL;
+	}
+	s = hook_set_new();
+	add_user_file(s, path, claude, NULL);
+	hook_set_settle(s, NULL);
+	return s;
+}

@@ -1,0 +1,714 @@
+/* Running hooks for events: sessions and their sets, the queue of children, the history. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "hooks/internal.h"
+
+enum { SESSIONS_MAX = 512, TOKEN = 16 };
+
+/* A session and the hooks it was given. One without a name is made for one event and goes with it. */
+struct session {
+	struct session *next;
+	char *agent, *id, *cwd;
+	struct hook_set *set; /* NULL: on its way */
+	struct fire *waiting, **last;
+	uint8_t ran[HOOKS_MAX]; /* once */
+	int64_t used_us;
+	unsigned refs; /* jobs under way for it */
+};
+
+/* One event: all hooks it is for. */
+struct fire {
+	struct fire *next;
+	struct hooks *hooks;
+	struct hooks_request q;
+	struct hook_set *set;
+	struct run **runs; /* in the order of definition */
+	unsigned nruns, pending;
+};
+
+/* One hook for one event. */
+struct run {
+	struct run *next; /* in the queue, or among those that run */
+	struct run *then; /* the one after it in a sequential group */
+	struct hooks *hooks;
+	struct hook_set *set; /* a reference: hook lies in it */
+	const struct hook *hook;
+	struct fire *fire; /* NULL: nobody waits for it */
+	struct loop_child *child;
+	enum event_kind kind;
+	char *agent, *session;
+	struct buf input;
+	char **env;
+	char *dir;
+	struct hook_answer answer; /* in the arena of the event */
+	str output, error;
+	bool ended;
+};
+
+/* Kept in memory only, redacted. */
+struct past {
+	char id[HOOK_ID + 1];
+	char *name, *agent, *session, *out, *err, *failure;
+	enum event_kind kind;
+	enum verdict_action decision;
+	int64_t at_us, duration_us;
+	int exit_code, signal;
+	bool timed_out;
+};
+
+struct hooks {
+	struct hooks_config config;
+	struct loop_children *children;
+	struct session *sessions;
+	unsigned nsessions;
+	struct run *queue, **queue_last, *running;
+	struct hooks_state state;
+	struct past past[HOOK_HISTORY];
+	unsigned npast, next_past;
+	char token[2 * TOKEN + 1];
+	bool stopping;
+};
+
+/* -- history ----------------------------------------------------------------------------------- */
+
+static void past_release(struct past *p)
+{
+	free(p->name);
+	free(p->agent);
+	free(p->session);
+	free(p->out);
+	free(p->err);
+	free(p->failure);
+	*p = (struct past){ 0 };
+}
+
+static char *kept(struct hooks *h, struct arena *a, str text)
+{
+	str clean = redact_text(h->config.redactor, a, str_cut_utf8(text, HOOK_KEPT));
+
+	return xstrndup(clean.p ? clean.p : "", clean.n);
+}
+
+static void remember(struct run *r, const struct child_result *c, const struct hook_answer *answer)
+{
+	struct hooks *h = r->hooks;
+	struct past *p = &h->past[h->next_past];
+	struct arena a;
+
+	arena_init(&a);
+	h->next_past = (h->next_past + 1) % HOOK_HISTORY;
+	h->npast = MIN(h->npast + 1, (unsigned)HOOK_HISTORY);
+	past_release(p);
+	memcpy(p->id, r->hook->id, sizeof p->id);
+	p->name = xstrndup(r->hook->name.p ? r->hook->name.p : "", r->hook->name.n);
+	p->agent = xstrdup(r->agent);
+	p->session = xstrdup(r->session);
+	p->kind = r->kind;
+	p->decision = answer->continue_turn ? VERDICT_DENY : answer->action;
+	p->at_us = clock_wall_us() - c->duration_us;
+	p->duration_us = c->duration_us;
+	p->exit_code = c->exit_code;
+	p->signal = c->signal;
+	p->timed_out = c->timed_out;
+	p->out = kept(h, &a, c->out);
+	p->err = kept(h, &a, c->err);
+	p->failure = kept(h, &a, answer->failure);
+	arena_release(&a);
+	h->state.runs++;
+	h->state.failures += str_is_set(answer->failure);
+	h->state.timeouts += c->timed_out;
+}
+
+void hooks_write_history(const struct hooks *h, struct json_writer *w, unsigned limit)
+{
+	jw_array(w);
+	for (unsigned i = 0; i < MIN(limit, h->npast); i++) {
+		const struct past *p = &h->past[(h->next_past + HOOK_HISTORY - 1 - i) % HOOK_HISTORY];
+
+		jw_object(w);
+		jw_field_str(w, "hookId", str_of(p->id));
+		if (p->name[0])
+			jw_field_str(w, "name", str_of(p->name));
+		jw_field_str(w, "event", str_of(event_kinds[p->kind].name));
+		jw_field_str(w, "agent", str_of(p->agent));
+		jw_field_str(w, "session", str_of(p->session));
+		jw_field_int(w, "at_us", p->at_us);
+		jw_field_int(w, "duration", p->duration_us / USEC_PER_MSEC);
+		jw_field_int(w, "exitCode", p->exit_code);
+		if (p->signal)
+			jw_field_int(w, "signal", p->signal);
+		jw_field_bool(w, "timedOut", p->timed_out);
+		jw_field_str(w, "decision", str_of(verdict_action_names[p->decision]));
+		jw_field_str(w, "stdout", str_of(p->out));
+		jw_field_str(w, "stderr", str_of(p->err));
+		if (p->failure[0])
+			jw_field_str(w, "error", str_of(p->failure));
+		jw_end_object(w);
+	}
+	jw_end_array(w);
+}
+
+/* -- the end of an event ----------------------------------------------------------------------- */
+
+static void run_free(struct run *r)
+{
+	hook_environment_free(r->env);
+	buf_release(&r->input);
+	free(r->dir);
+	free(r->agent);
+	free(r->session);
+	hook_set_unref(r->set);
+	free(r);
+}
+
+/* Everything is there: added in the order of definition, so that it does not matter who was faster. */
+static void fire_end(struct fire *f)
+{
+	struct hook_outcome *list = NULL, **tail = &list;
+	struct arena *a = f->q.arena;
+
+	for (unsigned i = 0; i < f->nruns; i++) {
+		struct run *r = f->runs[i];
+		struct hook_outcome *o;
+
+		hook_answer_apply(r->hook, f->q.event, &r->answer, a, f->q.verdict);
+		o = arena_new(a, struct hook_outcome);
+		o->hook = r->hook;
+		o->success = !str_is_set(r->answer.failure);
+		o->decision = r->answer.continue_turn ? VERDICT_DENY : r->answer.action;
+		o->output = r->output;
+		o->error = str_is_set(r->answer.failure) ? r->answer.failure : r->error;
+		*tail = o;
+		tail = &o->next;
+	}
+	f->q.done(list, f->q.arg);
+	for (unsigned i = 0; i < f->nruns; i++)
+		run_free(f->runs[i]);
+	free(f->runs);
+	hook_set_unref(f->set);
+	free(f);
+}
+
+static void run_end(struct run *r);
+
+static void skip(struct run *r, str why)
+{
+	r->answer = (struct hook_answer){ .failure = why };
+	run_end(r);
+}
+
+/* -- starting ---------------------------------------------------------------------------------- */
+
+static void start_next(struct hooks *h);
+
+static void on_done(const struct child_result *c, void *arg)
+{
+	struct run *r = arg;
+	struct hooks *h = r->hooks;
+	struct arena own, *a = r->fire ? r->fire->q.arena : &own;
+	struct event e = { .kind = r->kind };
+
+	arena_init(&own);
+	hook_answer_read(r->hook, r->fire ? r->fire->q.event : &e, c, a, &r->answer);
+	remember(r, c, &r->answer);
+	if (r->fire) {
+		r->output = arena_str(a, str_cut_utf8(c->out, KIB(64)));
+		r->error = arena_str(a, str_cut_utf8(c->err, KIB(64)));
+	}
+	for (struct run **at = &h->running; *at; at = &(*at)->next)
+		if (*at == r) {
+			*at = r->next;
+			break;
+		}
+	h->state.running--;
+	r->child = NULL;
+	run_end(r);
+	arena_release(&own);
+	start_next(h);
+}
+
+/* A program without a slash is looked for where the hook would find it. */
+static const char *find_program(const char *name, char *const *env, char out[FS_PATH])
+{
+	str path = STR_NONE, dir;
+
+	if (strchr(name, '/'))
+		return name;
+	for (; *env; env++)
+		if (strncmp(*env, "PATH=", 5) == 0)
+			path = str_of(*env + 5);
+	while (str_split(&path, ':', &dir))
+		if (dir.n && dir.p[0] == '/' &&
+			snprintf(out, FS_PATH, STR_FMT "/%s", STR_ARG(dir), name) < FS_PATH && access(out, X_OK) == 0)
+			return out;
+	return name;
+}
+
+static void start(struct run *r)
+{
+	struct hooks *h = r->hooks;
+	char found[FS_PATH], text[1];
+	char *shell[] = { (char *)"/bin/sh", (char *)"-c", text, NULL };
+	struct child_spec spec = { .path = shell[0], .argv = shell, .envp = r->env, .dir = r->dir,
+		.input = buf_str(&r->input), .timeout_us = r->hook->timeout_us, .output_max = MIB(1) };
+	char *line = NULL;
+
+	if (r->hook->tied) {
+		spec.argv = (char *const *)r->hook->tied;
+		spec.path = find_program(r->hook->tied[0], r->env, found);
+	} else {
+		line = xstrndup(r->hook->command.p, r->hook->command.n);
+		shell[2] = line;
+	}
+	r->next = h->running;
+	h->running = r;
+	h->state.running++;
+	r->child = loop_child_start(h->children, &spec, on_done, r);
+	free(line);
+}
+
+static void start_next(struct hooks *h)
+{
+	while (h->queue && h->state.running < HOOKS_AT_ONCE) {
+		struct run *r = h->queue;
+
+		h->queue = r->next;
+		if (!h->queue)
+			h->queue_last = &h->queue;
+		h->state.queued--;
+		if (r->fire && r->fire->q.wanted && !r->fire->q.wanted(r->fire->q.arg))
+			skip(r, STR("nobody waits for the answer any more"));
+		else
+			start(r);
+	}
+}
+
+static void enqueue(struct run *r)
+{
+	struct hooks *h = r->hooks;
+
+	if (h->stopping || h->state.queued >= HOOKS_QUEUED) {
+		skip(r, h->stopping ? STR("hookd is stopping") : STR("too many hooks are waiting"));
+		return;
+	}
+	r->next = NULL;
+	*h->queue_last = r;
+	h->queue_last = &r->next;
+	h->state.queued++;
+}
+
+/* In a sequential group a refusal ends the row: nothing more has to be decided. */
+static void run_end(struct run *r)
+{
+	struct fire *f = r->fire;
+	struct run *then = r->then;
+	bool refused = r->answer.action == VERDICT_DENY;
+
+	r->ended = true;
+	for (; then && refused; then = then->then) {
+		then->ended = true;
+		if (then->fire)
+			then->fire->pending--;
+	}
+	if (then)
+		enqueue(then);
+	if (!f)
+		run_free(r);
+	else if (--f->pending == 0)
+		fire_end(f);
+}
+
+/* -- one event with its set -------------------------------------------------------------------- */
+
+static struct run *make_run(struct hooks *h, struct fire *f, const struct hook *hook)
+{
+	const struct event *e = f->q.event;
+	struct hook_surroundings where = { .root = f->set->root, .token = h->token };
+	struct run *r = xcalloc(1, sizeof *r);
+	str name = hook_tool_name(hook->group, e, f->q.arena), dir = str_is_set(f->set->root) ? f->set->root : e->cwd;
+	struct stat st;
+
+	r->hooks = h;
+	r->set = f->set;
+	r->set->refs++;
+	r->hook = hook;
+	r->kind = e->kind;
+	r->agent = xstrndup(e->agent.p ? e->agent.p : "", e->agent.n);
+	r->session = xstrndup(e->session.p ? e->session.p : "", MIN(e->session.n, (size_t)LIMIT_NAME));
+	r->fire = hook->async || hook->observer ? NULL : f;
+	buf_init(&r->input, LIMIT_RECORD);
+	hook_write_stdin(e, name, &r->input);
+	r->env = hook_environment(hook, e, name, &where);
+	r->dir = xstrndup(dir.p ? dir.p : "/", dir.p ? dir.n : 1);
+	if (r->dir[0] != '/' || stat(r->dir, &st) < 0 || !S_ISDIR(st.st_mode)) {
+		free(r->dir);
+		r->dir = xstrdup("/");
+	}
+	return r;
+}
+
+/* What the person should know when a session starts. */
+static void tell_trouble(const struct hook_set *s, const struct hooks_request *q)
+{
+	struct verdict *v = q->verdict;
+	struct arena *a = q->arena;
+	unsigned untrusted = 0;
+	str say = STR_NONE;
+
+	if (q->event->kind != EVENT_SESSION_START)
+		return;
+	for (unsigned i = 0; i < s->count; i++)
+		untrusted += s->all[i]->state == HOOK_UNTRUSTED;
+	for (const struct hook_source *source = s->sources; source; source = source->next)
+		if (source->errors && source->problems && source->scope == HOOK_USER)
+			say = arena_strf(a, "hookd: " STR_FMT ":%u:%u: " STR_FMT "%s", STR_ARG(source->path),
+				source->problems->line, source->problems->col, STR_ARG(source->problems->text),
+				source->kept ? "; its last good text is used" : "");
+	if (!str_is_set(say) && s->trouble.text[0])
+		say = arena_strf(a, "hookd: %s", s->trouble.text);
+	if (!str_is_set(say) && untrusted)
+		say = arena_strf(a, "hookd: %u hooks of this project %s and do not run; to look at them: hookd trust",
+			untrusted, trust_state_names[s->trust == TRUST_CHANGED ? TRUST_CHANGED : TRUST_NONE]);
+	if (str_is_set(say))
+		v->system_message = str_empty(v->system_message) ? say :
+			arena_strf(a, STR_FMT "\n" STR_FMT, STR_ARG(v->system_message), STR_ARG(say));
+}
+
+static void add_runs(struct fire *f, struct session *s, struct hook **list, unsigned n)
+{
+	struct hooks *h = f->hooks;
+	struct run *last = NULL;
+	struct run *first[HOOKS_MAX];
+	unsigned nfirst = 0;
+
+	f->runs = xcalloc(n + 1, sizeof *f->runs);
+	f->pending = 1; /* ours, until all are queued */
+	for (unsigned i = 0; i < n; i++) {
+		struct run *r;
+
+		if (list[i]->state != HOOK_LIVE || (list[i]->once && s->ran[list[i]->index]))
+			continue;
+		s->ran[list[i]->index] = 1;
+		r = make_run(h, f, list[i]);
+		if (r->fire) {
+			f->runs[f->nruns++] = r;
+			f->pending++;
+		}
+		if (last && last->hook->group == r->hook->group && r->hook->group->sequential && last->fire && r->fire)
+			last->then = r;
+		else
+			first[nfirst++] = r;
+		last = r;
+	}
+	for (unsigned i = 0; i < nfirst; i++)
+		enqueue(first[i]);
+}
+
+static void fire_with(struct fire *f, struct session *s)
+{
+	struct hook *list[HOOKS_MAX];
+	unsigned n = 0;
+
+	f->set = s->set;
+	f->set->refs++;
+	tell_trouble(f->set, &f->q);
+	if (!f->hooks->stopping)
+		n = hooks_match(f->set, f->q.event, f->q.arena, list);
+	add_runs(f, s, list, n);
+	start_next(f->hooks);
+	if (--f->pending == 0)
+		fire_end(f);
+}
+
+/* -- sessions ---------------------------------------------------------------------------------- */
+
+static void session_free(struct session *s)
+{
+	hook_set_unref(s->set);
+	free(s->agent);
+	free(s->id);
+	free(s->cwd);
+	free(s);
+}
+
+static void forget_oldest(struct hooks *h)
+{
+	struct session **oldest = NULL;
+
+	if (h->nsessions < SESSIONS_MAX)
+		return;
+	for (struct session **at = &h->sessions; *at; at = &(*at)->next)
+		if (!(*at)->refs && (*at)->set && (!oldest || (*at)->used_us < (*oldest)->used_us))
+			oldest = at;
+	if (oldest) {
+		struct session *gone = *oldest;
+
+		*oldest = gone->next;
+		h->nsessions--;
+		session_free(gone); /* its file remembers it */
+	}
+}
+
+struct job {
+	struct hooks *hooks;
+	struct session *session;
+	struct hook_set *set;
+	bool fresh; /* whatever the snapshot says */
+	int failed; /* writing it */
+	struct reload *reload;
+};
+
+struct reload {
+	unsigned jobs, sessions, broken;
+	void (*done)(unsigned sessions, unsigned broken, void *arg);
+	void *arg;
+};
+
+static void load(void *arg)
+{
+	struct job *j = arg;
+	const struct hooks_config *c = &j->hooks->config;
+	struct session *s = j->session;
+	struct hooks_where where = { .agent = s->agent[0] ? s->agent : NULL, .cwd = s->cwd, .home = c->home,
+		.user_config = c->user_config, .state = c->state };
+
+	if (s->id[0] && !j->fresh)
+		j->set = hook_snapshot_read(c->run, str_of(s->agent), str_of(s->id));
+	if (j->set)
+		return;
+	j->set = hooks_load(&where);
+	if (s->id[0])
+		j->failed = hook_snapshot_write(c->run, str_of(s->agent), str_of(s->id), j->set);
+}
+
+static unsigned count_broken(const struct hook_set *s)
+{
+	unsigned n = 0;
+
+	for (const struct hook_source *source = s->sources; source; source = source->next)
+		if (source->errors && source->problems) {
+			n++;
+			log_warn(LOG_CONFIG, STR_FMT ":%u:%u: " STR_FMT "%s", STR_ARG(source->path),
+				source->problems->line, source->problems->col, STR_ARG(source->problems->text),
+				source->kept ? "; its last good text is used" : "");
+		}
+	return n;
+}
+
+static void reload_end(struct reload *r, unsigned broken)
+{
+	r->broken = MAX(r->broken, broken);
+	if (--r->jobs)
+		return;
+	r->done(r->sessions, r->broken, r->arg);
+	free(r);
+}
+
+static void loaded(void *arg)
+{
+	struct job *j = arg;
+	struct hooks *h = j->hooks;
+	struct session *s = j->session;
+	struct fire *f = s->waiting, *next;
+	unsigned broken = count_broken(j->set);
+
+	h->state.broken = broken;
+	if (j->failed < 0)
+		log_error(LOG_CONFIG, "the hooks of a session cannot be kept over a restart: %s", strerror(-j->failed));
+	hook_set_unref(s->set);
+	s->set = j->set;
+	if (j->fresh)
+		memset(s->ran, 0, sizeof s->ran);
+	s->waiting = NULL;
+	s->last = &s->waiting;
+	s->refs--;
+	for (; f; f = next) {
+		next = f->next;
+		fire_with(f, s);
+	}
+	if (j->reload)
+		reload_end(j->reload, broken);
+	if (!s->id[0])
+		session_free(s);
+	free(j);
+}
+
+static void submit(struct hooks *h, struct session *s, bool fresh, struct reload *reload)
+{
+	struct job *j = xcalloc(1, sizeof *j);
+
+	j->hooks = h;
+	j->session = s;
+	j->fresh = fresh;
+	j->reload = reload;
+	s->refs++;
+	loop_submit(h->config.loop, load, loaded, j);
+}
+
+static char *copy_path(str path)
+{
+	bool good = path.n && path.n < FS_PATH && path.p[0] == '/' && !memchr(path.p, 0, path.n);
+
+	return good ? xstrndup(path.p, path.n) : xstrdup("");
+}
+
+static struct session *find_session(struct hooks *h, const struct event *e)
+{
+	str id = str_head(e->session, LIMIT_NAME);
+	struct session **at = &h->sessions, *s;
+
+	for (; !str_empty(id) && *at; at = &(*at)->next)
+		if (str_eq(str_of((*at)->id), id) && str_eq(str_of((*at)->agent), e->agent)) {
+			s = *at;
+			/* Those in use are found at once. */
+			*at = s->next;
+			s->next = h->sessions;
+			h->sessions = s;
+			return s;
+		}
+	s = xcalloc(1, sizeof *s);
+	s->agent = xstrndup(e->agent.p ? e->agent.p : "", e->agent.n);
+	s->id = xstrndup(id.p ? id.p : "", id.n);
+	s->cwd = copy_path(e->cwd);
+	s->last = &s->waiting;
+	if (s->id[0]) {
+		forget_oldest(h);
+		s->next = h->sessions;
+		h->sessions = s;
+		h->nsessions++;
+	}
+	submit(h, s, false, NULL);
+	return s;
+}
+
+/* The event comes from an agent that one of our hooks started. */
+static bool is_our_own(const struct hooks *h, const struct event *e)
+{
+	for (size_t i = 0; i < e->nenv; i++)
+		if (str_starts(e->env[i], STR("HOOKD_HOOK=")) && str_eq(str_from(e->env[i], 11), str_of(h->token)))
+			return true;
+	return false;
+}
+
+void hooks_fire(struct hooks *h, const struct hooks_request *q)
+{
+	struct session *s;
+	struct fire *f;
+
+	if (q->event->kind == EVENT_UNKNOWN || h->stopping || is_our_own(h, q->event) ||
+		(q->wanted && !q->wanted(q->arg))) {
+		q->done(NULL, q->arg);
+		return;
+	}
+	f = xcalloc(1, sizeof *f);
+	f->hooks = h;
+	f->q = *q;
+	s = find_session(h, q->event);
+	s->used_us = clock_mono_us();
+	if (s->set) {
+		fire_with(f, s);
+		return;
+	}
+	*s->last = f;
+	s->last = &f->next;
+}
+
+void hooks_reload(struct hooks *h, void (*done)(unsigned sessions, unsigned broken, void *arg), void *arg)
+{
+	struct reload *r = xcalloc(1, sizeof *r);
+
+	r->done = done;
+	r->arg = arg;
+	r->jobs = 1;
+	for (struct session *s = h->sessions; s; s = s->next) {
+		r->jobs++;
+		r->sessions++;
+		submit(h, s, true, r);
+	}
+	reload_end(r, 0);
+}
+
+/* -- life -------------------------------------------------------------------------------------- */
+
+struct hooks *hooks_new(const struct hooks_config *config)
+{
+	struct hooks *h = xcalloc(1, sizeof *h);
+	unsigned char random[TOKEN];
+
+	h->config = *config;
+	h->queue_last = &h->queue;
+	h->children = loop_children_new(config->loop);
+	if (getrandom(random, sizeof random, 0) == (ssize_t)sizeof random)
+		for (size_t i = 0; i < TOKEN; i++)
+			snprintf(h->token + 2 * i, 3, "%02x", random[i]);
+	return h;
+}
+
+void hooks_stop(struct hooks *h)
+{
+	struct run *r;
+
+	h->stopping = true;
+	while ((r = h->queue)) {
+		h->queue = r->next;
+		if (!h->queue)
+			h->queue_last = &h->queue;
+		h->state.queued--;
+		skip(r, STR("hookd is stopping"));
+	}
+	for (r = h->running; r; r = r->next)
+		loop_child_kill(r->child);
+}
+
+void hooks_get_state(const struct hooks *h, struct hooks_state *ret)
+{
+	*ret = h->state;
+	ret->sessions = h->nsessions;
+}
+
+static void fire_free(struct fire *f)
+{
+	for (unsigned i = 0; i < f->nruns; i++)
+		run_free(f->runs[i]);
+	free(f->runs);
+	hook_set_unref(f->set);
+	free(f);
+}
+
+void hooks_free(struct hooks *h)
+{
+	struct run *r;
+
+	if (!h)
+		return;
+	loop_children_free(h->children);
+	/* Those who wait are their owners' to tell; a fire goes with the last of its runs that is here. */
+	while ((r = h->running)) {
+		h->running = r->next;
+		if (!r->fire)
+			run_free(r);
+		else if (--r->fire->pending == 0)
+			fire_free(r->fire);
+	}
+	for (struct session *s = h->sessions, *next; s; s = next) {
+		next = s->next;
+		for (struct fire *f = s->waiting, *after; f; f = after) {
+			after = f->next;
+			fire_free(f);
+		}
+		session_free(s);
+	}
+	for (unsigned i = 0; i < HOOK_HISTORY; i++)
+		past_release(&h->past[i]);
+	free(h);
+}

@@ -1,0 +1,110 @@
+/* Starting a program in a process group of its own. */
+#include "os/os.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/macro.h"
+
+#if defined(__linux__)
+#include <sys/prctl.h>
+#endif
+
+/* A limit only ever gets lower. */
+static void lower(int what, rlim_t to)
+{
+	struct rlimit r;
+
+	if (getrlimit(what, &r) < 0)
+		return;
+	r.rlim_max = MIN(r.rlim_max, to);
+	r.rlim_cur = MIN(r.rlim_cur, r.rlim_max);
+	setrlimit(what, &r);
+}
+
+static void take_limits(unsigned cpu_seconds)
+{
+	lower(RLIMIT_CORE, 0);
+	lower(RLIMIT_CPU, cpu_seconds);
+	lower(RLIMIT_FSIZE, (rlim_t)1 << 30);
+	lower(RLIMIT_NOFILE, 4096);
+#ifdef RLIMIT_NPROC
+	lower(RLIMIT_NPROC, 4096); /* of the whole user: a fence against runaways, no budget */
+#endif
+}
+
+static void say(const char *text)
+{
+	(void)!write(2, text, strlen(text));
+}
+
+static _Noreturn void give_up(const char *what, const char *name, int code)
+{
+	say("hookd: ");
+	say(what);
+	say(name);
+	say("\n");
+	_exit(code);
+}
+
+static void take_signals(void)
+{
+	sigset_t none;
+
+	for (int i = 1; i < NSIG; i++)
+		signal(i, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Between fork and exec: nothing but what is safe there. */
+static _Noreturn void become(const struct os_child *c, pid_t parent)
+{
+	int fds[3];
+
+	setpgid(0, 0);
+#if defined(__linux__)
+	/* A daemon that is killed takes its hooks with it; it may have been killed just now. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(126);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+#else
+	(void)parent;
+#endif
+	/* Out of the way first: one of them may be where another one belongs. */
+	for (int i = 0; i < 3; i++)
+		fds[i] = c->fds[i] < 3 ? dup(c->fds[i]) : c->fds[i];
+	for (int i = 0; i < 3; i++)
+		dup2(fds[i], i);
+	os_close_from(3);
+	take_signals();
+	if (chdir(c->dir) < 0)
+		give_up("no such directory: ", c->dir, 126);
+	take_limits(c->cpu_seconds);
+	execve(c->path, c->argv, c->envp);
+	give_up("cannot be started: ", c->path, errno == ENOENT ? 127 : 126);
+}
+
+int os_child_start(const struct os_child *c, pid_t *ret)
+{
+	pid_t parent = getpid(), pid;
+	sigset_t all, old;
+
+	/* No handler of ours may run in the child. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &old);
+	pid = fork();
+	if (pid == 0)
+		become(c, parent);
+	if (pid > 0)
+		setpgid(pid, pid); /* whoever of the two comes first */
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	if (pid < 0)
+		return -errno;
+	*ret = pid;
+	return 0;
+}

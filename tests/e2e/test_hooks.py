@@ -1,0 +1,464 @@
+"""The user's own hooks through the real path: hookc, daemon, real scripts, the agent's answer."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from world import alive, payload, wait_for
+
+HOME_CLAUDE = ".claude/settings.json"
+
+
+def script(path, text, mode=0o755):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(mode)
+    return path
+
+
+def configure(world, hooks, **more):
+    world.dir.mkdir(mode=0o700, exist_ok=True)
+    (world.dir / "config.json").write_text(json.dumps({"hooks": hooks, **more}))
+
+
+def one(event, command, matcher=None, **more):
+    group = {"hooks": [{"type": "command", "command": str(command), **more}]}
+    if matcher is not None:
+        group["matcher"] = matcher
+    return {event: [group]}
+
+
+def bash(command="ls", event="PreToolUse", session="s1", **more):
+    return payload(event, session, tool_name="Bash", tool_input={"command": command}, tool_use_id="t1", **more)
+
+
+def answer(done):
+    assert done.returncode == 0, (done.returncode, done.stdout, done.stderr)
+    return json.loads(done.stdout) if done.stdout else {}
+
+
+def specific(done):
+    return answer(done).get("hookSpecificOutput", {})
+
+
+@pytest.fixture
+def project(world):
+    path = world.top / "proj"
+    path.mkdir(mode=0o755)
+    (path / ".git").mkdir()
+    return path
+
+
+# -- decisions -------------------------------------------------------------------------------------
+
+def test_exit_2_denies_with_stderr(world):
+    hook = script(world.top / "no.sh", "#!/bin/sh\ncat >/dev/null\necho not this one >&2\nexit 2\n")
+    configure(world, one("PreToolUse", hook, "Bash", name="no"))
+    got = specific(world.hookc("PreToolUse", bash("rm x")))
+    assert got["permissionDecision"] == "deny"
+    assert got["permissionDecisionReason"] == "not this one"
+    assert answer(world.hookc("PreToolUse", payload("PreToolUse", tool_name="Read", tool_input={}))) == {}
+    history = world.rpc("hooks_history")["runs"]
+    assert len(history) == 1 and history[0]["exitCode"] == 2 and history[0]["decision"] == "deny"
+
+
+def test_ask_context_message_and_changed_input(world):
+    say = {"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "ask",
+                                  "permissionDecisionReason": "sure?", "additionalContext": "mind the gap",
+                                  "updatedInput": {"command": "ls -l"}}, "systemMessage": "hello person"}
+    hook = script(world.top / "ask.sh", f"#!/bin/sh\ncat <<'E'\n{json.dumps(say)}\nE\n")
+    configure(world, one("PreToolUse", hook))
+    done = world.hookc("PreToolUse", bash())
+    got = specific(done)
+    assert (got["permissionDecision"], got["permissionDecisionReason"]) == ("ask", "sure?")
+    assert got["updatedInput"] == {"command": "ls -l"}
+    assert "mind the gap" in got["additionalContext"]
+    assert answer(done)["systemMessage"] == "hello person"
+
+
+def test_the_strictest_wins_whatever_the_order(world):
+    allow = '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"}}'
+    hooks = [{"type": "command", "command": f"sleep 0.05; echo '{allow}'"},
+             {"type": "command", "command": "echo no >&2; exit 2"},
+             {"type": "command", "command": f"echo '{allow}' # again"}]
+    for n, order in enumerate((hooks, hooks[::-1])):
+        configure(world, {"PreToolUse": [{"hooks": order}]})
+        assert specific(world.hookc("PreToolUse", bash(session=f"o{n}")))["permissionDecision"] == "deny"
+
+
+def test_plain_stdout_is_context_at_start_and_prompt_only(world):
+    configure(world, {e: [{"hooks": [{"type": "command", "command": "echo remember me"}]}]
+                      for e in ("SessionStart", "UserPromptSubmit", "PostToolUse")})
+    assert "remember me" in specific(world.hookc("SessionStart", payload("SessionStart", source="startup")))["additionalContext"]
+    assert "remember me" in specific(world.hookc("UserPromptSubmit", payload("UserPromptSubmit", prompt="x")))["additionalContext"]
+    assert answer(world.hookc("PostToolUse", bash(event="PostToolUse", tool_response={}))) == {}
+
+
+def test_stop_can_be_made_to_go_on(world):
+    configure(world, one("Stop", "echo run the tests first >&2; exit 2"))
+    got = answer(world.hookc("Stop", payload("Stop", stop_hook_active=False)))
+    assert got["decision"] == "block" and got["reason"] == "run the tests first"
+
+
+@pytest.mark.parametrize("command", ["exit 1", "kill -9 $$", "kill -SEGV $$", "/nonexistent/hook", "echo '{broken'",
+                                     "echo '{\"decision\":\"perhaps\"}'", "sleep 20", "exit 255",
+                                     "echo '{\"hookSpecificOutput\":{\"hookEventName\":\"Stop\"}}'"])
+def test_failure_is_what_on_failure_says(world, command):
+    for n, (policy, want) in enumerate((("allow", None), ("ask", "ask"), ("deny", "deny"), (None, None))):
+        more = {"on_failure": policy} if policy else {}
+        configure(world, one("PreToolUse", command, timeout=0.2, **more))
+        got = specific(world.hookc("PreToolUse", bash(session=f"f{n}")))
+        assert got.get("permissionDecision") == want, (command, policy)
+
+
+def test_code_agent_dialect(world):
+    def ask(command, n):
+        configure(world, one("PreToolUse", command, exit_dialect="code-agent", timeout=5000))
+        return specific(world.hookc("PreToolUse", bash(session=f"c{n}")))
+    assert ask("echo BLOCKED >&2; exit 1", 0)["permissionDecisionReason"] == "BLOCKED"
+    assert ask("echo because; exit 3", 1)["permissionDecision"] == "deny"
+    assert ask("echo fine", 2) == {}
+    assert ask("""echo '{"action":"block","message":"no"}'""", 3)["permissionDecisionReason"] == "no"
+    assert ask("""echo '{"action":"continue","modifiedInput":{"command":"true"}}'""", 4)["updatedInput"] == {"command": "true"}
+    assert ask("nonexistent-program", 5) == {}
+
+
+# -- seed 001's scripts, configured once, fired for three agents -----------------------------------
+
+VALIDATE = """#!/bin/bash
+echo "Tool: $TOOL_NAME"
+if [ "$TOOL_NAME" = "Bash" ]; then
+  COMMAND=$(echo "$TOOL_INPUT" | python3 -c 'import json,sys; print(json.load(sys.stdin)["command"])')
+  if [[ "$COMMAND" =~ "rm -rf /" ]]; then
+    echo "BLOCKED: Dangerous command" >&2
+    exit 1
+  fi
+fi
+exit 0
+"""
+LOG = """#!/bin/bash
+mkdir -p "$HOME/.code-agent"
+echo "$SESSION_ID | $TOOL_NAME | $TOOL_INPUT" >> "$HOME/.code-agent/tool-usage.log"
+exit 0
+"""
+
+
+def test_one_configuration_three_agents(world):
+    validate = script(world.top / "scripts/validate-command.sh", VALIDATE)
+    log = script(world.top / "scripts/log-tool-usage.sh", LOG)
+    configure(world, {"exit_dialect": "code-agent",
+                      "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": str(validate), "timeout": 5000}]}],
+                      "PostToolUse": [{"matcher": ".*", "hooks": [{"type": "command", "command": str(log)}]}]})
+    calls = {"claude": ("PreToolUse", "PostToolUse", "Bash"), "codex": ("PreToolUse", "PostToolUse", "Bash"),
+             "gemini": ("BeforeTool", "AfterTool", "run_shell_command")}
+    for agent, (before, after, name) in calls.items():
+        bad = payload(before, f"s-{agent}", tool_name=name, tool_input={"command": "rm -rf / --no-preserve-root"})
+        done = world.hookc(before, bad, agent=agent)
+        assert b"BLOCKED: Dangerous command" in done.stdout, (agent, done)
+        good = payload(before, f"s-{agent}", tool_name=name, tool_input={"command": "ls"})
+        assert world.hookc(before, good, agent=agent).stdout == b""
+        world.hookc(after, {**good, "hook_event_name": after, "tool_response": {}}, agent=agent)
+    lines = (world.home / ".code-agent/tool-usage.log").read_text().splitlines()
+    assert lines == [f's-{a} | Bash | {{"command":"ls"}}' for a in calls]
+
+
+def test_settings_of_claude_code_are_borrowed(world):
+    path = world.home / HOME_CLAUDE
+    path.parent.mkdir()
+    path.write_text(json.dumps({"model": "x", "hooks": {"PreToolUse": [{"matcher": "Write|Edit", "hooks": [
+        {"type": "command", "command": "echo no writing >&2; exit 2"},
+        {"type": "command", "command": f"{world.build}/hookc claude PreToolUse"}]}]}}))
+    patch = payload("PreToolUse", "b1", tool_name="apply_patch", tool_input={"command": "*** Begin Patch\n*** Add File: x\n"})
+    assert b"no writing" in world.hookc("PreToolUse", patch, agent="codex").stdout
+    replace = payload("BeforeTool", "b2", tool_name="replace", tool_input={"file_path": "/x"})
+    assert b"no writing" in world.hookc("BeforeTool", replace, agent="gemini").stdout
+    write = payload("PreToolUse", "b3", tool_name="Write", tool_input={"file_path": "/x"})
+    assert world.hookc("PreToolUse", write).stdout == b""  # Claude Code runs them itself
+    assert len(world.rpc("hooks_history")["runs"]) == 2
+    states = {h["command"]: h["state"] for h in world.rpc("hooks", agent="codex")["hooks"]}
+    assert states[f"{world.build}/hookc claude PreToolUse"] == "hookd itself"
+
+
+# -- what a hook gets ------------------------------------------------------------------------------
+
+def test_environment_is_exactly_this(world):
+    out = world.top / "env"
+    configure(world, one("PreToolUse", f"env > {out}", env=["EXTRA_VALUE"]))
+    world.start(env={"EXTRA_VALUE": "yes", "SECRET_TOKEN": "no", "LD_LIBRARY_PATH": "/x", "GIT_DIR": "/x"})
+    world.hookc("PreToolUse", bash("ls"), env={"TERM": "dumb"})
+    got = dict(line.split("=", 1) for line in out.read_text().splitlines())
+    for shell in ("PWD", "OLDPWD", "SHLVL", "_"):
+        got.pop(shell, None)
+    assert got.pop("HOOKD_HOOK")
+    assert got == {"PATH": world.env["PATH"], "HOME": str(world.home), "TERM": "dumb", "HOOKD_AGENT": "claude",
+                   "TOOL_NAME": "Bash", "HOOK_TOOL_NAME": "Bash", "TOOL_INPUT": '{"command":"ls"}',
+                   "HOOK_TOOL_INPUT": '{"command":"ls"}', "HOOKD_NATIVE_TOOL": "Bash", "SESSION_ID": "s1",
+                   "HOOK_SESSION_ID": "s1", "COMMAND": "ls", "HOOK_EVENT": "PreToolUse", "HOOK_WORKING_DIR": "/tmp"}
+
+
+def test_stdin_speaks_claude_codes_language(world):
+    out = world.top / "in"
+    configure(world, one("PreToolUse", f"cat > {out}; echo $HOOKD_NATIVE_TOOL >> {out}", "Read"))
+    world.hookc("BeforeTool", payload("BeforeTool", tool_name="read_file", tool_input={"absolute_path": "/a b"},
+                                      timestamp="now"), agent="gemini")
+    text, native = out.read_text().splitlines()
+    got = json.loads(text)
+    assert (got["hook_event_name"], got["tool_name"], native) == ("PreToolUse", "Read", "read_file")
+    assert got["tool_input"] == {"absolute_path": "/a b", "file_path": "/a b"}
+    assert (got["session_id"], got["cwd"], got["timestamp"]) == ("s1", "/tmp", "now")
+
+
+HOSTILE = ["a\nb", "$(touch pwned)", "`touch pwned`", "; touch pwned #", "' ; touch pwned '", '" ; touch pwned "', "-rf",
+           "--", "\\", "*", "~", "${IFS}", "x" * 200000, "\u202e", "a\tb", "\x01", "&&", "|", "\x00", "é" * 100000]
+
+
+def test_hostile_values_never_reach_a_shell(world, project):
+    seen = world.top / "argv"
+    dump = script(world.top / "dump.py", "#!/usr/bin/python3\nimport json,os,sys\n"
+                  f"open({str(seen)!r},'w').write(json.dumps([sys.argv[1:], os.environ['COMMAND'], json.load(sys.stdin)['tool_input']]))\n")
+    args = ["a b", "$(touch pwned)", "--x=*", "", "`id`"]
+    configure(world, {"PreToolUse": [{"hooks": [{"type": "command", "command": str(dump), "args": args}]}]})
+    for n, value in enumerate(HOSTILE):
+        assert world.hookc("PreToolUse", bash(value, cwd=str(project))).returncode == 0
+        got_args, command, given = json.loads(seen.read_text())
+        assert got_args == args
+        assert given["command"] == value
+        plain = value.replace("\0", "\ufffd")
+        if len(plain.encode()) < 100000:
+            assert command == plain
+        else:
+            assert command.endswith("[truncated]") and plain.startswith(command[:-11]) and len(command.encode()) < 128 << 10
+        seen.unlink()
+    assert not (project / "pwned").exists()
+
+
+def test_cwd_is_the_root_of_the_project(world, project):
+    (project / "deep/er").mkdir(parents=True)
+    configure(world, one("PreToolUse", f"pwd > {world.top}/cwd; echo $CLAUDE_PROJECT_DIR >> {world.top}/cwd"))
+    world.hookc("PreToolUse", bash(cwd=str(project / "deep/er")))
+    assert (world.top / "cwd").read_text().split() == [str(project)] * 2
+
+
+# -- children that misbehave -----------------------------------------------------------------------
+
+def pids_in(path):
+    return [int(line) for line in path.read_text().split()] if path.exists() else []
+
+
+def test_timeout_kills_the_whole_group(world):
+    pids = world.top / "pids"
+    hook = script(world.top / "slow.sh", f"#!/bin/sh\ntrap '' TERM\necho $$ >> {pids}\n(trap '' TERM; sleep 60 & echo $! >> {pids}; wait) &\nsleep 60\n")
+    configure(world, one("PreToolUse", hook, timeout=0.3, on_failure="deny"))
+    began = time.monotonic()
+    got = specific(world.hookc("PreToolUse", bash()))
+    assert "took longer than 300 ms" in got["permissionDecisionReason"]
+    assert time.monotonic() - began < 10
+    wait_for(lambda: not any(alive(p) for p in pids_in(pids)), 5, "the group to be gone")
+    assert len(pids_in(pids)) == 2
+    assert world.rpc("hooks_history")["runs"][0]["timedOut"] is True
+
+
+def test_flood_is_drained_and_counted(world):
+    configure(world, one("PreToolUse", "head -c 30000000 /dev/zero | tr '\\0' x; head -c 3000000 /dev/zero >&2; exit 0"))
+    assert answer(world.hookc("PreToolUse", bash())) == {}
+    run = world.rpc("hooks_history")["runs"][0]
+    assert run["exitCode"] == 0 and len(run["stdout"]) <= 4096
+
+
+def test_a_descendant_that_holds_the_pipes_holds_nobody_up(world):
+    pids = world.top / "pids"
+    configure(world, one("PreToolUse", f"sleep 30 & echo $! > {pids}; echo no >&2; exit 2"))
+    began = time.monotonic()
+    assert specific(world.hookc("PreToolUse", bash()))["permissionDecision"] == "deny"
+    assert time.monotonic() - began < 5
+    wait_for(lambda: not any(alive(p) for p in pids_in(pids)), 5, "what is left of the group to be gone")
+
+
+def test_a_daemonising_child_is_let_go(world):
+    pids = world.top / "pids"
+    configure(world, one("PreToolUse", f"setsid sh -c 'echo $$ > {pids}; exec sleep 30' & sleep 0.3; exit 0"))
+    began = time.monotonic()
+    assert answer(world.hookc("PreToolUse", bash())) == {}
+    assert time.monotonic() - began < 5
+    for pid in pids_in(pids):
+        os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("command", ["exec <&-; exit 0", "exit 0", "exec >&- 2>&-; sleep 0.2; exit 0", "kill -STOP $$"])
+def test_odd_children(world, command):
+    configure(world, one("PreToolUse", command, timeout=0.5))
+    assert answer(world.hookc("PreToolUse", bash("x" * 300000))) == {}
+
+
+def test_stop_is_quick_with_a_stuck_child(world):
+    pids = world.top / "pids"
+    configure(world, one("PreToolUse", f"trap '' TERM; echo $$ > {pids}; while :; do sleep 1; done", timeout=60, on_failure="deny"))
+    world.start()
+    hookc = subprocess.Popen([str(world.build / "hookc"), "claude", "PreToolUse"], stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, env=world.env)
+    world.started.append(hookc)
+    hookc.stdin.write(json.dumps(bash()).encode())
+    hookc.stdin.close()
+    wait_for(lambda: pids_in(pids), what="the hook to run")
+    began = time.monotonic()
+    world.stop()
+    assert time.monotonic() - began < 2
+    assert not any(alive(p) for p in pids_in(pids))
+    assert json.loads(hookc.stdout.read())["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+def test_a_killed_daemon_takes_its_hooks_along(world):
+    pids = world.top / "pids"
+    configure(world, one("PreToolUse", f"echo $$ > {pids}; exec sleep 30", **{"async": True}))
+    world.hookc("PreToolUse", bash())
+    pid = wait_for(lambda: pids_in(pids), what="the hook to run")[0]
+    world.kill()
+    wait_for(lambda: not alive(pid), 5, "the hook to be gone")
+
+
+def test_many_runs_leave_nothing_behind(world):
+    runs = int(os.environ.get("HOOK_RUNS", "300"))
+    configure(world, {"PreToolUse": [{"hooks": [{"type": "command", "command": f"exit 0 # {i}"} for i in range(20)]}]})
+    pid = world.start()
+    for _ in range(3):
+        world.hookc("PreToolUse", bash())
+        world.status()
+    wait_for(lambda: world.status()["store"]["folded"] >= 3, what="the store to be open")
+    fds = len(os.listdir(f"/proc/{pid}/fd"))
+    for _ in range(runs // 20):
+        world.hookc("PreToolUse", bash())
+    state = world.status()["hooks"]
+    assert state["runs"] >= runs and state["failures"] == 0 and state["running"] == 0
+    assert len(os.listdir(f"/proc/{pid}/fd")) <= fds
+    children = open(f"/proc/{pid}/task/{pid}/children").read()
+    assert children == "", children
+    assert len(world.rpc("hooks_history")["runs"]) == 200
+
+
+# -- groups, once, async, observers ----------------------------------------------------------------
+
+def test_once_disabled_observer_async_sequential(world):
+    out = world.top / "out"
+    def add(word, **more):
+        return {"type": "command", "command": f"echo {word} >> {out}; {more.pop('then', 'true')}", **more}
+    configure(world, {"PreToolUse": [
+        {"sequential": True, "hooks": [add("one", then="sleep 0.2"), add("two", then="exit 2"), add("three")]},
+        {"hooks": [add("once", once=True), add("disabled", disabled=True), add("observer", observer=True, then="exit 2"),
+                   add("async", **{"async": True, "then": "exit 2"})]}]})
+    world.hookc("PreToolUse", bash())
+    assert specific(world.hookc("PreToolUse", bash()))["permissionDecision"] == "deny"
+    wait_for(lambda: out.read_text().split().count("async") == 2, what="the async hook")
+    words = out.read_text().split()
+    assert words.count("once") == 1 and "disabled" not in words and "three" not in words
+    assert [w for w in words if w in ("one", "two")] == ["one", "two", "one", "two"]
+
+
+def test_no_hook_runs_for_an_agent_that_a_hook_started(world):
+    out = world.top / "out"
+    configure(world, one("PreToolUse", f"echo x >> {out}; echo $HOOKD_HOOK > {world.top}/token"))
+    world.hookc("PreToolUse", bash())
+    token = (world.top / "token").read_text().strip()
+    world.hookc("PreToolUse", bash(session="inner"), env={"HOOKD_HOOK": token})
+    assert out.read_text().split() == ["x"]
+    world.hookc("PreToolUse", bash(session="inner2"), env={"HOOKD_HOOK": "1"})
+    assert out.read_text().split() == ["x", "x"]
+
+
+# -- snapshots -------------------------------------------------------------------------------------
+
+def test_a_session_keeps_its_hooks(world):
+    configure(world, one("PreToolUse", "echo first >&2; exit 2"))
+    assert specific(world.hookc("PreToolUse", bash()))["permissionDecisionReason"] == "first"
+    configure(world, {})
+    for event in ("SessionEnd", "SessionStart"):  # anybody can say so
+        world.hookc(event, payload(event, source="startup", reason="other"))
+    assert specific(world.hookc("PreToolUse", bash()))["permissionDecisionReason"] == "first"
+    world.stop()
+    assert specific(world.hookc("PreToolUse", bash()))["permissionDecisionReason"] == "first"
+    world.kill()
+    assert specific(world.hookc("PreToolUse", bash()))["permissionDecisionReason"] == "first"
+    assert answer(world.hookc("PreToolUse", bash(session="new"))) == {}
+    assert world.json("hooks", "reload", "--json")["sessions"] >= 1
+    assert answer(world.hookc("PreToolUse", bash())) == {}
+    for p in (world.dir / "run/hooks").iterdir():
+        assert p.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_broken_file_keeps_the_last_good_one_and_says_so(world):
+    configure(world, one("PreToolUse", "echo good >&2; exit 2"))
+    world.hookc("PreToolUse", bash())
+    (world.dir / "config.json").write_text('{"hooks": {"PreToolUse": [')
+    assert specific(world.hookc("PreToolUse", bash(session="n1")))["permissionDecisionReason"] == "good"
+    start = answer(world.hookc("SessionStart", payload("SessionStart", "n2", source="startup")))
+    assert "config.json:1:" in start["systemMessage"] and "last good" in start["systemMessage"]
+    assert world.json("hooks", "reload", "--json")["broken"] == 1
+    assert specific(world.hookc("PreToolUse", bash()))["permissionDecisionReason"] == "good"
+    assert world.hookd("hooks", "validate", ok=False).returncode == 1
+
+
+def test_snapshots_are_bounded(world):
+    configure(world, {})
+    world.start()
+    for n in range(340):
+        world.hookc("PreToolUse", bash(session=f"b{n}"))
+    assert len(list((world.dir / "run/hooks").iterdir())) <= 330
+
+
+# -- the operations --------------------------------------------------------------------------------
+
+def test_trigger_register_unregister(world):
+    world.start()
+    hook = {"type": "command", "command": "echo out; echo refused >&2; exit 2", "name": "n"}
+    added = world.rpc("register", event="PreToolUse", matcher="Bash", hook=hook)["hookId"]
+    got = world.rpc("trigger", type="PreToolUse", timestamp=1, sessionId="t1",
+                    payload={"toolName": "Bash", "input": {"command": "ls"}})
+    assert got["allowed"] is False
+    assert got["results"] == [{"hookId": added, "name": "n", "success": True, "output": "out\n", "error": "refused\n",
+                               "decision": "block"}]
+    assert world.rpc("trigger", type="Stop", sessionId="t1", payload={}) == {"allowed": True, "decision": "continue", "results": []}
+    assert world.hookd("rpc", "register", json.dumps({"event": "PreToolUs", "hook": hook}), ok=False).returncode == 1
+    bad = world.hookd("rpc", "register", json.dumps({"event": "Stop", "hook": {"type": "command"}}), ok=False)
+    assert b"needs a command" in bad.stderr
+    assert world.rpc("unregister", event="PreToolUse", hookId=added) == {"removed": True}
+    assert json.loads((world.dir / "config.json").read_text())["hooks"]["PreToolUse"] == []
+    assert world.hookd("rpc", "unregister", json.dumps({"event": "Stop", "hookId": "x"}), ok=False).returncode == 1
+
+
+def test_register_keeps_comments(world):
+    configure(world, {})
+    (world.dir / "config.json").write_text('// mine\n{\n  "log": { "level": "info" }, // so\n}\n')
+    world.rpc("register", event="Stop", hook={"type": "command", "command": "true"})
+    text = (world.dir / "config.json").read_text()
+    assert "// mine" in text and "// so" in text and '"Stop"' in text
+    assert world.hookd("config", "validate").returncode == 0
+
+
+def test_commands(world, project):
+    configure(world, one("PreToolUse", "exit 2", "Bash", name="never"))
+    assert b"never" in world.hookd("hooks").stdout
+    assert world.json("hooks", "list", "--json")["hooks"][0]["state"] == "runs"
+    dry = world.hookd("hooks", "run", "PreToolUse", "--tool", "Bash").stdout
+    assert b"would run" in dry and b"1 of 1" in dry
+    assert world.json("hooks", "history", "--json")["runs"] == []
+    assert b"not allowed" in world.hookd("hooks", "run", "PreToolUse", "--yes").stdout
+    assert len(world.json("hooks", "history", "--json")["runs"]) == 1
+    assert b"never" in world.hookd("hooks", "history").stdout
+    assert b"hook.sh" in world.hookd("hooks", "new", cwd=project).stdout
+    assert os.access(project / "hook.sh", os.X_OK)
+    assert world.hookd("hooks", "new", cwd=project, ok=False).returncode == 1
+    bad = world.top / "bad.json"
+    bad.write_text('{\n  "hooks": {\n    "PreToolUs": [],\n    "Stop": [{"hooks": [{"type": "command", "comand": "x"}]}]\n  }\n}\n')
+    told = world.hookd("hooks", "validate", bad, ok=False).stderr.decode()
+    assert f"{bad}:3:5: there is no event 'PreToolUs'; did you mean 'PreToolUse'?" in told
+    assert "did you mean 'command'" in told and f"{bad}:4:" in told
+
+
+def test_secrets_do_not_stay_in_the_history(world):
+    secret = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+    configure(world, one("PreToolUse", f"echo {secret}; echo {secret} >&2"))
+    world.hookc("PreToolUse", bash())
+    run = world.rpc("hooks_history")["runs"][0]
+    assert secret not in json.dumps(run) and "redacted" in run["stdout"]
