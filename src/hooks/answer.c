@@ -266,6 +266,15 @@ static str join(struct arena *a, str first, str second)
 	return arena_strf(a, STR_FMT "\n" STR_FMT, STR_ARG(first), STR_ARG(second));
 }
 
+/* Raises the verdict, and keeps for the audit that it was tried. */
+static void rule_by_hook(const struct hook *h, struct arena *a, struct verdict *v, enum verdict_action action, str rule,
+	str reason)
+{
+	verdict_raise(v, action, rule, reason);
+	verdict_add_ruling(v, a,
+		&(struct ruling){ .rule = rule, .action = action, .reason = reason, .subject = h->command });
+}
+
 void hook_answer_apply(const struct hook *h, const struct event *e, const struct hook_answer *answer, struct arena *a,
 	struct verdict *v)
 {
@@ -275,13 +284,13 @@ void hook_answer_apply(const struct hook *h, const struct event *e, const struct
 
 	if (str_is_set(answer->failure)) {
 		if (h->on_failure != VERDICT_NONE && decides)
-			verdict_raise(v, h->on_failure, rule,
+			rule_by_hook(h, a, v, h->on_failure, rule,
 				arena_strf(a, "the hook '" STR_FMT "' decides this, and it failed: " STR_FMT,
 					STR_ARG(title), STR_ARG(answer->failure)));
 		return;
 	}
 	if (answer->action != VERDICT_NONE)
-		verdict_raise(v, answer->action, rule, clean(a, answer->reason, REASON_MAX));
+		rule_by_hook(h, a, v, answer->action, rule, clean(a, answer->reason, REASON_MAX));
 	if (answer->updated_input)
 		v->updated_input = answer->updated_input;
 	verdict_add_context(v, a, rule, answer->context);

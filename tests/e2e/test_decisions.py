@@ -1,4 +1,5 @@
 """The audit: every decision is kept, whoever made it and however it was delivered."""
+import json
 import os
 import signal
 
@@ -73,3 +74,13 @@ def test_a_private_turn_keeps_no_subject(world):
     wait_for(lambda: len(world.events()) >= 2, what="the events")
     world.hookd("stop")
     assert world.contains(b"Zaubernuss") == []
+
+
+def test_what_a_hook_decides_is_kept_too(world):
+    world.dir.mkdir(mode=0o700, exist_ok=True)
+    (world.dir / "config.json").write_text(json.dumps({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [
+        {"type": "command", "name": "no-push", "command": "echo 'not today' >&2; exit 2"}]}]}}))
+    done = world.hookc("PreToolUse", call(1, command="git push"))
+    assert b"not today" in done.stdout
+    [d] = decisions(world)
+    assert (d["rule"], d["decision"], d["prevailed"], d["reason"]) == ("hook:no-push", "deny", True, "not today")
