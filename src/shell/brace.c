@@ -1,7 +1,7 @@
 /* Braces: {a,b} and {1..9} in a word that has been read.
  *
- * One pass over the unquoted text with a stack of open braces, as deep as the depth limit. A brace that is never closed,
- * or holds neither a comma nor a range, is text; commas and braces in it were then text too. */
+ * One pass over the unquoted text with a stack of open braces, as deep as the depth limit. A brace that is never
+ * closed, or holds neither a comma nor a range, is text; commas and braces in it were then text too. */
 #include "shell/internal.h"
 
 #include <errno.h>
@@ -151,7 +151,8 @@ static bool close_brace(struct bracing *b, str sign, uint32_t end)
 	struct open_brace *o = b->open;
 	const struct shell_part *only = o->item.first;
 	struct shell_part *part;
-	bool range = !o->items && only && !only->next && only->kind == SHELL_TEXT && !only->quoted && is_range(only->text);
+	bool range = !o->items && only && !only->next && only->kind == SHELL_TEXT && !only->quoted &&
+		is_range(only->text);
 
 	if (!o->items && !range)
 		return give_up(b) && sh_add_text(b->s, current(b), sign, false, end - 1);

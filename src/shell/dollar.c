@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/limits.h"
 #include "base/macro.h"
 
 /* -- parameters -------------------------------------------------------------------------------- */
@@ -198,6 +199,7 @@ struct shell_word *sh_arith(struct parser *s, str *ret_text)
 {
 	struct parser before = *s;
 	struct parts w = { 0 };
+	uint32_t begin = sh_begin(s);
 	const char *from = s->p;
 	bool closed;
 
@@ -205,7 +207,7 @@ struct shell_word *sh_arith(struct parser *s, str *ret_text)
 		return NULL;
 	closed = sh_parts(s, &w, IN_ARITH) && s->p < s->end && sh_peek_after(s, s->p) == ')';
 	if (closed) {
-		struct shell_word *word = sh_word_of(s, &w, (uint32_t)(before.copied ? before.copied_begin : from - s->given));
+		struct shell_word *word = sh_word_of(s, &w, begin);
 
 		*ret_text = str_n(from, (size_t)(s->p - from));
 		s->p++;
@@ -218,7 +220,7 @@ struct shell_word *sh_arith(struct parser *s, str *ret_text)
 	before.nodes = s->nodes;
 	before.looked_ahead += (size_t)(s->p - from) + 1;
 	*s = before;
-	if (s->looked_ahead > 16 * (size_t)(s->end - s->text) + 1024)
+	if (s->looked_ahead > 4 * (size_t)(s->end - s->text) + KIB(16))
 		return sh_fail(s, -E2BIG, "too many parentheses that could be arithmetic");
 	return NULL;
 }

@@ -1,8 +1,8 @@
 /* What the files of shell/ share: the state of the reader, and who reads what.
  *
- * There are no tokens. Whether "if" is a word or a keyword, "#" a comment and "{" a group depends on where it stands, so
- * each function of the grammar looks at the characters under the cursor itself. Functions return false or NULL after
- * fail(); the first failure is kept and everything unwinds. */
+ * There are no tokens. Whether "if" is a word or a keyword, "#" a comment and "{" a group depends on where it stands,
+ * so each function of the grammar looks at the characters under the cursor itself. Functions return false or NULL after
+ * sh_fail(); the first failure is kept and everything unwinds. */
 #ifndef HOOKD_SHELL_INTERNAL_H
 #define HOOKD_SHELL_INTERNAL_H
 
@@ -115,7 +115,8 @@ str sh_digits(struct parser *s);
 /* -- word.c ------------------------------------------------------------------------------------ */
 
 bool sh_add_text(struct parser *s, struct parts *w, str text, bool quoted, uint32_t begin);
-struct shell_part *sh_add_part(struct parser *s, struct parts *w, enum shell_part_kind kind, bool quoted, uint32_t begin);
+struct shell_part *sh_add_part(struct parser *s, struct parts *w, enum shell_part_kind kind, bool quoted,
+	uint32_t begin);
 bool sh_parts(struct parser *s, struct parts *w, enum word_mode mode);
 bool sh_double_quoted(struct parser *s, struct parts *w);
 bool sh_single_quoted(struct parser *s, struct parts *w);
@@ -142,8 +143,8 @@ bool sh_dollar(struct parser *s, struct parts *w, enum word_mode mode);
 struct shell_word *sh_bracketed(struct parser *s);
 bool sh_backquote(struct parser *s, struct parts *w, enum word_mode mode);
 bool sh_process(struct parser *s, struct parts *w);
-/* Behind "((": the expression as a word, the cursor behind its "))". NULL without a failure, and the cursor where it was,
- * when it is not closed by "))": then they are two parentheses. */
+/* Behind "((": the expression as a word, the cursor behind its "))". NULL without a failure, and the cursor where it
+ * was, when it is not closed by "))": then they are two parentheses. */
 struct shell_word *sh_arith(struct parser *s, str *ret_text);
 
 /* -- redirect.c -------------------------------------------------------------------------------- */

@@ -229,10 +229,10 @@ struct shell_node *sh_command(struct parser *s)
 
 /* -- pipelines --------------------------------------------------------------------------------- */
 
-/* ! and time, as often as they stand there. */
-static void pipeline_words(struct parser *s, struct shell_node *flags)
+/* ! and time, as often as they stand there; whether there were any. */
+static bool pipeline_words(struct parser *s, struct shell_node *flags)
 {
-	for (;;) {
+	for (bool found = false;; found = true) {
 		sh_blanks(s);
 		if (sh_take_reserved(s, WORD_NOT)) {
 			flags->negated = !flags->negated;
@@ -243,7 +243,7 @@ static void pipeline_words(struct parser *s, struct shell_node *flags)
 				sh_blanks(s);
 			sh_take_reserved(s, WORD_DASHES);
 		} else {
-			return;
+			return found;
 		}
 	}
 }
@@ -281,14 +281,15 @@ static struct shell_node *pipeline(struct parser *s)
 {
 	struct shell_node flags = { 0 }, *n;
 	uint32_t begin;
+	bool alone;
 	int c;
 
 	sh_blanks(s);
 	begin = sh_begin(s);
-	pipeline_words(s, &flags);
+	alone = pipeline_words(s, &flags);
 	c = sh_peek(s);
 	/* "time" and "!" may stand alone: an empty command. */
-	if ((flags.negated || flags.timed) && (c < 0 || c == '\n' || c == ';' || c == ')'))
+	if (alone && (c < 0 || c == '\n' || c == ';' || c == ')'))
 		n = sh_node(s, SHELL_SIMPLE);
 	else
 		n = sh_command(s);

@@ -8,7 +8,8 @@
 
 /* -- parts ------------------------------------------------------------------------------------- */
 
-struct shell_part *sh_add_part(struct parser *s, struct parts *w, enum shell_part_kind kind, bool quoted, uint32_t begin)
+struct shell_part *sh_add_part(struct parser *s, struct parts *w, enum shell_part_kind kind, bool quoted,
+	uint32_t begin)
 {
 	struct shell_part *part;
 
@@ -411,7 +412,8 @@ static enum step special(struct reading *r)
 bool sh_parts(struct parser *s, struct parts *w, enum word_mode mode)
 {
 	struct reading r = { .s = s, .w = w, .mode = mode, .from = s->p };
-	unsigned bit = 1u << mode;
+	const char *solid = s->p; /* behind the last character that was no joined line */
+	unsigned bit = IN(mode);
 	enum step step = GO_ON;
 
 	while (step == GO_ON) {
@@ -422,10 +424,18 @@ bool sh_parts(struct parser *s, struct parts *w, enum word_mode mode)
 			s->p++;
 		if (!sh_add_text(s, w, str_n(from, (size_t)(s->p - from)), mode >= IN_DOUBLE, begin))
 			return false;
+		if (s->p > from)
+			solid = s->p;
 		if (s->p >= s->end)
 			break;
+		from = s->p;
 		step = special(&r);
+		if (s->p - from != 2 || from[0] != '\\' || from[1] != '\n')
+			solid = s->p;
 	}
+	/* A line joined behind the word is not of the word. */
+	if (BARE & bit)
+		s->p = solid;
 	if (step != FAILED && r.open && (BARE & bit))
 		return sh_fail(s, -EBADMSG, "a parenthesis of a pattern that is never closed");
 	return step != FAILED;

@@ -49,7 +49,7 @@ static inline void tree_param(struct buf *b, const struct shell_part *part)
 		buf_add_char(b, ']');
 	}
 	buf_addf(b, "%s%s", part->colon ? ":" : "", ops[part->op]);
-	if (part->op == SHELL_OP_STRIP || part->op == SHELL_OP_REPLACE || part->op == SHELL_OP_CASE || part->op == SHELL_OP_AT)
+	if (part->op >= SHELL_OP_STRIP && part->op <= SHELL_OP_AT)
 		buf_addf(b, STR_FMT " ", STR_ARG(part->text));
 	tree_words(b, part->arg, "");
 	if (part->arg2) {
@@ -200,8 +200,8 @@ static void tree_node(struct buf *b, const struct shell_node *n)
 	static const char *const names[] = {
 		[SHELL_SIMPLE] = "cmd", [SHELL_PIPELINE] = "", [SHELL_LIST] = "", [SHELL_SUBSHELL] = "sub",
 		[SHELL_GROUP] = "group", [SHELL_IF] = "if", [SHELL_WHILE] = "while", [SHELL_FOR] = "for",
-		[SHELL_FOR_ARITH] = "for((", [SHELL_CASE] = "case", [SHELL_FUNCTION] = "function", [SHELL_TEST] = "test",
-		[SHELL_ARITH_COMMAND] = "((", [SHELL_COPROC] = "coproc",
+		[SHELL_FOR_ARITH] = "for((", [SHELL_CASE] = "case", [SHELL_FUNCTION] = "function",
+		[SHELL_TEST] = "test", [SHELL_ARITH_COMMAND] = "((", [SHELL_COPROC] = "coproc",
 	};
 
 	/* A list of one command is shown as that command. */

@@ -1,6 +1,8 @@
 /* shell: which tree a text gives, what is refused and where, and that everything stays within its limits. */
 #include "test.h"
 
+#include <time.h>
+
 #include "shell_tree.h"
 
 static struct arena arena;
@@ -348,9 +350,196 @@ static void test_errors(void **state)
 
 		assert_int_equal(shell_parse(&arena, str_of(errors[i].text), NULL, &list, &at, &err), -EBADMSG);
 		if (strcmp(err.text, errors[i].words) != 0 || at != errors[i].at)
-			fail_msg("%s\n%s at %zu, not %s at %zu", errors[i].text, err.text, at, errors[i].words, errors[i].at);
+			fail_msg("%s\n%s at %zu, not %s at %zu", errors[i].text, err.text, at, errors[i].words,
+				errors[i].at);
 		assert_true(!list && err.line > 0 && err.col > 0);
 	}
+}
+
+/* -- limits ------------------------------------------------------------------------------------ */
+
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Texts of about a megabyte made of one piece again and again. None may take more than a moment, whatever comes out. */
+static const struct {
+	const char *before, *piece, *after;
+	int code; /* with the default limits */
+} shapes[] = {
+	{ "", "(", "", -E2BIG },
+	{ "", "( ", "", -E2BIG },
+	{ "", "$((", "", -E2BIG },
+	{ "", "$(($(", "", -E2BIG },
+	{ "", "$((a", "", -E2BIG },
+	{ "", "((a)", "", -EBADMSG },
+	{ "", "$(", "", -E2BIG },
+	{ "", "${x:-", "", -E2BIG },
+	{ "", "\"${x:-", "", -E2BIG },
+	{ "", "\"$(", "", -E2BIG },
+	{ "", "<(", "", -E2BIG },
+	{ "", "a[", "", -EBADMSG },
+	{ "", "a[$(", "", -E2BIG },
+	{ "", "`\\`\\\\\\`", "", -EBADMSG },
+	{ "", "`", "", -E2BIG },
+	{ "", "\\`", "", -E2BIG },
+	{ "", "{", "", -E2BIG },
+	{ "", "{ ", "", -E2BIG },
+	{ "", "{a,b}", "", -E2BIG },
+	{ "", "{,", "", -E2BIG },
+	{ "", ",", "", 0 },
+	{ "{", ",", "}", -E2BIG },
+	{ "", "}", "", 0 },
+	{ "", "<<a", "", -E2BIG },
+	{ "", "<<a\n", "", 0 },
+	{ "a <<E\n", "E\\\n", "", 0 },
+	{ "a <<E\n", "\\\n", "", 0 },
+	{ "a <<-E\n", "\t", "", 0 },
+	{ "a <<-E\n", "\t\n", "", 0 },
+	{ "a <<E\n", "$(", "", -E2BIG },
+	{ "a <<E\n", "$x", "", -E2BIG },
+	{ "", "a|", "a", -E2BIG },
+	{ "", "a;", "", -E2BIG },
+	{ "", "a&&", "a", -E2BIG },
+	{ "", "!", "", 0 },
+	{ "", "! ", "", 0 },
+	{ "", "'", "", 0 },
+	{ "'", "''", "", -EBADMSG },
+	{ "", "''", "", 0 },
+	{ "", "\"", "", 0 },
+	{ "\"", "\"\"", "", -EBADMSG },
+	{ "", "a ", "", -E2BIG },
+	{ "", "\\\n", "", 0 },
+	{ "a", "\\\n", "b", 0 },
+	{ "$", "\\\n", "(a)", 0 },
+	{ "", "a\\\n", "=b", 0 },
+	{ "", "\n", "", 0 },
+	{ "", "#\n", "", 0 },
+	{ "", "if a; then ", "", -E2BIG },
+	{ "if a; then b; ", "elif a; then b; ", "fi", -E2BIG },
+	{ "", "case x in a) ", "", -E2BIG },
+	{ "case x in ", "a) ;; ", "esac", -E2BIG },
+	{ "", "[[ ", "", -E2BIG },
+	{ "[[ ", "( ", "", -E2BIG },
+	{ "[[ a =~ ", "(", "", -EBADMSG },
+	{ "a ", "@(", "", -EBADMSG },
+	{ "", "f() { ", "", -E2BIG },
+	{ "", "~", "", 0 },
+	{ "", "a=~:", "", 0 },
+	{ "", "$'\\x41'", "", -E2BIG },
+	{ "$'", "\\u1", "'", 0 },
+	{ "", "=(", "", -EBADMSG },
+	{ "", "a=(", "", -EBADMSG },
+	{ "", "1", ">x", 0 },
+	{ "", "$", "", -E2BIG },
+	{ "", "\\", "", -E2BIG },
+	{ "", "\001\377", "", 0 },
+};
+
+static void test_a_megabyte(void **state)
+{
+	unsigned wrong = 0;
+
+	(void)state;
+	for (size_t i = 0; i < countof(shapes); i++) {
+		struct buf b = BUF_INIT(MIB(1));
+		struct shell_node *list = NULL;
+		struct err err = { 0 };
+		size_t at;
+		double began;
+		int r;
+
+		buf_addf(&b, "%s", shapes[i].before);
+		while (b.len + strlen(shapes[i].piece) + strlen(shapes[i].after) <= MIB(1))
+			buf_addf(&b, "%s", shapes[i].piece);
+		buf_addf(&b, "%s", shapes[i].after);
+		arena_reset(&arena);
+		began = seconds();
+		r = shell_parse(&arena, buf_str(&b), NULL, &list, &at, &err);
+		/* Sanitizers make it ten times slower; a square would take minutes. */
+		if (r != shapes[i].code || seconds() - began > 2) {
+			print_error("%s%s…: %d %s, %.3f s\n",
+				shapes[i].before, shapes[i].piece, r, err.text, seconds() - began);
+			wrong++;
+		}
+		buf_release(&b);
+	}
+	assert_int_equal(wrong, 0);
+}
+
+static void test_limits(void **state)
+{
+	struct shell_limits limits = { .bytes = 20, .nodes = 16, .depth = 3 };
+	struct shell_node *list;
+	struct err err = { 0 };
+	size_t at;
+
+	(void)state;
+	assert_int_equal(shell_parse(&arena, STR("a b c d e"), &limits, &list, &at, &err), 0);
+	assert_int_equal(shell_parse(&arena, STR("a b c d e f g h"), &limits, &list, &at, &err), -E2BIG);
+	assert_int_equal(shell_parse(&arena, STR("((( a )))"), &limits, &list, &at, &err), 0);
+	assert_int_equal(shell_parse(&arena, STR("( ( ( a)))"), &limits, &list, &at, &err), 0);
+	assert_int_equal(shell_parse(&arena, STR("$($($(a)))"), &limits, &list, &at, &err), 0);
+	assert_int_equal(shell_parse(&arena, STR("$($($($(a))))"), &limits, &list, &at, &err), -E2BIG);
+	assert_int_equal(shell_parse(&arena, STR("aaaaaaaaaaaaaaaaaaaaa"), &limits, &list, &at, &err), -E2BIG);
+	assert_int_equal(shell_parse(&arena, STR_NONE, &limits, &list, NULL, NULL), 0);
+	assert_null(list->children);
+	assert_int_equal(shell_parse(&arena, str_n("a\0b", 3), NULL, &list, &at, &err), -EBADMSG);
+	assert_int_equal(shell_parse(&arena, str_n("a '\0'", 5), NULL, &list, &at, &err), -EBADMSG);
+	assert_int_equal(shell_parse(&arena, str_n("a #\0\nb", 6), NULL, &list, &at, &err), 0);
+}
+
+/* -- what is asked of a tree ------------------------------------------------------------------- */
+
+static const struct {
+	const char *text, *literal; /* of the second word; NULL: not constant */
+} literals[] = {
+	{ "a b", "b" }, { "a 'b'\"c\"\\d", "bcd" }, { "a ''", "" }, { "a $b", NULL }, { "a \"$b\"", NULL },
+	{ "a *", NULL }, { "a '*'", "*" }, { "a \\*", "*" }, { "a [", "[" }, { "a ]", "]" }, { "a [b]", NULL },
+	{ "a [\"b\"]", NULL }, { "a ~", NULL }, { "a '~'", "~" }, { "a {b,c}", NULL }, { "a {b}", "{b}" },
+	{ "a b?", NULL }, { "a @(b)", NULL }, { "a $(b)", NULL }, { "a $'\\x62'", "b" }, { "a b\\\nc", "bc" },
+	{ "a <(b)", NULL }, { "a $((1))", NULL },
+};
+
+static void test_literals(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < countof(literals); i++) {
+		struct shell_node *list;
+		str literal;
+
+		assert_int_equal(shell_parse(&arena, str_of(literals[i].text), NULL, &list, NULL, NULL), 0);
+		literal = shell_word_literal(&arena, list->children->words->next);
+		if (!str_eq(literal, str_of(literals[i].literal)) || !literal.p != !literals[i].literal)
+			fail_msg("%s: " STR_FMT, literals[i].text, STR_ARG(literal));
+	}
+}
+
+static void add_name(const struct shell_node *simple, void *arg)
+{
+	struct buf *b = arg;
+
+	buf_addf(b, STR_FMT " ", STR_ARG(simple->words ? simple->words->parts->text : STR("-")));
+}
+
+static void test_each_simple(void **state)
+{
+	struct buf b = BUF_INIT(KIB(4));
+	struct shell_node *list;
+
+	(void)state;
+	assert_int_equal(shell_parse(&arena, STR(
+		"a $(b `c`) >$(d) \"${x:-$(e)}\" <<E | f=$(g) h[$(i)]=1 j\n$(k)\nE\n"
+		"if l; then m; elif n; then o; else p; fi; for x in $(q); do r; done <<<$(s)\n"
+		"case $(t) in $(u)) v;; esac; w() { x; }; [[ $(y) ]]; (($(z))); declare a=($(A))\n"
+		"echo ${a[$(B)]/$(C)/$(D)} {$(E),F$((1+$(G)))} <(H)"), NULL, &list, NULL, NULL), 0);
+	shell_each_simple(list, add_name, &b);
+	assert_str(buf_str(&b), STR("a b c d e k j g i l m n o p q r s t u v x y z declare A echo B C D E G H "));
+	buf_release(&b);
 }
 
 int main(void)
@@ -364,6 +553,10 @@ int main(void)
 		cmocka_unit_test_setup(test_lists, reset),
 		cmocka_unit_test_setup(test_compound, reset),
 		cmocka_unit_test_setup(test_errors, reset),
+		cmocka_unit_test_setup(test_a_megabyte, reset),
+		cmocka_unit_test_setup(test_limits, reset),
+		cmocka_unit_test_setup(test_literals, reset),
+		cmocka_unit_test_setup(test_each_simple, reset),
 	};
 	int failed;
 
