@@ -347,9 +347,7 @@ bool sh_backquote(struct parser *s, struct parts *w, enum word_mode mode)
 	if (!part || !sh_enter(s))
 		return false;
 	sh_read_other(s, str_n(copy, (size_t)(to - copy)), true, begin, end, &saved);
-	part->body = sh_list(s);
-	if (part->body && s->p < s->end)
-		sh_unexpected(s);
+	part->body = sh_whole(s);
 	sh_read_on(s, &saved);
 	sh_leave(s);
 	return !s->code;

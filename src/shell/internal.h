@@ -162,6 +162,8 @@ void sh_read_on(struct parser *s, const struct parser *saved);
 
 struct shell_node *sh_node(struct parser *s, enum shell_node_kind kind);
 struct shell_node *sh_list(struct parser *s);
+/* All of the text. */
+struct shell_node *sh_whole(struct parser *s);
 /* A list with at least one command. */
 struct shell_node *sh_commands(struct parser *s);
 /* A list up to the `)` that ends it or, for ${ …; }, the closing brace; with here-documents of its own. */

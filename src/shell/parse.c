@@ -421,6 +421,18 @@ struct shell_node *sh_substituted(struct parser *s, bool braced)
 
 /* -- the whole --------------------------------------------------------------------------------- */
 
+struct shell_node *sh_whole(struct parser *s)
+{
+	struct shell_node *list = sh_list(s);
+
+	if (list && s->p < s->end)
+		sh_unexpected(s);
+	/* The last line may end without a newline: its here-documents are empty. */
+	if (!s->code && s->pending)
+		sh_here_documents(s);
+	return s->code ? NULL : list;
+}
+
 static int report(const struct parser *s, size_t *ret_at, struct err *err)
 {
 	unsigned line = 1, col = 1;
@@ -452,13 +464,8 @@ int shell_parse(struct arena *a, str text, const struct shell_limits *limits, st
 		sh_fail(&s, -E2BIG, "the command is too long");
 		return report(&s, ret_at, err);
 	}
-	list = sh_list(&s);
-	if (list && s.p < s.end)
-		sh_unexpected(&s);
-	/* The last line may end without a newline: its here-documents are empty. */
-	if (!s.code && s.pending)
-		sh_here_documents(&s);
-	if (s.code)
+	list = sh_whole(&s);
+	if (!list)
 		return report(&s, ret_at, err);
 	*ret = list;
 	return 0;

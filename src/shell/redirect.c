@@ -131,7 +131,10 @@ static bool delimiter_quoted(struct parser *s, struct parts *w)
 				return false;
 		}
 	}
-	return s->p++ < s->end || sh_fail(s, -EBADMSG, "a double quote that is never closed");
+	if (s->p >= s->end)
+		return sh_fail(s, -EBADMSG, "a double quote that is never closed");
+	s->p++;
+	return true;
 }
 
 static bool delimiter_piece(struct parser *s, struct parts *w)

@@ -430,7 +430,7 @@ bool sh_parts(struct parser *s, struct parts *w, enum word_mode mode)
 			break;
 		from = s->p;
 		step = special(&r);
-		if (s->p - from != 2 || from[0] != '\\' || from[1] != '\n')
+		if (s->p > from && (s->p - from != 2 || from[0] != '\\' || from[1] != '\n'))
 			solid = s->p;
 	}
 	/* A line joined behind the word is not of the word. */
