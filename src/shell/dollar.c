@@ -156,7 +156,7 @@ static bool param_inside(struct parser *s, struct shell_part *part, bool quoted)
 	if (sh_peek(s) < 0)
 		return sh_fail(s, -EBADMSG, "a ${ that is never closed");
 	if (!sh_take(s, '}'))
-		return sh_fail(s, -EBADMSG, "something in ${…} that no shell knows");
+		return sh_fail(s, -EBADMSG, "something in ${ } that no shell knows");
 	part->end = sh_end(s);
 	return true;
 }
@@ -264,6 +264,7 @@ static bool old_arithmetic(struct parser *s, struct parts *w, bool quoted, uint3
 bool sh_dollar(struct parser *s, struct parts *w, enum word_mode mode)
 {
 	bool quoted = mode >= IN_DOUBLE;
+	bool quotes = !quoted || mode == IN_QUOTED_PARAM; /* $'…' and $"…" */
 	uint32_t begin = sh_begin(s);
 	const char *dollar = s->p++;
 	struct shell_part *part;
@@ -279,12 +280,12 @@ bool sh_dollar(struct parser *s, struct parts *w, enum word_mode mode)
 		return braced(s, w, quoted, begin);
 	case '[': return old_arithmetic(s, w, quoted, begin);
 	case '\'':
-		if (!quoted)
+		if (quotes)
 			return sh_ansi_quoted(s, w);
 		break;
 	case '"':
-		s->p += !quoted;
-		if (!quoted)
+		s->p += quotes;
+		if (quotes)
 			return sh_double_quoted(s, w);
 		break;
 	default:

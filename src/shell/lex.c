@@ -60,8 +60,6 @@ void *sh_unexpected(struct parser *s)
 		return sh_fail(s, -EBADMSG, "the command ends too early");
 	if (*s->p == '\n')
 		return sh_fail(s, -EBADMSG, "the line ends too early");
-	if (!*s->p)
-		return sh_fail(s, -EBADMSG, "a NUL byte");
 	p = s->p;
 	if (sh_is((unsigned char)*p, CHAR_META))
 		while (p < s->end && *p == *s->p && p - s->p < 2)
@@ -223,7 +221,7 @@ static enum reserved find_reserved(struct parser *s, const char **ret_after)
 	int c = sh_peek(s);
 
 	/* Most words are none of them: look at the first letter before anything else. */
-	if (c < 0 || !strchr("itefwudcs{}![]-", c) || !c)
+	if (c < 0 || !strchr("itefwudcs{}![]-", c))
 		return NOT_RESERVED;
 	n = short_word(s, word, ret_after);
 	for (size_t i = 1; n && i < countof(reserved_words); i++)

@@ -72,7 +72,11 @@ static bool assigned_value(struct parser *s, struct shell_assign *assign)
 
 	if (c == '(' && !assign->index) {
 		assign->array = true;
-		return sh_array(s, &assign->value);
+		if (!sh_array(s, &assign->value))
+			return false;
+		c = sh_peek(s);
+		/* bash makes one text of a=(b)c, others two words. */
+		return c < 0 || sh_is(c, CHAR_META) || sh_unexpected(s);
 	}
 	if (c < 0 || sh_is(c, CHAR_META)) {
 		/* A process substitution is a value, everything else ends the word. */
@@ -220,11 +224,22 @@ static struct shell_node *simple_command(struct parser *s)
 	return n;
 }
 
+/* Words that end something, and !, are no commands wherever a command may stand. */
+static bool is_closing(enum reserved word)
+{
+	return word == WORD_THEN || word == WORD_ELIF || word == WORD_ELSE || word == WORD_FI || word == WORD_DO ||
+	       word == WORD_DONE || word == WORD_ESAC || word == WORD_CLOSE;
+}
+
 struct shell_node *sh_command(struct parser *s)
 {
 	struct shell_node *n = sh_compound(s);
+	enum reserved word;
 
-	return n || s->code ? n : simple_command(s);
+	if (n || s->code)
+		return n;
+	word = sh_reserved(s);
+	return is_closing(word) || word == WORD_NOT ? sh_unexpected(s) : simple_command(s);
 }
 
 /* -- pipelines --------------------------------------------------------------------------------- */
@@ -319,17 +334,7 @@ static bool at_list_end(struct parser *s)
 		next = sh_peek_after(s, s->p);
 		return next == ';' || next == '&';
 	}
-	switch (sh_reserved(s)) {
-	case WORD_THEN:
-	case WORD_ELIF:
-	case WORD_ELSE:
-	case WORD_FI:
-	case WORD_DO:
-	case WORD_DONE:
-	case WORD_ESAC:
-	case WORD_CLOSE: return true;
-	default: return false;
-	}
+	return is_closing(sh_reserved(s));
 }
 
 /* What stands behind a command, taken with the newlines that may follow. */
@@ -456,12 +461,19 @@ int shell_parse(struct arena *a, str text, const struct shell_limits *limits, st
 		.a = a, .text = text.p ? text.p : "", .limits = limits ? *limits : shell_default_limits,
 	};
 	struct shell_node *list;
+	const char *nul;
 
 	s.p = s.given = s.text;
 	s.end = s.text + text.n;
 	s.pending_tail = &s.pending;
 	if (text.n > s.limits.bytes) {
 		sh_fail(&s, -E2BIG, "the command is too long");
+		return report(&s, ret_at, err);
+	}
+	nul = memchr(s.text, 0, text.n);
+	if (nul) {
+		s.p = nul;
+		sh_fail(&s, -EBADMSG, "a NUL byte");
 		return report(&s, ret_at, err);
 	}
 	list = sh_whole(&s);

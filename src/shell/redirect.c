@@ -120,6 +120,8 @@ static bool is_descriptor(const struct shell_word *w)
 /* Double quotes in a delimiter: nothing is expanded in it. */
 static bool delimiter_quoted(struct parser *s, struct parts *w)
 {
+	const char *open = s->p;
+
 	w->was_quoted = true;
 	for (s->p++; s->p < s->end && *s->p != '"';) {
 		if (*s->p == '\\') {
@@ -131,8 +133,10 @@ static bool delimiter_quoted(struct parser *s, struct parts *w)
 				return false;
 		}
 	}
-	if (s->p >= s->end)
+	if (s->p >= s->end) {
+		s->p = open;
 		return sh_fail(s, -EBADMSG, "a double quote that is never closed");
+	}
 	s->p++;
 	return true;
 }
@@ -146,7 +150,6 @@ static bool delimiter_piece(struct parser *s, struct parts *w)
 	case '\'': return sh_single_quoted(s, w);
 	case '"': return delimiter_quoted(s, w);
 	case '`': return sh_fail(s, -EBADMSG, "a backquote in the delimiter of a here-document");
-	case 0: return sh_fail(s, -EBADMSG, "a NUL byte");
 	case '$':
 		next = sh_peek_after(s, s->p);
 		if (next == '{')
@@ -211,7 +214,11 @@ bool sh_redirect(struct parser *s, struct shell_redirect ***tail)
 	r->fd = (int)fd;
 	r->op = take_operator(s, &r->strip_tabs);
 	sh_blanks(s);
-	r->target = r->op == SHELL_HEREDOC ? delimiter(s) : sh_word(s);
+	/* A dash behind >& is all there is: what follows it is the next word, even without a blank. */
+	if ((r->op == SHELL_DUP_IN || r->op == SHELL_DUP_OUT) && sh_peek(s) == '-')
+		r->target = sh_text_word(s, 1);
+	else
+		r->target = r->op == SHELL_HEREDOC ? delimiter(s) : sh_word(s);
 	if (!r->target)
 		return false;
 	if (r->op == SHELL_DUP_OUT && !is_descriptor(r->target))
@@ -341,8 +348,6 @@ static bool set_body(struct parser *s, struct shell_redirect *r, str text, bool 
 
 	sh_read_other(s, text, copied, begin, end, &saved);
 	if (r->target->was_quoted) {
-		if (memchr(text.p, 0, text.n))
-			sh_fail(s, -EBADMSG, "a NUL byte");
 		s->p = s->end;
 		sh_add_text(s, &w, text, true, begin);
 	} else if (sh_enter(s)) {

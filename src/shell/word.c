@@ -2,6 +2,7 @@
 #include "shell/internal.h"
 
 #include <errno.h>
+#include <limits.h>
 
 #include "base/macro.h"
 #include "base/utf8.h"
@@ -70,8 +71,6 @@ bool sh_single_quoted(struct parser *s, struct parts *w)
 
 	if (!close)
 		return sh_fail(s, -EBADMSG, "a single quote that is never closed");
-	if (memchr(from, 0, (size_t)(close - from)))
-		return sh_fail(s, -EBADMSG, "a NUL byte");
 	s->p = close + 1;
 	w->was_quoted = true;
 	return sh_add_text(s, w, str_n(from, (size_t)(close - from)), true, begin);
@@ -113,8 +112,6 @@ bool sh_escaped(struct parser *s, struct parts *w, enum word_mode mode)
 		s->p++;
 		return sh_add_text(s, w, str_n(from, 1), true, begin);
 	}
-	if (!from[1])
-		return sh_fail(s, -EBADMSG, "a NUL byte");
 	s->p += 2;
 	if (only && !strchr(only, from[1]))
 		return sh_add_text(s, w, str_n(from, 2), true, begin);
@@ -167,9 +164,8 @@ static char *unescape_ansi(const char **p, const char *end, char *to)
 		unsigned value;
 
 		*p += braced;
-		value = take_number(p, end, 16, c == 'U' ? 8 : c == 'u' ? 4 : braced ? 8 : 2);
-		if (*p == digits + braced) {
-			*p = digits;
+		value = take_number(p, end, 16, c == 'U' ? 8 : c == 'u' ? 4 : braced ? INT_MAX : 2);
+		if (*p == digits) {
 			*to++ = '\\';
 			*to++ = c;
 		} else if (c == 'x') {
@@ -204,8 +200,6 @@ bool sh_ansi_quoted(struct parser *s, struct parts *w)
 		s->p = from - 1;
 		return sh_fail(s, -EBADMSG, "a single quote that is never closed");
 	}
-	if (memchr(from, 0, (size_t)(close - from)))
-		return sh_fail(s, -EBADMSG, "a NUL byte");
 	w->was_quoted = true;
 	s->p = close + 1;
 	/* No escape is longer than what it stands for, but for \u with one digit. */
@@ -231,7 +225,6 @@ bool sh_ansi_quoted(struct parser *s, struct parts *w)
 
 /* For each character the modes in which it interrupts a run of text. */
 static const uint16_t interrupts[256] = {
-	[0] = ALL_MODES,
 	['\\'] = ALL_MODES,
 	['$'] = ALL_MODES,
 	['`'] = ALL_MODES,
@@ -390,7 +383,6 @@ static enum step special(struct reading *r)
 	char c = *s->p;
 
 	switch (c) {
-	case 0: return step_of(sh_fail(s, -EBADMSG, "a NUL byte"));
 	case '\\': return step_of(sh_escaped(s, r->w, r->mode));
 	case '\'': return single_quote(r);
 	case '"': return double_quote(r);

@@ -151,12 +151,22 @@ def ours(dump, source):
 
 # -- comparison ---------------------------------------------------------------------------------------
 
-def same_word(mine, other, text_key, copied):
+def trimmed(source, end):
+    """Without the joined lines behind a word, which shfmt counts as its own or not."""
+    while source[end - 2:end] == b'\\\n':
+        end -= 2
+    return end
+
+
+def same_word(source, mine, other, text_key, copied):
     if other['value'] is not None and mine['constant'] and mine[text_key] != other['value']:
         return False
     if other['value'] is not None and not mine['constant'] and '[' not in mine[text_key]:
         return False
-    return copied or other['place'] is None or (mine['begin'], mine['end']) == other['place']
+    if copied or other['place'] is None:
+        return True
+    begin, end = other['place']
+    return mine['begin'] == begin and trimmed(source, mine['end']) == trimmed(source, end)
 
 
 def compare(source, mine, other):
@@ -171,17 +181,17 @@ def compare(source, mine, other):
         if len(a['words']) != len(b['words']) and not b['let']:
             return '%s: %d words, theirs %d' % (shown, len(a['words']), len(b['words']))
         for x, y in zip(a['words'], b['words']):
-            if not same_word(x, y, 'text', b['copied']):
+            if not same_word(source, x, y, 'text', b['copied']):
                 return '%s: word %r, theirs %r' % (shown, x, y)
         if len(a['assigns']) != len(b['assigns']):
             return '%s: %d assignments, theirs %d' % (shown, len(a['assigns']), len(b['assigns']))
         for x, y in zip(a['assigns'], b['assigns']):
-            if not b['copied'] and tuple(x) != y['place']:
+            if not b['copied'] and (x[0], trimmed(source, x[1])) != (y['place'][0], trimmed(source, y['place'][1])):
                 return '%s: assignment %r, theirs %r' % (shown, x, y['place'])
         if len(a['redirects']) != len(b['redirects']):
             return '%s: %d redirections, theirs %d' % (shown, len(a['redirects']), len(b['redirects']))
         for x, y in zip(a['redirects'], b['redirects']):
-            if not same_word(x, y, 'target', b['copied']):
+            if not same_word(source, x, y, 'target', b['copied']):
                 return '%s: target %r, theirs %r' % (shown, x, y)
     if len(mine) != len(other):
         longer, who = (mine, 'we') if len(mine) > len(other) else (other, 'they')
