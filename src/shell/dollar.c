@@ -98,8 +98,8 @@ static bool param_replace(struct parser *s, struct shell_part *part)
 /* The operator under the cursor, if it is one, and its argument. Patterns are unquoted even in double quotes. */
 static bool param_op(struct parser *s, struct shell_part *part, bool quoted)
 {
-	int c = sh_peek(s);
-	const char *from = s->p;
+	char sign[3] = { 0 };
+	int c;
 
 	part->colon = sh_take(s, ':');
 	c = sh_peek(s);
@@ -108,12 +108,12 @@ static bool param_op(struct parser *s, struct shell_part *part, bool quoted)
 
 		if (param_ops[i].sign != c || (part->colon && op > SHELL_OP_OTHER))
 			continue;
-		s->p++;
+		sign[0] = *s->p++;
 		c = sh_peek(s);
 		if (c > 0 && strchr(param_ops[i].second, c))
-			s->p++;
+			sign[1] = *s->p++;
 		part->op = op;
-		part->text = str_n(from, (size_t)(s->p - from));
+		part->text = arena_str(s->a, str_of(sign));
 		if (op == SHELL_OP_REPLACE)
 			return param_replace(s, part);
 		part->arg = param_arg(s, quoted && op <= SHELL_OP_OTHER ? IN_QUOTED_PARAM : IN_PARAM);
@@ -322,7 +322,7 @@ bool sh_process(struct parser *s, struct parts *w)
 }
 
 /* Backquotes hold a text of their own: a backslash before $, ` and \ (in double quotes before " too) is taken away
- * before it is read. Each nesting doubles the backslashes, so copying costs n log n at most. */
+ * before it is read, and lines are joined even between single quotes. Each nesting doubles the backslashes, so copying costs n log n at most. */
 bool sh_backquote(struct parser *s, struct parts *w, enum word_mode mode)
 {
 	uint32_t begin = sh_begin(s), end;
@@ -337,10 +337,13 @@ bool sh_backquote(struct parser *s, struct parts *w, enum word_mode mode)
 		return sh_fail(s, -EBADMSG, "a backquote that is never closed");
 	copy = to = arena_bytes(s->a, (size_t)(close - from) + 1);
 	for (const char *p = from; p < close; p++) {
-		if (*p == '\\' && p + 1 < close && p[1] &&
-			(strchr("$`\\", p[1]) || (p[1] == '"' && mode == IN_DOUBLE)))
-			p++;
-		*to++ = *p;
+		if (*p != '\\' || p + 1 >= close) {
+			*to++ = *p;
+		} else if (*++p != '\n') {
+			if (!strchr("$`\\", *p) && (*p != '"' || mode != IN_DOUBLE))
+				*to++ = '\\';
+			*to++ = *p;
+		}
 	}
 	s->p = close + 1;
 	end = sh_end(s);

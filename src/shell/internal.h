@@ -68,6 +68,7 @@ enum reserved {
 #define CHAR_NAME 2  /* of a name */
 #define CHAR_DIGIT 4
 #define CHAR_BLANK 8 /* space and tab */
+#define CHAR_USER 16 /* beside those of a name, behind ~ */
 
 extern const unsigned char sh_chars[256];
 
@@ -111,6 +112,7 @@ bool sh_take_reserved(struct parser *s, enum reserved word);
 bool sh_expect_reserved(struct parser *s, enum reserved word);
 str sh_name(struct parser *s);
 str sh_digits(struct parser *s);
+str sh_user(struct parser *s);
 
 /* -- word.c ------------------------------------------------------------------------------------ */
 

@@ -23,6 +23,9 @@ const unsigned char sh_chars[256] = {
 	['<'] = CHAR_META,
 	['>'] = CHAR_META,
 	['_'] = CHAR_NAME,
+	['+'] = CHAR_USER,
+	['-'] = CHAR_USER,
+	['.'] = CHAR_USER,
 	NAME_CHARS('a', 'z'),
 	NAME_CHARS('A', 'Z'),
 	['0' ... '9'] = CHAR_NAME | CHAR_DIGIT,
@@ -173,6 +176,11 @@ static str take_run(struct parser *s, unsigned classes)
 str sh_name(struct parser *s)
 {
 	return sh_is_name_start(sh_peek(s)) ? take_run(s, CHAR_NAME) : STR_NONE;
+}
+
+str sh_user(struct parser *s)
+{
+	return take_run(s, CHAR_NAME | CHAR_USER);
 }
 
 str sh_digits(struct parser *s)

@@ -279,6 +279,8 @@ static bool at_tilde(const struct reading *r)
 {
 	const char *at = r->s->p, *p;
 
+	while (at - r->from >= 2 && at[-1] == '\n' && at[-2] == '\\')
+		at -= 2;
 	if (at == r->from)
 		return true;
 	if (r->mode == IN_VALUE)
@@ -293,19 +295,23 @@ static bool at_tilde(const struct reading *r)
 static enum step tilde(struct reading *r)
 {
 	struct parser *s = r->s;
-	const char *p = s->p + 1;
-	struct shell_part *part;
 	uint32_t begin = sh_begin(s);
+	struct shell_part *part;
+	const char *from = s->p;
+	bool expands;
 	str user;
+	int c;
 
 	if (!at_tilde(r))
 		return plain(r);
-	while (p < s->end && (sh_is((unsigned char)*p, CHAR_NAME) || strchr("+-.", *p)) && *p)
-		p++;
-	if (p < s->end && !sh_is((unsigned char)*p, CHAR_META) && *p != '/' && *p != ':' && *p != '}')
+	s->p++;
+	user = sh_user(s);
+	c = sh_peek(s);
+	expands = c < 0 || sh_is(c, CHAR_META) || c == '/' || c == ':' || (c == '}' && r->mode != IN_WORD);
+	if (!expands) {
+		s->p = from;
 		return plain(r);
-	user = str_n(s->p + 1, (size_t)(p - s->p - 1));
-	s->p = p;
+	}
 	part = sh_add_part(s, r->w, SHELL_TILDE, false, begin);
 	if (!part)
 		return FAILED;

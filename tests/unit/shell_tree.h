@@ -2,7 +2,7 @@
  *
  *   abc        unquoted text              'abc'      quoted text
  *   $x ${x:-…} parameters                 $(…) <(…)  substitutions; in quotes with " before them
- *   ~user      a home directory           {a|b}      braces with their items; {1..9} a range
+ *   ~user      a home directory           {a|b}      braces with their items; {range 1..9}
  */
 #ifndef HOOKD_TESTS_UNIT_SHELL_TREE_H
 #define HOOKD_TESTS_UNIT_SHELL_TREE_H
@@ -87,7 +87,7 @@ static inline void tree_part(struct buf *b, const struct shell_part *part)
 		break;
 	case SHELL_TILDE: buf_addf(b, "~<" STR_FMT ">", STR_ARG(part->text)); break;
 	case SHELL_BRACE:
-		buf_add_char(b, '{');
+		buf_add_str(b, part->items ? STR("{") : STR("{range "));
 		tree_text(b, part->text);
 		tree_words(b, part->items, "|");
 		buf_add_char(b, '}');

@@ -103,9 +103,9 @@ static const struct tree_case expansions[] = {
 	{ "echo ~ ~/a ~root/b a~ ~\"x\" ~$x a=~/b:~/c --x=~/d :~",
 		"(cmd echo ~<> ~<>/a ~<root>/b a~ ~'x' ~$x a=~<>/b:~<>/c --x=~/d :~)" },
 	{ "{a,b} {1..3} {a..z..2} {a} {} {a,{b,c}d}e {a,b {\"a,b\",c} \\{a,b} {a..3} {a,}",
-		"(cmd {a|b} {1..3} {a..z..2} {a} {} {a|{b|c}d}e {a,b {'a,b'|c} '{'a,b} {a..3} {a|})" },
+		"(cmd {a|b} {range 1..3} {range a..z..2} {a} {} {a|{b|c}d}e {a,b {'a,b'|c} '{'a,b} {a..3} {a|})" },
 	{ "${a}{b,$(c)} {~,~x/y} x{~,y}", "(cmd $a{b|$(cmd c)} {~<>|~<x>/y} x{~|y})" },
-	{ "{{a,b} {a,b}} {a{b,c}} {-1..+3} {a,b}{", "(cmd {{a|b} {a|b}} {a{b|c}} {-1..+3} {a|b}{)" },
+	{ "{{a,b} {a,b}} {a{b,c}} {-1..+3} {a,b}{", "(cmd {{a|b} {a|b}} {a{b|c}} {range -1..+3} {a|b}{)" },
 	{ "ls *.c [ab]? @(a|b) !(x|+(y z)) a\\*b \"*\"", "(cmd ls *.c [ab]? @(a|b) !(x|+(y z)) a'*'b '*')" },
 	{ "$x[1] ${x}[1]", "(cmd $x[1] $x[1])" },
 	{ "\"${x:-$'\\x61'}\" \"$'a'\"", "(cmd \"${x:-'a'} '$'a'')" },
@@ -123,6 +123,14 @@ static const struct tree_case expansions[] = {
 	{ "$[a[1]]", "(cmd $((a[1])))" },
 	{ "${x:-<(a)}", "(cmd ${x:-<(cmd a)})" },
 	{ "\"<(a)\" \"~\" \"{a,b}\" \"*\"", "(cmd '<(a)' '~' '{a,b}' '*')" },
+	{ "rm ~\\\n ~\\\n/a ~ro\\\not/b a=b:\\\n~/c", "(cmd rm ~<> ~<>/a ~<root>/b a=b:~<>/c)" },
+	{ "{a\\\n,b} {1\\\n..3}", "(cmd {a|b} {range 1..3})" },
+	{ "`a 'b\\\nc'`", "(cmd $(cmd a 'bc'))" },
+	{ "${x#\\\n#a} ${x/\\\n/a/b}", "(cmd ${x strip ## a} ${x replace // a by b})" },
+	{ "$\\\n'a'b $\\\n\"c\"", "(cmd 'a'b 'c')" },
+	{ "~}", "(cmd ~})" },
+	{ "{~}", "(cmd {~})" },
+	{ "${x:-~}", "(cmd ${x:-~<>})" },
 };
 
 static const struct tree_case assignments[] = {
@@ -182,6 +190,8 @@ static const struct tree_case redirections[] = {
 	{ "{a,b}>c", "(cmd {a|b} >c)" },
 	{ "<<<a", "(cmd <<<a)" },
 	{ "a 0<b 9>>c", "(cmd a 0<b 9>>c)" },
+	{ "2\\\n>a b", "(cmd b 2>a)" },
+	{ "a >\\\n>b >\\\n&-c <\\\n<E\nd\nE", "(cmd a c >>b >&- <<E['d\\n'])" },
 };
 
 static const struct tree_case here_documents[] = {
@@ -344,6 +354,10 @@ static const struct tree_case compound[] = {
 	{ "if a; then\n# c\nb\nfi", "(if (cmd a) do (cmd b))" },
 	{ "case x in a) b;; (c) d ;& *) esac >e", "(case x [a: (cmd b)] [c: (cmd d) ;&] [*: ()] >e)" },
 	{ "for x in a\n\n\ndo b\ndone", "(for x in a (cmd b))" },
+	{ "[\\\n[ a ]\\\n]", "(test a)" },
+	{ "f(\\\n) { a; }", "(function f (group (cmd a)))" },
+	{ "(\\\n(a))", "((( 'a')" },
+	{ "ca\\\nse x i\\\nn a) b;\\\n; esac", "(case x [a: (cmd b)])" },
 };
 
 static void test_words(void **state)
@@ -494,6 +508,7 @@ static const struct {
 	{ "a() (b) c() (d)", 8, "'c' is not expected here" },
 	{ "for ((i=0", 6, "a for (( that is never closed" },
 	{ "for ((a)) b", 10, "'do' is missing here" },
+	{ "}\\\n", 0, "'}\\' is not expected here" },
 };
 
 static void test_errors(void **state)
