@@ -322,7 +322,8 @@ bool sh_process(struct parser *s, struct parts *w)
 }
 
 /* Backquotes hold a text of their own: a backslash before $, ` and \ (in double quotes before " too) is taken away
- * before it is read, and lines are joined even between single quotes. Each nesting doubles the backslashes, so copying costs n log n at most. */
+ * before it is read, and lines are joined even between single quotes. Each nesting doubles the backslashes, so copying
+ * costs n log n at most. */
 bool sh_backquote(struct parser *s, struct parts *w, enum word_mode mode)
 {
 	uint32_t begin = sh_begin(s), end;

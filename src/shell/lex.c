@@ -218,6 +218,9 @@ static size_t short_word(struct parser *s, char word[8], const char **ret_after)
 			return 0;
 		word[n++] = *p;
 	}
+	/* A process substitution goes on with the word. */
+	if (p < s->end && (*p == '<' || *p == '>') && sh_peek_after(s, p) == '(')
+		return 0;
 	*ret_after = p;
 	return n;
 }

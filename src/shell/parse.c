@@ -224,7 +224,7 @@ static struct shell_node *simple_command(struct parser *s)
 	return n;
 }
 
-/* Words that end something, and !, are no commands wherever a command may stand. */
+/* Words that end a list. */
 static bool is_closing(enum reserved word)
 {
 	return word == WORD_THEN || word == WORD_ELIF || word == WORD_ELSE || word == WORD_FI || word == WORD_DO ||
@@ -238,8 +238,11 @@ struct shell_node *sh_command(struct parser *s)
 
 	if (n || s->code)
 		return n;
+	/* Reserved words that begin nothing are no commands either. */
 	word = sh_reserved(s);
-	return is_closing(word) || word == WORD_NOT ? sh_unexpected(s) : simple_command(s);
+	if (is_closing(word) || word == WORD_NOT || word == WORD_IN || word == WORD_END_TEST)
+		return sh_unexpected(s);
+	return simple_command(s);
 }
 
 /* -- pipelines --------------------------------------------------------------------------------- */

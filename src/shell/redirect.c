@@ -200,6 +200,7 @@ bool sh_redirect(struct parser *s, struct shell_redirect ***tail)
 	struct shell_redirect *r;
 	str digits = STR_NONE;
 	int64_t fd = -1;
+	bool dup;
 
 	if (!sh_count(s))
 		return false;
@@ -214,8 +215,12 @@ bool sh_redirect(struct parser *s, struct shell_redirect ***tail)
 	r->fd = (int)fd;
 	r->op = take_operator(s, &r->strip_tabs);
 	sh_blanks(s);
+	dup = r->op == SHELL_DUP_IN || r->op == SHELL_DUP_OUT;
+	/* In "> 2>x" the number belongs to the second operator, so the first one has no target; in "2>&1>x" it is one. */
+	if (sh_at_redirect(s) && !(dup && sh_is(sh_peek(s), CHAR_DIGIT)))
+		return sh_unexpected(s);
 	/* A dash behind >& is all there is: what follows it is the next word, even without a blank. */
-	if ((r->op == SHELL_DUP_IN || r->op == SHELL_DUP_OUT) && sh_peek(s) == '-')
+	if (dup && sh_peek(s) == '-')
 		r->target = sh_text_word(s, 1);
 	else
 		r->target = r->op == SHELL_HEREDOC ? delimiter(s) : sh_word(s);

@@ -192,6 +192,10 @@ static const struct tree_case redirections[] = {
 	{ "a 0<b 9>>c", "(cmd a 0<b 9>>c)" },
 	{ "2\\\n>a b", "(cmd b 2>a)" },
 	{ "a >\\\n>b >\\\n&-c <\\\n<E\nd\nE", "(cmd a c >>b >&- <<E['d\\n'])" },
+	{ "a 2>&1>b", "(cmd a 2>&1 >b)" },
+	{ "a >&2<b", "(cmd a >&2 <b)" },
+	{ "a 2>&1>>b 3>&2", "(cmd a 2>&1 >>b 3>&2)" },
+	{ "a >2 >b", "(cmd a >2 >b)" },
 };
 
 static const struct tree_case here_documents[] = {
@@ -294,7 +298,7 @@ static const struct tree_case compound[] = {
 	{ "case x in\n a)\n b\n ;;\n esac", "(case x [a: (cmd b)])" },
 	{ "case x in esac", "(case x)" },
 	{ "$(case x in a) b;; esac)", "(cmd $(case x [a: (cmd b)]))" },
-	{ "case in in in) in;; esac", "(case in [in: (cmd in)])" },
+	{ "case in in in) a;; esac", "(case in [in: (cmd a)])" },
 	{ "case x in !(a|b)) c;; esac", "(case x [!(a|b): (cmd c)])" },
 	{ "f() { a; }", "(function f (group (cmd a)))" },
 	{ "f () (a)", "(function f (sub (cmd a)))" },
@@ -358,6 +362,9 @@ static const struct tree_case compound[] = {
 	{ "f(\\\n) { a; }", "(function f (group (cmd a)))" },
 	{ "(\\\n(a))", "((( 'a')" },
 	{ "ca\\\nse x i\\\nn a) b;\\\n; esac", "(case x [a: (cmd b)])" },
+	{ "if<(a) b", "(cmd if<(cmd a) b)" },
+	{ "}>(a)", "(cmd }>(cmd a))" },
+	{ "if <(a); then b; fi", "(if (cmd <(cmd a)) do (cmd b))" },
 };
 
 static void test_words(void **state)
@@ -431,6 +438,8 @@ static const struct {
 	{ "a >>(b)", 4, "'(' is not expected here" },
 	{ "a <", 3, "the command ends too early" },
 	{ "a > #b", 6, "the command ends too early" },
+	{ "a > 2>b", 4, "'2' is not expected here" },
+	{ "a &>{b}>c", 4, "'{b}' is not expected here" },
 	{ "(a <<E) b", 8, "'b' is not expected here" },
 	{ "a <<\"E\n", 4, "a double quote that is never closed" },
 	{ "a <<`b`", 4, "a backquote in the delimiter of a here-document" },
@@ -458,6 +467,9 @@ static const struct {
 	{ "&", 0, "'&' is not expected here" },
 	{ "&&", 0, "'&&' is not expected here" },
 	{ "a |& | b", 5, "'|' is not expected here" },
+	{ "in a", 0, "'in' is not expected here" },
+	{ "]] a", 0, "']]' is not expected here" },
+	{ "a | in", 4, "'in' is not expected here" },
 	{ "{ a }", 5, "'}' is missing here" },
 	{ "{ }", 2, "'}' is not expected here" },
 	{ "( )", 2, "')' is not expected here" },
