@@ -216,7 +216,7 @@ bool sh_redirect(struct parser *s, struct shell_redirect ***tail)
 	r->op = take_operator(s, &r->strip_tabs);
 	sh_blanks(s);
 	dup = r->op == SHELL_DUP_IN || r->op == SHELL_DUP_OUT;
-	/* In "> 2>x" the number belongs to the second operator, so the first one has no target; in "2>&1>x" it is one. */
+	/* In "> 2>x" the number belongs to the second operator and the first one has no target; in "2>&1>x" it has. */
 	if (sh_at_redirect(s) && !(dup && sh_is(sh_peek(s), CHAR_DIGIT)))
 		return sh_unexpected(s);
 	/* A dash behind >& is all there is: what follows it is the next word, even without a blank. */

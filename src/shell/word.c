@@ -108,7 +108,9 @@ bool sh_escaped(struct parser *s, struct parts *w, enum word_mode mode)
 		return true;
 	}
 	if (s->end - from < 2) {
-		/* The last character of all: it stands for itself. */
+		/* bash keeps it or drops it, depending on where the text comes from. */
+		if (mode < IN_DOUBLE)
+			return sh_fail(s, -EBADMSG, "a backslash with nothing behind it");
 		s->p++;
 		return sh_add_text(s, w, str_n(from, 1), true, begin);
 	}

@@ -56,7 +56,6 @@ static const struct tree_case words[] = {
 		"(cmd 'rm' '\\xc3\\xa9\\xf0\\x9f\\x98\\x80' 'a'c '\\x01\\x1b'\\q')" },
 	{ "$\"rm\" x", "(cmd 'rm' x)" },
 	{ "\"a\\\nb\" 'a\\\nb'", "(cmd 'a''b' 'a\\\\nb')" },
-	{ "echo \\", "(cmd echo '\\')" },
 	{ "echo \"$\" $ a$ \"a$\"", "(cmd echo '$' $ a$ 'a$')" },
 	{ "echo $'\\x' \"$'a'\"", "(cmd echo '\\x' '$'a'')" },
 	{ "echo a\001b\377", "(cmd echo a\\x01b\\xff)" },
@@ -416,6 +415,7 @@ static const struct {
 	size_t at;
 	const char *words;
 } errors[] = {
+	{ "echo \\", 5, "a backslash with nothing behind it" },
 	{ "$(a; b) \"$(c \"d\")\" $(", 21, "a substitution that is never closed" },
 	{ "\"$((1+\")) x", 6, "a double quote that is never closed" },
 	{ "\"${x:-'}'}\"", 7, "single quotes in double quotes whose meaning depends on the shell" },
