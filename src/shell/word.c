@@ -501,6 +501,10 @@ bool sh_array(struct parser *s, struct shell_word **ret)
 	if (!sh_enter(s))
 		return false;
 	for (;;) {
+		sh_blanks(s);
+		/* bash mixes up the items and the text here. */
+		if (s->pending && sh_peek(s) == '\n')
+			return sh_fail(s, -EBADMSG, "a here-document whose text would begin inside of an array");
 		if (!sh_newlines(s))
 			return false;
 		if (sh_take(s, ')'))

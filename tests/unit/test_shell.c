@@ -241,6 +241,12 @@ static const struct tree_case here_documents[] = {
 	{ "((a<<b))", "((( 'a<<b')" },
 	{ "a <<E\n\\\nE\nb", "((cmd a <<E[]); (cmd b))" },
 	{ "a <<E\n\tE\nE\n", "(cmd a <<E['\\x09E\\n'])" },
+	{ "a <<E; b=(c)\nx\nE\n", "((cmd a <<E['x\\n']); (cmd b=[c]))" },
+	{ "a <<E $(b\n)\nx\nE\n", "(cmd a $(cmd b) <<E['x\\n'])" },
+	{ "a <<E \"b\nc\"\nx\nE\n", "(cmd a 'b\\nc' <<E['x\\n'])" },
+	{ "a <<E; for x in b\nx\nE\ndo c; done", "((cmd a <<E['x\\n']); (for x in b (cmd c)))" },
+	{ "a <<E; `b\n`\nx\nE\n", "((cmd a <<E['x\\n']); (cmd $(cmd b)))" },
+	{ "a <<E; b \"$(c <<F\ny\nF\n)\"\nx\nE\n", "((cmd a <<E['x\\n']); (cmd b \"$(cmd c <<F['y\\n'])))" },
 };
 
 static const struct tree_case lists[] = {
@@ -448,6 +454,7 @@ static const struct {
 	{ "$(a <<E\nEx (y)\nE\n)", 8, "a line of a here-document that bash would take for its end" },
 	{ "$(a <<E)\nb\nE\n", 8, "a here-document whose text does not begin before its substitution ends" },
 	{ "a <<E\n${b\nE\n", 9, "something in ${ } that no shell knows" },
+	{ "a <<E; b=(\nx\nE\nc)", 10, "a here-document whose text would begin inside of an array" },
 	{ "&\\\n& a", 0, "'&' is not expected here" },
 	{ "a;;", 1, "';;' is not expected here" },
 	{ "a && ", 5, "the command ends too early" },
