@@ -201,8 +201,8 @@ def compare(source, mine, other):
     return None
 
 
-# Differences that are none of ours: what happened, what is said (a pattern), and why. All were checked by hand against
-# the manual of bash, and the scripts pass `bash -O extglob -n`.
+# Differences that are none of ours: what happened, what is said (a pattern), and why. The lines they are about were
+# read one by one (but for the encodings), and the scripts pass `bash -O extglob -n`.
 QUOTES = 'shfmt does not take away the backslashes in "`… \\"…\\"`", so that quoted words fall apart'
 HASH = 'shfmt takes a # behind a quote or an expansion for a comment; only one at the start of a word is'
 EXPLAINED = [
