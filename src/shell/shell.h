@@ -117,7 +117,7 @@ struct shell_redirect {
 	int fd;                    /* written before it; -1: the operator's own */
 	str fd_name;               /* {name}> */
 	struct shell_word *target; /* of a here-document its delimiter */
-	struct shell_word *body;   /* of a here-document: one word of quoted parts; expands unless target->was_quoted */
+	struct shell_word *body;   /* of a here-document: one word; all quoted; text only if target->was_quoted */
 	bool strip_tabs;           /* <<- */
 	uint32_t begin, end;
 };
