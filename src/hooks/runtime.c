@@ -258,7 +258,7 @@ static void start(struct run *r)
 {
 	struct hooks *h = r->hooks;
 	char found[FS_PATH], text[1];
-	char *shell[] = { (char *)"/bin/sh", (char *)"-c", text, NULL };
+	char *shell[] = { (char *)(r->hook->bash ? "/bin/bash" : "/bin/sh"), (char *)"-c", text, NULL };
 	struct child_spec spec = { .path = shell[0], .argv = shell, .envp = r->env, .dir = r->dir,
 		.input = buf_str(&r->input), .timeout_us = r->hook->timeout_us, .output_max = MIB(1) };
 	char *line = NULL;
@@ -600,21 +600,37 @@ static bool is_our_own(const struct hooks *h, const struct event *e)
 	return false;
 }
 
+/* `hookd doctor` follows an event of its own through everything; nobody's programs should hear of it. */
+static bool is_rehearsal(const struct event *e)
+{
+	return str_starts(e->session, STR("hookd-doctor-"));
+}
+
+/* Most sessions have no hook for most events. */
+static bool has_nothing(const struct session *s, enum event_kind kind)
+{
+	return s->set && !s->set->groups[kind] && kind != EVENT_SESSION_START;
+}
+
 void hooks_fire(struct hooks *h, const struct hooks_request *q)
 {
 	struct session *s;
 	struct fire *f;
 
-	if (q->event->kind == EVENT_UNKNOWN || h->stopping || is_our_own(h, q->event) ||
+	if (q->event->kind == EVENT_UNKNOWN || h->stopping || is_rehearsal(q->event) || is_our_own(h, q->event) ||
 		(q->wanted && !q->wanted(q->arg))) {
+		q->done(NULL, q->arg);
+		return;
+	}
+	s = find_session(h, q->event);
+	s->used_us = clock_mono_us();
+	if (has_nothing(s, q->event->kind)) {
 		q->done(NULL, q->arg);
 		return;
 	}
 	f = xcalloc(1, sizeof *f);
 	f->hooks = h;
 	f->q = *q;
-	s = find_session(h, q->event);
-	s->used_us = clock_mono_us();
 	if (s->set) {
 		fire_with(f, s);
 		return;
