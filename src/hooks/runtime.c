@@ -1,11 +1,8 @@
 /* Running hooks for events: sessions and their sets, the queue of children, the history. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -237,35 +234,17 @@ static void on_done(const struct child_result *c, void *arg)
 	start_next(h);
 }
 
-/* A program without a slash is looked for where the hook would find it. */
-static const char *find_program(const char *name, char *const *env, char out[FS_PATH])
-{
-	str path = STR_NONE, dir;
-
-	if (strchr(name, '/'))
-		return name;
-	for (; *env; env++)
-		if (strncmp(*env, "PATH=", 5) == 0)
-			path = str_of(*env + 5);
-	while (str_split(&path, ':', &dir))
-		if (dir.n && dir.p[0] == '/' &&
-			snprintf(out, FS_PATH, STR_FMT "/%s", STR_ARG(dir), name) < FS_PATH && access(out, X_OK) == 0)
-			return out;
-	return name;
-}
-
 static void start(struct run *r)
 {
 	struct hooks *h = r->hooks;
-	char found[FS_PATH], text[1];
-	char *shell[] = { (char *)(r->hook->bash ? "/bin/bash" : "/bin/sh"), (char *)"-c", text, NULL };
+	char *shell[] = { (char *)(r->hook->bash ? "/bin/bash" : "/bin/sh"), (char *)"-c", NULL, NULL };
 	struct child_spec spec = { .path = shell[0], .argv = shell, .envp = r->env, .dir = r->dir,
 		.input = buf_str(&r->input), .timeout_us = r->hook->timeout_us, .output_max = MIB(1) };
 	char *line = NULL;
 
 	if (r->hook->tied) {
 		spec.argv = (char *const *)r->hook->tied;
-		spec.path = find_program(r->hook->tied[0], r->env, found);
+		spec.path = r->hook->tied[0];
 	} else {
 		line = xstrndup(r->hook->command.p, r->hook->command.n);
 		shell[2] = line;
@@ -336,7 +315,6 @@ static struct run *make_run(struct hooks *h, struct fire *f, const struct hook *
 	struct hook_surroundings where = { .root = f->set->root, .token = h->token };
 	struct run *r = xcalloc(1, sizeof *r);
 	str name = hook_tool_name(hook->group, e, f->q.arena), dir = str_is_set(f->set->root) ? f->set->root : e->cwd;
-	struct stat st;
 
 	r->hooks = h;
 	r->set = f->set;
@@ -349,11 +327,7 @@ static struct run *make_run(struct hooks *h, struct fire *f, const struct hook *
 	buf_init(&r->input, LIMIT_RECORD);
 	hook_write_stdin(e, name, &r->input);
 	r->env = hook_environment(hook, e, name, &where);
-	r->dir = xstrndup(dir.p ? dir.p : "/", dir.p ? dir.n : 1);
-	if (r->dir[0] != '/' || stat(r->dir, &st) < 0 || !S_ISDIR(st.st_mode)) {
-		free(r->dir);
-		r->dir = xstrdup("/");
-	}
+	r->dir = dir.n && dir.p[0] == '/' ? xstrndup(dir.p, dir.n) : xstrdup("/");
 	return r;
 }
 
