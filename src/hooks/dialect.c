@@ -78,10 +78,14 @@ static bool is_claude_tool(str name)
 
 bool hook_is_known_tool(str name)
 {
+	/* "bash" is a tool of opencode, but whoever writes it means Bash. */
+	for (size_t i = 0; i < countof(claude_tools); i++)
+		if (str_eq_nocase(name, str_of(claude_tools[i])))
+			return str_eq(name, str_of(claude_tools[i]));
 	for (size_t i = 0; i < countof(tools); i++)
 		if (str_eq(name, str_of(tools[i].native)))
 			return true;
-	return is_claude_tool(name);
+	return false;
 }
 
 str hook_suggest_tool(str name)

@@ -182,8 +182,8 @@ bool hooks_agent_borrows(str agent);
 /* The hooks an event is for, in order, identical ones once, whatever their state; the number of them. */
 unsigned hooks_match(const struct hook_set *s, const struct event *e, struct arena *a, struct hook *ret[HOOKS_MAX]);
 
-/* No daemon can run hooks: raises the verdict to what `on_failure` of those the event is for says. Hooks are those of the
- * session's snapshot under run, or else what the files say now. */
+/* No daemon can run hooks: raises the verdict to what `on_failure` of those the event is for says. Hooks are those of
+ * the session's snapshot under run, or else what the files say now. */
 void hooks_decide_alone(const struct hooks_where *where, const char *run, const struct event *e, struct arena *a,
 	struct verdict *v);
 

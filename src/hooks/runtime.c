@@ -443,6 +443,7 @@ struct job {
 };
 
 struct reload {
+	struct hooks *hooks;
 	unsigned jobs, sessions, broken;
 	void (*done)(unsigned sessions, unsigned broken, void *arg);
 	void *arg;
@@ -568,7 +569,7 @@ static struct session *find_session(struct hooks *h, const struct event *e)
 /* The event comes from an agent that one of our hooks started. */
 static bool is_our_own(const struct hooks *h, const struct event *e)
 {
-	for (size_t i = 0; i < e->nenv; i++)
+	for (size_t i = 0; h->token[0] && i < e->nenv; i++)
 		if (str_starts(e->env[i], STR("HOOKD_HOOK=")) && str_eq(str_from(e->env[i], 11), str_of(h->token)))
 			return true;
 	return false;
@@ -613,19 +614,33 @@ void hooks_fire(struct hooks *h, const struct hooks_request *q)
 	s->last = &f->next;
 }
 
+static void clear(void *arg)
+{
+	hook_snapshot_clear(((struct reload *)arg)->hooks->config.run);
+}
+
+static void cleared(void *arg)
+{
+	struct reload *r = arg;
+
+	for (struct session *s = r->hooks->sessions; s; s = s->next) {
+		r->jobs++;
+		r->sessions++;
+		submit(r->hooks, s, true, r);
+	}
+	reload_end(r, 0);
+}
+
+/* First all files go, those of sessions this daemon has not heard of yet, too. */
 void hooks_reload(struct hooks *h, void (*done)(unsigned sessions, unsigned broken, void *arg), void *arg)
 {
 	struct reload *r = xcalloc(1, sizeof *r);
 
+	r->hooks = h;
 	r->done = done;
 	r->arg = arg;
 	r->jobs = 1;
-	for (struct session *s = h->sessions; s; s = s->next) {
-		r->jobs++;
-		r->sessions++;
-		submit(h, s, true, r);
-	}
-	reload_end(r, 0);
+	loop_submit(h->config.loop, clear, cleared, r);
 }
 
 /* -- life -------------------------------------------------------------------------------------- */

@@ -399,6 +399,16 @@ def test_a_broken_file_keeps_the_last_good_one_and_says_so(world):
     assert world.hookd("hooks", "validate", ok=False).returncode == 1
 
 
+def test_reload_reaches_sessions_of_before_a_restart(world):
+    configure(world, one("PreToolUse", "echo first >&2; exit 2"))
+    world.hookc("PreToolUse", bash())
+    world.stop()
+    configure(world, {})
+    world.start()
+    world.hookd("hooks", "reload")
+    assert answer(world.hookc("PreToolUse", bash())) == {}
+
+
 def test_snapshots_are_bounded(world):
     configure(world, {})
     world.start()
