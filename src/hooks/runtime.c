@@ -29,8 +29,9 @@ struct fire {
 	struct hooks *hooks;
 	struct hooks_request q;
 	struct hook_set *set;
-	struct run **runs; /* in the order of definition */
-	unsigned nruns, pending;
+	struct run **runs; /* in the order of definition; without those nobody waits for */
+	struct run **first; /* to be queued; a sequential group hangs on its first */
+	unsigned nruns, nfirst, pending;
 };
 
 /* One hook for one event. */
@@ -192,6 +193,7 @@ static void fire_end(struct fire *f)
 	for (unsigned i = 0; i < f->nruns; i++)
 		run_free(f->runs[i]);
 	free(f->runs);
+	free(f->first);
 	hook_set_unref(f->set);
 	free(f);
 }
@@ -309,14 +311,13 @@ static void run_end(struct run *r)
 
 /* -- one event with its set -------------------------------------------------------------------- */
 
-static struct run *make_run(struct hooks *h, struct fire *f, const struct hook *hook)
+static struct run *make_run(struct fire *f, const struct hook *hook)
 {
 	const struct event *e = f->q.event;
-	struct hook_surroundings where = { .root = f->set->root, .token = h->token };
 	struct run *r = xcalloc(1, sizeof *r);
-	str name = hook_tool_name(hook->group, e, f->q.arena), dir = str_is_set(f->set->root) ? f->set->root : e->cwd;
+	str dir = str_is_set(f->set->root) ? f->set->root : e->cwd;
 
-	r->hooks = h;
+	r->hooks = f->hooks;
 	r->set = f->set;
 	r->set->refs++;
 	r->hook = hook;
@@ -325,10 +326,39 @@ static struct run *make_run(struct hooks *h, struct fire *f, const struct hook *
 	r->session = xstrndup(e->session.p ? e->session.p : "", MIN(e->session.n, (size_t)LIMIT_NAME));
 	r->fire = hook->async || hook->observer ? NULL : f;
 	buf_init(&r->input, LIMIT_RECORD);
-	hook_write_stdin(e, name, &r->input);
-	r->env = hook_environment(hook, e, name, &where);
 	r->dir = dir.n && dir.p[0] == '/' ? xstrndup(dir.p, dir.n) : xstrdup("/");
 	return r;
+}
+
+/* What each is told; may run on a worker, so it has an arena of its own. */
+static void prepare(void *arg)
+{
+	struct fire *f = arg;
+	const struct event *e = f->q.event;
+	struct hook_surroundings where = { .root = f->set->root, .token = f->hooks->token };
+	struct arena a;
+
+	arena_init(&a);
+	for (unsigned i = 0; i < f->nfirst; i++)
+		for (struct run *r = f->first[i]; r; r = r->then) {
+			str name = hook_tool_name(r->hook->group, e, &a);
+
+			hook_write_stdin(e, name, &r->input);
+			r->env = hook_environment(r->hook, e, name, &where);
+		}
+	arena_release(&a);
+}
+
+static void prepared(void *arg)
+{
+	struct fire *f = arg;
+	struct hooks *h = f->hooks;
+
+	for (unsigned i = 0; i < f->nfirst; i++)
+		enqueue(f->first[i]);
+	start_next(h);
+	if (--f->pending == 0)
+		fire_end(f);
 }
 
 /* What the person should know when a session starts. */
@@ -360,12 +390,10 @@ static void tell_trouble(const struct hook_set *s, const struct hooks_request *q
 
 static void add_runs(struct fire *f, struct session *s, struct hook **list, unsigned n)
 {
-	struct hooks *h = f->hooks;
 	struct run *last = NULL;
-	struct run *first[HOOKS_MAX];
-	unsigned nfirst = 0;
 
 	f->runs = xcalloc(n + 1, sizeof *f->runs);
+	f->first = xcalloc(n + 1, sizeof *f->first);
 	f->pending = 1; /* ours, until all are queued */
 	for (unsigned i = 0; i < n; i++) {
 		struct run *r;
@@ -373,7 +401,7 @@ static void add_runs(struct fire *f, struct session *s, struct hook **list, unsi
 		if (list[i]->state != HOOK_LIVE || (list[i]->once && s->ran[list[i]->index]))
 			continue;
 		s->ran[list[i]->index] = 1;
-		r = make_run(h, f, list[i]);
+		r = make_run(f, list[i]);
 		if (r->fire) {
 			f->runs[f->nruns++] = r;
 			f->pending++;
@@ -381,11 +409,9 @@ static void add_runs(struct fire *f, struct session *s, struct hook **list, unsi
 		if (last && last->hook->group == r->hook->group && r->hook->group->sequential && last->fire && r->fire)
 			last->then = r;
 		else
-			first[nfirst++] = r;
+			f->first[f->nfirst++] = r;
 		last = r;
 	}
-	for (unsigned i = 0; i < nfirst; i++)
-		enqueue(first[i]);
 }
 
 static void fire_with(struct fire *f, struct session *s)
@@ -399,9 +425,12 @@ static void fire_with(struct fire *f, struct session *s)
 	if (!f->hooks->stopping)
 		n = hooks_match(f->set, f->q.event, f->q.arena, list);
 	add_runs(f, s, list, n);
-	start_next(f->hooks);
-	if (--f->pending == 0)
-		fire_end(f);
+	if (f->nfirst && f->q.event->raw.n > LIMIT_INLINE_PAYLOAD) {
+		loop_submit(f->hooks->config.loop, prepare, prepared, f);
+		return;
+	}
+	prepare(f);
+	prepared(f);
 }
 
 /* -- sessions ---------------------------------------------------------------------------------- */
@@ -686,6 +715,7 @@ static void fire_free(struct fire *f)
 	for (unsigned i = 0; i < f->nruns; i++)
 		run_free(f->runs[i]);
 	free(f->runs);
+	free(f->first);
 	hook_set_unref(f->set);
 	free(f);
 }

@@ -519,3 +519,12 @@ def test_bash_where_it_is_asked_for(world):
     configure(world, one("SessionStart", "[[ a == a ]] && echo ${BASH_VERSION:+bash}", shell="bash"))
     got = specific(world.hookc("SessionStart", payload("SessionStart", source="startup")))
     assert "bash" in got["additionalContext"]
+
+
+def test_a_large_call_reaches_the_hook_whole(world):
+    out = world.top / "out"
+    configure(world, {"PreToolUse": [{"hooks": [{"type": "command", "command": f"wc -c > {out}"},
+                                                {"type": "command", "command": "echo large >&2; exit 2"}]}]})
+    call = payload("PreToolUse", tool_name="Write", tool_input={"file_path": "/x", "content": "y" * 3000000})
+    assert specific(world.hookc("PreToolUse", call))["permissionDecisionReason"] == "large"
+    assert int(out.read_text()) > 3000000

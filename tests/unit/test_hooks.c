@@ -377,6 +377,7 @@ static void plain_words(void **state)
 		{ "a*", NULL },
 		{ "~/x", NULL },
 		{ "A=b c", NULL },
+		{ "x --mode=strict", "x|--mode=strict" },
 		{ "a\nb", NULL },
 		{ "a\\ b", NULL },
 		{ "'a", NULL },
