@@ -365,6 +365,8 @@ char **hook_environment(
 	env_add(&l, "HOOK_AGENT_TYPE", e->agent_type);
 	env_add_json(&l, "HOOK_TOOL_OUTPUT", e->tool_response);
 	env_add_json(&l, "HOOK_TASK_ID", json_get(e->payload, STR("task_id")));
+	if (e->kind == EVENT_TASK_COMPLETED)
+		env_add(&l, "HOOK_TASK_SUCCESS", STR("true"));
 	if (e->kind == EVENT_STOP || e->kind == EVENT_SUBAGENT_STOP)
 		env_add(&l, "HOOK_STOP_HOOK_ACTIVE", e->stop_hook_active ? STR("true") : STR("false"));
 	if (e->kind == EVENT_PERMISSION_REQUEST || e->kind == EVENT_PERMISSION_DENIED) {

@@ -45,6 +45,19 @@ def specific(done):
 
 
 @pytest.fixture
+def world(world):
+    """A daemon is there before each call: how hookc does without one is another file's business."""
+    call = world.hookc
+
+    def hookc(*args, **kw):
+        if not alive(world.pid()):
+            world.start()
+        return call(*args, **kw)
+    world.hookc = hookc
+    return world
+
+
+@pytest.fixture
 def project(world):
     path = world.top / "proj"
     path.mkdir(mode=0o755)
@@ -525,6 +538,6 @@ def test_a_large_call_reaches_the_hook_whole(world):
     out = world.top / "out"
     configure(world, {"PreToolUse": [{"hooks": [{"type": "command", "command": f"wc -c > {out}"},
                                                 {"type": "command", "command": "echo large >&2; exit 2"}]}]})
-    call = payload("PreToolUse", tool_name="Write", tool_input={"file_path": "/x", "content": "y" * 3000000})
+    call = payload("PreToolUse", tool_name="Write", tool_input={"file_path": "/x", "content": "y" * 500000})
     assert specific(world.hookc("PreToolUse", call))["permissionDecisionReason"] == "large"
-    assert int(out.read_text()) > 3000000
+    assert int(out.read_text()) > 500000
