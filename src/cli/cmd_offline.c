@@ -5,12 +5,13 @@
  * static rules and kept in the spool, redacted, where the next daemon finds it. Whatever goes wrong
  * here, the agent gets its neutral answer in time.
  *
- * This file links the adapters, redaction, guard and journal; never the store or the loop (a test
+ * This file links the adapters, redaction, guard, the reading half of hooks and journal; never the store or the loop (a test
  * reads the link map). */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -24,6 +25,7 @@
 #include "cli/commands.h"
 #include "daemon/spawn.h"
 #include "guard/guard.h"
+#include "hooks/hooks.h"
 #include "journal/journal.h"
 #include "redact/redact.h"
 #include "wire/wire.h"
@@ -182,6 +184,7 @@ static void keep_decision(struct offline *o, const struct agent *agent, const st
 static int answer_alone(struct offline *o)
 {
 	const struct agent *agent = agent_find(o->hook.agent);
+	const struct places *p = &o->cli->places;
 	struct verdict verdict = { 0 };
 	struct buf out = BUF_INIT(LIMIT_REPLY);
 	struct answer answer = { .out = &out };
@@ -189,6 +192,10 @@ static int answer_alone(struct offline *o)
 
 	agent_parse(agent, &o->hook, &o->cli->arena, &e);
 	guard_decide(&e, &o->cli->arena, &verdict);
+	if (o->decision && p->state[0])
+		hooks_decide_alone(&(struct hooks_where){ .agent = arena_cstr(&o->cli->arena, e.agent),
+			.cwd = arena_cstr(&o->cli->arena, e.cwd), .home = getenv("HOME"), .user_config = p->config,
+			.state = p->state }, p->run, &e, &o->cli->arena, &verdict);
 	agent_render(agent, &e, &verdict, &o->cli->arena, &answer);
 	keep_in_spool(o, &e);
 	keep_decision(o, agent, &e, &verdict);

@@ -56,6 +56,19 @@ static void show(struct cli *cli, const struct trust_tree *t)
 	buf_release(&b);
 }
 
+/* Hooks that stay out all the same: better said now than wondered about later. */
+static void show_untied(struct cli *cli, const struct trust_tree *t)
+{
+	struct hooks_where where = { .cwd = t->root, .home = getenv("HOME"), .state = cli->places.state };
+	struct hook_set *s = hooks_load(&where);
+
+	for (unsigned i = 0; i < s->count; i++)
+		if (s->all[i]->state == HOOK_UNTIED)
+			cli_fail(STR_FMT ":%u: %s: it names a file of the project inside shell syntax",
+				STR_ARG(s->all[i]->group->source->path), s->all[i]->line, hook_state_names[HOOK_UNTIED]);
+	hook_set_unref(s);
+}
+
 static int grant(struct cli *cli, const struct trust_tree *t)
 {
 	enum trust_state state = trust_look(cli->places.state, t, NULL);
@@ -76,6 +89,7 @@ static int grant(struct cli *cli, const struct trust_tree *t)
 	if (places_make(&cli->places, &err) < 0 || trust_grant(cli->places.state, t, &err) < 0)
 		return cli_fail("%s", err.text);
 	reload(cli);
+	show_untied(cli, t);
 	printf("%s is trusted as it is now; any change to these files needs this again\n", t->root);
 	return EXIT_DONE;
 }

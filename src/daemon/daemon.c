@@ -19,7 +19,7 @@
 #include "os/os.h"
 
 enum {
-	WORKERS = 2,
+	WORKERS = 4, /* a backup, a reader and a transcript may each take long; events need one more */
 	SETTLE_AT_ONCE = 8, /* sessions that an import left */
 	STALL_S = 15,      /* a connection that stands still in the middle of something */
 	STOP_MS = 1500,    /* for turns under way */

@@ -221,7 +221,9 @@ static str how_it_ended(const struct hook *h, const struct child_result *r, stru
 		return arena_strf(a, "it was ended by signal %d (%s)", r->signal, strsignal(r->signal));
 	if (r->exit_code == SHELL_NOT_RUN || r->exit_code == SHELL_NOT_FOUND)
 		return arena_strf(a, "it could not be started: " STR_FMT, STR_ARG(err));
-	return arena_strf(a, "it ended with exit code %d%s" STR_FMT, r->exit_code, err.n ? ": " : "", STR_ARG(err));
+	return arena_strf(a, "it ended with exit code %d%s%s" STR_FMT, r->exit_code,
+		r->exit_code == 1 ? " (only 2 blocks, unless exit_dialect is code-agent)" : "", err.n ? ": " : "",
+		STR_ARG(err));
 }
 
 static bool could_not_run(const struct child_result *r)

@@ -78,10 +78,14 @@ static bool is_claude_tool(str name)
 
 bool hook_is_known_tool(str name)
 {
+	/* "bash" is a tool of opencode, but whoever writes it means Bash. */
+	for (size_t i = 0; i < countof(claude_tools); i++)
+		if (str_eq_nocase(name, str_of(claude_tools[i])))
+			return str_eq(name, str_of(claude_tools[i]));
 	for (size_t i = 0; i < countof(tools); i++)
 		if (str_eq(name, str_of(tools[i].native)))
 			return true;
-	return is_claude_tool(name);
+	return false;
 }
 
 str hook_suggest_tool(str name)
@@ -361,6 +365,8 @@ char **hook_environment(
 	env_add(&l, "HOOK_AGENT_TYPE", e->agent_type);
 	env_add_json(&l, "HOOK_TOOL_OUTPUT", e->tool_response);
 	env_add_json(&l, "HOOK_TASK_ID", json_get(e->payload, STR("task_id")));
+	if (e->kind == EVENT_TASK_COMPLETED)
+		env_add(&l, "HOOK_TASK_SUCCESS", STR("true"));
 	if (e->kind == EVENT_STOP || e->kind == EVENT_SUBAGENT_STOP)
 		env_add(&l, "HOOK_STOP_HOOK_ACTIVE", e->stop_hook_active ? STR("true") : STR("false"));
 	if (e->kind == EVENT_PERMISSION_REQUEST || e->kind == EVENT_PERMISSION_DENIED) {

@@ -8,6 +8,7 @@
  *   load.c       all sources of a project → one set; the files a project's trust covers
  *   snapshot.c   the set of a session, kept over restarts
  *   runtime.c    hooks_fire(): sessions, queue, children, history
+ *   alone.c      what `on_failure` says when there is no daemon
  *   edit.c       adding a hook to a file and taking one out
  *
  * DESIGN. A set is made once for a session and never changes: an agent that edits a file edits the next session's
@@ -98,7 +99,7 @@ struct hook {
 	str command, url, prompt;
 	const str *args; /* exec form: the command is a program */
 	size_t nargs;
-	bool exec_form;
+	bool exec_form, bash; /* bash: its text is for bash, not for sh */
 	const str *env, *files;
 	size_t nenv, nfiles;
 	int64_t timeout_us;
@@ -180,6 +181,11 @@ bool hooks_agent_borrows(str agent);
 
 /* The hooks an event is for, in order, identical ones once, whatever their state; the number of them. */
 unsigned hooks_match(const struct hook_set *s, const struct event *e, struct arena *a, struct hook *ret[HOOKS_MAX]);
+
+/* No daemon can run hooks: raises the verdict to what `on_failure` of those the event is for says. Hooks are those of
+ * the session's snapshot under run, or else what the files say now. */
+void hooks_decide_alone(const struct hooks_where *where, const char *run, const struct event *e, struct arena *a,
+	struct verdict *v);
 
 /* -- running ----------------------------------------------------------------------------------- */
 

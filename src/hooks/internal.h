@@ -108,6 +108,8 @@ bool hook_is_ours(const struct json *entry);
 
 void hook_snapshot_path(const char *run, str agent, str session, char out[FS_PATH]);
 int hook_snapshot_write(const char *run, str agent, str session, const struct hook_set *s);
+/* Removes all of them. */
+void hook_snapshot_clear(const char *run);
 /* NULL: there is none that can be read. */
 struct hook_set *hook_snapshot_read(const char *run, str agent, str session);
 

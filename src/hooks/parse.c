@@ -66,7 +66,7 @@ enum field_type { FIELD_TEXT, FIELD_BOOL, FIELD_TEXTS, FIELD_CHOICE, FIELD_TIME,
 
 /* What a file may say about one hook, before it is put together. Texts are STR_NONE when absent. */
 struct raw {
-	str type, command, url, prompt, name, condition, on_failure, exit_dialect, hook_type;
+	str type, command, url, prompt, name, condition, on_failure, exit_dialect, hook_type, shell;
 	const struct json *args, *env, *files, *headers, *timeout, *timeout_ms, *server;
 	bool async, once, disabled, observer;
 };
@@ -76,17 +76,19 @@ struct field {
 	enum field_type type;
 	size_t offset;
 	const char *const *choices;
-	bool unused; /* known, and without effect here */
+	bool unused; /* known, and without effect here; told to the person if the offset is SIZE_MAX */
 };
 
 static const char *const types[] = { "command", "http", "prompt", "agent", "mcp_tool", NULL };
 static const char *const failures[] = { "allow", "ask", "deny", "continue", "block", NULL };
 static const char *const dialects[] = { "claude", "code-agent", NULL };
+static const char *const shells[] = { "sh", "bash", NULL };
 static const char *const roles[] = { "decision", "observer", NULL };
 
 #define FIELD(name_, TYPE, member) { (name_), FIELD_##TYPE, offsetof(struct raw, member), NULL, false }
 #define CHOICE(name_, member, list) { (name_), FIELD_CHOICE, offsetof(struct raw, member), (list), false }
 #define UNUSED(name_) { (name_), FIELD_ANY, 0, NULL, true }
+#define NO_EFFECT(name_) { (name_), FIELD_ANY, SIZE_MAX, NULL, true }
 
 static const struct field hook_fields[] = {
 	CHOICE("type", type, types), FIELD("command", TEXT, command), FIELD("args", TEXTS, args),
@@ -97,7 +99,7 @@ static const struct field hook_fields[] = {
 	CHOICE("exit_dialect", exit_dialect, dialects), FIELD("env", TEXTS, env), FIELD("files", TEXTS, files),
 	FIELD("url", TEXT, url), FIELD("prompt", TEXT, prompt), FIELD("headers", ANY, headers),
 	FIELD("server", ANY, server), UNUSED("tool"), UNUSED("input"), UNUSED("model"), UNUSED("allowedEnvVars"),
-	UNUSED("statusMessage"), UNUSED("shell"), UNUSED("asyncRewake"), UNUSED("continueOnBlock"),
+	UNUSED("statusMessage"), CHOICE("shell", shell, shells), NO_EFFECT("asyncRewake"), UNUSED("continueOnBlock"),
 	UNUSED("description"), { 0 },
 };
 
@@ -165,8 +167,11 @@ static bool take_field(struct parser *p, const struct field *f, const struct jso
 	static const char *const wanted[] = { [FIELD_TEXT] = "text", [FIELD_BOOL] = "true or false",
 		[FIELD_TEXTS] = "a list of texts", [FIELD_CHOICE] = "text", [FIELD_TIME] = "a number" };
 
-	if (f->unused)
+	if (f->unused) {
+		if (f->offset == SIZE_MAX)
+			hint(p, v->begin, "%s has no effect here", f->name);
 		return true;
+	}
 	switch (f->type) {
 	case FIELD_TEXT:
 		if (v->type != JSON_STRING || (v->text.n && memchr(v->text.p, 0, v->text.n)))
@@ -337,6 +342,7 @@ static void make_keys(const struct raw *raw, struct hook *h)
 	add_to_key(&hash, h->url);
 	add_to_key(&hash, h->prompt);
 	add_to_key(&hash, h->condition);
+	add_to_key(&hash, h->bash ? STR("b") : STR(""));
 	add_to_key(&hash, h->code_agent ? STR("c") : STR(""));
 	add_json_to_key(&hash, raw->args);
 	add_json_to_key(&hash, raw->env);
@@ -399,7 +405,9 @@ static void hint_at(struct parser *p, const struct hook *h, const struct json *v
 			event_kinds[h->group->kind].name);
 	if (p->source->scope == HOOK_USER && (str_starts(h->command, STR("./")) || str_starts(h->command, STR("../"))))
 		hint(p, v->begin, "this path is relative: it means another file in every project");
-	if (h->on_failure != VERDICT_NONE && (h->async || h->observer))
+	if (h->on_failure != VERDICT_NONE && !(flags & EVENT_IS_DECISION))
+		hint(p, v->begin, "%s cannot be stopped: on_failure has no effect", event_kinds[h->group->kind].name);
+	else if (h->on_failure != VERDICT_NONE && (h->async || h->observer))
 		hint(p, v->begin, "on_failure has no effect on a hook that is %s", h->async ? "async" : "an observer");
 }
 
@@ -422,6 +430,7 @@ static void take_hook(struct parser *p, struct hook_group *g, const struct raw_g
 	h->command = raw.command;
 	h->url = raw.url;
 	h->prompt = raw.prompt;
+	h->bash = str_eq(raw.shell, STR("bash"));
 	h->condition = raw.condition;
 	h->exec_form = raw.args != NULL;
 	h->args = copy_texts(p->a, raw.args, &h->nargs);

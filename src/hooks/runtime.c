@@ -1,11 +1,8 @@
 /* Running hooks for events: sessions and their sets, the queue of children, the history. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -32,8 +29,9 @@ struct fire {
 	struct hooks *hooks;
 	struct hooks_request q;
 	struct hook_set *set;
-	struct run **runs; /* in the order of definition */
-	unsigned nruns, pending;
+	struct run **runs; /* in the order of definition; without those nobody waits for */
+	struct run **first; /* to be queued; a sequential group hangs on its first */
+	unsigned nruns, nfirst, pending;
 };
 
 /* One hook for one event. */
@@ -195,6 +193,7 @@ static void fire_end(struct fire *f)
 	for (unsigned i = 0; i < f->nruns; i++)
 		run_free(f->runs[i]);
 	free(f->runs);
+	free(f->first);
 	hook_set_unref(f->set);
 	free(f);
 }
@@ -237,35 +236,17 @@ static void on_done(const struct child_result *c, void *arg)
 	start_next(h);
 }
 
-/* A program without a slash is looked for where the hook would find it. */
-static const char *find_program(const char *name, char *const *env, char out[FS_PATH])
-{
-	str path = STR_NONE, dir;
-
-	if (strchr(name, '/'))
-		return name;
-	for (; *env; env++)
-		if (strncmp(*env, "PATH=", 5) == 0)
-			path = str_of(*env + 5);
-	while (str_split(&path, ':', &dir))
-		if (dir.n && dir.p[0] == '/' &&
-			snprintf(out, FS_PATH, STR_FMT "/%s", STR_ARG(dir), name) < FS_PATH && access(out, X_OK) == 0)
-			return out;
-	return name;
-}
-
 static void start(struct run *r)
 {
 	struct hooks *h = r->hooks;
-	char found[FS_PATH], text[1];
-	char *shell[] = { (char *)"/bin/sh", (char *)"-c", text, NULL };
+	char *shell[] = { (char *)(r->hook->bash ? "/bin/bash" : "/bin/sh"), (char *)"-c", NULL, NULL };
 	struct child_spec spec = { .path = shell[0], .argv = shell, .envp = r->env, .dir = r->dir,
 		.input = buf_str(&r->input), .timeout_us = r->hook->timeout_us, .output_max = MIB(1) };
 	char *line = NULL;
 
 	if (r->hook->tied) {
 		spec.argv = (char *const *)r->hook->tied;
-		spec.path = find_program(r->hook->tied[0], r->env, found);
+		spec.path = r->hook->tied[0];
 	} else {
 		line = xstrndup(r->hook->command.p, r->hook->command.n);
 		shell[2] = line;
@@ -330,15 +311,13 @@ static void run_end(struct run *r)
 
 /* -- one event with its set -------------------------------------------------------------------- */
 
-static struct run *make_run(struct hooks *h, struct fire *f, const struct hook *hook)
+static struct run *make_run(struct fire *f, const struct hook *hook)
 {
 	const struct event *e = f->q.event;
-	struct hook_surroundings where = { .root = f->set->root, .token = h->token };
 	struct run *r = xcalloc(1, sizeof *r);
-	str name = hook_tool_name(hook->group, e, f->q.arena), dir = str_is_set(f->set->root) ? f->set->root : e->cwd;
-	struct stat st;
+	str dir = str_is_set(f->set->root) ? f->set->root : e->cwd;
 
-	r->hooks = h;
+	r->hooks = f->hooks;
 	r->set = f->set;
 	r->set->refs++;
 	r->hook = hook;
@@ -347,14 +326,39 @@ static struct run *make_run(struct hooks *h, struct fire *f, const struct hook *
 	r->session = xstrndup(e->session.p ? e->session.p : "", MIN(e->session.n, (size_t)LIMIT_NAME));
 	r->fire = hook->async || hook->observer ? NULL : f;
 	buf_init(&r->input, LIMIT_RECORD);
-	hook_write_stdin(e, name, &r->input);
-	r->env = hook_environment(hook, e, name, &where);
-	r->dir = xstrndup(dir.p ? dir.p : "/", dir.p ? dir.n : 1);
-	if (r->dir[0] != '/' || stat(r->dir, &st) < 0 || !S_ISDIR(st.st_mode)) {
-		free(r->dir);
-		r->dir = xstrdup("/");
-	}
+	r->dir = dir.n && dir.p[0] == '/' ? xstrndup(dir.p, dir.n) : xstrdup("/");
 	return r;
+}
+
+/* What each is told; may run on a worker, so it has an arena of its own. */
+static void prepare(void *arg)
+{
+	struct fire *f = arg;
+	const struct event *e = f->q.event;
+	struct hook_surroundings where = { .root = f->set->root, .token = f->hooks->token };
+	struct arena a;
+
+	arena_init(&a);
+	for (unsigned i = 0; i < f->nfirst; i++)
+		for (struct run *r = f->first[i]; r; r = r->then) {
+			str name = hook_tool_name(r->hook->group, e, &a);
+
+			hook_write_stdin(e, name, &r->input);
+			r->env = hook_environment(r->hook, e, name, &where);
+		}
+	arena_release(&a);
+}
+
+static void prepared(void *arg)
+{
+	struct fire *f = arg;
+	struct hooks *h = f->hooks;
+
+	for (unsigned i = 0; i < f->nfirst; i++)
+		enqueue(f->first[i]);
+	start_next(h);
+	if (--f->pending == 0)
+		fire_end(f);
 }
 
 /* What the person should know when a session starts. */
@@ -386,12 +390,10 @@ static void tell_trouble(const struct hook_set *s, const struct hooks_request *q
 
 static void add_runs(struct fire *f, struct session *s, struct hook **list, unsigned n)
 {
-	struct hooks *h = f->hooks;
 	struct run *last = NULL;
-	struct run *first[HOOKS_MAX];
-	unsigned nfirst = 0;
 
 	f->runs = xcalloc(n + 1, sizeof *f->runs);
+	f->first = xcalloc(n + 1, sizeof *f->first);
 	f->pending = 1; /* ours, until all are queued */
 	for (unsigned i = 0; i < n; i++) {
 		struct run *r;
@@ -399,7 +401,7 @@ static void add_runs(struct fire *f, struct session *s, struct hook **list, unsi
 		if (list[i]->state != HOOK_LIVE || (list[i]->once && s->ran[list[i]->index]))
 			continue;
 		s->ran[list[i]->index] = 1;
-		r = make_run(h, f, list[i]);
+		r = make_run(f, list[i]);
 		if (r->fire) {
 			f->runs[f->nruns++] = r;
 			f->pending++;
@@ -407,11 +409,9 @@ static void add_runs(struct fire *f, struct session *s, struct hook **list, unsi
 		if (last && last->hook->group == r->hook->group && r->hook->group->sequential && last->fire && r->fire)
 			last->then = r;
 		else
-			first[nfirst++] = r;
+			f->first[f->nfirst++] = r;
 		last = r;
 	}
-	for (unsigned i = 0; i < nfirst; i++)
-		enqueue(first[i]);
 }
 
 static void fire_with(struct fire *f, struct session *s)
@@ -425,9 +425,12 @@ static void fire_with(struct fire *f, struct session *s)
 	if (!f->hooks->stopping)
 		n = hooks_match(f->set, f->q.event, f->q.arena, list);
 	add_runs(f, s, list, n);
-	start_next(f->hooks);
-	if (--f->pending == 0)
-		fire_end(f);
+	if (f->nfirst && f->q.event->raw.n > LIMIT_INLINE_PAYLOAD) {
+		loop_submit(f->hooks->config.loop, prepare, prepared, f);
+		return;
+	}
+	prepare(f);
+	prepared(f);
 }
 
 /* -- sessions ---------------------------------------------------------------------------------- */
@@ -469,6 +472,7 @@ struct job {
 };
 
 struct reload {
+	struct hooks *hooks;
 	unsigned jobs, sessions, broken;
 	void (*done)(unsigned sessions, unsigned broken, void *arg);
 	void *arg;
@@ -594,10 +598,22 @@ static struct session *find_session(struct hooks *h, const struct event *e)
 /* The event comes from an agent that one of our hooks started. */
 static bool is_our_own(const struct hooks *h, const struct event *e)
 {
-	for (size_t i = 0; i < e->nenv; i++)
+	for (size_t i = 0; h->token[0] && i < e->nenv; i++)
 		if (str_starts(e->env[i], STR("HOOKD_HOOK=")) && str_eq(str_from(e->env[i], 11), str_of(h->token)))
 			return true;
 	return false;
+}
+
+/* `hookd doctor` follows an event of its own through everything; nobody's programs should hear of it. */
+static bool is_rehearsal(const struct event *e)
+{
+	return str_starts(e->session, STR("hookd-doctor-"));
+}
+
+/* Most sessions have no hook for most events. */
+static bool has_nothing(const struct session *s, enum event_kind kind)
+{
+	return s->set && !s->set->groups[kind] && kind != EVENT_SESSION_START;
 }
 
 void hooks_fire(struct hooks *h, const struct hooks_request *q)
@@ -605,16 +621,20 @@ void hooks_fire(struct hooks *h, const struct hooks_request *q)
 	struct session *s;
 	struct fire *f;
 
-	if (q->event->kind == EVENT_UNKNOWN || h->stopping || is_our_own(h, q->event) ||
+	if (q->event->kind == EVENT_UNKNOWN || h->stopping || is_rehearsal(q->event) || is_our_own(h, q->event) ||
 		(q->wanted && !q->wanted(q->arg))) {
+		q->done(NULL, q->arg);
+		return;
+	}
+	s = find_session(h, q->event);
+	s->used_us = clock_mono_us();
+	if (has_nothing(s, q->event->kind)) {
 		q->done(NULL, q->arg);
 		return;
 	}
 	f = xcalloc(1, sizeof *f);
 	f->hooks = h;
 	f->q = *q;
-	s = find_session(h, q->event);
-	s->used_us = clock_mono_us();
 	if (s->set) {
 		fire_with(f, s);
 		return;
@@ -623,19 +643,33 @@ void hooks_fire(struct hooks *h, const struct hooks_request *q)
 	s->last = &f->next;
 }
 
+static void clear(void *arg)
+{
+	hook_snapshot_clear(((struct reload *)arg)->hooks->config.run);
+}
+
+static void cleared(void *arg)
+{
+	struct reload *r = arg;
+
+	for (struct session *s = r->hooks->sessions; s; s = s->next) {
+		r->jobs++;
+		r->sessions++;
+		submit(r->hooks, s, true, r);
+	}
+	reload_end(r, 0);
+}
+
+/* First all files go, those of sessions this daemon has not heard of yet, too. */
 void hooks_reload(struct hooks *h, void (*done)(unsigned sessions, unsigned broken, void *arg), void *arg)
 {
 	struct reload *r = xcalloc(1, sizeof *r);
 
+	r->hooks = h;
 	r->done = done;
 	r->arg = arg;
 	r->jobs = 1;
-	for (struct session *s = h->sessions; s; s = s->next) {
-		r->jobs++;
-		r->sessions++;
-		submit(h, s, true, r);
-	}
-	reload_end(r, 0);
+	loop_submit(h->config.loop, clear, cleared, r);
 }
 
 /* -- life -------------------------------------------------------------------------------------- */
@@ -681,6 +715,7 @@ static void fire_free(struct fire *f)
 	for (unsigned i = 0; i < f->nruns; i++)
 		run_free(f->runs[i]);
 	free(f->runs);
+	free(f->first);
 	hook_set_unref(f->set);
 	free(f);
 }

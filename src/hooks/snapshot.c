@@ -88,6 +88,19 @@ static void prune(const char *dir)
 	free(all);
 }
 
+void hook_snapshot_clear(const char *run)
+{
+	char dir[FS_PATH];
+	DIR *d = fs_join(dir, run, "hooks") == 0 ? opendir(dir) : NULL;
+	struct dirent *e;
+
+	while (d && (e = readdir(d)))
+		if (e->d_name[0] != '.')
+			unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+}
+
 int hook_snapshot_write(const char *run, str agent, str session, const struct hook_set *s)
 {
 	struct buf b = BUF_INIT(HOOK_SNAPSHOT_MAX);

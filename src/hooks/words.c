@@ -4,7 +4,7 @@
 /* What makes the shell do more than split words, and blanks, which are handled before. */
 static bool is_special(char c)
 {
-	return (unsigned char)c < 0x20 || strchr("|&;<>()$`\\\"'*?[]{}#~=%!", c);
+	return (unsigned char)c < 0x20 || strchr("|&;<>()$`\\\"'*?[]{}#~=!", c);
 }
 
 /* $CLAUDE_PROJECT_DIR or ${CLAUDE_PROJECT_DIR} at p: its length, or 0. */
@@ -26,7 +26,7 @@ static size_t root_name(str at)
 }
 
 /* One word from *at on, appended to b. False: more than a word. */
-static bool take_word(str text, size_t *at, str root, struct buf *b)
+static bool take_word(str text, size_t *at, str root, bool first, struct buf *b)
 {
 	char quote = 0;
 
@@ -50,8 +50,8 @@ static bool take_word(str text, size_t *at, str root, struct buf *b)
 			buf_add_char(b, c);
 		} else if (c == ' ' || c == '\t') {
 			break;
-		} else if (is_special(c)) {
-			return false;
+		} else if (is_special(c) && (c != '=' || first)) {
+			return false; /* NAME=value in front is no word */
 		} else {
 			buf_add_char(b, c);
 		}
@@ -72,7 +72,7 @@ bool hook_plain_words(str command, str root, struct arena *a, const str **ret, s
 		if (at == text.n)
 			break;
 		buf_clear(&b);
-		plain = take_word(text, &at, root, &b);
+		plain = take_word(text, &at, root, n == 0, &b);
 		words[n++] = arena_str(a, buf_str(&b));
 	}
 	buf_release(&b);

@@ -177,6 +177,7 @@ static void on_time(void *arg)
 		c->stage = CHILD_TERMED;
 		c->result.timed_out = true;
 		kill(-c->pid, SIGTERM);
+		kill(-c->pid, SIGCONT); /* who is stopped cannot end */
 		loop_timer_set(c->timer, CHILD_KILL_MS * USEC_PER_MSEC);
 		return;
 	case CHILD_TERMED:

@@ -68,14 +68,14 @@ unsigned loop_jobs(const struct loop *l);
  * leads a process group of its own. Past its time the group gets TERM, CHILD_KILL_MS later KILL. The run is over
  * when the first process has ended, whoever of its descendants still holds the pipes; what is left of the group
  * is killed then. A descendant that made a session of its own is let go. Output past the limit is read and
- * counted, so that writing never blocks. */
+ * counted, so that writing never blocks. The process must ignore SIGPIPE. */
 struct loop_children;
 struct loop_child;
 
 enum { CHILD_KILL_MS = 2000 };
 
 struct child_spec {
-	const char *path; /* absolute */
+	const char *path; /* without a slash: looked for in the PATH of envp */
 	char *const *argv, *const *envp;
 	const char *dir;
 	str input; /* for its stdin; must live until done */

@@ -35,9 +35,9 @@ void os_wake_close(int fds[2]);
 /* A program to be started as the leader of a process group of its own, with limits on what it can use up, default
  * signals, and no descriptor but these three. Where the system can do it, it gains no privileges and dies with us. */
 struct os_child {
-	const char *path; /* absolute */
+	const char *path; /* without a slash: looked for in the PATH of envp */
 	char *const *argv, *const *envp;
-	const char *dir; /* its working directory */
+	const char *dir; /* its working directory; / when it cannot be entered */
 	int fds[3];      /* stay the caller's */
 	unsigned cpu_seconds;
 };

@@ -60,6 +60,31 @@ static void take_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* Looks where the program itself would look, and only in absolute places. */
+static void exec_from_path(const struct os_child *c)
+{
+	size_t name = strlen(c->path), n;
+	const char *dirs = "";
+	char path[4096];
+	int said = ENOENT;
+
+	for (char *const *e = c->envp; *e; e++)
+		if (strncmp(*e, "PATH=", 5) == 0)
+			dirs = *e + 5;
+	for (; *dirs; dirs += n + (dirs[n] == ':')) {
+		n = strcspn(dirs, ":");
+		if (dirs[0] != '/' || n + name + 2 > sizeof path)
+			continue;
+		memcpy(path, dirs, n);
+		path[n] = '/';
+		memcpy(path + n + 1, c->path, name + 1);
+		execve(path, c->argv, c->envp);
+		if (errno != ENOENT && errno != ENOTDIR)
+			said = errno;
+	}
+	errno = said;
+}
+
 /* Between fork and exec: nothing but what is safe there. */
 static _Noreturn void become(const struct os_child *c, pid_t parent)
 {
@@ -82,11 +107,14 @@ static _Noreturn void become(const struct os_child *c, pid_t parent)
 		dup2(fds[i], i);
 	os_close_from(3);
 	take_signals();
-	if (chdir(c->dir) < 0)
-		give_up("no such directory: ", c->dir, 126);
+	if (chdir(c->dir) < 0 && chdir("/") < 0)
+		give_up("no directory to run in: ", c->dir, 126);
 	take_limits(c->cpu_seconds);
-	execve(c->path, c->argv, c->envp);
-	give_up("cannot be started: ", c->path, errno == ENOENT ? 127 : 126);
+	if (strchr(c->path, '/'))
+		execve(c->path, c->argv, c->envp);
+	else
+		exec_from_path(c);
+	give_up("cannot be started: ", c->path, errno == ENOENT || errno == ENOTDIR ? 127 : 126);
 }
 
 int os_child_start(const struct os_child *c, pid_t *ret)

@@ -45,6 +45,19 @@ def specific(done):
 
 
 @pytest.fixture
+def world(world):
+    """A daemon is there before each call: how hookc does without one is another file's business."""
+    call = world.hookc
+
+    def hookc(*args, **kw):
+        if not alive(world.pid()):
+            world.start()
+        return call(*args, **kw)
+    world.hookc = hookc
+    return world
+
+
+@pytest.fixture
 def project(world):
     path = world.top / "proj"
     path.mkdir(mode=0o755)
@@ -399,6 +412,16 @@ def test_a_broken_file_keeps_the_last_good_one_and_says_so(world):
     assert world.hookd("hooks", "validate", ok=False).returncode == 1
 
 
+def test_reload_reaches_sessions_of_before_a_restart(world):
+    configure(world, one("PreToolUse", "echo first >&2; exit 2"))
+    world.hookc("PreToolUse", bash())
+    world.stop()
+    configure(world, {})
+    world.start()
+    world.hookd("hooks", "reload")
+    assert answer(world.hookc("PreToolUse", bash())) == {}
+
+
 def test_snapshots_are_bounded(world):
     configure(world, {})
     world.start()
@@ -462,3 +485,59 @@ def test_secrets_do_not_stay_in_the_history(world):
     world.hookc("PreToolUse", bash())
     run = world.rpc("hooks_history")["runs"][0]
     assert secret not in json.dumps(run) and "redacted" in run["stdout"]
+
+
+# -- without a daemon ------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("known", [True, False])
+def test_an_explicit_deny_holds_without_a_daemon(world, known):
+    configure(world, {"PreToolUse": [{"matcher": "Bash", "hooks": [
+        {"type": "command", "command": "exit 0", "name": "gate", "on_failure": "deny"}]}]})
+    if known:
+        assert answer(world.hookc("PreToolUse", bash())) == {}
+        configure(world, {})  # too late for this session
+    else:
+        world.start()
+    os.kill(world.pid(), signal.SIGSTOP)  # it hangs; nobody starts another one
+    got = specific(world.hookc("PreToolUse", bash()))
+    assert got["permissionDecision"] == "deny" and "gate" in got["permissionDecisionReason"]
+    read = payload("PreToolUse", tool_name="Read", tool_input={"file_path": "/x"})
+    assert answer(world.hookc("PreToolUse", read)) == {}
+    os.kill(world.pid(), signal.SIGCONT)
+
+
+def test_a_client_that_has_gone_runs_nothing(world):
+    out = world.top / "out"
+    configure(world, {"PreToolUse": [{"sequential": True, "hooks": [
+        {"type": "command", "command": "sleep 1"}, {"type": "command", "command": f"echo ran >> {out}"}]}]})
+    world.start()
+    hookc = subprocess.Popen([str(world.build / "hookc"), "claude", "PreToolUse"], stdin=subprocess.PIPE, env=world.env)
+    world.started.append(hookc)
+    hookc.stdin.write(json.dumps(bash()).encode())
+    hookc.stdin.close()
+    wait_for(lambda: world.status()["hooks"]["running"] == 1, what="the first hook")
+    hookc.kill()
+    wait_for(lambda: world.status()["hooks"]["running"] == 0, what="its end")
+    assert not out.exists()
+
+
+def test_doctor_rehearses_without_programs(world):
+    out = world.top / "out"
+    configure(world, one("PreToolUse", f"echo ran >> {out}"))
+    world.hookc("PreToolUse", bash(session="hookd-doctor-1"))
+    assert not out.exists()
+
+
+def test_bash_where_it_is_asked_for(world):
+    configure(world, one("SessionStart", "[[ a == a ]] && echo ${BASH_VERSION:+bash}", shell="bash"))
+    got = specific(world.hookc("SessionStart", payload("SessionStart", source="startup")))
+    assert "bash" in got["additionalContext"]
+
+
+def test_a_large_call_reaches_the_hook_whole(world):
+    out = world.top / "out"
+    configure(world, {"PreToolUse": [{"hooks": [{"type": "command", "command": f"wc -c > {out}"},
+                                                {"type": "command", "command": "echo large >&2; exit 2"}]}]})
+    call = payload("PreToolUse", tool_name="Write", tool_input={"file_path": "/x", "content": "y" * 500000})
+    assert specific(world.hookc("PreToolUse", call))["permissionDecisionReason"] == "large"
+    assert int(out.read_text()) > 500000

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from test_hooks import bash, configure, one, project, script  # noqa: F401
+from test_hooks import bash, configure, one, project, script, world  # noqa: F401
 from world import payload
 
 
@@ -159,7 +159,8 @@ def test_words_are_tied_to_their_files(world, project):  # noqa: F811
         {"type": "command", "command": 'sh "$CLAUDE_PROJECT_DIR"/tools/run.sh', "files": ["tools/lib.sh"], "name": "plain"},
         {"type": "command", "command": "cd tools && sh ./run.sh", "name": "shell"},
         {"type": "command", "command": "sh tools/run.sh || true", "name": "untied"}]}]})
-    trust(world, project)
+    shown = trust(world, project)
+    assert "names a file of the project inside shell syntax" in shown
     (project / "tools/lib.sh").write_text("say() { echo new bytes >&2; exit 2; }\n")
     assert ask(world, project, "w1") == ""  # changed: inert
     (project / "tools/lib.sh").write_text("say() { echo from lib >&2; exit 2; }\n")

@@ -60,19 +60,26 @@ static const struct {
 	{ HOOK(COMMAND ", \"on_failure\": \"maybe\""), 0, 1, 1, "is no on_failure", 1, 88 },
 	{ HOOK(COMMAND ", \"async\": 1"), 0, 1, 1, "true or false", 1, 83 },
 	{ HOOK(COMMAND ", \"name\": \"a\", \"name\": \"b\""), 1, 0, 1, "more than once", 1, 74 },
-	{ HOOK("\"type\": \"http\", \"url\": \"http://x/\""), 1, 0, 1, "http hooks are not run in this release", 1, 38 },
+	{ HOOK("\"type\": \"http\", \"url\": \"http://x/\""), 1, 0, 1, "http hooks are not run in this release", 1,
+		38 },
 	{ HOOK("\"type\": \"prompt\", \"prompt\": \"p\""), 1, 0, 1, "needs an LLM", 1, 38 },
 	{ HOOK("\"type\": \"http\""), 0, 1, 1, "needs a url", 1, 38 },
 	{ "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"(\", \"hooks\": []}]}}", 0, 1, 1, "is no pattern", 1, 39 },
-	{ "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"class:shel\", \"hooks\": []}]}}", 0, 1, 1, "no class 'shel'", 1, 39 },
-	{ "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"bash\", \"hooks\": []}]}}", 0, 0, 0, NULL, 0, 0 },
-	{ "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"BASH\", \"hooks\": []}]}}", 0, 0, 1, "did you mean 'Bash'", 1, 39 },
-	{ "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"mcp__git\", \"hooks\": []}]}}", 0, 0, 1, "'mcp__git__.*'", 1, 39 },
-	{ "{\"hooks\": {\"SessionStart\": [{\"matcher\": \"start\", \"hooks\": []}]}}", 0, 0, 1, "never 'start'", 1, 41 },
+	{ "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"class:shel\", \"hooks\": []}]}}", 0, 1, 1, "no class 'shel'",
+		1, 39 },
+	{ "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"bash\", \"hooks\": []}]}}", 0, 0, 1, "did you mean 'Bash'",
+		1, 39 },
+	{ "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"BASH\", \"hooks\": []}]}}", 0, 0, 1, "did you mean 'Bash'",
+		1, 39 },
+	{ "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"mcp__git\", \"hooks\": []}]}}", 0, 0, 1, "'mcp__git__.*'", 1,
+		39 },
+	{ "{\"hooks\": {\"SessionStart\": [{\"matcher\": \"start\", \"hooks\": []}]}}", 0, 0, 1, "never 'start'", 1,
+		41 },
 	{ "{\"hooks\": {\"PreCompact\": [{\"matcher\": \"auto\", \"hooks\": []}]}}", 0, 0, 0, NULL, 0, 0 },
 	{ "{\"hooks\": {\"Stop\": [{\"matcher\": \"x\", \"hooks\": []}]}}", 0, 0, 1, "runs every time", 1, 33 },
 	{ "{\"hooks\": {\"Stop\": [{\"matcher\": \"class:shell\", \"hooks\": []}]}}", 0, 0, 1, "never matches", 1, 33 },
-	{ "{\"hooks\": {\"Stop\": [{\"hooks\": [{" COMMAND ", \"if\": \"Bash(x)\"}]}]}}", 1, 0, 1, "never runs", 1, 32 },
+	{ "{\"hooks\": {\"Stop\": [{\"hooks\": [{" COMMAND ", \"if\": \"Bash(x)\"}]}]}}", 1, 0, 1, "never runs", 1,
+		32 },
 };
 
 static void every_problem_has_its_place(void **state)
@@ -82,14 +89,16 @@ static void every_problem_has_its_place(void **state)
 		struct hook_set *s = parse(files[i].text, HOOK_USER, false);
 		const struct hook_source *source = s->sources;
 
-		if (s->count != files[i].hooks || source->errors != files[i].errors || source->count != files[i].problems)
+		if (s->count != files[i].hooks || source->errors != files[i].errors ||
+			source->count != files[i].problems)
 			fail_msg("%s: %u hooks, %u errors, %u problems, first: " STR_FMT, files[i].text, s->count,
 				source->errors, source->count,
 				STR_ARG(source->problems ? source->problems->text : STR("none")));
 		if (files[i].says) {
 			const struct hook_problem *p = source->problems;
 
-			if (str_find(p->text, str_of(files[i].says)) < 0 || p->line != files[i].line || p->col != files[i].col)
+			if (str_find(p->text,
+				str_of(files[i].says)) < 0 || p->line != files[i].line || p->col != files[i].col)
 				fail_msg("%s: %u:%u: " STR_FMT, files[i].text, p->line, p->col, STR_ARG(p->text));
 		}
 		hook_set_unref(s);
@@ -104,7 +113,8 @@ static void every_event_of_the_table_is_known(void **state)
 	for (enum event_kind k = EVENT_UNKNOWN + 1; k < EVENT_KIND_MAX; k++) {
 		struct hook_set *s;
 
-		snprintf(text, sizeof text, "{\"hooks\": {\"%s\": [{\"hooks\": [{" COMMAND "}]}]}}", event_kinds[k].name);
+		snprintf(text, sizeof text, "{\"hooks\": {\"%s\": [{\"hooks\": [{" COMMAND "}]}]}}",
+			event_kinds[k].name);
 		s = parse(text, HOOK_USER, false);
 		assert_int_equal(s->count, 1);
 		assert_non_null(s->groups[k]);
@@ -159,7 +169,8 @@ static void too_many_hooks_are_named(void **state)
 
 static struct event tool_event(struct arena *a, const char *tool, enum tool_class class, const char *input)
 {
-	struct event e = { .kind = EVENT_PRE_TOOL_USE, .agent = STR("x"), .tool_name = str_of(tool), .tool_class = class };
+	struct event e = { .kind = EVENT_PRE_TOOL_USE, .agent = STR("x"), .tool_name = str_of(tool),
+		.tool_class = class };
 	struct json *v = NULL;
 
 	assert_int_equal(json_parse(a, str_of(input), 0, &v, NULL), 0);
@@ -204,7 +215,8 @@ static void matchers(void **state)
 		{ "\"mcpServer\": \"git\",", "mcp__github__log", TOOL_MCP, false },
 		{ "\"mcpServer\": \"git\",", "Bash", TOOL_SHELL, false },
 		/* Runs into its limits: the hook must look. */
-		{ "\"matcher\": \"(a+)+$\",", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!", TOOL_OTHER, true },
+		{ "\"matcher\": \"(a+)+$\",", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!",
+			TOOL_OTHER, true },
 	};
 	struct hook *list[HOOKS_MAX];
 	struct arena a;
@@ -216,7 +228,8 @@ static void matchers(void **state)
 		struct event e = tool_event(&a, rows[i].tool, rows[i].class, "{}");
 		struct hook_set *s;
 
-		snprintf(text, sizeof text, "{\"hooks\": {\"PreToolUse\": [{%s \"hooks\": [{" COMMAND "}]}]}}", rows[i].group);
+		snprintf(text, sizeof text, "{\"hooks\": {\"PreToolUse\": [{%s \"hooks\": [{" COMMAND "}]}]}}",
+			rows[i].group);
 		s = parse(text, HOOK_USER, false);
 		if (hooks_match(s, &e, &a, list) != rows[i].hit)
 			fail_msg("%s does %smatch %s", rows[i].group, rows[i].hit ? "not " : "", rows[i].tool);
@@ -246,7 +259,8 @@ static void conditions(void **state)
 		{ "Read(*.env)", "Read", TOOL_READ, "{\"file_path\": \"/a/env.c\"}", false },
 		{ "mcp__x__*(*secret*)", "mcp__x__y", TOOL_MCP, "{\"q\": \"my secret\"}", true },
 		{ "Bash(git *", "Bash", TOOL_SHELL, "{\"command\": \"git push\"}", false },
-		{ "Bash(*a*a*a*a*a*a*b)", "Bash", TOOL_SHELL, "{\"command\": \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac\"}", false },
+		{ "Bash(*a*a*a*a*a*a*b)", "Bash", TOOL_SHELL,
+			"{\"command\": \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac\"}", false },
 	};
 	struct hook *list[HOOKS_MAX];
 	struct arena a;
@@ -298,7 +312,8 @@ static void other_events_match_their_own_words(void **state)
 
 		assert_int_equal(json_parse(&a, str_of(rows[i].payload), 0, &v, NULL), 0);
 		e.payload = v;
-		snprintf(text, sizeof text, "{\"hooks\": {\"%s\": [{\"matcher\": \"%s\", \"hooks\": [{" COMMAND "}]}]}}",
+		snprintf(text, sizeof text,
+			"{\"hooks\": {\"%s\": [{\"matcher\": \"%s\", \"hooks\": [{" COMMAND "}]}]}}",
 			event_kinds[rows[i].kind].name, rows[i].matcher);
 		s = parse(text, HOOK_USER, false);
 		if (hooks_match(s, &e, &a, list) != rows[i].hit)
@@ -312,8 +327,10 @@ static void identical_hooks_run_once(void **state)
 {
 	const char *project = "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"Bash\", \"hooks\": [{" COMMAND "},"
 		"{\"type\": \"command\", \"command\": \"p\"}]}]}}";
-	const char *user = "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{" COMMAND ", \"timeout\": 3, \"on_failure\": \"deny\"},"
-		"{" COMMAND ", \"args\": [\"a\"]}, {\"type\": \"prompt\", \"prompt\": \"x\"}, {\"type\": \"http\", \"url\": \"x\"}]}]}}";
+	const char *user = "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{" COMMAND ", \"timeout\": 3, \"on_failure\": "
+		"\"deny\"},"
+		"{" COMMAND ", \"args\": [\"a\"]}, {\"type\": \"prompt\", \"prompt\": \"x\"}, {\"type\": \"http\", "
+			"\"url\": \"x\"}]}]}}";
 	struct hook_set *s = hook_set_new();
 	struct hook *list[HOOKS_MAX];
 	struct event e;
@@ -360,6 +377,7 @@ static void plain_words(void **state)
 		{ "a*", NULL },
 		{ "~/x", NULL },
 		{ "A=b c", NULL },
+		{ "x --mode=strict", "x|--mode=strict" },
 		{ "a\nb", NULL },
 		{ "a\\ b", NULL },
 		{ "'a", NULL },
@@ -392,7 +410,8 @@ static void relative_names(void **state)
 {
 	static const char *const rows[][2] = {
 		{ "x.sh", "x.sh" }, { "./x.sh", "x.sh" }, { "a//b/./c", "a/b/c" }, { "/r/x", "x" }, { "/rx/y", NULL },
-		{ "/r", NULL }, { "..", NULL }, { "a/../../b", NULL }, { "/etc/passwd", NULL }, { ".", NULL }, { "", NULL },
+		{ "/r", NULL }, { "..", NULL }, { "a/../../b", NULL }, { "/etc/passwd", NULL }, { ".", NULL }, { "",
+			NULL },
 	};
 	struct arena a;
 
@@ -426,30 +445,36 @@ static void answers(void **state)
 		{ CLAUDE, EVENT_PRE_TOOL_USE, 0, "", "", VERDICT_NONE, "", "", 0, 0, 0 },
 		{ CLAUDE, EVENT_PRE_TOOL_USE, 2, "", "no", VERDICT_DENY, "no", "", 0, 0, 0 },
 		{ CLAUDE, EVENT_PRE_TOOL_USE, 2, "{\"decision\":\"approve\"}", "no", VERDICT_DENY, "no", "", 0, 0, 0 },
-		{ CLAUDE, EVENT_PRE_TOOL_USE, 0, "{\"decision\":\"block\",\"reason\":\"r\"}", "", VERDICT_DENY, "r", "", 0, 0, 0 },
-		{ CLAUDE, EVENT_PRE_TOOL_USE, 1, "{\"decision\":\"block\",\"reason\":\"r\"}", "", VERDICT_DENY, "r", "", 0, 0, 0 },
+		{ CLAUDE, EVENT_PRE_TOOL_USE, 0, "{\"decision\":\"block\",\"reason\":\"r\"}", "", VERDICT_DENY, "r",
+			"", 0, 0, 0 },
+		{ CLAUDE, EVENT_PRE_TOOL_USE, 1, "{\"decision\":\"block\",\"reason\":\"r\"}", "", VERDICT_DENY, "r",
+			"", 0, 0, 0 },
 		{ CLAUDE, EVENT_PRE_TOOL_USE, 0, "{\"decision\":\"approve\"}", "", VERDICT_ALLOW, "", "", 0, 0, 0 },
 		{ CLAUDE, EVENT_PRE_TOOL_USE, 0, "{} {}", "", VERDICT_NONE, "", "", 0, 0, 1 },
 		{ CLAUDE, EVENT_PRE_TOOL_USE, 1, "text", "why", VERDICT_NONE, "", "", 0, 0, 1 },
 		{ CLAUDE, EVENT_PRE_TOOL_USE, 126, "", "", VERDICT_NONE, "", "", 0, 0, 1 },
-		{ CLAUDE, EVENT_PRE_TOOL_USE, 0, "{\"continue\":false,\"stopReason\":\"s\"}", "", VERDICT_NONE, "s", "", 0, 1, 0 },
+		{ CLAUDE, EVENT_PRE_TOOL_USE, 0, "{\"continue\":false,\"stopReason\":\"s\"}", "", VERDICT_NONE, "s",
+			"", 0, 1, 0 },
 		{ CLAUDE, EVENT_POST_TOOL_USE, 2, "", "look", VERDICT_NONE, "", "look", 0, 0, 0 },
 		{ CLAUDE, EVENT_POST_TOOL_USE, 0, "plain", "", VERDICT_NONE, "", "", 0, 0, 0 },
 		{ CLAUDE, EVENT_STOP, 2, "", "more", VERDICT_NONE, "more", "", 1, 0, 0 },
-		{ CLAUDE, EVENT_STOP, 0, "{\"decision\":\"block\",\"reason\":\"more\"}", "", VERDICT_NONE, "more", "", 1, 0, 0 },
+		{ CLAUDE, EVENT_STOP, 0, "{\"decision\":\"block\",\"reason\":\"more\"}", "", VERDICT_NONE, "more", "",
+			1, 0, 0 },
 		{ CLAUDE, EVENT_SESSION_START, 0, " hi \n", "", VERDICT_NONE, "", "hi", 0, 0, 0 },
 		{ CLAUDE, EVENT_SESSION_START, 2, "", "x", VERDICT_NONE, "", "", 0, 0, 0 },
 		{ CLAUDE, EVENT_USER_PROMPT_SUBMIT, 0, "{\"hookSpecificOutput\":{\"additionalContext\":\"c\"}}", "",
 			VERDICT_NONE, "", "c", 0, 0, 0 },
 		{ CLAUDE, EVENT_PERMISSION_REQUEST, 0,
-			"{\"hookSpecificOutput\":{\"decision\":{\"behavior\":\"deny\",\"message\":\"m\"}}}", "", VERDICT_DENY,
+			"{\"hookSpecificOutput\":{\"decision\":{\"behavior\":\"deny\",\"message\":\"m\"}}}", "",
+				VERDICT_DENY,
 			"m", "", 0, 0, 0 },
 		{ AGENT, EVENT_PRE_TOOL_USE, 0, "fine", "", VERDICT_NONE, "", "", 0, 0, 0 },
 		{ AGENT, EVENT_PRE_TOOL_USE, 1, "", "no", VERDICT_DENY, "no", "", 0, 0, 0 },
 		{ AGENT, EVENT_PRE_TOOL_USE, 7, "out", "", VERDICT_DENY, "out", "", 0, 0, 0 },
 		{ AGENT, EVENT_PRE_TOOL_USE, 127, "", "", VERDICT_NONE, "", "", 0, 0, 1 },
 		{ AGENT, EVENT_PRE_TOOL_USE, 0, "{\"action\":\"allow\"}", "", VERDICT_NONE, "", "", 0, 0, 0 },
-		{ AGENT, EVENT_PRE_TOOL_USE, 0, "{\"action\":\"block\",\"message\":\"m\"}", "", VERDICT_DENY, "m", "", 0, 0, 0 },
+		{ AGENT, EVENT_PRE_TOOL_USE, 0, "{\"action\":\"block\",\"message\":\"m\"}", "", VERDICT_DENY, "m", "",
+			0, 0, 0 },
 		{ AGENT, EVENT_PRE_TOOL_USE, 0, "{\"action\":\"error\"}", "", VERDICT_NONE, "", "", 0, 0, 1 },
 		{ AGENT, EVENT_PRE_TOOL_USE, 0, "{\"action\":\"dance\"}", "", VERDICT_NONE, "", "", 0, 0, 1 },
 	};
@@ -459,7 +484,8 @@ static void answers(void **state)
 	arena_init(&a);
 	for (size_t i = 0; i < countof(rows); i++) {
 		struct hook h = { .id = "0123", .code_agent = rows[i].dialect == AGENT };
-		struct child_result r = { .exit_code = rows[i].exit, .out = str_of(rows[i].out), .err = str_of(rows[i].err) };
+		struct child_result r = { .exit_code = rows[i].exit, .out = str_of(rows[i].out),
+			.err = str_of(rows[i].err) };
 		struct event e = { .kind = rows[i].kind };
 		struct verdict v = { 0 };
 		struct hook_answer got;
@@ -482,7 +508,8 @@ static void answers(void **state)
 static void adding_and_removing_gives_back_the_text(void **state)
 {
 	static const char *const texts[] = {
-		"{\n  // mine\n  \"hooks\": {\n    \"Stop\": [\n      {\"hooks\": [{\"type\": \"command\", \"command\": \"a\"}]}\n    ]\n  }\n}\n",
+		"{\n  // mine\n  \"hooks\": {\n    \"Stop\": [\n      {\"hooks\": [{\"type\": \"command\", "
+			"\"command\": \"a\"}]}\n    ]\n  }\n}\n",
 		"\xEF\xBB\xBF{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"a\"}]}]}}",
 	};
 	struct json *hook;
