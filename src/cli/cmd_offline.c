@@ -173,10 +173,12 @@ static int answer_alone(struct offline *o)
 	struct verdict verdict = { 0 };
 	struct buf out = BUF_INIT(LIMIT_REPLY);
 	struct answer answer = { .out = &out };
+	struct guard_context c;
 	struct event e;
 
 	agent_parse(agent, &o->hook, &o->cli->arena, &e);
-	guard_decide(&e, &o->cli->arena, &verdict);
+	c = guard_context_of(&e);
+	guard_decide(NULL, &c, &e, &o->cli->arena, &verdict, NULL);
 	agent_render(agent, &e, &verdict, &o->cli->arena, &answer);
 	keep_in_spool(o, &e);
 	write_out(STDOUT_FILENO, buf_str(&out));
