@@ -188,10 +188,12 @@ static int answer_alone(struct offline *o)
 	struct verdict verdict = { 0 };
 	struct buf out = BUF_INIT(LIMIT_REPLY);
 	struct answer answer = { .out = &out };
+	struct guard_context c;
 	struct event e;
 
 	agent_parse(agent, &o->hook, &o->cli->arena, &e);
-	guard_decide(&e, &o->cli->arena, &verdict);
+	c = guard_context_of(&e);
+	guard_decide(NULL, &c, &e, &o->cli->arena, &verdict, NULL);
 	if (o->decision && p->state[0])
 		hooks_decide_alone(&(struct hooks_where){ .agent = arena_cstr(&o->cli->arena, e.agent),
 			.cwd = arena_cstr(&o->cli->arena, e.cwd), .home = getenv("HOME"), .user_config = p->config,

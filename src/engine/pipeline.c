@@ -56,7 +56,9 @@ struct voice {
 
 static void speak_guard(struct turn *t)
 {
-	guard_decide(&t->event, &t->arena, &t->verdict);
+	struct guard_context c = guard_context_of(&t->event);
+
+	guard_decide(NULL, &c, &t->event, &t->arena, &t->verdict, NULL);
 }
 
 static void speak_selftest(struct turn *t)

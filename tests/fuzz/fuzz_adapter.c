@@ -53,7 +53,7 @@ static void check_answers(const struct agent *agent, const struct event *e, stru
 		{ .continue_turn = true, .reason = text, .end_turn = true },
 	};
 
-	guard_decide(e, a, &guarded);
+	guard_decide(NULL, &(struct guard_context){ .cwd = e->cwd }, e, a, &guarded, NULL);
 	check((e->kind == EVENT_PRE_TOOL_USE && e->marks & EVENT_NOT_JSON) ? guarded.action >= VERDICT_ASK : true);
 	check_answer(agent, e, &guarded, LIMIT_REPLY);
 	for (size_t i = 0; i < countof(rows); i++) {

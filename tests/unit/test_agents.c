@@ -251,7 +251,7 @@ static void test_cut(void **state)
 	agent_parse(&agent_claude, &hook, &arena, &e);
 	assert_int_equal(e.marks, EVENT_CUT | EVENT_NOT_JSON | EVENT_INCOMPLETE);
 	assert_true(e.total == 99 && e.sha256[0] == 7);
-	guard_decide(&e, &arena, &v);
+	guard_decide(NULL, &(struct guard_context){ .cwd = e.cwd }, &e, &arena, &v, NULL);
 	assert_int_equal(v.action, VERDICT_ASK);
 }
 
@@ -355,7 +355,7 @@ static void test_doubled_members(void **state)
 
 	assert_str(e.session, STR("b"));
 	assert_str(e.command, STR("echo hookd-selftest-deny"));
-	guard_decide(&e, &arena, &v);
+	guard_decide(NULL, &(struct guard_context){ .cwd = e.cwd }, &e, &arena, &v, NULL);
 	assert_int_equal(v.action, VERDICT_DENY);
 	assert_str(v.rule, STR("hookd.selftest"));
 }
@@ -366,11 +366,11 @@ static void test_guard_of_the_unreadable(void **state)
 	struct verdict v = { 0 };
 	struct event e = parse_as("claude", "PreToolUse", STR("{\"tool_name\":\"Bash\",\"tool_input\":"));
 
-	guard_decide(&e, &arena, &v);
+	guard_decide(NULL, &(struct guard_context){ .cwd = e.cwd }, &e, &arena, &v, NULL);
 	assert_int_equal(v.action, VERDICT_ASK);
 	v = (struct verdict){ 0 };
 	e = parse_as("claude", "PostToolUse", STR("{"));
-	guard_decide(&e, &arena, &v);
+	guard_decide(NULL, &(struct guard_context){ .cwd = e.cwd }, &e, &arena, &v, NULL);
 	assert_int_equal(v.action, VERDICT_NONE);
 	for (const struct guard_rule *r = guard_rules; r->name; r++)
 		assert_true(str_ends(str_of(r->text), STR(".")) && r->judge);
@@ -444,7 +444,7 @@ static void test_patches(void **state)
 		assert_false(str_is_set(e.command));
 		if (!str_eq(e.file_path, str_of(rows[i].file)))
 			fail_msg("%zu: " STR_FMT, i, STR_ARG(e.file_path));
-		guard_decide(&e, &arena, &v);
+		guard_decide(NULL, &(struct guard_context){ .cwd = e.cwd }, &e, &arena, &v, NULL);
 		assert_int_equal(v.action, VERDICT_NONE);
 	}
 	/* What is not known to be something else may be a shell: redaction looks at its command. */

@@ -1,0 +1,485 @@
+/* code: programs given to interpreters on the command line or through a pipe. They are not parsed as Python or Perl;
+ * their strings, names and calls are enough to see commands that they start and files that they change. */
+#include "guard/internal.h"
+
+enum { TOKENS_MAX = 3000, VARS_MAX = 32, ARGS_MANY = 12 };
+
+enum token_kind { TOKEN_NAME, TOKEN_STRING, TOKEN_COMMAND, TOKEN_NUMBER, TOKEN_MARK, TOKEN_LINE };
+
+struct token {
+	enum token_kind kind;
+	str text;
+};
+
+struct code {
+	struct run *x;
+	const struct cmd *c;
+	str language, all;
+	struct token *t;
+	size_t n;
+	struct {
+		str name, value;
+	} vars[VARS_MAX];
+	size_t nvars;
+	unsigned depth;
+};
+
+/* -- reading ------------------------------------------------------------------------------------- */
+
+static bool name_char(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || (unsigned char)c >= 0x80;
+}
+
+static size_t string_end(str s, size_t i, char quote)
+{
+	while (i < s.n && s.p[i] != quote)
+		i += s.p[i] == '\\' && i + 1 < s.n ? 2 : 1;
+	return i;
+}
+
+static void add_token(struct code *k, enum token_kind kind, str text)
+{
+	if (k->n < TOKENS_MAX)
+		k->t[k->n++] = (struct token){ kind, text };
+}
+
+/* A string at i; gives where it ends. Triple quotes count as one. */
+static size_t read_string(struct code *k, str s, size_t i)
+{
+	char q = s.p[i];
+	bool triple = i + 2 < s.n && s.p[i + 1] == q && s.p[i + 2] == q && q != '`' && str_starts(k->language, STR("python"));
+	size_t from = i + (triple ? 3 : 1), end;
+	str text;
+
+	if (triple) {
+		const char close[] = { q, q, q, 0 };
+		ptrdiff_t at = str_find(str_from(s, from), str_of(close));
+
+		end = at < 0 ? s.n : from + (size_t)at;
+	} else {
+		end = string_end(s, from, q);
+	}
+	text = str_n(s.p + from, MIN(end, s.n) - MIN(from, end));
+	if (str_find_char(text, '\\') >= 0 && !(i && s.p[i - 1] == 'r'))
+		text = decode_backslashes(k->x->a, text, false);
+	add_token(k, q == '`' && !str_in(k->language, "node deno bun awk") ? TOKEN_COMMAND : TOKEN_STRING, text);
+	return MIN(end + (triple ? 3 : 1), s.n);
+}
+
+/* qx{…}, %x(…), q(…), qq(…) of Perl and Ruby. */
+static size_t read_quote_like(struct code *k, str s, size_t i, size_t name_end, str name)
+{
+	static const char open[] = "({[<", close[] = ")}]>";
+	const char *at = name_end < s.n && s.p[name_end] ? strchr(open, s.p[name_end]) : NULL;
+	char end_char = at ? close[at - open] : name_end < s.n && strchr("/|!'\"", s.p[name_end]) ? s.p[name_end] : 0;
+	size_t end;
+
+	(void)i;
+	if (!end_char || !s.p[name_end])
+		return 0;
+	end = string_end(s, name_end + 1, end_char);
+	add_token(k, str_in(name, "qx x") ? TOKEN_COMMAND : TOKEN_STRING, str_n(s.p + name_end + 1, end - name_end - 1));
+	return MIN(end + 1, s.n);
+}
+
+static void tokenize(struct code *k, str s)
+{
+	bool quotes = str_in(k->language, "perl ruby");
+	size_t i = 0;
+
+	while (i < s.n && spend(k->x, 1)) {
+		char c = s.p[i];
+		size_t from = i, end;
+
+		if (c == '\n' || c == ';') {
+			add_token(k, TOKEN_LINE, str_n(s.p + i++, 1));
+		} else if (c == ' ' || c == '\t' || c == '\r') {
+			i++;
+		} else if ((c == '#' && !str_in(k->language, "node deno bun")) || (c == '/' && i + 1 < s.n && s.p[i + 1] == '/' && str_in(k->language, "node deno bun php"))) {
+			if (c == '#' && i > 0 && s.p[i - 1] == '$')
+				i++;
+			else
+				while (i < s.n && s.p[i] != '\n')
+					i++;
+		} else if (c == '"' || c == '\'' || c == '`') {
+			i = read_string(k, s, i);
+		} else if (name_char(c)) {
+			while (i < s.n && name_char(s.p[i]))
+				i++;
+			if (quotes && str_in(str_n(s.p + from, i - from), "q qq qx qw x") &&
+				(s.p[from] != 'x' || (from > 0 && s.p[from - 1] == '%')) &&
+				(end = read_quote_like(k, s, from, i, str_n(s.p + from, i - from))) > 0) {
+				i = end;
+				continue;
+			}
+			add_token(k, c >= '0' && c <= '9' ? TOKEN_NUMBER : TOKEN_NAME, str_n(s.p + from, i - from));
+		} else {
+			add_token(k, TOKEN_MARK, str_n(s.p + i++, 1));
+		}
+	}
+}
+
+/* -- values --------------------------------------------------------------------------------------- */
+
+static bool is_mark(const struct code *k, size_t i, char c)
+{
+	return i < k->n && k->t[i].kind == TOKEN_MARK && k->t[i].text.p[0] == c;
+}
+
+static bool is_name(const struct code *k, size_t i, const char *names)
+{
+	return i < k->n && k->t[i].kind == TOKEN_NAME && str_in(k->t[i].text, names);
+}
+
+static const char net_names[] = "urlopen urlretrieve requests httpx aiohttp fetch axios getstore LWP HTTP curl_exec fsockopen TCPSocket open_uri URI recv recvfrom got "
+	"superagent HTTParty Faraday http https urllib";
+static const char home_names[] = "homedir expanduser HOME home";
+
+static str lookup(const struct code *k, str name)
+{
+	for (size_t i = k->nvars; i > 0; i--)
+		if (str_eq(k->vars[i - 1].name, name))
+			return k->vars[i - 1].value;
+	return STR_NONE;
+}
+
+static str decoded(struct code *k, size_t i, str value)
+{
+	str out;
+
+	if (is_name(k, i, "b64decode atob decode_base64 base64_decode urlsafe_b64decode decode64 standard_b64decode strict_decode64") && decode_base64(k->x->a, value, &out))
+		return out;
+	if (is_name(k, i, "fromhex unhexlify hex2bin") && decode_hex(k->x->a, value, &out))
+		return out;
+	return value;
+}
+
+/* The values of the arguments from i on, up to the bracket that closes them. Pieces joined by operators are one. */
+static size_t take_args(struct code *k, size_t i, bool bare, str *args, size_t *ret_n)
+{
+	struct text cur[ARGS_MANY];
+	unsigned depth = 0;
+	size_t n = 0, decoder = SIZE_MAX;
+
+	memset(cur, 0, sizeof(cur));
+	cur[0].a = k->x->a;
+	for (; i < k->n; i++) {
+		const struct token *t = &k->t[i];
+		str value = STR_NONE;
+
+		if (t->kind == TOKEN_LINE && bare && depth == 0)
+			break;
+		if (t->kind == TOKEN_MARK && strchr("([{", t->text.p[0])) {
+			depth++;
+		} else if (t->kind == TOKEN_MARK && strchr(")]}", t->text.p[0])) {
+			if (depth == 0)
+				break;
+			depth--;
+		} else if (t->kind == TOKEN_MARK && t->text.p[0] == ',' && n + 1 < ARGS_MANY) {
+			cur[++n].a = k->x->a;
+			decoder = SIZE_MAX;
+		} else if (t->kind == TOKEN_STRING) {
+			value = decoder != SIZE_MAX ? decoded(k, decoder, t->text) : t->text;
+			/* Buffer.from('…', 'base64') */
+			if (is_mark(k, i + 1, ',') && i > 1 && is_name(k, i - 2, "from") && i + 2 < k->n && str_eq(k->t[i + 2].text, STR("base64")))
+				(void)decode_base64(k->x->a, t->text, &value);
+			if (decoder != SIZE_MAX && is_name(k, decoder, "open readFileSync read_text file_get_contents read readFile") &&
+				secrecy_of(k->x, path_resolve(k->x, t->text)) != SECRET_NOT) {
+				judge_read(k->x, k->c, t->text);
+				value = STR("\5");
+			}
+		} else if (t->kind == TOKEN_NAME) {
+			str known = lookup(k, t->text);
+
+			if (str_in(t->text, "require __import__ import_module") && is_mark(k, i + 1, '(')) {
+				while (i + 1 < k->n && !is_mark(k, i, ')'))
+					i++;
+				continue;
+			}
+			if (str_is_set(known) && !is_mark(k, i + 1, '('))
+				value = known;
+			else if (str_in(t->text, net_names))
+				value = STR("\4");
+			else if (str_in(t->text, home_names) && !is_name(k, i, "expanduser"))
+				value = k->x->c->home;
+			else if (str_in(t->text, "environ env ENV argv") && !is_mark(k, i + 1, '[') && !is_mark(k, i + 1, '.') && !is_mark(k, i + 1, '{'))
+				value = str_eq(t->text, STR("argv")) ? STR("\1") : STR("\5");
+			else if (str_in(t->text, "getcwd cwd pwd"))
+				value = k->x->st.cwd;
+			else if (str_eq(t->text, STR("chr")) && i + 2 < k->n && k->t[i + 2].kind == TOKEN_NUMBER) {
+				int64_t code = 0;
+
+				(void)str_to_int(k->t[i + 2].text, &code);
+				text_char(&cur[n], (char)(code > 6 && code < 127 ? code : MARK_UNKNOWN));
+			} else if (is_mark(k, i + 1, '('))
+				decoder = i;
+		}
+		if (str_is_set(value))
+			text_add(&cur[n], value);
+	}
+	for (size_t m = 0; m <= n; m++)
+		args[m] = text_str(&cur[m]);
+	*ret_n = n + 1;
+	return i;
+}
+
+/* -- calls ----------------------------------------------------------------------------------------- */
+
+static const char command_calls[] = "system popen execSync spawn spawnSync execFile execFileSync run call check_call check_output Popen getoutput getstatusoutput shell_exec "
+	"passthru proc_open pcntl_exec execute execvp execvpe execl execlp execle execv execve spawnl spawnlp spawnv spawnvp posix_spawn exec capture2 capture3 capture2e popen2 popen3 "
+	"create_subprocess_shell create_subprocess_exec syscmd esyscmd execa execaSync";
+static const char tree_calls[] = "rmtree rmSync remove_tree rm_rf rm_r remove_entry_secure remove_entry rimraf removeSync emptyDirSync RemoveAll removeAll rm rmdirSync remove_dir_all "
+	"rm_tree delete_tree removedirs rimrafSync emptyDir";
+static const char file_calls[] = "unlink unlinkSync remove delete rmdir Deno.remove truncate truncateSync";
+static const char write_calls[] = "writeFileSync writeFile appendFileSync appendFile file_put_contents createWriteStream outputFileSync write_text write_bytes writeTextFile "
+	"writeTextFileSync outputJsonSync outputJson";
+static const char read_calls[] = "readFileSync readFile file_get_contents read_text read_bytes readlines slurp readTextFile createReadStream foreach IO.read File.read read";
+static const char move_calls[] = "rename renameSync replace move copy copyfile copy2 copyFileSync copyFile copytree cpSync symlink symlinkSync link linkSync cp mv ln_s ln_sf copySync moveSync";
+static const char print_calls[] = "print log puts p pp echo var_dump dumps stringify print_r dump write pprint printf say inspect";
+static const char code_calls[] = "eval exec Function compile assert instance_eval class_eval runInNewContext runInThisContext loadstring load dofile execfile execScript";
+static const char send_calls[] = "post put request sendall send urlopen urlencode Request fetch sendto write";
+
+static void run_command_args(struct code *k, const str *args, size_t n)
+{
+	struct fields f = { 0 };
+
+	if (!n || !args[0].n)
+		return;
+	if (has_mark(args[0], "\4")) {
+		FAULT(k->x, k->c, RULE_NET_EXEC, VERDICT_DENY, "this runs what comes from the network as a command");
+		return;
+	}
+	if (str_find_char(args[0], ' ') >= 0 || n == 1) {
+		if (!str_eq(args[0], STR("\1")))
+			(void)run_child_text(k->x, args[0], STR_NONE);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (args[i].n && !(i == 1 && str_eq(args[0], args[1]))) /* execlp repeats the name */
+			fields_add(k->x->a, &f, args[i]);
+	(void)run_argv(k->x, f.v, f.n, STR_NONE);
+}
+
+static bool mode_writes(str mode)
+{
+	return mode.n && mode.n < 5 && (str_find_char(mode, 'w') >= 0 || str_find_char(mode, 'a') >= 0 || str_find_char(mode, 'x') >= 0 || str_find_char(mode, '+') >= 0 ||
+		str_find_char(mode, '>') >= 0);
+}
+
+static void judge_open(struct code *k, const str *args, size_t n)
+{
+	for (size_t i = 0; i < n; i++) /* open(path, 'w') and open(F, '>', path) and open(F, ">path") */
+		if (mode_writes(args[i]) || (i == 1 && args[i].n && args[i].p[0] == '>')) {
+			str path = i + 1 < n && str_in(args[i], "> >> +<") ? args[i + 1] : i == 1 && args[i].p[0] == '>' ? str_trim(str_from(args[i], 1)) : args[0];
+
+			judge_write(k->x, k->c, path, STR("\1"), false);
+			return;
+		}
+	for (size_t i = 0; i < n; i++)
+		if (args[i].n > 3)
+			judge_read(k->x, k->c, args[i]);
+}
+
+static str string_before(const struct code *k, size_t i)
+{
+	while (i > 0 && k->t[i - 1].kind != TOKEN_LINE) {
+		i--;
+		if (k->t[i].kind == TOKEN_STRING)
+			return k->t[i].text;
+		if (k->t[i].kind == TOKEN_NAME && str_is_set(lookup(k, k->t[i].text)))
+			return lookup(k, k->t[i].text);
+		if (is_name(k, i, "home homedir"))
+			return k->x->c->home;
+	}
+	return STR("");
+}
+
+static void judge_call(struct code *k, size_t at, str name, const str *args, size_t n)
+{
+	bool js = str_in(k->language, "node deno bun"), method = at > 0 && is_mark(k, at - 1, '.');
+	str first = args[0].n ? args[0] : STR("");
+
+	if (str_in(name, code_calls) && !(js && str_eq(name, STR("exec"))) && !(str_in(k->language, "perl ruby php") && str_eq(name, STR("exec")))) {
+		if (has_mark(first, "\4"))
+			FAULT(k->x, k->c, RULE_NET_EXEC, VERDICT_DENY, "this runs code that comes from the network");
+		else if (first.n && !str_eq(first, STR("\1")) && k->depth < 6)
+			(void)run_code(k->x, k->language, first, STR_NONE);
+	} else if (str_in(name, command_calls) && !(method && str_in(name, "call run") && js)) {
+		run_command_args(k, args, n);
+	} else if (str_in(name, tree_calls) && !(str_eq(name, STR("rm")) && !js && !str_eq(k->language, STR("ruby")))) {
+		str path = first.n ? first : method ? string_before(k, at) : STR("\1");
+
+		judge_delete(k->x, k->c, path, true);
+	} else if (str_in(name, file_calls)) {
+		str path = first.n ? first : method ? string_before(k, at) : STR("");
+
+		if (str_find_char(path, '/') >= 0 || str_starts(path, STR(".")))
+			judge_delete(k->x, k->c, path, false);
+	} else if (str_in(name, write_calls)) {
+		str path = method && str_in(name, "write_text write_bytes") ? string_before(k, at) : first;
+
+		if (path.n)
+			judge_write(k->x, k->c, path, STR("\1"), false);
+	} else if (str_in(name, "open sysopen fopen openSync")) {
+		judge_open(k, args, n);
+	} else if (str_in(name, move_calls) && n > 1 && args[1].n && (str_find_char(args[1], '/') >= 0 || args[1].p[0] == '.')) {
+		bool shared;
+
+		judge_write(k->x, k->c, args[1], STR("\1"), false);
+		if (is_protected(k->x, path_resolve(k->x, first), &shared))
+			judge_delete(k->x, k->c, first, false);
+	} else if (str_in(name, read_calls)) {
+		str path = first.n ? first : method ? string_before(k, at) : STR("");
+
+		if (path.n && str_find_char(path, ' ') < 0)
+			judge_read(k->x, k->c, path);
+	} else if (str_in(name, "chmod chmodSync chown") && n > 1) {
+		bool shared;
+
+		if (is_protected(k->x, path_resolve(k->x, first), &shared))
+			judge_write(k->x, k->c, first, STR("\1"), false);
+	} else if (str_in(name, "kill") && n > 0 && str_eq(first, STR("-1"))) {
+		FAULT(k->x, k->c, RULE_KILL, VERDICT_DENY, "this ends every process of the user");
+	}
+	if (str_in(name, send_calls) && str_in(name, "post put request urlopen sendall send fetch"))
+		for (size_t i = 0; i < n; i++)
+			if (has_mark(args[i], "\5"))
+				FAULT(k->x, k->c, RULE_SECRET_EXFIL, VERDICT_DENY, "this sends secrets to another machine");
+	if (str_in(name, print_calls))
+		for (size_t i = 0; i < n; i++)
+			if (has_mark(args[i], "\5"))
+				FAULT(k->x, k->c, RULE_SECRET_ENV, VERDICT_ASK, "this prints the environment or other secrets");
+}
+
+/* name = value, up to the end of the line. */
+static void take_assignment(struct code *k, size_t i)
+{
+	str args[ARGS_MANY];
+	size_t n;
+
+	if (k->nvars >= VARS_MAX || is_mark(k, i + 2, '=') || (i > 0 && is_mark(k, i - 1, '.')))
+		return;
+	(void)take_args(k, i + 2, true, args, &n);
+	k->vars[k->nvars].name = k->t[i].text;
+	k->vars[k->nvars++].value = args[0];
+}
+
+static void walk(struct code *k)
+{
+	bool words = str_in(k->language, "perl ruby php osascript lua");
+
+	for (size_t i = 0; i < k->n && spend(k->x, 2); i++) {
+		str args[ARGS_MANY];
+		size_t n = 0;
+
+		if (k->t[i].kind == TOKEN_COMMAND) {
+			(void)run_child_text(k->x, k->t[i].text, STR_NONE);
+			continue;
+		}
+		if (k->t[i].kind != TOKEN_NAME)
+			continue;
+		if (is_mark(k, i + 1, '=')) {
+			take_assignment(k, i);
+			continue;
+		}
+		if (is_mark(k, i + 1, '(')) {
+			(void)take_args(k, i + 2, false, args, &n);
+			judge_call(k, i, k->t[i].text, args, n);
+			/* getattr(os, 'system')('…') */
+			if (str_in(k->t[i].text, "getattr __getattribute__") && n > 1) {
+				size_t end = take_args(k, i + 2, false, args, &n);
+				str name = args[n - 1];
+
+				if (is_mark(k, end + 1, '(')) {
+					(void)take_args(k, end + 2, false, args, &n);
+					judge_call(k, i, name, args, n);
+				}
+			}
+		} else if (words && i + 1 < k->n && (k->t[i + 1].kind == TOKEN_STRING || k->t[i + 1].kind == TOKEN_NAME || is_mark(k, i + 1, '$') || is_mark(k, i + 1, '%') || is_mark(k, i + 1, '@')) &&
+			   (str_in(k->t[i].text, command_calls) || str_in(k->t[i].text, tree_calls) || str_in(k->t[i].text, "unlink eval print puts p open script rmdir"))) {
+			(void)take_args(k, i + 1, true, args, &n);
+			if (str_eq(k->t[i].text, STR("script")))
+				run_command_args(k, args, 1);
+			else
+				judge_call(k, i, k->t[i].text, args, n);
+		}
+	}
+}
+
+/* awk: a string beside a pipe is a command, one behind > a file. */
+static void walk_awk(struct code *k)
+{
+	for (size_t i = 0; i < k->n; i++) {
+		bool piped = (i > 0 && is_mark(k, i - 1, '|')) || (is_mark(k, i + 1, '|') && is_name(k, i + 2, "getline"));
+
+		if (k->t[i].kind == TOKEN_STRING && piped)
+			(void)run_child_text(k->x, k->t[i].text, STR_NONE);
+		else if (k->t[i].kind == TOKEN_STRING && i > 0 && is_mark(k, i - 1, '>'))
+			judge_write(k->x, k->c, k->t[i].text, STR("\1"), false);
+		else if (k->t[i].kind == TOKEN_STRING && i > 0 && is_mark(k, i - 1, '<'))
+			judge_read(k->x, k->c, k->t[i].text);
+		else if (is_name(k, i, "ENVIRON") && !is_mark(k, i + 1, '[') )
+			FAULT(k->x, k->c, RULE_SECRET_ENV, VERDICT_ASK, "this prints the environment, secrets included");
+	}
+}
+
+static bool code_has(const struct code *k, const char *names)
+{
+	for (size_t i = 0; i < k->n; i++)
+		if (is_name(k, i, names))
+			return true;
+	return false;
+}
+
+static void judge_shape(struct code *k)
+{
+	bool socket = code_has(k, "socket Socket TCPSocket fsockopen net IO_Socket INET create_connection");
+	bool shell = code_has(k, "dup2 pty exec spawn system popen child_process subprocess proc_open shell_exec execve passthru execl");
+
+	if (socket && shell && (str_has(k->all, "/bin/sh") || str_has(k->all, "/bin/bash") || str_has(k->all, "dup2") || str_has(k->all, "cmd.exe") || code_has(k, "pty") ||
+		    (code_has(k, "TCPSocket fsockopen") && shell)))
+		FAULT(k->x, k->c, RULE_NET_SHELL, VERDICT_DENY, "this connects a shell to another machine");
+	if (code_has(k, "fork") && code_has(k, "while loop until for") && !code_has(k, "wait waitpid"))
+		FAULT(k->x, k->c, RULE_FORKBOMB, VERDICT_DENY, "this starts itself again and again until the machine stops");
+}
+
+str run_code(struct run *x, str language, str code, str in)
+{
+	struct code *k;
+	struct cmd *c;
+
+	(void)in;
+	if (x->depth >= DEPTH_MAX || !spend(x, 4 + (unsigned)(code.n / 32))) {
+		(void)spend(x, UINT32_MAX);
+		return STR("\1");
+	}
+	if (has_mark(code, "\4") && code.n < 4) {
+		FAULT(x, NULL, RULE_NET_EXEC, VERDICT_DENY, "this runs code that comes from the network");
+		return STR("\1");
+	}
+	if (str_eq(str_trim(code), STR("\1"))) {
+		FAULT(x, NULL, RULE_EXEC_DYNAMIC, VERDICT_ASK, "hookd cannot tell what this runs: the code is only known when it runs");
+		return STR("\1");
+	}
+	if (glob_any(language, "python* pypy*"))
+		language = STR("python");
+	else if (str_in(language, "nodejs tsx ts-node"))
+		language = STR("node");
+	c = arena_new(x->a, struct cmd);
+	*c = (struct cmd){ .v = arena_alloc(x->a, 2 * sizeof(str)), .n = 2, .name = language };
+	c->v[0] = language;
+	c->v[1] = str_head(code, 200);
+	k = arena_new(x->a, struct code);
+	*k = (struct code){ .x = x, .c = c, .language = language, .all = code, .t = arena_alloc(x->a, MIN(code.n + 1, (size_t)TOKENS_MAX) * sizeof(struct token)) };
+	x->depth++;
+	tokenize(k, code);
+	judge_shape(k);
+	if (k->n >= TOKENS_MAX)
+		(void)spend(x, UINT32_MAX);
+	walk(k);
+	if (str_eq(language, STR("awk")))
+		walk_awk(k);
+	x->depth--;
+	return STR("\1");
+}

@@ -1,0 +1,160 @@
+/* command: one resolved command: its name, the unknown in its place, and every pack that knows it. */
+#include "base/utf8.h"
+#include "guard/internal.h"
+
+static const struct program *const packs[] = { pack_shell, pack_wrap, pack_run, pack_code, pack_files, pack_disk, pack_git,
+	pack_net, pack_secrets, pack_db, pack_system, pack_container, pack_windows, pack_self };
+
+static const struct row *const row_packs[] = { rows_cloud, rows_db, rows_system, rows_container, rows_git };
+
+/* A pattern in the place of the program stands for one of these if it can. */
+static const char *const candidates[] = { "rm", "dd", "mkfs", "shred", "sh", "bash", "cat", "curl", "git", "find", "mv", "chmod",
+	"chown", "sudo", "python3", "perl", "wget", "nc", "cp", "tee", "base64", "less", "head", "kill", "rmdir", "unlink",
+	"truncate", "wipefs", "reboot", "shutdown", "kubectl", "terraform", "docker", "psql", "mysql" };
+
+str cmd_env(const struct cmd *c, str name)
+{
+	for (const struct fact *f = c->env; f && f != c->env_end; f = f->next)
+		if (f->kind == FACT_VAR && str_eq(f->key, name))
+			return f->value;
+	return STR_NONE;
+}
+
+str cmd_text(struct run *x, const struct cmd *c)
+{
+	return text_for_people(x->a, fields_join(x->a, c->v, MIN(c->n, 64), ' '));
+}
+
+static str program_name(struct run *x, str word)
+{
+	str name = str_base(word);
+	ptrdiff_t back;
+
+	while ((back = str_find_char(name, '\\')) >= 0) /* C:\Windows\… */
+		name = str_from(name, (size_t)back + 1);
+	if (name.n > 4 && str_in_nocase(str_from(name, name.n - 4), ".exe .cmd .bat .ps1"))
+		name = str_lower(x->a, str_head(name, name.n - 4));
+	return name;
+}
+
+/* A name that no keyboard types: looks like one program and is another. */
+static bool is_odd(str name)
+{
+	for (size_t i = 0; i < name.n; i++)
+		if ((unsigned char)name.p[i] >= 0x80)
+			return true;
+	return false;
+}
+
+/* The program is not known as a whole. True: nothing more can be said. */
+static bool unknown_program(struct run *x, struct cmd *c)
+{
+	str word = c->v[0];
+
+	if (has_mark(word, "\4")) {
+		FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY, "this runs what comes from the network as a command");
+		return true;
+	}
+	if (has_mark(c->name, "\2\3") && !has_mark(c->name, MARKS_HOLE)) {
+		for (size_t i = 0; i < countof(candidates); i++)
+			if (glob_match(c->name, str_of(candidates[i]))) {
+				c->name = str_of(candidates[i]);
+				return false;
+			}
+	}
+	if (!has_mark(c->name, MARKS_ANY))
+		return false; /* only the directory is unknown */
+	FAULT(x, c, RULE_EXEC_DYNAMIC, VERDICT_ASK,
+		"hookd cannot tell which program this runs: its name is only known when it runs (" STR_FMT ")",
+		STR_ARG(cmd_text(x, c)));
+	return true;
+}
+
+/* A script that the same command wrote. */
+static bool run_written(struct run *x, struct cmd *c)
+{
+	str path, text, line;
+	struct state saved = x->st;
+
+	if (!x->fs || str_find_char(c->v[0], '/') < 0)
+		return false;
+	path = path_resolve(x, c->v[0]);
+	if (!fs_known(x, path, &text))
+		return false;
+	line = text;
+	(void)str_split(&line, '\n', &line);
+	line = str_head(text, text.n - (line.n == text.n ? 0 : line.n));
+	if (str_starts(text, STR("#!")) && (str_has(line, "python") || str_has(line, "perl") || str_has(line, "node") ||
+						    str_has(line, "ruby") || str_has(line, "php"))) {
+		c->out = run_code(x, str_has(line, "python") ? STR("python3") : str_has(line, "perl") ? STR("perl")
+				: str_has(line, "node") ? STR("node") : str_has(line, "ruby") ? STR("ruby") : STR("php"),
+			text, c->in);
+		return true;
+	}
+	x->st.args = (struct fields){ 0 };
+	for (size_t i = 1; i < c->n; i++)
+		fields_add(x->a, &x->st.args, c->v[i]);
+	x->st.arg0 = c->v[0];
+	c->out = run_child_text(x, text, c->in);
+	x->st = saved;
+	return true;
+}
+
+static void note_step(struct run *x, const struct cmd *c)
+{
+	struct guard_report *r = x->report;
+	struct guard_step *s;
+
+	r->commands++;
+	if (!x->c->explain)
+		return;
+	s = arena_new(x->a, struct guard_step);
+	*s = (struct guard_step){ .depth = x->depth, .argv = cmd_text(x, c), .begin = x->begin, .end = x->end };
+	if (str_is_set(c->in))
+		s->note = arena_strf(x->a, "reads: %.*s", (int)MIN(c->in.n, 200), text_for_people(x->a, str_head(c->in, 200)).p);
+	if (r->last_step)
+		r->last_step->next = s;
+	else
+		r->steps = s;
+	r->last_step = s;
+}
+
+void judge_command(struct run *x, struct cmd *c)
+{
+	for (size_t p = 0; p < countof(packs); p++)
+		for (const struct program *row = packs[p]; row->names; row++)
+			if (str_in(c->name, row->names))
+				row->judge(x, c);
+	judge_operands(x, c);
+	for (size_t p = 0; p < countof(row_packs); p++)
+		judge_rows(x, c, row_packs[p]);
+}
+
+str run_cmd(struct run *x, struct cmd *c)
+{
+	str word = c->v[0];
+
+	if (!spend(x, 8))
+		return STR("\1");
+	if (!word.n && c->n == 1)
+		return STR("");
+	c->out = STR_NONE;
+	c->name = program_name(x, word);
+	note_step(x, c);
+	judge_user_rules(x, c);
+	if (has_mark(word, MARKS_ANY) && unknown_program(x, c))
+		return STR("\1");
+	if (is_odd(c->name))
+		FAULT(x, c, RULE_EXEC_OBFUSCATED, VERDICT_ASK,
+			"the name of this program holds characters that look like others, so a person should look at it");
+	x->last_name = c->name;
+	if (run_written(x, c))
+		return str_is_set(c->out) ? c->out : STR("\1");
+	if (c->env != c->env_end)
+		judge_start_vars(x, c);
+	judge_own_vars(x, c);
+	judge_command(x, c);
+	if (!str_is_set(c->out))
+		c->out = output_of(x, c);
+	return c->out;
+}

@@ -1,0 +1,317 @@
+/* pack_code: interpreters, and programs that run a command given to one of their options. */
+#include "guard/internal.h"
+
+static const struct interpreter {
+	const char *names, *shorts, *longs;
+	const char *code_letters, *code_longs;
+	const char *data_letters; /* with one of these what comes in is data */
+	bool program_first; /* the first operand is the program: awk */
+} interpreters[] = {
+	{ "python python2 python3 pypy pypy3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 ipython", "cmWXQ", "", "c", "command", "m", false },
+	{ "perl perl5", "eEMmIFx", "", "eE", "", "np", false },
+	{ "ruby jruby", "erIFC", "", "e", "", "np", false },
+	{ "node nodejs bun tsx ts-node", "eprC", "eval print require import env-file", "ep", "eval print", "", false },
+	{ "php", "rfBREdczt", "run", "rRB", "run", "", false },
+	{ "lua luajit lua5.3 lua5.4 texlua", "eli", "", "e", "", "", false },
+	{ "osascript", "el", "", "e", "", "", false },
+	{ "Rscript R", "ef", "", "e", "", "", false },
+	{ "tclsh wish expect", "cf", "", "c", "", "", false },
+	{ "awk gawk mawk nawk original-awk", "Ffvieo", "field-separator file assign include source", "e", "source", "", true },
+	{ "julia elixir erl ghci scala groovy", "eE", "eval", "eE", "eval", "", false },
+};
+
+static str language_of(str name)
+{
+	if (glob_any(name, "python* pypy* ipython"))
+		return STR("python");
+	return glob_any(name, "*awk") ? STR("awk") : str_in(name, "perl5") ? STR("perl") : str_in(name, "nodejs tsx ts-node bun") ? STR("node")
+		: str_in(name, "jruby") ? STR("ruby") : glob_any(name, "lua*") ? STR("lua") : name;
+}
+
+static void do_interpreter(struct run *x, struct cmd *c)
+{
+	const struct interpreter *k = interpreters;
+	struct args it;
+	bool data = false, code = false;
+	str language = language_of(c->name), text;
+	struct arg a;
+
+	while (!str_in(c->name, k->names))
+		k++;
+	it = (struct args){ .c = c, .shorts = k->shorts, .longs = k->longs, .posix = true };
+	if (c->net_in && c->net_out)
+		FAULT(x, c, RULE_NET_SHELL, VERDICT_DENY, "this connects an interpreter to another machine");
+	while (args_next(&it, &a)) {
+		if (a.letter && strchr(k->data_letters, a.letter))
+			data = true;
+		if (!a.operand && str_is_set(a.value) && ((a.letter && strchr(k->code_letters, a.letter)) || arg_is(&a, 0, k->code_longs))) {
+			code = true;
+			(void)run_code(x, language, a.value, c->in);
+			if (str_in(language, "python"))
+				return;
+		}
+		if (a.letter == 'm' && str_in(language, "python"))
+			return;
+		if (!a.operand)
+			continue;
+		if (k->program_first && !code && !cmd_has(c, "-f")) {
+			(void)run_code(x, language, a.value, c->in);
+			return;
+		}
+		if (str_in(c->name, "bun") && str_in(a.value, "run x install add test build"))
+			return;
+		if (!code && str_eq(a.value, STR("-")))
+			break;
+		if (!code && fs_known(x, path_resolve(x, a.value), &text))
+			(void)run_code(x, language, text, c->in);
+		else if (!code && has_mark(a.value, "\4"))
+			FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY, "this runs code that comes from the network");
+		if (!code && str_in(path_resolve(x, a.value), "/dev/stdin /dev/fd/0"))
+			break;
+		return;
+	}
+	if (str_is_set(c->in) && !data && !code && !k->program_first)
+		(void)run_code(x, language, c->in, STR_NONE);
+}
+
+static void do_deno(struct run *x, struct cmd *c)
+{
+	str text;
+
+	if (c->n < 2)
+		return;
+	if (str_eq(c->v[1], STR("eval"))) {
+		for (size_t i = 2; i < c->n; i++)
+			if (c->v[i].n && c->v[i].p[0] != '-')
+				(void)run_code(x, STR("deno"), c->v[i], STR_NONE);
+	} else if (str_eq(c->v[1], STR("run"))) {
+		for (size_t i = 2; i < c->n; i++) {
+			if (str_starts(c->v[i], STR("http://")) || str_starts(c->v[i], STR("https://")))
+				FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY, "this runs code that comes from the network");
+			if (str_eq(c->v[i], STR("-")) && str_is_set(c->in))
+				(void)run_code(x, STR("deno"), c->in, STR_NONE);
+			else if (c->v[i].n && c->v[i].p[0] != '-') {
+				if (fs_known(x, path_resolve(x, c->v[i]), &text))
+					(void)run_code(x, STR("deno"), text, STR_NONE);
+				return;
+			}
+		}
+	}
+}
+
+/* -- options whose value is a command ---------------------------------------------------------------- */
+
+static const struct {
+	const char *programs, *option; /* up to and with '=' or ' ', or a letter option */
+	bool attached;                 /* the value stands in the same word */
+} command_options[] = {
+	{ "tar gtar bsdtar", "--to-command=", true },
+	{ "tar gtar bsdtar", "--checkpoint-action=exec=", true },
+	{ "tar gtar bsdtar", "--use-compress-program=", true },
+	{ "tar gtar bsdtar", "--rsh-command=", true },
+	{ "tar gtar bsdtar", "--info-script=", true },
+	{ "tar gtar bsdtar", "--new-volume-script=", true },
+	{ "tar gtar bsdtar", "-I", false },
+	{ "tar gtar bsdtar", "--use-compress-program", false },
+	{ "tar gtar bsdtar", "--to-command", false },
+	{ "tar gtar bsdtar", "--checkpoint-action", false },
+	{ "zip", "-TT", false },
+	{ "zip", "--unzip-command", false },
+	{ "man", "-P", false },
+	{ "man", "--pager=", true },
+	{ "tcpdump", "-z", false },
+	{ "rsync", "--rsh=", true },
+	{ "sort gsort", "--compress-program=", true },
+	{ "sort gsort", "--compress-program", false },
+	{ "split gsplit", "--filter=", true },
+	{ "split gsplit", "--filter", false },
+	{ "wget", "--use-askpass=", true },
+	{ "aria2c", "--on-download-complete=", true },
+	{ "docker-credential", "--cmd=", true },
+	{ "rg", "--pre=", true },
+	{ "rg", "--pre", false },
+	{ "less more", "+!", true },
+	{ "ip", "-batch-x", false },
+	{ "dc", "-e !", true },
+	{ "nodemon", "--exec=", true },
+	{ "entr", "-s", false },
+	{ "inotifywait fswatch watchexec", "--exec=", true },
+	{ "gdb", "-ex=!", true },
+	{ "emacs", "--eval=", true },
+	{ "apt apt-get", "-oAPT::Update::Pre-Invoke::=", true },
+	{ "apt apt-get", "APT::Update::Pre-Invoke::=", true },
+	{ "apt apt-get", "Dpkg::Pre-Invoke::=", true },
+	{ "journalctl systemctl git", "--pager=", true },
+	{ "mysql psql", "--pager=", true },
+	{ "openssl", "-engine-x", false },
+	{ "start-stop-daemon", "--startas=", true },
+	{ "start-stop-daemon", "--exec", false },
+	{ "runit chpst", "--run=", true },
+	{ "cpio", "--rsh-command=", true },
+	{ "logrotate", "--mail=", true },
+	{ "just", "--shell=", true },
+	{ "pip pip3", "--editor=", true },
+	{ "ssh-keygen", "-D", false },
+	{ "xterm gnome-terminal konsole alacritty kitty", "-e", false },
+	{ "logsave", "-x", false },
+	{ "ansible", "-a", false },
+	{ "ansible", "--args=", true },
+};
+
+static void do_command_options(struct run *x, struct cmd *c)
+{
+	for (size_t i = 0; i < countof(command_options); i++) {
+		str option = str_of(command_options[i].option);
+
+		if (!str_in(c->name, command_options[i].programs))
+			continue;
+		for (size_t k = 1; k < c->n; k++) {
+			str value = STR_NONE;
+
+			if (command_options[i].attached && str_starts(c->v[k], option))
+				value = str_from(c->v[k], option.n);
+			else if (!command_options[i].attached && str_eq(c->v[k], option) && k + 1 < c->n)
+				value = c->v[k + 1];
+			if (str_starts(value, STR("exec=")))
+				value = str_from(value, 5);
+			if (value.n)
+				(void)run_child_text(x, value, c->in);
+		}
+	}
+}
+
+/* -- editors and make ---------------------------------------------------------------------------------- */
+
+static void editor_command(struct run *x, str text)
+{
+	text = str_trim(text);
+	while (text.n && (text.p[0] == ':' || text.p[0] == '%' || text.p[0] == ' '))
+		text = str_from(text, 1);
+	if (str_starts(text, STR("silent ")))
+		text = str_trim(str_from(text, 7));
+	if (text.n && text.p[0] == '!')
+		(void)run_child_text(x, str_from(text, 1), STR_NONE);
+	else if (str_starts(text, STR("shell ")))
+		(void)run_child_text(x, str_from(text, 6), STR_NONE);
+	else if (str_starts(text, STR("r !")) || str_starts(text, STR("r!")))
+		(void)run_child_text(x, str_from(text, (size_t)str_find_char(text, '!') + 1), STR_NONE);
+	else if (str_has(text, "system("))
+		(void)run_code(x, STR("python"), text, STR_NONE);
+	else if (str_has(text, "os.execute"))
+		(void)run_code(x, STR("lua"), text, STR_NONE);
+	else if (str_starts(text, STR("py")) && str_find_char(text, ' ') > 0)
+		(void)run_code(x, STR("python"), str_from(text, (size_t)str_find_char(text, ' ')), STR_NONE);
+}
+
+static void do_editor(struct run *x, struct cmd *c)
+{
+	str line, in = c->in;
+
+	for (size_t i = 1; i < c->n; i++) {
+		if (str_in(c->v[i], "-c --cmd -ex --command -e --eval -s") && i + 1 < c->n)
+			editor_command(x, c->v[i + 1]);
+		else if (c->v[i].n > 2 && c->v[i].p[0] == '-' && c->v[i].p[1] == 'c')
+			editor_command(x, str_from(c->v[i], 2));
+		else if (c->v[i].n > 1 && c->v[i].p[0] == '+')
+			editor_command(x, str_from(c->v[i], 1));
+		else if (str_starts(c->v[i], STR("--eval=")))
+			editor_command(x, str_from(c->v[i], 7));
+	}
+	while (str_is_set(in) && in.n && str_split(&in, '\n', &line))
+		editor_command(x, line);
+}
+
+/* The recipes of a makefile that is known: every rule could be the goal. */
+static void run_makefile(struct run *x, str text)
+{
+	str line;
+
+	while (str_split(&text, '\n', &line) && spend(x, 1)) {
+		ptrdiff_t semi;
+
+		if (line.n && line.p[0] == '\t') {
+			line = str_from(line, 1);
+		} else if (str_find_char(line, ':') > 0 && (semi = str_find_char(line, ';')) > 0) {
+			line = str_from(line, (size_t)semi + 1);
+		} else if (str_has(line, "$(shell ")) {
+			line = str_from(line, (size_t)str_find(line, STR("$(shell ")) + 8);
+			if (str_ends(str_trim(line), STR(")")))
+				line = str_head(str_trim(line), str_trim(line).n - 1);
+		} else if (has_mark(line, "\4") && line.n < 4) {
+			FAULT(x, NULL, RULE_NET_EXEC, VERDICT_DENY, "this runs a makefile that comes from the network");
+			continue;
+		} else {
+			continue;
+		}
+		while (line.n && strchr("@-+ ", line.p[0]))
+			line = str_from(line, 1);
+		line = map_tr(x->a, line, STR(""), STR(""), false);
+		(void)run_child_text(x, line, STR_NONE);
+	}
+}
+
+static void do_make(struct run *x, struct cmd *c)
+{
+	static const char *const names[] = { "GNUmakefile", "makefile", "Makefile" };
+	struct args it = { .c = c, .shorts = "fCIjlosW", .longs = "file makefile directory eval include-dir jobs" };
+	struct state saved = x->st;
+	bool given = false;
+	struct arg a;
+	str text;
+
+	it.shorts = "fCIoW";
+	while (args_next(&it, &a)) {
+		if (arg_is(&a, 'C', "directory"))
+			x->st.cwd = path_resolve(x, a.value);
+		else if (arg_is(&a, 0, "eval"))
+			run_makefile(x, a.value);
+		else if (arg_is(&a, 'f', "file makefile")) {
+			given = true;
+			if (str_in(a.value, "- /dev/stdin"))
+				run_makefile(x, str_is_set(c->in) ? c->in : STR(""));
+			else if (fs_known(x, path_resolve(x, a.value), &text))
+				run_makefile(x, text);
+		} else if (a.operand && str_starts(a.value, STR("SHELL=")))
+			(void)run_child_text(x, str_from(a.value, 6), STR_NONE);
+	}
+	for (size_t i = 0; !given && i < countof(names); i++)
+		if (fs_known(x, path_resolve(x, str_of(names[i])), &text))
+			run_makefile(x, text);
+	x->st = saved;
+}
+
+/* npm run NAME, when the same command wrote package.json. */
+static void do_npm(struct run *x, struct cmd *c)
+{
+	str text, name;
+	ptrdiff_t at;
+
+	if (!row_matches(c, "run|run-script|test|start|install|i|ci") || !fs_known(x, path_resolve(x, STR("package.json")), &text))
+		return;
+	(void)name;
+	/* Every script in it could be the one. */
+	while ((at = str_find(text, STR("\":"))) >= 0) {
+		str rest = str_trim(str_from(text, (size_t)at + 2));
+		size_t n = 1;
+
+		text = str_from(text, (size_t)at + 2);
+		if (!rest.n || rest.p[0] != '"')
+			continue;
+		while (n < rest.n && rest.p[n] != '"')
+			n += rest.p[n] == '\\' ? 2 : 1;
+		if (n < rest.n && str_find_char(str_n(rest.p + 1, n - 1), ' ') > 0)
+			(void)run_child_text(x, decode_backslashes(x->a, str_n(rest.p + 1, n - 1), false), STR_NONE);
+	}
+}
+
+const struct program pack_code[] = {
+	{ "python python2 python3 pypy pypy3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 ipython perl perl5 ruby jruby node nodejs bun tsx ts-node php lua luajit "
+	  "lua5.3 lua5.4 texlua osascript Rscript R tclsh wish awk gawk mawk nawk original-awk julia elixir erl scala groovy", do_interpreter },
+	{ "deno", do_deno },
+	{ "vim vi nvim view vimdiff ex ed emacs gdb lldb dc nano gvim rvim rview", do_editor },
+	{ "make gmake bmake", do_make },
+	{ "npm pnpm yarn bun", do_npm },
+	{ "tar gtar bsdtar zip man tcpdump rsync sort gsort split gsplit wget aria2c rg less more dc nodemon entr inotifywait fswatch watchexec gdb emacs apt apt-get journalctl "
+	  "systemctl git mysql psql start-stop-daemon cpio logrotate just pip pip3 xterm gnome-terminal konsole alacritty kitty ansible", do_command_options },
+	{ 0 },
+};

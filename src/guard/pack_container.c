@@ -1,0 +1,187 @@
+/* pack_container: docker and its relatives: what they delete, what they let out, and what runs inside. */
+#include "guard/internal.h"
+
+static bool is_host_path(struct run *x, str path)
+{
+	enum place p = place_of(x, path_resolve(x, path));
+
+	return p == PLACE_ROOT || p == PLACE_HOMES || (p == PLACE_SYSTEM && !str_in(path, "/tmp /var/tmp /dev/shm")) || str_has(path, "docker.sock") || p == PLACE_DEVICE ||
+	       path_below(path, STR("/etc")) || path_below(path, STR("/proc")) || path_below(path, STR("/sys"));
+}
+
+static void judge_mount(struct run *x, struct cmd *c, str spec)
+{
+	ptrdiff_t colon = str_find_char(spec, ':');
+	str source = colon > 0 ? str_head(spec, (size_t)colon) : spec;
+	bool read_only = str_ends(spec, STR(":ro"));
+
+	if (source.n && (source.p[0] == '/' || source.p[0] == '~' || source.p[0] == '.') && is_host_path(x, source) && !(read_only && !str_eq(source, STR("/"))) &&
+		!str_in(source, "/etc/localtime /etc/timezone"))
+		FAULT(x, c, RULE_DOCKER_ESCAPE, str_has(source, "docker.sock") ? VERDICT_ASK : VERDICT_DENY, "this gives a container power over the host: " STR_FMT, STR_ARG(source));
+	if (source.n && secrecy_of(x, path_resolve(x, source)) == SECRET_KEY && !read_only)
+		FAULT(x, c, RULE_SECRET_READ, VERDICT_ASK, "this gives private keys to a container: " STR_FMT, STR_ARG(source));
+}
+
+static const char run_shorts[] = "vewuhlpmacn";
+static const char run_longs[] = "volume env env-file workdir user hostname label publish memory name network net mount entrypoint platform cpus shm-size add-host cap-add "
+	"cap-drop device gpus ip restart runtime security-opt stop-signal tmpfs ulimit userns volumes-from pid ipc uts log-driver log-opt dns pull cidfile expose link health-cmd";
+
+/* docker run … IMAGE CMD and docker exec … NAME CMD */
+static void run_inside(struct run *x, struct cmd *c, size_t from, bool fresh)
+{
+	struct cmd sub = { .v = c->v + from, .n = c->n - from };
+	struct args it = { .c = &sub, .shorts = run_shorts, .longs = run_longs, .posix = true };
+	struct state saved = x->st;
+	bool contained = x->contained, mounted = false;
+	str entry = STR_NONE;
+	struct arg a;
+	int image = -1;
+
+	while (args_next(&it, &a)) {
+		if (arg_is(&a, 'v', "volume")) {
+			judge_mount(x, c, a.value);
+			mounted = true;
+		} else if (arg_is(&a, 0, "mount")) {
+			ptrdiff_t at = str_find(a.value, STR("source=")), at2 = str_find(a.value, STR("src="));
+			str rest = at >= 0 ? str_from(a.value, (size_t)at + 7) : at2 >= 0 ? str_from(a.value, (size_t)at2 + 4) : STR("");
+
+			mounted = true;
+			(void)str_split(&rest, ',', &rest);
+			judge_mount(x, c, rest);
+		} else if (arg_is(&a, 0, "privileged") && !str_eq(a.value, STR("false"))) {
+			FAULT(x, c, RULE_DOCKER_ESCAPE, cmd_has(c, "--pid") || cmd_has(c, "-v") ? VERDICT_DENY : VERDICT_ASK, "this gives a container power over the host");
+		} else if (arg_is(&a, 0, "pid") && str_eq(a.value, STR("host"))) {
+			FAULT(x, c, RULE_DOCKER_ESCAPE, VERDICT_ASK, "this lets a container see and end every process of the host");
+		} else if (arg_is(&a, 0, "cap-add") && str_in_nocase(a.value, "ALL SYS_ADMIN SYS_PTRACE SYS_MODULE SYS_RAWIO DAC_READ_SEARCH")) {
+			FAULT(x, c, RULE_DOCKER_ESCAPE, VERDICT_ASK, "this gives a container power over the host");
+		} else if (arg_is(&a, 0, "device") && place_of(x, a.value) == PLACE_DEVICE) {
+			FAULT(x, c, RULE_DOCKER_ESCAPE, VERDICT_DENY, "this gives a disk to a container");
+		} else if (arg_is(&a, 0, "entrypoint")) {
+			entry = a.value;
+		}
+		if (!a.operand)
+			continue;
+		image = (int)a.at;
+		break;
+	}
+	if (image < 0 || (size_t)image + 1 > sub.n)
+		return;
+	struct fields f = { 0 };
+
+	if (entry.n)
+		fields_add(x->a, &f, entry);
+	for (size_t i = (size_t)image + 1; i < sub.n; i++)
+		fields_add(x->a, &f, sub.v[i]);
+	x->contained = true;
+	x->st.cwd = STR("/");
+	(void)mounted;
+	(void)fresh;
+	if (f.n)
+		c->out = run_argv(x, f.v, f.n, c->in);
+	x->contained = contained;
+	x->st = saved;
+}
+
+static void do_docker(struct run *x, struct cmd *c)
+{
+	struct args it = { .c = c, .shorts = "Hclfp", .longs = "context host config log-level file project-name profile env-file project-directory ansi", .posix = true };
+	struct arg a;
+	bool compose = str_in(c->name, "docker-compose podman-compose");
+
+	while (args_next(&it, &a)) {
+		if (!a.operand)
+			continue;
+		if (str_in(a.value, "compose container stack")) {
+			compose |= str_eq(a.value, STR("compose"));
+			it.no_more = false;
+			continue;
+		}
+		if (str_in(a.value, "run create exec"))
+			run_inside(x, c, a.at, !str_eq(a.value, STR("exec")));
+		return;
+	}
+	(void)compose;
+}
+
+/* kubectl exec POD -- CMD; also debug and run. */
+static void do_kubectl(struct run *x, struct cmd *c)
+{
+	bool contained = x->contained;
+	struct state saved = x->st;
+
+	if (!row_matches(c, "exec|debug|run"))
+		return;
+	for (size_t i = 1; i + 1 < c->n; i++)
+		if (str_eq(c->v[i], STR("--"))) {
+			x->contained = true;
+			x->st.cwd = STR("/");
+			c->out = run_argv(x, c->v + i + 1, c->n - i - 1, c->in);
+			x->contained = contained;
+			x->st = saved;
+			return;
+		}
+}
+
+/* terraform takes options from variables too. */
+static void do_terraform(struct run *x, struct cmd *c)
+{
+	static const char *const names[] = { "TF_CLI_ARGS", "TF_CLI_ARGS_apply", "TF_CLI_ARGS_plan", "TF_CLI_ARGS_destroy" };
+
+	for (size_t i = 0; i < countof(names); i++) {
+		str value = var_get(x, str_of(names[i]));
+
+		if (str_is_set(value) && str_has(value, "-destroy") && row_matches(c, "apply"))
+			FAULT(x, c, RULE_IAC, VERDICT_DENY, "this destroys infrastructure");
+	}
+}
+
+/* gh api and the like: a method and a path say what happens. */
+static void do_api(struct run *x, struct cmd *c)
+{
+	struct args it = { .c = c, .shorts = "XHfFqtp", .longs = "method header raw-field field jq template input hostname preview cache" };
+	bool deletes = false;
+	str path = STR_NONE;
+	struct arg a;
+
+	if (!row_matches(c, "api"))
+		return;
+	while (args_next(&it, &a)) {
+		deletes |= arg_is(&a, 'X', "method") && str_in_nocase(a.value, "DELETE");
+		if (a.operand && !str_eq(a.value, STR("api")) && !str_is_set(path))
+			path = a.value;
+	}
+	if (path.n && path.p[0] == '/')
+		path = str_from(path, 1);
+	if (deletes)
+		FAULT(x, c, RULE_CLOUD, glob_any(path, "repos/*/*/*") ? VERDICT_ASK : VERDICT_DENY, "this deletes something: " STR_FMT, STR_ARG(path));
+}
+
+const struct program pack_container[] = {
+	{ "terraform tofu terragrunt", do_terraform },
+	{ "gh glab", do_api },
+	{ "docker podman nerdctl docker-compose podman-compose", do_docker },
+	{ "kubectl oc k k3s microk8s", do_kubectl },
+	{ 0 },
+};
+
+#define DOCKER "docker podman nerdctl"
+#define COMPOSE "docker podman nerdctl docker-compose podman-compose"
+
+const struct row rows_container[] = {
+	{ DOCKER, "system prune -a|--all|--volumes|-f|--force", RULE_DOCKER_PRUNE, VERDICT_DENY, "this deletes every image, container or volume that is not running" },
+	{ DOCKER, "system prune !-a|--all|--volumes|-f|--force", RULE_DOCKER_PRUNE, VERDICT_ASK, "this deletes containers and images that are not running" },
+	{ DOCKER, "volume prune", RULE_DOCKER_PRUNE, VERDICT_DENY, "this deletes volumes with the data in them" },
+	{ DOCKER, "volume rm|remove", RULE_DOCKER_PRUNE, VERDICT_DENY, "this deletes volumes with the data in them" },
+	{ DOCKER, "image|container|network|builder|buildx prune", RULE_DOCKER_PRUNE, VERDICT_ASK, "this deletes what is not in use" },
+	{ DOCKER, "system reset", RULE_DOCKER_PRUNE, VERDICT_DENY, "this deletes everything" },
+	{ DOCKER, "rm|kill|stop|rmi ..", RULE_DOCKER_PRUNE, VERDICT_NONE, "" },
+	{ COMPOSE, ".. down -v|--volumes", RULE_DOCKER_PRUNE, VERDICT_ASK, "this deletes the volumes of the project" },
+	{ COMPOSE, ".. down --rmi=all", RULE_DOCKER_PRUNE, VERDICT_ASK, "this deletes the images of the project" },
+	{ COMPOSE, "rm -v|-fv|-sfv", RULE_DOCKER_PRUNE, VERDICT_ASK, "this deletes containers with their volumes" },
+	{ DOCKER, "swarm leave --force|-f", RULE_DOCKER_PRUNE, VERDICT_DENY, "this takes the machine out of its swarm" },
+	{ DOCKER, "stack|service|secret|config rm|remove", RULE_DOCKER_PRUNE, VERDICT_ASK, "this removes a running service" },
+	{ "crictl", "rmi --prune|-a", RULE_DOCKER_PRUNE, VERDICT_ASK, "this deletes images" },
+	{ "colima limactl podman-machine", "delete|factory-reset", RULE_DOCKER_PRUNE, VERDICT_ASK, "this deletes the machine containers run in" },
+	{ "podman", "machine rm|reset", RULE_DOCKER_PRUNE, VERDICT_ASK, "this deletes the machine containers run in" },
+	{ 0 },
+};

@@ -1,0 +1,174 @@
+/* path: file names as text: made absolute, without . and .., links of the same command followed. */
+#include "guard/internal.h"
+
+enum { LINKS_MAX = 8 };
+
+bool path_below(str path, str dir)
+{
+	if (!dir.n)
+		return false;
+	if (str_eq(dir, STR("/")))
+		return path.n && path.p[0] == '/';
+	return str_starts(path, dir) && (path.n == dir.n || path.p[dir.n] == '/');
+}
+
+bool path_is_dynamic(str path)
+{
+	return !path.n || path.p[0] != '/';
+}
+
+/* Appends the parts of s to t, taking . and .. away. */
+static void add_parts(struct text *t, str s, size_t floor)
+{
+	str part;
+
+	while (str_split(&s, '/', &part)) {
+		if (!part.n || str_eq(part, STR(".")))
+			continue;
+		if (str_eq(part, STR(".."))) {
+			while (t->n > floor && t->p[t->n - 1] != '/')
+				t->n--;
+			if (t->n > floor)
+				t->n--;
+			continue;
+		}
+		if (t->n || !floor)
+			text_char(t, '/');
+		text_add(t, part);
+	}
+}
+
+/* A link that the command made itself on the way to path, longest first. */
+static const struct fact *link_on(struct run *x, str path)
+{
+	const struct fact *best = NULL;
+
+	for (const struct fact *f = x->fs; f; f = f->next)
+		if (f->kind == FACT_LINK && path_below(path, f->key) && (!best || f->key.n > best->key.n))
+			best = f;
+	return best;
+}
+
+static str real(struct run *x, str path)
+{
+	const struct guard_context *c = x->c;
+	size_t n = path.n;
+	str found;
+
+	if (!c->real_path || x->remote || x->contained)
+		return path;
+	/* The longest front that exists; marks and what is new stay as text behind it. */
+	while (n > 1) {
+		if (!has_mark(str_head(path, n), MARKS_ANY)) {
+			found = c->real_path(c->real_path_arg, x->a, str_head(path, n));
+			if (str_is_set(found))
+				return n == path.n ? found
+						   : arena_strf(x->a, STR_FMT STR_FMT, STR_ARG(found), STR_ARG(str_from(path, n)));
+		}
+		while (n > 1 && path.p[n - 1] != '/')
+			n--;
+		n--;
+	}
+	return path;
+}
+
+str path_join(struct run *x, str dir, str word)
+{
+	struct text t = { .a = x->a };
+
+	if (word.n && word.p[0] == '/') {
+		add_parts(&t, word, 0);
+	} else if (word.n && has_mark(str_head(word, 1), MARKS_HOLE)) {
+		/* Unknown from its front on: only what follows can be said. */
+		size_t n = 1;
+
+		while (n < word.n && word.p[n] != '/')
+			n++;
+		text_add(&t, str_head(word, n));
+		add_parts(&t, str_from(word, n), n);
+	} else {
+		if (dir.n && dir.p[0] != '/') {
+			text_char(&t, MARK_UNKNOWN);
+			add_parts(&t, word, 1);
+			return text_str(&t);
+		}
+		add_parts(&t, dir, 0);
+		add_parts(&t, word, 0);
+	}
+	return t.n ? text_str(&t) : STR("/");
+}
+
+str path_resolve(struct run *x, str word)
+{
+	str path;
+
+	if (word.n && word.p[0] == '~' && (word.n == 1 || word.p[1] == '/')) /* a program may expand it itself */
+		word = arena_strf(x->a, STR_FMT STR_FMT, STR_ARG(x->c->home), STR_ARG(str_from(word, 1)));
+	path = path_join(x, x->st.cwd, word);
+	for (int i = 0; x->fs && i < LINKS_MAX; i++) {
+		const struct fact *f = link_on(x, path);
+
+		if (!f || str_eq(f->value, path))
+			break;
+		path = path_join(x, f->value, str_from(path, MIN(f->key.n + 1, path.n)));
+	}
+	(void)spend(x, 4 + (unsigned)(path.n / 16));
+	return path_is_dynamic(path) ? path : real(x, path);
+}
+
+/* -- patterns on both sides --------------------------------------------------------------------- */
+
+/* Whether some text fits both a pattern and a part of a path with live patterns in it. */
+static bool meet(str pat, str s, unsigned depth)
+{
+	while (depth < 64) {
+		if (!pat.n && !s.n)
+			return true;
+		if (pat.n && pat.p[0] == '*') {
+			for (size_t k = 0; k <= s.n; k++)
+				if (meet(str_from(pat, 1), str_from(s, k), depth + 1))
+					return true;
+			return false;
+		}
+		if (s.n && s.p[0] == MARK_STAR) {
+			for (size_t k = 0; k <= pat.n; k++)
+				if (meet(str_from(pat, k), str_from(s, 1), depth + 8))
+					return true;
+			return false;
+		}
+		if (!pat.n || !s.n || (pat.p[0] != s.p[0] && pat.p[0] != '?' && s.p[0] != MARK_ANY))
+			return false;
+		pat = str_from(pat, 1);
+		s = str_from(s, 1);
+	}
+	return true;
+}
+
+static bool part_like(str pat, str part)
+{
+	size_t plain = 0;
+
+	if (!has_mark(part, "\2\3"))
+		return glob_match(pat, part);
+	if (part.n > 48)
+		return true;
+	/* A pattern does not match a leading dot by itself, and one of nothing but wildcards says nothing. */
+	for (size_t i = 0; i < part.n; i++)
+		plain += (unsigned char)part.p[i] >= ' ';
+	if (pat.n && pat.p[0] == '.' && part.p[0] != '.')
+		return part.p[0] == MARK_ANY && plain >= 2 && meet(pat, part, 0);
+	return (plain >= 2 || str_eq(pat, STR("*"))) && meet(pat, part, 0);
+}
+
+bool path_like(const char *pattern, str path)
+{
+	str pats = str_of(pattern), pat, part;
+
+	while (str_split(&pats, '/', &pat)) {
+		if (str_eq(pat, STR("**")))
+			return true;
+		if (!str_split(&path, '/', &part) || !part_like(pat, part))
+			return false;
+	}
+	return !path.n;
+}

@@ -1,0 +1,497 @@
+/* run: walks the tree as the shell would, without doing anything: what each simple command resolves to is judged, and
+ * what it would print is carried on to whoever reads it. */
+#include <errno.h>
+
+#include "guard/internal.h"
+#include "guard/redirect.h"
+
+enum { LOOP_MAX = 32, CALLS_MAX = 12 };
+
+static str run_list(struct run *x, const struct shell_node *n);
+
+/* -- branches ---------------------------------------------------------------------------------- */
+
+/* After two ways that both may have been taken: what they disagree about is not known. */
+static void state_join(struct run *x, const struct state *base, const struct state *one, const struct state *two)
+{
+	struct state joined = *two;
+
+	x->st = joined;
+	for (const struct state *s = one; s; s = s == one ? two : NULL)
+		for (const struct fact *f = s->facts; f && f != base->facts; f = f->next) {
+			const struct fact *a, *b;
+
+			if (!spend(x, 2))
+				return;
+			if (f->kind != FACT_VAR) {
+				if (s == one) { /* a function or alias of the one way may be there too */
+					struct fact *copy = arena_new(x->a, struct fact);
+
+					*copy = *f;
+					copy->next = x->st.facts;
+					x->st.facts = copy;
+				}
+				continue;
+			}
+			a = fact_find(x, one->facts, FACT_VAR, f->key);
+			b = fact_find(x, two->facts, FACT_VAR, f->key);
+			if (!a || !b || !str_eq(a->value, b->value))
+				var_set(x, f->key, STR("\1"));
+		}
+	if (!str_eq(one->cwd, two->cwd))
+		x->st.cwd = STR("\1");
+}
+
+/* A command that ends the shell or the loop: what stands behind it runs only when it did not. */
+static bool leaves(const struct shell_node *n)
+{
+	while (n && (n->kind == SHELL_LIST || n->kind == SHELL_GROUP)) {
+		n = n->kind == SHELL_GROUP ? n->body : n->children;
+		while (n && n->next)
+			n = n->next;
+	}
+	if (!n || n->kind != SHELL_SIMPLE || !n->words || !n->words->parts || n->words->parts->kind != SHELL_TEXT)
+		return false;
+	return str_in(n->words->parts->text, "exit return break continue die abort fail");
+}
+
+static str run_in_subshell(struct run *x, const struct shell_node *n)
+{
+	struct state saved = x->st;
+	str out = run_node(x, n);
+
+	x->st = saved;
+	return out;
+}
+
+static str join_out(struct run *x, str a, str b)
+{
+	struct text t = { .a = x->a };
+
+	if (!a.n)
+		return b;
+	if (!b.n || (str_eq(a, b) && str_eq(a, STR("\1"))))
+		return a;
+	text_add(&t, a);
+	text_add(&t, b);
+	return text_str(&t);
+}
+
+static str run_list(struct run *x, const struct shell_node *n)
+{
+	enum shell_then before = SHELL_THEN_SEMI;
+	str out = STR("");
+
+	for (const struct shell_node *c = n->children; c; c = c->next) {
+		struct state saved = x->st;
+		str got;
+
+		if (!spend(x, 2))
+			return STR("\1");
+		if (c->then == SHELL_THEN_BACKGROUND) {
+			x->forks++;
+			got = run_in_subshell(x, c);
+			x->forks--;
+		} else {
+			got = run_node(x, c);
+		}
+		if (before == SHELL_THEN_OR) {
+			struct state after = x->st;
+
+			if (leaves(c))
+				x->st = saved;
+			else
+				state_join(x, &saved, &saved, &after);
+		}
+		out = join_out(x, out, got);
+		before = c->then;
+	}
+	return out;
+}
+
+/* -- pipelines --------------------------------------------------------------------------------- */
+
+static bool is_shell_name(str name)
+{
+	return str_in(name, "sh bash dash zsh ksh mksh ash fish rbash");
+}
+
+static str run_pipeline(struct run *x, const struct shell_node *n)
+{
+	bool shell_before = false;
+	str in = x->in, out = STR("");
+
+	x->forks++;
+	for (const struct shell_node *c = n->children; c; c = c->next) {
+		if (!spend(x, 2))
+			break;
+		x->last_name = STR("");
+		out = run_in_subshell(x, c);
+		if (shell_before && str_in(x->last_name, "nc ncat netcat socat telnet openssl busybox"))
+			FAULT(x, NULL, RULE_NET_SHELL, VERDICT_DENY, "this connects a shell to another machine");
+		shell_before |= is_shell_name(x->last_name);
+		x->in = out;
+	}
+	x->forks--;
+	x->in = in;
+	return out;
+}
+
+/* -- loops and branches ------------------------------------------------------------------------ */
+
+static str run_if(struct run *x, const struct shell_node *n)
+{
+	struct state base, one, two;
+	str out = run_node(x, n->condition);
+
+	base = x->st;
+	out = join_out(x, out, run_node(x, n->body));
+	one = x->st;
+	x->st = base;
+	if (n->otherwise)
+		out = join_out(x, out, run_node(x, n->otherwise));
+	two = x->st;
+	if (leaves(n->body))
+		x->st = two;
+	else if (n->otherwise && leaves(n->otherwise))
+		x->st = one;
+	else
+		state_join(x, &base, &one, &two);
+	return out;
+}
+
+static str run_for(struct run *x, const struct shell_node *n)
+{
+	struct fields items = { 0 };
+	str out = STR("");
+
+	if (n->has_words)
+		expand_words(x, n->words, &items);
+	else
+		items = x->st.args;
+	if (items.n > LOOP_MAX) { /* the first ones as they are, the rest as one that could be any */
+		bool all_plain = true;
+
+		for (size_t i = LOOP_MAX; i < items.n; i++)
+			all_plain &= items.v[i].n > 0 && items.v[i].p[0] >= '0' && items.v[i].p[0] <= '9';
+		items.n = LOOP_MAX;
+		if (!all_plain)
+			fields_add(x->a, &items, STR("\1"));
+	}
+	for (size_t i = 0; i < items.n && spend(x, 2); i++) {
+		var_set(x, n->name, items.v[i]);
+		out = join_out(x, out, run_node(x, n->body));
+	}
+	return out;
+}
+
+static str run_while(struct run *x, const struct shell_node *n)
+{
+	str out = STR("");
+
+	for (unsigned i = 0; i < LOOP_MAX && spend(x, 2); i++) {
+		str in = x->in;
+
+		out = join_out(x, out, run_node(x, n->condition));
+		out = join_out(x, out, run_node(x, n->body));
+		/* Again only when the loop read a line of what is known, and there is more. */
+		if (!x->in.n || (x->in.p == in.p && x->in.n == in.n))
+			break;
+	}
+	return out;
+}
+
+static str run_case(struct run *x, const struct shell_node *n)
+{
+	struct state base, last;
+	struct fields subject = { 0 };
+	str out = STR("");
+
+	expand_words(x, n->words, &subject);
+	base = last = x->st;
+	for (const struct shell_case *c = n->cases; c && spend(x, 2); c = c->next) {
+		struct fields patterns = { 0 };
+		struct state one;
+
+		x->st = base;
+		expand_words(x, c->patterns, &patterns);
+		out = join_out(x, out, run_node(x, c->body));
+		one = x->st;
+		state_join(x, &base, &one, &last);
+		last = x->st;
+	}
+	return out;
+}
+
+static void define_function(struct run *x, const struct shell_node *n)
+{
+	struct fact *f = arena_new(x->a, struct fact);
+
+	*f = (struct fact){ .next = x->st.facts, .kind = FACT_FUNCTION, .key = n->name, .body = n->body };
+	x->st.facts = f;
+}
+
+static str run_compound(struct run *x, const struct shell_node *n)
+{
+	struct fields dropped = { 0 };
+
+	switch (n->kind) {
+	case SHELL_LIST:
+		return run_list(x, n);
+	case SHELL_PIPELINE:
+		return run_pipeline(x, n);
+	case SHELL_SUBSHELL:
+		return run_in_subshell(x, n->body);
+	case SHELL_GROUP:
+		return run_node(x, n->body);
+	case SHELL_IF:
+		return run_if(x, n);
+	case SHELL_WHILE:
+		return run_while(x, n);
+	case SHELL_FOR:
+		return run_for(x, n);
+	case SHELL_CASE:
+		return run_case(x, n);
+	case SHELL_FUNCTION:
+		define_function(x, n);
+		return STR("");
+	case SHELL_COPROC:
+		return run_in_subshell(x, n->body);
+	case SHELL_FOR_ARITH:
+		(void)expand_one(x, n->words);
+		return run_node(x, n->body);
+	case SHELL_TEST:
+	case SHELL_ARITH_COMMAND:
+		expand_words(x, n->words, &dropped);
+		return STR("");
+	default:
+		return STR("");
+	}
+}
+
+/* -- simple commands --------------------------------------------------------------------------- */
+
+static void assign(struct run *x, const struct shell_assign *s)
+{
+	str value, old;
+
+	if (s->array) {
+		struct fact *f = arena_new(x->a, struct fact);
+		struct fields *items = arena_new(x->a, struct fields);
+		const struct fact *before = s->append ? fact_find(x, x->st.facts, FACT_ARRAY, s->name) : NULL;
+
+		for (size_t i = 0; before && i < before->items->n; i++)
+			fields_add(x->a, items, before->items->v[i]);
+		expand_words(x, s->value, items);
+		*f = (struct fact){ .next = x->st.facts, .kind = FACT_ARRAY, .key = s->name, .items = items };
+		x->st.facts = f;
+		return;
+	}
+	value = s->value ? expand_one(x, s->value) : STR("");
+	if (s->append) {
+		old = var_get(x, s->name);
+		value = join_out(x, str_is_set(old) ? old : STR(""), value);
+	}
+	if (s->index) {
+		(void)expand_one(x, s->index);
+		value = STR("\1");
+	}
+	var_set(x, s->name, value);
+}
+
+static str run_function(struct run *x, const struct fact *f, const str *v, size_t n)
+{
+	struct calling here = { .up = x->calls, .body = f->body, .forks = x->forks };
+	struct state saved = x->st;
+	str out;
+	unsigned same = 0, deep = 0;
+
+	for (const struct calling *c = x->calls; c; c = c->up, deep++) {
+		if (c->body != f->body)
+			continue;
+		if (x->forks > c->forks) {
+			FAULT(x, NULL, RULE_FORKBOMB, VERDICT_DENY,
+				"this function starts itself again and again in the background until the machine stops");
+			return STR("");
+		}
+		same++;
+	}
+	if (same > 1 || deep > CALLS_MAX)
+		return STR("\1");
+	x->st.args = (struct fields){ 0 };
+	for (size_t i = 1; i < n; i++)
+		fields_add(x->a, &x->st.args, v[i]);
+	x->calls = &here;
+	out = run_node(x, f->body);
+	x->calls = here.up;
+	x->st.args = saved.args;
+	return out;
+}
+
+static str quoted_word(struct run *x, str s)
+{
+	struct text t = { .a = x->a };
+
+	if (has_mark(s, "\2\3"))
+		return text_for_shell(x->a, s);
+	text_char(&t, '\'');
+	for (size_t i = 0; i < s.n; i++)
+		text_add(&t, s.p[i] == '\'' ? STR("'\\''") : str_n(s.p + i, 1));
+	text_char(&t, '\'');
+	return text_str(&t);
+}
+
+static str run_alias(struct run *x, const struct fact *alias, const struct fields *f)
+{
+	struct text t = { .a = x->a };
+
+	text_add(&t, alias->value);
+	for (size_t i = 1; i < f->n; i++) {
+		text_char(&t, ' ');
+		text_add(&t, quoted_word(x, f->v[i]));
+	}
+	return run_text(x, text_str(&t));
+}
+
+/* Functions and aliases come before programs. An alias that names itself ends there, as in the shell. */
+static str run_fields(struct run *x, const struct shell_node *n, struct fields *f, struct cmd *c)
+{
+	const struct fact *known;
+
+	known = fact_find(x, x->st.facts, FACT_FUNCTION, f->v[0]);
+	if (known)
+		return run_function(x, known, f->v, f->n);
+	known = n->words->was_quoted ? NULL : fact_find(x, x->st.facts, FACT_ALIAS, f->v[0]);
+	if (known && x->depth < DEPTH_MAX) {
+		struct fact *facts = x->st.facts;
+		struct fact *hide = arena_new(x->a, struct fact);
+		str out;
+
+		*hide = (struct fact){ .next = facts, .kind = FACT_ALIAS, .key = known->key, .value = known->key };
+		if (str_eq(known->value, known->key))
+			return run_cmd(x, c);
+		x->st.facts = hide;
+		out = run_alias(x, known, f);
+		return out;
+	}
+	return run_cmd(x, c);
+}
+
+static str run_simple(struct run *x, const struct shell_node *n, struct joint *j)
+{
+	struct fact *facts = x->st.facts;
+	struct fields f = { 0 };
+	struct cmd c = { 0 };
+	str out;
+
+	expand_words(x, n->words, &f);
+	for (const struct shell_assign *s = n->assigns; s; s = s->next)
+		assign(x, s);
+	if (!f.n)
+		return STR("");
+	c = (struct cmd){ .v = f.v, .n = f.n, .in = x->in, .env = x->st.facts, .env_end = facts, .net_in = j->net_in,
+		.net_out = j->net_out };
+	out = run_fields(x, n, &f, &c);
+	if (j->taken && j->outs && place_of(x, path_resolve(x, j->outs->path)) != PLACE_NULL &&
+		(str_eq(c.name, STR("yes")) || (str_eq(c.name, STR("cat")) && f.n > 1 && str_in(f.v[1], "/dev/zero /dev/urandom /dev/random"))))
+		FAULT(x, &c, RULE_DISKFILL, VERDICT_ASK, "this writes until the disk is full");
+	if (n->assigns) { /* they were the command's own; what it set itself goes too, which only makes it unknown */
+		x->st.facts = facts;
+	}
+	x->last_arg = f.v[f.n - 1];
+	return out;
+}
+
+str run_node(struct run *x, const struct shell_node *n)
+{
+	str in = x->in, out;
+	struct joint j = { 0 };
+	bool simple = n->kind == SHELL_SIMPLE;
+
+	if (!n || !spend(x, 1))
+		return STR("\1");
+	if (simple && !x->inner) {
+		x->begin = n->begin;
+		x->end = n->end;
+	}
+	if (n->redirects)
+		redirect_begin(x, n->redirects, &j);
+	out = simple ? run_simple(x, n, &j) : run_compound(x, n);
+	if (n->redirects)
+		out = redirect_end(x, &j, out);
+	if (n->redirects)
+		x->in = in;
+	return out;
+}
+
+/* -- texts ------------------------------------------------------------------------------------- */
+
+/* What a text is that the shell itself would not take. */
+static void unparsed(struct run *x, str text, const struct err *err)
+{
+	bool big = err->code == -E2BIG;
+
+	if (has_mark(text, "\4"))
+		FAULT(x, NULL, RULE_NET_EXEC, VERDICT_DENY, "this runs text from the network as a command");
+	FAULT(x, NULL, big ? RULE_BUDGET : RULE_EXEC_UNPARSED, VERDICT_ASK,
+		big ? "this command is too large or too deeply nested to be checked (%s), so a person should look at it"
+		    : "hookd cannot tell what this command does: the shell would not understand it (%s)",
+		err->text);
+}
+
+str run_text(struct run *x, str text)
+{
+	struct shell_limits limits = shell_default_limits;
+	struct shell_node *tree;
+	struct err err = { 0 };
+	bool inner = x->inner;
+	size_t at;
+	str out;
+
+	if (x->depth >= DEPTH_MAX || !spend(x, 4 + (unsigned)(text.n / 64))) {
+		(void)spend(x, UINT32_MAX / 4);
+		return STR("\1");
+	}
+	text = text_for_shell(x->a, text);
+	if (shell_parse(x->a, text, &limits, &tree, &at, &err) < 0) {
+		unparsed(x, text, &err);
+		return STR("\1");
+	}
+	x->inner = x->depth > 0;
+	x->depth++;
+	out = run_node(x, tree);
+	x->depth--;
+	x->inner = inner;
+	return out;
+}
+
+str run_child_text(struct run *x, str text, str in)
+{
+	struct state saved = x->st;
+	str old_in = x->in, out;
+
+	x->in = in;
+	out = run_text(x, text);
+	x->in = old_in;
+	x->st = saved;
+	return out;
+}
+
+str run_argv(struct run *x, str *v, size_t n, str in)
+{
+	struct cmd c = { .v = v, .n = n, .in = in, .env = x->st.facts, .env_end = x->st.facts };
+	str old_in = x->in, out;
+
+	if (!n)
+		return STR("");
+	if (x->depth >= DEPTH_MAX) {
+		(void)spend(x, UINT32_MAX / 4);
+		return STR("\1");
+	}
+	x->in = in;
+	x->depth++;
+	out = run_cmd(x, &c);
+	x->depth--;
+	x->in = old_in;
+	return out;
+}
