@@ -265,6 +265,10 @@ const struct op ops[] = {
 		"What hookd decided, newest first. rule, decision (allow, ask, deny), session, project, agent, since, until, "
 		"limit.",
 		OP_READER, op_decisions },
+	{ "backtest",
+		"What the rules of now would have said about the calls in the store. project, agent, since, until, after "
+		"(where an earlier answer says to go on).",
+		OP_READER, op_backtest },
 	{ "rule_counts", "How often each rule had something to say, and when it did last.", OP_READER, op_rule_counts },
 	{ "stats", "Numbers in all, by day, project, agent and tool. project, agent, since, until, all.",
 		OP_READER, op_stats },

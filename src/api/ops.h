@@ -81,6 +81,7 @@ int op_search(struct op_call *call);
 int op_usage(struct op_call *call);
 int op_decisions(struct op_call *call);
 int op_rule_counts(struct op_call *call);
+int op_backtest(struct op_call *call);
 int op_projects(struct op_call *call);
 int op_project_rename(struct op_call *call);
 int op_project_merge(struct op_call *call);
