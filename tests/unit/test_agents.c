@@ -373,7 +373,7 @@ static void test_guard_of_the_unreadable(void **state)
 	guard_decide(NULL, &(struct guard_context){ .cwd = e.cwd }, &e, &arena, &v, NULL);
 	assert_int_equal(v.action, VERDICT_NONE);
 	for (const struct guard_rule *r = guard_rules; r->name; r++)
-		assert_true(str_ends(str_of(r->text), STR(".")) && r->judge);
+		assert_true(str_ends(str_of(r->text), STR(".")) && r->name[0]);
 }
 
 static void test_classes(void **state)
