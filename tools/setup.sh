@@ -29,6 +29,7 @@ package libpcre2-dev
 package libcmocka-dev
 package python3-pytest
 need iproute2 ip
+need shfmt shfmt
 
 [ -z "$missing" ] && exit 0
 if [ "${1:-}" = --print ]; then

@@ -1,7 +1,7 @@
 /* Braces: {a,b} and {1..9} in a word that has been read.
  *
- * One pass over the unquoted text with a stack of open braces, as deep as the depth limit. A brace that is never closed,
- * or holds neither a comma nor a range, is text; commas and braces in it were then text too. */
+ * One pass over the unquoted text with a stack of open braces, as deep as the depth limit. A brace that is never
+ * closed, or holds neither a comma nor a range, is text; commas and braces in it were then text too. */
 #include "shell/internal.h"
 
 #include <errno.h>
@@ -146,12 +146,23 @@ static bool give_up(struct bracing *b)
 	return true;
 }
 
+/* The text of parts that are nothing else; STR_NONE for others. Joined lines leave several. */
+static str unquoted_text(struct parser *s, const struct shell_part *parts)
+{
+	struct shell_word word = { .parts = (struct shell_part *)parts };
+
+	for (const struct shell_part *part = parts; part; part = part->next)
+		if (part->kind != SHELL_TEXT || part->quoted)
+			return STR_NONE;
+	return shell_word_literal(s->a, &word);
+}
+
 static bool close_brace(struct bracing *b, str sign, uint32_t end)
 {
 	struct open_brace *o = b->open;
-	const struct shell_part *only = o->item.first;
+	str inside = o->items ? STR_NONE : unquoted_text(b->s, o->item.first);
+	bool range = inside.n && is_range(inside);
 	struct shell_part *part;
-	bool range = !o->items && only && !only->next && only->kind == SHELL_TEXT && !only->quoted && is_range(only->text);
 
 	if (!o->items && !range)
 		return give_up(b) && sh_add_text(b->s, current(b), sign, false, end - 1);
@@ -168,7 +179,7 @@ static bool close_brace(struct bracing *b, str sign, uint32_t end)
 	part->end = end;
 	part->items = o->items;
 	if (range)
-		part->text = only->text;
+		part->text = inside;
 	return true;
 }
 

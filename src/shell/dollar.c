@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/limits.h"
 #include "base/macro.h"
 
 /* -- parameters -------------------------------------------------------------------------------- */
@@ -97,8 +98,8 @@ static bool param_replace(struct parser *s, struct shell_part *part)
 /* The operator under the cursor, if it is one, and its argument. Patterns are unquoted even in double quotes. */
 static bool param_op(struct parser *s, struct shell_part *part, bool quoted)
 {
-	int c = sh_peek(s);
-	const char *from = s->p;
+	char sign[3] = { 0 };
+	int c;
 
 	part->colon = sh_take(s, ':');
 	c = sh_peek(s);
@@ -107,12 +108,12 @@ static bool param_op(struct parser *s, struct shell_part *part, bool quoted)
 
 		if (param_ops[i].sign != c || (part->colon && op > SHELL_OP_OTHER))
 			continue;
-		s->p++;
+		sign[0] = *s->p++;
 		c = sh_peek(s);
 		if (c > 0 && strchr(param_ops[i].second, c))
-			s->p++;
+			sign[1] = *s->p++;
 		part->op = op;
-		part->text = str_n(from, (size_t)(s->p - from));
+		part->text = arena_str(s->a, str_of(sign));
 		if (op == SHELL_OP_REPLACE)
 			return param_replace(s, part);
 		part->arg = param_arg(s, quoted && op <= SHELL_OP_OTHER ? IN_QUOTED_PARAM : IN_PARAM);
@@ -155,7 +156,7 @@ static bool param_inside(struct parser *s, struct shell_part *part, bool quoted)
 	if (sh_peek(s) < 0)
 		return sh_fail(s, -EBADMSG, "a ${ that is never closed");
 	if (!sh_take(s, '}'))
-		return sh_fail(s, -EBADMSG, "something in ${…} that no shell knows");
+		return sh_fail(s, -EBADMSG, "something in ${ } that no shell knows");
 	part->end = sh_end(s);
 	return true;
 }
@@ -198,6 +199,7 @@ struct shell_word *sh_arith(struct parser *s, str *ret_text)
 {
 	struct parser before = *s;
 	struct parts w = { 0 };
+	uint32_t begin = sh_begin(s);
 	const char *from = s->p;
 	bool closed;
 
@@ -205,7 +207,7 @@ struct shell_word *sh_arith(struct parser *s, str *ret_text)
 		return NULL;
 	closed = sh_parts(s, &w, IN_ARITH) && s->p < s->end && sh_peek_after(s, s->p) == ')';
 	if (closed) {
-		struct shell_word *word = sh_word_of(s, &w, (uint32_t)(before.copied ? before.copied_begin : from - s->given));
+		struct shell_word *word = sh_word_of(s, &w, begin);
 
 		*ret_text = str_n(from, (size_t)(s->p - from));
 		s->p++;
@@ -218,7 +220,7 @@ struct shell_word *sh_arith(struct parser *s, str *ret_text)
 	before.nodes = s->nodes;
 	before.looked_ahead += (size_t)(s->p - from) + 1;
 	*s = before;
-	if (s->looked_ahead > 16 * (size_t)(s->end - s->text) + 1024)
+	if (s->looked_ahead > 4 * (size_t)(s->end - s->text) + KIB(16))
 		return sh_fail(s, -E2BIG, "too many parentheses that could be arithmetic");
 	return NULL;
 }
@@ -262,6 +264,7 @@ static bool old_arithmetic(struct parser *s, struct parts *w, bool quoted, uint3
 bool sh_dollar(struct parser *s, struct parts *w, enum word_mode mode)
 {
 	bool quoted = mode >= IN_DOUBLE;
+	bool quotes = !quoted || mode == IN_QUOTED_PARAM; /* $'…' and $"…" */
 	uint32_t begin = sh_begin(s);
 	const char *dollar = s->p++;
 	struct shell_part *part;
@@ -277,12 +280,12 @@ bool sh_dollar(struct parser *s, struct parts *w, enum word_mode mode)
 		return braced(s, w, quoted, begin);
 	case '[': return old_arithmetic(s, w, quoted, begin);
 	case '\'':
-		if (!quoted)
+		if (quotes)
 			return sh_ansi_quoted(s, w);
 		break;
 	case '"':
-		s->p += !quoted;
-		if (!quoted)
+		s->p += quotes;
+		if (quotes)
 			return sh_double_quoted(s, w);
 		break;
 	default:
@@ -319,7 +322,8 @@ bool sh_process(struct parser *s, struct parts *w)
 }
 
 /* Backquotes hold a text of their own: a backslash before $, ` and \ (in double quotes before " too) is taken away
- * before it is read. Each nesting doubles the backslashes, so copying costs n log n at most. */
+ * before it is read, and lines are joined even between single quotes. Each nesting doubles the backslashes, so copying
+ * costs n log n at most. */
 bool sh_backquote(struct parser *s, struct parts *w, enum word_mode mode)
 {
 	uint32_t begin = sh_begin(s), end;
@@ -334,10 +338,13 @@ bool sh_backquote(struct parser *s, struct parts *w, enum word_mode mode)
 		return sh_fail(s, -EBADMSG, "a backquote that is never closed");
 	copy = to = arena_bytes(s->a, (size_t)(close - from) + 1);
 	for (const char *p = from; p < close; p++) {
-		if (*p == '\\' && p + 1 < close && p[1] &&
-			(strchr("$`\\", p[1]) || (p[1] == '"' && mode == IN_DOUBLE)))
-			p++;
-		*to++ = *p;
+		if (*p != '\\' || p + 1 >= close) {
+			*to++ = *p;
+		} else if (*++p != '\n') {
+			if (!strchr("$`\\", *p) && (*p != '"' || mode != IN_DOUBLE))
+				*to++ = '\\';
+			*to++ = *p;
+		}
 	}
 	s->p = close + 1;
 	end = sh_end(s);
@@ -345,9 +352,7 @@ bool sh_backquote(struct parser *s, struct parts *w, enum word_mode mode)
 	if (!part || !sh_enter(s))
 		return false;
 	sh_read_other(s, str_n(copy, (size_t)(to - copy)), true, begin, end, &saved);
-	part->body = sh_list(s);
-	if (part->body && s->p < s->end)
-		sh_unexpected(s);
+	part->body = sh_whole(s);
 	sh_read_on(s, &saved);
 	sh_leave(s);
 	return !s->code;

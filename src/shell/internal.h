@@ -1,8 +1,8 @@
 /* What the files of shell/ share: the state of the reader, and who reads what.
  *
- * There are no tokens. Whether "if" is a word or a keyword, "#" a comment and "{" a group depends on where it stands, so
- * each function of the grammar looks at the characters under the cursor itself. Functions return false or NULL after
- * fail(); the first failure is kept and everything unwinds. */
+ * There are no tokens. Whether "if" is a word or a keyword, "#" a comment and "{" a group depends on where it stands,
+ * so each function of the grammar looks at the characters under the cursor itself. Functions return false or NULL after
+ * sh_fail(); the first failure is kept and everything unwinds. */
 #ifndef HOOKD_SHELL_INTERNAL_H
 #define HOOKD_SHELL_INTERNAL_H
 
@@ -68,6 +68,7 @@ enum reserved {
 #define CHAR_NAME 2  /* of a name */
 #define CHAR_DIGIT 4
 #define CHAR_BLANK 8 /* space and tab */
+#define CHAR_USER 16 /* beside those of a name, behind ~ */
 
 extern const unsigned char sh_chars[256];
 
@@ -111,11 +112,13 @@ bool sh_take_reserved(struct parser *s, enum reserved word);
 bool sh_expect_reserved(struct parser *s, enum reserved word);
 str sh_name(struct parser *s);
 str sh_digits(struct parser *s);
+str sh_user(struct parser *s);
 
 /* -- word.c ------------------------------------------------------------------------------------ */
 
 bool sh_add_text(struct parser *s, struct parts *w, str text, bool quoted, uint32_t begin);
-struct shell_part *sh_add_part(struct parser *s, struct parts *w, enum shell_part_kind kind, bool quoted, uint32_t begin);
+struct shell_part *sh_add_part(struct parser *s, struct parts *w, enum shell_part_kind kind, bool quoted,
+	uint32_t begin);
 bool sh_parts(struct parser *s, struct parts *w, enum word_mode mode);
 bool sh_double_quoted(struct parser *s, struct parts *w);
 bool sh_single_quoted(struct parser *s, struct parts *w);
@@ -142,8 +145,8 @@ bool sh_dollar(struct parser *s, struct parts *w, enum word_mode mode);
 struct shell_word *sh_bracketed(struct parser *s);
 bool sh_backquote(struct parser *s, struct parts *w, enum word_mode mode);
 bool sh_process(struct parser *s, struct parts *w);
-/* Behind "((": the expression as a word, the cursor behind its "))". NULL without a failure, and the cursor where it was,
- * when it is not closed by "))": then they are two parentheses. */
+/* Behind "((": the expression as a word, the cursor behind its "))". NULL without a failure, and the cursor where it
+ * was, when it is not closed by "))": then they are two parentheses. */
 struct shell_word *sh_arith(struct parser *s, str *ret_text);
 
 /* -- redirect.c -------------------------------------------------------------------------------- */
@@ -161,6 +164,8 @@ void sh_read_on(struct parser *s, const struct parser *saved);
 
 struct shell_node *sh_node(struct parser *s, enum shell_node_kind kind);
 struct shell_node *sh_list(struct parser *s);
+/* All of the text. */
+struct shell_node *sh_whole(struct parser *s);
 /* A list with at least one command. */
 struct shell_node *sh_commands(struct parser *s);
 /* A list up to the `)` that ends it or, for ${ …; }, the closing brace; with here-documents of its own. */

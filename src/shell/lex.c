@@ -23,6 +23,9 @@ const unsigned char sh_chars[256] = {
 	['<'] = CHAR_META,
 	['>'] = CHAR_META,
 	['_'] = CHAR_NAME,
+	['+'] = CHAR_USER,
+	['-'] = CHAR_USER,
+	['.'] = CHAR_USER,
 	NAME_CHARS('a', 'z'),
 	NAME_CHARS('A', 'Z'),
 	['0' ... '9'] = CHAR_NAME | CHAR_DIGIT,
@@ -60,8 +63,6 @@ void *sh_unexpected(struct parser *s)
 		return sh_fail(s, -EBADMSG, "the command ends too early");
 	if (*s->p == '\n')
 		return sh_fail(s, -EBADMSG, "the line ends too early");
-	if (!*s->p)
-		return sh_fail(s, -EBADMSG, "a NUL byte");
 	p = s->p;
 	if (sh_is((unsigned char)*p, CHAR_META))
 		while (p < s->end && *p == *s->p && p - s->p < 2)
@@ -177,6 +178,11 @@ str sh_name(struct parser *s)
 	return sh_is_name_start(sh_peek(s)) ? take_run(s, CHAR_NAME) : STR_NONE;
 }
 
+str sh_user(struct parser *s)
+{
+	return take_run(s, CHAR_NAME | CHAR_USER);
+}
+
 str sh_digits(struct parser *s)
 {
 	return take_run(s, CHAR_DIGIT);
@@ -212,6 +218,9 @@ static size_t short_word(struct parser *s, char word[8], const char **ret_after)
 			return 0;
 		word[n++] = *p;
 	}
+	/* A process substitution goes on with the word. */
+	if (p < s->end && (*p == '<' || *p == '>') && sh_peek_after(s, p) == '(')
+		return 0;
 	*ret_after = p;
 	return n;
 }
@@ -223,7 +232,7 @@ static enum reserved find_reserved(struct parser *s, const char **ret_after)
 	int c = sh_peek(s);
 
 	/* Most words are none of them: look at the first letter before anything else. */
-	if (c < 0 || !strchr("itefwudcs{}![]-", c) || !c)
+	if (c < 0 || !strchr("itefwudcs{}![]-", c))
 		return NOT_RESERVED;
 	n = short_word(s, word, ret_after);
 	for (size_t i = 1; n && i < countof(reserved_words); i++)

@@ -72,7 +72,11 @@ static bool assigned_value(struct parser *s, struct shell_assign *assign)
 
 	if (c == '(' && !assign->index) {
 		assign->array = true;
-		return sh_array(s, &assign->value);
+		if (!sh_array(s, &assign->value))
+			return false;
+		c = sh_peek(s);
+		/* bash makes one text of a=(b)c, others two words. */
+		return c < 0 || sh_is(c, CHAR_META) || sh_unexpected(s);
 	}
 	if (c < 0 || sh_is(c, CHAR_META)) {
 		/* A process substitution is a value, everything else ends the word. */
@@ -220,19 +224,33 @@ static struct shell_node *simple_command(struct parser *s)
 	return n;
 }
 
+/* Words that end a list. */
+static bool is_closing(enum reserved word)
+{
+	return word == WORD_THEN || word == WORD_ELIF || word == WORD_ELSE || word == WORD_FI || word == WORD_DO ||
+	       word == WORD_DONE || word == WORD_ESAC || word == WORD_CLOSE;
+}
+
 struct shell_node *sh_command(struct parser *s)
 {
 	struct shell_node *n = sh_compound(s);
+	enum reserved word;
 
-	return n || s->code ? n : simple_command(s);
+	if (n || s->code)
+		return n;
+	/* Reserved words that begin nothing are no commands either. */
+	word = sh_reserved(s);
+	if (is_closing(word) || word == WORD_NOT || word == WORD_IN || word == WORD_END_TEST)
+		return sh_unexpected(s);
+	return simple_command(s);
 }
 
 /* -- pipelines --------------------------------------------------------------------------------- */
 
-/* ! and time, as often as they stand there. */
-static void pipeline_words(struct parser *s, struct shell_node *flags)
+/* ! and time, as often as they stand there; whether there were any. */
+static bool pipeline_words(struct parser *s, struct shell_node *flags)
 {
-	for (;;) {
+	for (bool found = false;; found = true) {
 		sh_blanks(s);
 		if (sh_take_reserved(s, WORD_NOT)) {
 			flags->negated = !flags->negated;
@@ -243,7 +261,7 @@ static void pipeline_words(struct parser *s, struct shell_node *flags)
 				sh_blanks(s);
 			sh_take_reserved(s, WORD_DASHES);
 		} else {
-			return;
+			return found;
 		}
 	}
 }
@@ -281,14 +299,15 @@ static struct shell_node *pipeline(struct parser *s)
 {
 	struct shell_node flags = { 0 }, *n;
 	uint32_t begin;
+	bool alone;
 	int c;
 
 	sh_blanks(s);
 	begin = sh_begin(s);
-	pipeline_words(s, &flags);
+	alone = pipeline_words(s, &flags);
 	c = sh_peek(s);
 	/* "time" and "!" may stand alone: an empty command. */
-	if ((flags.negated || flags.timed) && (c < 0 || c == '\n' || c == ';' || c == ')'))
+	if (alone && (c < 0 || c == '\n' || c == ';' || c == ')'))
 		n = sh_node(s, SHELL_SIMPLE);
 	else
 		n = sh_command(s);
@@ -318,17 +337,7 @@ static bool at_list_end(struct parser *s)
 		next = sh_peek_after(s, s->p);
 		return next == ';' || next == '&';
 	}
-	switch (sh_reserved(s)) {
-	case WORD_THEN:
-	case WORD_ELIF:
-	case WORD_ELSE:
-	case WORD_FI:
-	case WORD_DO:
-	case WORD_DONE:
-	case WORD_ESAC:
-	case WORD_CLOSE: return true;
-	default: return false;
-	}
+	return is_closing(sh_reserved(s));
 }
 
 /* What stands behind a command, taken with the newlines that may follow. */
@@ -420,6 +429,18 @@ struct shell_node *sh_substituted(struct parser *s, bool braced)
 
 /* -- the whole --------------------------------------------------------------------------------- */
 
+struct shell_node *sh_whole(struct parser *s)
+{
+	struct shell_node *list = sh_list(s);
+
+	if (list && s->p < s->end)
+		sh_unexpected(s);
+	/* The last line may end without a newline: its here-documents are empty. */
+	if (!s->code && s->pending)
+		sh_here_documents(s);
+	return s->code ? NULL : list;
+}
+
 static int report(const struct parser *s, size_t *ret_at, struct err *err)
 {
 	unsigned line = 1, col = 1;
@@ -443,6 +464,7 @@ int shell_parse(struct arena *a, str text, const struct shell_limits *limits, st
 		.a = a, .text = text.p ? text.p : "", .limits = limits ? *limits : shell_default_limits,
 	};
 	struct shell_node *list;
+	const char *nul;
 
 	s.p = s.given = s.text;
 	s.end = s.text + text.n;
@@ -451,13 +473,14 @@ int shell_parse(struct arena *a, str text, const struct shell_limits *limits, st
 		sh_fail(&s, -E2BIG, "the command is too long");
 		return report(&s, ret_at, err);
 	}
-	list = sh_list(&s);
-	if (list && s.p < s.end)
-		sh_unexpected(&s);
-	/* The last line may end without a newline: its here-documents are empty. */
-	if (!s.code && s.pending)
-		sh_here_documents(&s);
-	if (s.code)
+	nul = memchr(s.text, 0, text.n);
+	if (nul) {
+		s.p = nul;
+		sh_fail(&s, -EBADMSG, "a NUL byte");
+		return report(&s, ret_at, err);
+	}
+	list = sh_whole(&s);
+	if (!list)
 		return report(&s, ret_at, err);
 	*ret = list;
 	return 0;

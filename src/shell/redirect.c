@@ -120,6 +120,8 @@ static bool is_descriptor(const struct shell_word *w)
 /* Double quotes in a delimiter: nothing is expanded in it. */
 static bool delimiter_quoted(struct parser *s, struct parts *w)
 {
+	const char *open = s->p;
+
 	w->was_quoted = true;
 	for (s->p++; s->p < s->end && *s->p != '"';) {
 		if (*s->p == '\\') {
@@ -131,7 +133,12 @@ static bool delimiter_quoted(struct parser *s, struct parts *w)
 				return false;
 		}
 	}
-	return s->p++ < s->end || sh_fail(s, -EBADMSG, "a double quote that is never closed");
+	if (s->p >= s->end) {
+		s->p = open;
+		return sh_fail(s, -EBADMSG, "a double quote that is never closed");
+	}
+	s->p++;
+	return true;
 }
 
 static bool delimiter_piece(struct parser *s, struct parts *w)
@@ -143,7 +150,6 @@ static bool delimiter_piece(struct parser *s, struct parts *w)
 	case '\'': return sh_single_quoted(s, w);
 	case '"': return delimiter_quoted(s, w);
 	case '`': return sh_fail(s, -EBADMSG, "a backquote in the delimiter of a here-document");
-	case 0: return sh_fail(s, -EBADMSG, "a NUL byte");
 	case '$':
 		next = sh_peek_after(s, s->p);
 		if (next == '{')
@@ -194,6 +200,7 @@ bool sh_redirect(struct parser *s, struct shell_redirect ***tail)
 	struct shell_redirect *r;
 	str digits = STR_NONE;
 	int64_t fd = -1;
+	bool dup;
 
 	if (!sh_count(s))
 		return false;
@@ -208,7 +215,15 @@ bool sh_redirect(struct parser *s, struct shell_redirect ***tail)
 	r->fd = (int)fd;
 	r->op = take_operator(s, &r->strip_tabs);
 	sh_blanks(s);
-	r->target = r->op == SHELL_HEREDOC ? delimiter(s) : sh_word(s);
+	dup = r->op == SHELL_DUP_IN || r->op == SHELL_DUP_OUT;
+	/* In "> 2>x" the number belongs to the second operator and the first one has no target; in "2>&1>x" it has. */
+	if (sh_at_redirect(s) && !(dup && sh_is(sh_peek(s), CHAR_DIGIT)))
+		return sh_unexpected(s);
+	/* A dash behind >& is all there is: what follows it is the next word, even without a blank. */
+	if (dup && sh_peek(s) == '-')
+		r->target = sh_text_word(s, 1);
+	else
+		r->target = r->op == SHELL_HEREDOC ? delimiter(s) : sh_word(s);
 	if (!r->target)
 		return false;
 	if (r->op == SHELL_DUP_OUT && !is_descriptor(r->target))
@@ -338,8 +353,6 @@ static bool set_body(struct parser *s, struct shell_redirect *r, str text, bool 
 
 	sh_read_other(s, text, copied, begin, end, &saved);
 	if (r->target->was_quoted) {
-		if (memchr(text.p, 0, text.n))
-			sh_fail(s, -EBADMSG, "a NUL byte");
 		s->p = s->end;
 		sh_add_text(s, &w, text, true, begin);
 	} else if (sh_enter(s)) {

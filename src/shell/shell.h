@@ -18,8 +18,8 @@
  * something else that happens to parse: the caller must treat an error as "could be anything".
  *
  * Where bash and other shells read a text differently, bash (not in POSIX mode, as with -c) is followed; where bash
- * itself would guess, it is an error. A carriage return is an ordinary character, as it is for bash: of a text with CRLF
- * line ends the last word of each line ends in \r, and "then\r" is not a reserved word. A NUL byte is an error.
+ * itself would guess, it is an error. A carriage return is an ordinary character, as it is for bash: of a text with
+ * CRLF line ends the last word of each line ends in \r, and "then\r" is not a reserved word. A NUL byte is an error.
  *
  * Everything lives in the caller's arena and borrows from the text where it can. Offsets are bytes of the text that was
  * given to shell_parse(); what stands in a backquoted command, or in a here-document of which tabs or joined lines were
@@ -48,7 +48,7 @@ enum shell_part_kind {
 	SHELL_PROCESS, /* <(…) and >(…): body, a LIST; text is "<" or ">" */
 	SHELL_ARITH,   /* $((…)) and $[…]: text is the expression; arg the same as a word, with what it substitutes */
 	SHELL_TILDE,   /* ~ or ~user at the start of a word or after : or = in an assignment: text is the user */
-	SHELL_BRACE,   /* {a,b} and {1..9}: items (words) when it is a list; text is the range's inside when it is one */
+	SHELL_BRACE,   /* {a,b} and {1..9}: items (words) of a list; text is the inside of a range */
 	SHELL_ARRAY,   /* behind name= in an argument of declare, export, local …: items are the words in ( ) */
 };
 
@@ -117,7 +117,7 @@ struct shell_redirect {
 	int fd;                    /* written before it; -1: the operator's own */
 	str fd_name;               /* {name}> */
 	struct shell_word *target; /* of a here-document its delimiter */
-	struct shell_word *body;   /* of a here-document: one word of quoted parts; expansions unless target->was_quoted */
+	struct shell_word *body;   /* of a here-document: one word; all quoted; text only if target->was_quoted */
 	bool strip_tabs;           /* <<- */
 	uint32_t begin, end;
 };

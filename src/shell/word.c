@@ -2,13 +2,15 @@
 #include "shell/internal.h"
 
 #include <errno.h>
+#include <limits.h>
 
 #include "base/macro.h"
 #include "base/utf8.h"
 
 /* -- parts ------------------------------------------------------------------------------------- */
 
-struct shell_part *sh_add_part(struct parser *s, struct parts *w, enum shell_part_kind kind, bool quoted, uint32_t begin)
+struct shell_part *sh_add_part(struct parser *s, struct parts *w, enum shell_part_kind kind, bool quoted,
+	uint32_t begin)
 {
 	struct shell_part *part;
 
@@ -69,8 +71,6 @@ bool sh_single_quoted(struct parser *s, struct parts *w)
 
 	if (!close)
 		return sh_fail(s, -EBADMSG, "a single quote that is never closed");
-	if (memchr(from, 0, (size_t)(close - from)))
-		return sh_fail(s, -EBADMSG, "a NUL byte");
 	s->p = close + 1;
 	w->was_quoted = true;
 	return sh_add_text(s, w, str_n(from, (size_t)(close - from)), true, begin);
@@ -108,12 +108,12 @@ bool sh_escaped(struct parser *s, struct parts *w, enum word_mode mode)
 		return true;
 	}
 	if (s->end - from < 2) {
-		/* The last character of all: it stands for itself. */
+		/* bash keeps it or drops it, depending on where the text comes from. */
+		if (mode < IN_DOUBLE)
+			return sh_fail(s, -EBADMSG, "a backslash with nothing behind it");
 		s->p++;
 		return sh_add_text(s, w, str_n(from, 1), true, begin);
 	}
-	if (!from[1])
-		return sh_fail(s, -EBADMSG, "a NUL byte");
 	s->p += 2;
 	if (only && !strchr(only, from[1]))
 		return sh_add_text(s, w, str_n(from, 2), true, begin);
@@ -166,9 +166,8 @@ static char *unescape_ansi(const char **p, const char *end, char *to)
 		unsigned value;
 
 		*p += braced;
-		value = take_number(p, end, 16, c == 'U' ? 8 : c == 'u' ? 4 : braced ? 8 : 2);
-		if (*p == digits + braced) {
-			*p = digits;
+		value = take_number(p, end, 16, c == 'U' ? 8 : c == 'u' ? 4 : braced ? INT_MAX : 2);
+		if (*p == digits) {
 			*to++ = '\\';
 			*to++ = c;
 		} else if (c == 'x') {
@@ -203,8 +202,6 @@ bool sh_ansi_quoted(struct parser *s, struct parts *w)
 		s->p = from - 1;
 		return sh_fail(s, -EBADMSG, "a single quote that is never closed");
 	}
-	if (memchr(from, 0, (size_t)(close - from)))
-		return sh_fail(s, -EBADMSG, "a NUL byte");
 	w->was_quoted = true;
 	s->p = close + 1;
 	/* No escape is longer than what it stands for, but for \u with one digit. */
@@ -230,7 +227,6 @@ bool sh_ansi_quoted(struct parser *s, struct parts *w)
 
 /* For each character the modes in which it interrupts a run of text. */
 static const uint16_t interrupts[256] = {
-	[0] = ALL_MODES,
 	['\\'] = ALL_MODES,
 	['$'] = ALL_MODES,
 	['`'] = ALL_MODES,
@@ -285,6 +281,8 @@ static bool at_tilde(const struct reading *r)
 {
 	const char *at = r->s->p, *p;
 
+	while (at - r->from >= 2 && at[-1] == '\n' && at[-2] == '\\')
+		at -= 2;
 	if (at == r->from)
 		return true;
 	if (r->mode == IN_VALUE)
@@ -299,19 +297,23 @@ static bool at_tilde(const struct reading *r)
 static enum step tilde(struct reading *r)
 {
 	struct parser *s = r->s;
-	const char *p = s->p + 1;
-	struct shell_part *part;
 	uint32_t begin = sh_begin(s);
+	struct shell_part *part;
+	const char *from = s->p;
+	bool expands;
 	str user;
+	int c;
 
 	if (!at_tilde(r))
 		return plain(r);
-	while (p < s->end && (sh_is((unsigned char)*p, CHAR_NAME) || strchr("+-.", *p)) && *p)
-		p++;
-	if (p < s->end && !sh_is((unsigned char)*p, CHAR_META) && *p != '/' && *p != ':' && *p != '}')
+	s->p++;
+	user = sh_user(s);
+	c = sh_peek(s);
+	expands = c < 0 || sh_is(c, CHAR_META) || c == '/' || c == ':' || (c == '}' && r->mode != IN_WORD);
+	if (!expands) {
+		s->p = from;
 		return plain(r);
-	user = str_n(s->p + 1, (size_t)(p - s->p - 1));
-	s->p = p;
+	}
 	part = sh_add_part(s, r->w, SHELL_TILDE, false, begin);
 	if (!part)
 		return FAILED;
@@ -389,7 +391,6 @@ static enum step special(struct reading *r)
 	char c = *s->p;
 
 	switch (c) {
-	case 0: return step_of(sh_fail(s, -EBADMSG, "a NUL byte"));
 	case '\\': return step_of(sh_escaped(s, r->w, r->mode));
 	case '\'': return single_quote(r);
 	case '"': return double_quote(r);
@@ -411,7 +412,8 @@ static enum step special(struct reading *r)
 bool sh_parts(struct parser *s, struct parts *w, enum word_mode mode)
 {
 	struct reading r = { .s = s, .w = w, .mode = mode, .from = s->p };
-	unsigned bit = 1u << mode;
+	const char *solid = s->p; /* behind the last character that was no joined line */
+	unsigned bit = IN(mode);
 	enum step step = GO_ON;
 
 	while (step == GO_ON) {
@@ -422,10 +424,18 @@ bool sh_parts(struct parser *s, struct parts *w, enum word_mode mode)
 			s->p++;
 		if (!sh_add_text(s, w, str_n(from, (size_t)(s->p - from)), mode >= IN_DOUBLE, begin))
 			return false;
+		if (s->p > from)
+			solid = s->p;
 		if (s->p >= s->end)
 			break;
+		from = s->p;
 		step = special(&r);
+		if (s->p > from && (s->p - from != 2 || from[0] != '\\' || from[1] != '\n'))
+			solid = s->p;
 	}
+	/* A line joined behind the word is not of the word. */
+	if (BARE & bit)
+		s->p = solid;
 	if (step != FAILED && r.open && (BARE & bit))
 		return sh_fail(s, -EBADMSG, "a parenthesis of a pattern that is never closed");
 	return step != FAILED;
@@ -491,6 +501,10 @@ bool sh_array(struct parser *s, struct shell_word **ret)
 	if (!sh_enter(s))
 		return false;
 	for (;;) {
+		sh_blanks(s);
+		/* bash mixes up the items and the text here. */
+		if (s->pending && sh_peek(s) == '\n')
+			return sh_fail(s, -EBADMSG, "a here-document whose text would begin inside of an array");
 		if (!sh_newlines(s))
 			return false;
 		if (sh_take(s, ')'))

@@ -2,7 +2,7 @@
  *
  *   abc        unquoted text              'abc'      quoted text
  *   $x ${x:-…} parameters                 $(…) <(…)  substitutions; in quotes with " before them
- *   ~user      a home directory           {a|b}      braces with their items; {1..9} a range
+ *   ~user      a home directory           {a|b}      braces with their items; {range 1..9}
  */
 #ifndef HOOKD_TESTS_UNIT_SHELL_TREE_H
 #define HOOKD_TESTS_UNIT_SHELL_TREE_H
@@ -49,7 +49,7 @@ static inline void tree_param(struct buf *b, const struct shell_part *part)
 		buf_add_char(b, ']');
 	}
 	buf_addf(b, "%s%s", part->colon ? ":" : "", ops[part->op]);
-	if (part->op == SHELL_OP_STRIP || part->op == SHELL_OP_REPLACE || part->op == SHELL_OP_CASE || part->op == SHELL_OP_AT)
+	if (part->op >= SHELL_OP_STRIP && part->op <= SHELL_OP_AT)
 		buf_addf(b, STR_FMT " ", STR_ARG(part->text));
 	tree_words(b, part->arg, "");
 	if (part->arg2) {
@@ -87,7 +87,7 @@ static inline void tree_part(struct buf *b, const struct shell_part *part)
 		break;
 	case SHELL_TILDE: buf_addf(b, "~<" STR_FMT ">", STR_ARG(part->text)); break;
 	case SHELL_BRACE:
-		buf_add_char(b, '{');
+		buf_add_str(b, part->items ? STR("{") : STR("{range "));
 		tree_text(b, part->text);
 		tree_words(b, part->items, "|");
 		buf_add_char(b, '}');
@@ -200,8 +200,8 @@ static void tree_node(struct buf *b, const struct shell_node *n)
 	static const char *const names[] = {
 		[SHELL_SIMPLE] = "cmd", [SHELL_PIPELINE] = "", [SHELL_LIST] = "", [SHELL_SUBSHELL] = "sub",
 		[SHELL_GROUP] = "group", [SHELL_IF] = "if", [SHELL_WHILE] = "while", [SHELL_FOR] = "for",
-		[SHELL_FOR_ARITH] = "for((", [SHELL_CASE] = "case", [SHELL_FUNCTION] = "function", [SHELL_TEST] = "test",
-		[SHELL_ARITH_COMMAND] = "((", [SHELL_COPROC] = "coproc",
+		[SHELL_FOR_ARITH] = "for((", [SHELL_CASE] = "case", [SHELL_FUNCTION] = "function",
+		[SHELL_TEST] = "test", [SHELL_ARITH_COMMAND] = "((", [SHELL_COPROC] = "coproc",
 	};
 
 	/* A list of one command is shown as that command. */
