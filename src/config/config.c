@@ -96,6 +96,12 @@ static void take_value(struct reader *r, size_t id, const struct json *v)
 	r->config->values[id] = value;
 }
 
+/* Parts of the file that are no options: guard/ reads its rules itself. */
+static bool read_elsewhere(str key)
+{
+	return str_eq(key, STR("$schema")) || str_eq(key, STR("guard")) || str_eq(key, STR("hooks"));
+}
+
 /* An unknown name: the likely one, or the right way to write a dotted one. */
 static void complain_unknown(struct reader *r, size_t first, unsigned level, str key, size_t at)
 {
@@ -152,7 +158,7 @@ static void take_object(struct reader *r, size_t first, unsigned level, const st
 					"'" STR_FMT "' stands here a second time; this one counts",
 					STR_ARG(m->key));
 			found[id] = m;
-		} else if (level || !(str_eq(m->key, STR("$schema")) || str_eq(m->key, STR("hooks")))) {
+		} else if (level || !read_elsewhere(m->key)) {
 			complain_unknown(
 				r, first, level, m->key, json_item_start(r->text, obj, prev));
 		}

@@ -181,6 +181,8 @@ static size_t take_args(struct code *k, size_t i, bool bare, str *args, size_t *
 			decoder = SIZE_MAX;
 		} else if (t->kind == TOKEN_STRING) {
 			value = decoder != SIZE_MAX ? decoded(k, decoder, t->text) : t->text;
+			if (str_in(t->text, "HOME USERPROFILE") && i > 1 && (is_name(k, i - 2, "environ ENV env getenv get")))
+				value = k->x->c->home;
 			/* Buffer.from('…', 'base64') */
 			if (is_mark(k, i + 1, ',') && i > 1 && is_name(k, i - 2, "from") && i + 2 < k->n && str_eq(k->t[i + 2].text, STR("base64")))
 				(void)decode_base64(k->x->a, t->text, &value);

@@ -67,6 +67,7 @@ enum verdict_action guard_command(const struct guard_policy *policy, const struc
 	x.end = (uint32_t)MIN(command.n, UINT32_MAX);
 	judge_whole(&x, command);
 	(void)run_text(&x, command);
+	lower_findings(report);
 	return strictest(report);
 }
 
@@ -185,10 +186,11 @@ void guard_decide(const struct guard_policy *policy, const struct guard_context 
 		guard_add_finding(&x, STR("hookd.unread"), VERDICT_ASK, STR("hookd cannot read what this tool call would do, so a person should look at it"), STR_NONE);
 	judge_tool(&x, e);
 	judge_user_tool(&x, e);
+	lower_findings(report);
 	for (const struct guard_finding *f = report->findings; f; f = f->next) {
 		bool harder = f->action == VERDICT_ASK && nobody_answers(e);
 
-		if (!f->observed && !f->lowered)
+		if (!f->observed && !f->lowered && f->action > VERDICT_ALLOW)
 			verdict_raise(v, harder ? VERDICT_DENY : f->action, f->rule, f->reason);
 	}
 }

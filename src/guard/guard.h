@@ -73,6 +73,7 @@ struct guard_finding {
 	str argv;            /* what was understood */
 	bool observed;       /* by a rule that only watches: does not count */
 	bool lowered;        /* a user's allow took it back */
+	str override;        /* of a user's allow: the one rule it is about */
 };
 
 /* One resolved simple command, for `guard explain`. */

@@ -262,6 +262,7 @@ void judge_start_vars(struct run *x, const struct cmd *c);
 void judge_operands(struct run *x, struct cmd *c);
 void judge_own_vars(struct run *x, const struct cmd *c);
 void judge_user_rules(struct run *x, const struct cmd *c);
+void lower_findings(struct guard_report *r);
 void judge_user_tool(struct run *x, const struct event *e);
 
 /* -- packs ------------------------------------------------------------------------------------------------ */

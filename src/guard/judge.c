@@ -31,7 +31,7 @@ void guard_add_finding(struct run *x, str rule, enum verdict_action action, str 
 	for (f = r->findings; f; f = f->next, n++)
 		if (str_eq(f->rule, rule) && f->action == action && f->begin == x->begin && str_eq(f->reason, reason))
 			return;
-	if (n >= FINDINGS_MAX && action != VERDICT_DENY)
+	if (n >= FINDINGS_MAX && action != VERDICT_DENY && r->last)
 		return;
 	f = arena_new(x->a, struct guard_finding);
 	*f = (struct guard_finding){ .rule = rule, .reason = reason, .action = action, .begin = x->begin, .end = x->end,
@@ -75,6 +75,18 @@ static bool takes_protected(struct run *x, str path)
 	return is_protected(x, path, &shared);
 }
 
+/* One file by its name: package-lock.json is no directory. */
+static bool is_file_name(str path)
+{
+	str last = str_base(path);
+	ptrdiff_t dot = -1;
+
+	for (size_t i = 1; i < last.n; i++)
+		if (last.p[i] == '.')
+			dot = (ptrdiff_t)i;
+	return dot > 0 && (size_t)dot + 1 < last.n && last.n - (size_t)dot <= 6 && !has_mark(last, MARKS_ANY);
+}
+
 void judge_delete(struct run *x, const struct cmd *c, str word, bool recursive)
 {
 	str path = path_resolve(x, word);
@@ -88,6 +100,7 @@ void judge_delete(struct run *x, const struct cmd *c, str word, bool recursive)
 		return;
 	}
 	place = place_of(x, path);
+	recursive &= place != PLACE_IN_PROJECT || !is_file_name(path);
 	action = recursive ? deletions[place].tree : deletions[place].file;
 	if (recursive && x->remote && action == VERDICT_DENY && (place == PLACE_ELSEWHERE || place == PLACE_SYSTEM_IN || place == PLACE_IN_HOME))
 		action = VERDICT_ASK; /* another machine: what is its project is not known */

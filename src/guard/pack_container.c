@@ -43,11 +43,11 @@ static void run_inside(struct run *x, struct cmd *c, size_t from, bool fresh)
 			mounted = true;
 		} else if (arg_is(&a, 0, "mount")) {
 			ptrdiff_t at = str_find(a.value, STR("source=")), at2 = str_find(a.value, STR("src="));
-			str rest = at >= 0 ? str_from(a.value, (size_t)at + 7) : at2 >= 0 ? str_from(a.value, (size_t)at2 + 4) : STR("");
+			str source, rest = at >= 0 ? str_from(a.value, (size_t)at + 7) : at2 >= 0 ? str_from(a.value, (size_t)at2 + 4) : STR("");
 
 			mounted = true;
-			(void)str_split(&rest, ',', &rest);
-			judge_mount(x, c, rest);
+			if (str_split(&rest, ',', &source))
+				judge_mount(x, c, source);
 		} else if (arg_is(&a, 0, "privileged") && !str_eq(a.value, STR("false"))) {
 			FAULT(x, c, RULE_DOCKER_ESCAPE, cmd_has(c, "--pid") || cmd_has(c, "-v") ? VERDICT_DENY : VERDICT_ASK, "this gives a container power over the host");
 		} else if (arg_is(&a, 0, "pid") && str_eq(a.value, STR("host"))) {

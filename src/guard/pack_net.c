@@ -231,6 +231,13 @@ static void do_sender(struct run *x, struct cmd *c)
 	}
 }
 
+/* What they are given by name they use; what comes in goes out. */
+static void do_sender_in(struct run *x, struct cmd *c)
+{
+	if (!str_eq(c->name, STR("openssl")) || row_matches(c, "s_client"))
+		sends_text(x, c);
+}
+
 static void do_aws_cp(struct run *x, struct cmd *c)
 {
 	if (row_matches(c, "s3 cp|mv|sync") || row_matches(c, "s3api put-object") || row_matches(c, "cp") || row_matches(c, "storage cp|mv|rsync") ||
@@ -253,7 +260,8 @@ const struct program pack_net[] = {
 	{ "nc ncat netcat nc.traditional nc.openbsd", do_nc },
 	{ "socat", do_socat },
 	{ "scp rsync sftp", do_scp },
-	{ "http https xh ftp lftp tftp telnet mail mailx mutt sendmail msmtp swaks dig nslookup host ping openssl gist pastebinit transfer croc wormhole magic-wormhole ssh", do_sender },
+	{ "http https xh ftp lftp tftp telnet mail mailx mutt sendmail msmtp swaks dig nslookup host ping gist pastebinit transfer croc wormhole magic-wormhole", do_sender },
+	{ "ssh openssl", do_sender_in },
 	{ "aws gsutil gcloud az rclone gh s3cmd mc", do_aws_cp },
 	{ "lynx links w3m elinks aria2c fetch telnet http https xh iwr irm invoke-webrequest", do_fetcher },
 	{ 0 },

@@ -145,7 +145,7 @@ static void do_wrapper(struct run *x, struct cmd *c)
 		if (!a.operand || (w->skip && skipped < w->skip)) {
 			/* su and the like: options may follow operands, and a user name is no command. */
 			skipped += a.operand;
-			it.no_more &= w->skip != 99 && skipped >= w->skip;
+			it.no_more &= w->skip != 99 && skipped >= w->skip && !w->command_option;
 			continue;
 		}
 		if ((w->flags & WRAP_ASSIGN) && is_assignment(a.value)) {

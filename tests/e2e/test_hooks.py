@@ -168,7 +168,7 @@ def test_one_configuration_three_agents(world):
     calls = {"claude": ("PreToolUse", "PostToolUse", "Bash"), "codex": ("PreToolUse", "PostToolUse", "Bash"),
              "gemini": ("BeforeTool", "AfterTool", "run_shell_command")}
     for agent, (before, after, name) in calls.items():
-        bad = payload(before, f"s-{agent}", tool_name=name, tool_input={"command": "rm -rf / --no-preserve-root"})
+        bad = payload(before, f"s-{agent}", tool_name=name, tool_input={"command": "echo rm -rf /"})
         done = world.hookc(before, bad, agent=agent)
         assert b"BLOCKED: Dangerous command" in done.stdout, (agent, done)
         good = payload(before, f"s-{agent}", tool_name=name, tool_input={"command": "ls"})
@@ -303,7 +303,7 @@ def test_a_daemonising_child_is_let_go(world):
 @pytest.mark.parametrize("command", ["exec <&-; exit 0", "exit 0", "exec >&- 2>&-; sleep 0.2; exit 0", "kill -STOP $$"])
 def test_odd_children(world, command):
     configure(world, one("PreToolUse", command, timeout=0.5))
-    assert answer(world.hookc("PreToolUse", bash("x" * 300000))) == {}
+    assert answer(world.hookc("PreToolUse", bash("echo " + "x" * 300000))) == {}
 
 
 def test_stop_is_quick_with_a_stuck_child(world):

@@ -96,7 +96,9 @@ class World:
         return self.json("rpc", method, json.dumps(params))
 
     def events(self, limit=100000):
-        return [json.loads(line) for line in self.hookd("tail", "--json", "-n", limit).stdout.splitlines()]
+        """What agents told; what hookd itself decided is asked for by `hookd decisions`."""
+        told = [json.loads(line) for line in self.hookd("tail", "--json", "-n", limit).stdout.splitlines()]
+        return [e for e in told if e["event"] != "Decision"]
 
     def status(self):
         return self.json("status", "--json")

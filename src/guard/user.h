@@ -1,0 +1,37 @@
+/* user: the rules of the user, compiled. For guard/ only. */
+#ifndef HOOKD_GUARD_USER_H
+#define HOOKD_GUARD_USER_H
+
+#include "guard/internal.h"
+#include "match/match.h"
+
+enum cond_kind { COND_TOOL, COND_CLASS, COND_PROGRAM, COND_ARGV, COND_PATH, COND_REGEX, COND_ANY, COND_ALL, COND_NOT };
+
+/* One condition. Those of an object hold together; any, all and not have others in them. */
+struct cond {
+	struct cond *next;
+	enum cond_kind kind;
+	struct fields words;  /* tool, class, program, argv, path: one of these */
+	struct match *regex;
+	struct cond *inside;  /* ANY: a list of objects, each an ALL */
+};
+
+struct user_rule {
+	struct cond *when;
+	bool needs_command; /* speaks of programs or arguments */
+};
+
+struct guard_policy {
+	unsigned refs;
+	struct arena arena;
+	bool observe;
+	struct fields disabled;
+	struct guard_user_rule *listed; /* what others see; the same order */
+	struct user_rule *rules;
+	size_t nrules;
+	struct match **regexes; /* to be freed */
+	size_t nregexes;
+	bool has_path;
+};
+
+#endif
