@@ -48,6 +48,7 @@ struct daemon {
 	/* The writer thread's. */
 	bool retain; /* look for what is beyond the limits */
 	struct capture_count retained;
+	struct guard_here *guard, *guard_large;
 };
 
 /* -- duties ------------------------------------------------------------------------------------ */
@@ -358,6 +359,18 @@ static void on_records(struct conn *c, str body, void *arg)
 	api_records(c, body, ((struct daemon *)arg)->api);
 }
 
+/* Twice, because a policy's patterns belong to one thread at a time. */
+static struct guard_here *load_guard(struct daemon *d, bool tell)
+{
+	struct guard_problem *problems = NULL;
+	struct guard_here *h = guard_here_new(d->places, &problems);
+
+	for (const struct guard_problem *p = problems; p && tell; p = p->next)
+		log_warn(LOG_CONFIG, "%s:%u:%u: %s", d->places->config, p->err.line, p->err.col, p->err.text);
+	guard_problems_free(problems);
+	return h;
+}
+
 static int build(struct daemon *d, struct err *err)
 {
 	struct engine_config engine = { .run_dir = d->places->run, .state = d->places->state,
@@ -382,6 +395,8 @@ static int build(struct daemon *d, struct err *err)
 		return err_set(err, r, "the journal in %s cannot be opened: %s", d->places->journal, strerror(-r));
 	engine.loop = api.loop = d->loop;
 	engine.journal = api.journal = d->journal;
+	engine.guard = d->guard = load_guard(d, /* tell= */ true);
+	engine.guard_large = d->guard_large = load_guard(d, /* tell= */ false);
 	d->engine = api.engine = engine_new(&engine);
 	loop_before_sleep(d->loop, engine_before_sleep, d->engine);
 	d->capture = capture_new();
@@ -412,6 +427,8 @@ static void take_apart(struct daemon *d)
 	api_free(d->api);
 	server_free(d->server);
 	engine_free(d->engine);
+	guard_here_free(d->guard);
+	guard_here_free(d->guard_large);
 	loop_free(d->loop);
 	writer_free(d->writer);
 	capture_free(d->capture);

@@ -22,6 +22,7 @@
 
 #include "base/macro.h"
 #include "event/event.h"
+#include "guard/guard.h"
 #include "journal/journal.h"
 #include "loop/loop.h"
 #include "server/server.h"
@@ -37,6 +38,8 @@ struct engine_config {
 	/* Where user hooks are configured and remembered; state NULL: none run. Must outlive the engine. */
 	const char *home, *user_config, *state;
 	bool strict;         /* durability: answer after the commit */
+	struct guard_here *guard;       /* the loop's, and one for large events, which a worker judges; both outlive it */
+	struct guard_here *guard_large;
 };
 
 struct engine *engine_new(const struct engine_config *config);

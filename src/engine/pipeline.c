@@ -56,9 +56,8 @@ struct voice {
 
 static void speak_guard(struct turn *t)
 {
-	struct guard_context c = guard_context_of(&t->event);
-
-	guard_decide(NULL, &c, &t->event, &t->arena, &t->verdict, NULL);
+	if (!t->judged)
+		guard_decide_here(t->engine->config.guard, &t->event, &t->arena, &t->verdict);
 }
 
 static void speak_selftest(struct turn *t)
@@ -82,7 +81,7 @@ static void decide(struct turn *t)
 	int64_t begin = clock_mono_us();
 
 	let_speak(guards, t);
-	t->verdict.judged_us = clock_mono_us() - begin;
+	t->verdict.judged_us += clock_mono_us() - begin;
 	let_speak(hooks, t);
 	let_speak(contexts, t);
 	let_speak(notices, t);
@@ -180,6 +179,10 @@ static void work_on_large(void *arg)
 	understand(t);
 	pthread_mutex_lock(&e->worker_lock);
 	keep(t, e->worker_redactor);
+	/* Reading a megabyte of shell takes longer than the loop may be held. */
+	if (!(t->event.marks & EVENT_LATE))
+		guard_decide_here(e->config.guard_large, &t->event, &t->arena, &t->verdict);
+	t->judged = true;
 	pthread_mutex_unlock(&e->worker_lock);
 }
 

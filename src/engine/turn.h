@@ -27,6 +27,7 @@ struct turn {
 	struct redact_report report;
 	struct verdict verdict;
 	bool late; /* the client has given up waiting */
+	bool judged;  /* the guard has spoken already, on a worker */
 	bool audited; /* what was decided is in the journal's batch */
 	unsigned holds;
 	bool written; /* the journal has had its say: stored is final */

@@ -192,6 +192,14 @@ void guard_decide(const struct guard_policy *policy, const struct guard_context 
 
 		if (!f->observed && !f->lowered && f->action > VERDICT_ALLOW)
 			verdict_raise(v, harder ? VERDICT_DENY : f->action, f->rule, f->reason);
+		verdict_add_ruling(v, a,
+			&(struct ruling){ .rule = f->rule,
+				.action = f->lowered ? VERDICT_ALLOW : harder ? VERDICT_DENY : f->action,
+				.reason = f->reason,
+				.subject = f->argv,
+				.begin = f->begin,
+				.end = f->end,
+				.observed = f->observed });
 	}
 }
 

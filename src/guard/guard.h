@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/macro.h"
+#include "config/places.h"
 #include "event/event.h"
 #include "json/json.h"
 
@@ -96,6 +97,18 @@ struct guard_report {
  * never weaker than ask. policy NULL: built-in rules. report may be NULL. */
 void guard_decide(const struct guard_policy *policy, const struct guard_context *c, const struct event *e,
 	struct arena *a, struct verdict *v, struct guard_report *report);
+
+/* -- here.c: where the daemon and `hookd offline` stand ------------------------------------------- */
+
+struct guard_here;
+
+/* With the user's policy; its problems are the caller's. */
+struct guard_here *guard_here_new(const struct places *p, struct guard_problem **ret_problems);
+void guard_here_free(struct guard_here *h);
+DEFINE_FREEP(struct guard_here, guard_here_free);
+
+/* guard_decide() with everything this machine adds: home, the project's root, links on disk, hookd's own paths. */
+void guard_decide_here(struct guard_here *h, const struct event *e, struct arena *a, struct verdict *v);
 
 /* What the event itself says of where it is: cwd, HOME. */
 struct guard_context guard_context_of(const struct event *e);
