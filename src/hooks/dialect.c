@@ -345,11 +345,13 @@ char **hook_environment(
 {
 	struct env_list l = { .items = xcalloc(ENV_MAX + h->nenv, sizeof(char *)), .max = ENV_MAX + h->nenv };
 	const char *name = event_kinds[e->kind].name;
+	char mark[4096];
 
 	add_outer(&l, h, e);
 	env_add(&l, "CLAUDE_PROJECT_DIR", where->root);
 	env_add(&l, "HOOKD_AGENT", e->agent);
-	env_add(&l, "HOOKD_HOOK", str_of(where->token));
+	snprintf(mark, sizeof mark, "%s" STR_FMT ":%s", where->token, STR_ARG(str_head(where->chain, 3000)), h->id);
+	env_add(&l, "HOOKD_HOOK", where->token[0] ? str_of(mark) : STR_NONE);
 	add_tool(&l, e, tool_name);
 	env_add(&l, "SESSION_ID", e->session);
 	env_add(&l, "FILE_PATH", e->file_path);

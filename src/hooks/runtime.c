@@ -12,6 +12,8 @@
 
 enum { SESSIONS_MAX = 512, TOKEN = 16 };
 
+#define HELD_MAX MIB(256)
+
 /* A session and the hooks it was given. One without a name is made for one event and goes with it. */
 struct session {
 	struct session *next;
@@ -46,6 +48,7 @@ struct run {
 	enum event_kind kind;
 	char *agent, *session;
 	struct buf input;
+	size_t held; /* of it, counted in hooks->held */
 	char **env;
 	char *dir;
 	struct hook_answer answer; /* in the arena of the event */
@@ -74,6 +77,7 @@ struct hooks {
 	struct past past[HOOK_HISTORY];
 	unsigned npast, next_past;
 	char token[2 * TOKEN + 1];
+	size_t held; /* bytes of input of all runs */
 	bool stopping;
 };
 
@@ -158,10 +162,17 @@ void hooks_write_history(const struct hooks *h, struct json_writer *w, unsigned 
 
 /* -- the end of an event ----------------------------------------------------------------------- */
 
+static void let_go_of_input(struct run *r)
+{
+	r->hooks->held -= r->held;
+	r->held = 0;
+	buf_release(&r->input);
+}
+
 static void run_free(struct run *r)
 {
+	let_go_of_input(r);
 	hook_environment_free(r->env);
-	buf_release(&r->input);
 	free(r->dir);
 	free(r->agent);
 	free(r->session);
@@ -230,10 +241,19 @@ static void on_done(const struct child_result *c, void *arg)
 			break;
 		}
 	h->state.running--;
+	let_go_of_input(r);
 	r->child = NULL;
 	run_end(r);
 	arena_release(&own);
 	start_next(h);
+}
+
+/* An agent that has given up goes on. Whoever must decide (on_failure) has failed early enough to say so. */
+static int64_t time_of(const struct run *r)
+{
+	bool firm = r->fire && r->hook->on_failure != VERDICT_NONE;
+
+	return firm ? MIN(r->hook->timeout_us, HOOK_FIRM_S * USEC_PER_SEC) : r->hook->timeout_us;
 }
 
 static void start(struct run *r)
@@ -241,7 +261,7 @@ static void start(struct run *r)
 	struct hooks *h = r->hooks;
 	char *shell[] = { (char *)(r->hook->bash ? "/bin/bash" : "/bin/sh"), (char *)"-c", NULL, NULL };
 	struct child_spec spec = { .path = shell[0], .argv = shell, .envp = r->env, .dir = r->dir,
-		.input = buf_str(&r->input), .timeout_us = r->hook->timeout_us, .output_max = MIB(1) };
+		.input = buf_str(&r->input), .timeout_us = time_of(r), .output_max = MIB(1) };
 	char *line = NULL;
 
 	if (r->hook->tied) {
@@ -278,10 +298,12 @@ static void enqueue(struct run *r)
 {
 	struct hooks *h = r->hooks;
 
-	if (h->stopping || h->state.queued >= HOOKS_QUEUED) {
+	if (h->stopping || h->state.queued >= HOOKS_QUEUED || h->held > HELD_MAX) {
 		skip(r, h->stopping ? STR("hookd is stopping") : STR("too many hooks are waiting"));
 		return;
 	}
+	r->held = r->input.len;
+	h->held += r->held;
 	r->next = NULL;
 	*h->queue_last = r;
 	h->queue_last = &r->next;
@@ -330,12 +352,36 @@ static struct run *make_run(struct fire *f, const struct hook *hook)
 	return r;
 }
 
+/* An agent that a hook started calls us again with the mark of that hook in its environment: ":id" of each hook that
+ * led here. The word in front is known to nobody else, so that a project cannot switch hooks off by setting it. */
+static str chain_of(const struct hooks *h, const struct event *e)
+{
+	const str name = STR("HOOKD_HOOK=");
+	size_t token = strlen(h->token);
+
+	for (size_t i = 0; token && i < e->nenv; i++)
+		if (str_starts(e->env[i], name) && str_starts(str_from(e->env[i], name.n), str_of(h->token)))
+			return str_from(e->env[i], name.n + token);
+	return STR("");
+}
+
+static bool is_in_chain(str chain, const struct hook *h)
+{
+	str id;
+
+	while (str_split(&chain, ':', &id))
+		if (str_eq(id, str_of(h->id)))
+			return true;
+	return false;
+}
+
 /* What each is told; may run on a worker, so it has an arena of its own. */
 static void prepare(void *arg)
 {
 	struct fire *f = arg;
 	const struct event *e = f->q.event;
-	struct hook_surroundings where = { .root = f->set->root, .token = f->hooks->token };
+	struct hook_surroundings where = { .root = f->set->root, .token = f->hooks->token,
+		.chain = chain_of(f->hooks, e) };
 	struct arena a;
 
 	arena_init(&a);
@@ -390,6 +436,7 @@ static void tell_trouble(const struct hook_set *s, const struct hooks_request *q
 
 static void add_runs(struct fire *f, struct session *s, struct hook **list, unsigned n)
 {
+	str chain = chain_of(f->hooks, f->q.event);
 	struct run *last = NULL;
 
 	f->runs = xcalloc(n + 1, sizeof *f->runs);
@@ -398,7 +445,8 @@ static void add_runs(struct fire *f, struct session *s, struct hook **list, unsi
 	for (unsigned i = 0; i < n; i++) {
 		struct run *r;
 
-		if (list[i]->state != HOOK_LIVE || (list[i]->once && s->ran[list[i]->index]))
+		if (list[i]->state != HOOK_LIVE || (list[i]->once && s->ran[list[i]->index]) ||
+			is_in_chain(chain, list[i]))
 			continue;
 		s->ran[list[i]->index] = 1;
 		r = make_run(f, list[i]);
@@ -595,15 +643,6 @@ static struct session *find_session(struct hooks *h, const struct event *e)
 	return s;
 }
 
-/* The event comes from an agent that one of our hooks started. */
-static bool is_our_own(const struct hooks *h, const struct event *e)
-{
-	for (size_t i = 0; h->token[0] && i < e->nenv; i++)
-		if (str_starts(e->env[i], STR("HOOKD_HOOK=")) && str_eq(str_from(e->env[i], 11), str_of(h->token)))
-			return true;
-	return false;
-}
-
 /* `hookd doctor` follows an event of its own through everything; nobody's programs should hear of it. */
 static bool is_rehearsal(const struct event *e)
 {
@@ -621,7 +660,7 @@ void hooks_fire(struct hooks *h, const struct hooks_request *q)
 	struct session *s;
 	struct fire *f;
 
-	if (q->event->kind == EVENT_UNKNOWN || h->stopping || is_rehearsal(q->event) || is_our_own(h, q->event) ||
+	if (q->event->kind == EVENT_UNKNOWN || h->stopping || is_rehearsal(q->event) ||
 		(q->wanted && !q->wanted(q->arg))) {
 		q->done(NULL, q->arg);
 		return;

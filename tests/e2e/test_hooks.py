@@ -369,15 +369,22 @@ def test_once_disabled_observer_async_sequential(world):
     assert [w for w in words if w in ("one", "two")] == ["one", "two", "one", "two"]
 
 
-def test_no_hook_runs_for_an_agent_that_a_hook_started(world):
+def test_a_hook_does_not_start_itself_through_an_agent(world):
     out = world.top / "out"
-    configure(world, one("PreToolUse", f"echo x >> {out}; echo $HOOKD_HOOK > {world.top}/token"))
+    configure(world, {"PreToolUse": [{"hooks": [
+        {"type": "command", "command": f"echo x >> {out}; echo $HOOKD_HOOK > {world.top}/x"},
+        {"type": "command", "command": f"echo y >> {out}; echo $HOOKD_HOOK > {world.top}/y"}]}]})
     world.hookc("PreToolUse", bash())
-    token = (world.top / "token").read_text().strip()
-    world.hookc("PreToolUse", bash(session="inner"), env={"HOOKD_HOOK": token})
-    assert out.read_text().split() == ["x"]
-    world.hookc("PreToolUse", bash(session="inner2"), env={"HOOKD_HOOK": "1"})
-    assert out.read_text().split() == ["x", "x"]
+    assert sorted(out.read_text().split()) == ["x", "y"]
+    out.unlink()
+    world.hookc("PreToolUse", bash(session="in"), env={"HOOKD_HOOK": (world.top / "x").read_text().strip()})
+    assert out.read_text().split() == ["y"]  # the others go on watching
+    world.hookc("PreToolUse", bash(session="in"), env={"HOOKD_HOOK": (world.top / "y").read_text().strip()})
+    assert out.read_text().split() == ["y"]  # and the chain ends
+    out.unlink()
+    forged = "1:" + (world.top / "y").read_text().strip().split(":", 1)[1]
+    world.hookc("PreToolUse", bash(session="in2"), env={"HOOKD_HOOK": forged})
+    assert sorted(out.read_text().split()) == ["x", "y"]
 
 
 # -- snapshots -------------------------------------------------------------------------------------
