@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "hooks/internal.h"
 
-enum { SESSIONS_MAX = 512, TOKEN = 16 };
+enum { SESSIONS_MAX = 512, TOKEN = 16, STARTS_AT_ONCE = 2 };
 
 #define HELD_MAX MIB(256)
 
@@ -44,6 +44,7 @@ struct run {
 	struct hook_set *set; /* a reference: hook lies in it */
 	const struct hook *hook;
 	struct fire *fire; /* NULL: nobody waits for it */
+	const struct event *event; /* as this run sees it; lives as long as the fire */
 	struct loop_child *child;
 	enum event_kind kind;
 	char *agent, *session;
@@ -78,7 +79,7 @@ struct hooks {
 	unsigned npast, next_past;
 	char token[2 * TOKEN + 1];
 	size_t held; /* bytes of input of all runs */
-	bool stopping;
+	bool stopping, starting; /* starting: more of the queue is taken in the loop's next round */
 };
 
 /* -- history ----------------------------------------------------------------------------------- */
@@ -229,7 +230,7 @@ static void on_done(const struct child_result *c, void *arg)
 	struct event e = { .kind = r->kind };
 
 	arena_init(&own);
-	hook_answer_read(r->hook, r->fire ? r->fire->q.event : &e, c, a, &r->answer);
+	hook_answer_read(r->hook, r->fire ? r->event : &e, c, a, &r->answer);
 	remember(r, c, &r->answer);
 	if (r->fire) {
 		r->output = arena_str(a, str_cut_utf8(c->out, KIB(64)));
@@ -278,10 +279,25 @@ static void start(struct run *r)
 	free(line);
 }
 
+static void start_more(void *arg)
+{
+	struct hooks *h = arg;
+
+	h->starting = false;
+	start_next(h);
+}
+
+/* Starting a process takes a good part of a millisecond; others have their turn in between. */
 static void start_next(struct hooks *h)
 {
-	while (h->queue && h->state.running < HOOKS_AT_ONCE) {
+	for (int n = 0; h->queue && h->state.running < HOOKS_AT_ONCE && !h->starting; n++) {
 		struct run *r = h->queue;
+
+		if (n == STARTS_AT_ONCE) {
+			h->starting = true;
+			loop_post(h->config.loop, start_more, h);
+			return;
+		}
 
 		h->queue = r->next;
 		if (!h->queue)
@@ -333,9 +349,8 @@ static void run_end(struct run *r)
 
 /* -- one event with its set -------------------------------------------------------------------- */
 
-static struct run *make_run(struct fire *f, const struct hook *hook)
+static struct run *make_run(struct fire *f, const struct hook *hook, const struct event *e)
 {
-	const struct event *e = f->q.event;
 	struct run *r = xcalloc(1, sizeof *r);
 	str dir = str_is_set(f->set->root) ? f->set->root : e->cwd;
 
@@ -343,6 +358,7 @@ static struct run *make_run(struct fire *f, const struct hook *hook)
 	r->set = f->set;
 	r->set->refs++;
 	r->hook = hook;
+	r->event = e;
 	r->kind = e->kind;
 	r->agent = xstrndup(e->agent.p ? e->agent.p : "", e->agent.n);
 	r->session = xstrndup(e->session.p ? e->session.p : "", MIN(e->session.n, (size_t)LIMIT_NAME));
@@ -379,18 +395,17 @@ static bool is_in_chain(str chain, const struct hook *h)
 static void prepare(void *arg)
 {
 	struct fire *f = arg;
-	const struct event *e = f->q.event;
 	struct hook_surroundings where = { .root = f->set->root, .token = f->hooks->token,
-		.chain = chain_of(f->hooks, e) };
+		.chain = chain_of(f->hooks, f->q.event) };
 	struct arena a;
 
 	arena_init(&a);
 	for (unsigned i = 0; i < f->nfirst; i++)
 		for (struct run *r = f->first[i]; r; r = r->then) {
-			str name = hook_tool_name(r->hook->group, e, &a);
+			str name = hook_tool_name(r->hook->group, r->event, &a);
 
-			hook_write_stdin(e, name, &r->input);
-			r->env = hook_environment(r->hook, e, name, &where);
+			hook_write_stdin(r->event, name, &r->input);
+			r->env = hook_environment(r->hook, r->event, name, &where);
 		}
 	arena_release(&a);
 }
@@ -434,32 +449,43 @@ static void tell_trouble(const struct hook_set *s, const struct hooks_request *q
 			arena_strf(a, STR_FMT "\n" STR_FMT, STR_ARG(v->system_message), STR_ARG(say));
 }
 
+static void add_run(struct fire *f, const struct hook *hook, const struct event *view, struct run **last)
+{
+	struct run *r = make_run(f, hook, view), *before = *last;
+
+	if (r->fire) {
+		f->runs[f->nruns++] = r;
+		f->pending++;
+	}
+	if (before && before->hook->group == hook->group && hook->group->sequential && before->fire && r->fire)
+		before->then = r;
+	else
+		f->first[f->nfirst++] = r;
+	*last = r;
+}
+
 static void add_runs(struct fire *f, struct session *s, struct hook **list, unsigned n)
 {
 	str chain = chain_of(f->hooks, f->q.event);
+	const struct event *views[HOOK_VIEWS];
 	struct run *last = NULL;
+	bool more;
+	size_t nviews = hook_views(f->q.event, f->q.arena, views, &more);
 
-	f->runs = xcalloc(n + 1, sizeof *f->runs);
-	f->first = xcalloc(n + 1, sizeof *f->first);
+	f->runs = xcalloc(n * nviews + 1, sizeof *f->runs);
+	f->first = xcalloc(n * nviews + 1, sizeof *f->first);
 	f->pending = 1; /* ours, until all are queued */
 	for (unsigned i = 0; i < n; i++) {
-		struct run *r;
-
 		if (list[i]->state != HOOK_LIVE || (list[i]->once && s->ran[list[i]->index]) ||
 			is_in_chain(chain, list[i]))
 			continue;
 		s->ran[list[i]->index] = 1;
-		r = make_run(f, list[i]);
-		if (r->fire) {
-			f->runs[f->nruns++] = r;
-			f->pending++;
-		}
-		if (last && last->hook->group == r->hook->group && r->hook->group->sequential && last->fire && r->fire)
-			last->then = r;
-		else
-			f->first[f->nfirst++] = r;
-		last = r;
+		for (size_t j = 0; j < nviews; j++)
+			add_run(f, list[i], views[j], &last);
 	}
+	if (more && f->nruns && f->q.event->kind == EVENT_PRE_TOOL_USE)
+		verdict_raise(f->q.verdict, VERDICT_ASK, STR("hook"),
+			STR("this patch changes more files than its hooks are shown"));
 }
 
 static void fire_with(struct fire *f, struct session *s)

@@ -1,15 +1,17 @@
 """The user's own hooks through the real path: hookc, daemon, real scripts, the agent's answer."""
 import json
 import os
+import re
 import signal
 import subprocess
 import time
 
 import pytest
 
-from world import alive, payload, wait_for
+from world import ROOT, alive, payload, wait_for
 
 HOME_CLAUDE = ".claude/settings.json"
+KINDS = re.findall(r"\[EVENT_\w+\] = \{ \"(\w+)\"", (ROOT / "src/event/kinds.c").read_text())[1:]
 
 
 def script(path, text, mode=0o755):
@@ -193,6 +195,49 @@ def test_settings_of_claude_code_are_borrowed(world):
     assert len(world.rpc("hooks_history")["runs"]) == 2
     states = {h["command"]: h["state"] for h in world.rpc("hooks", agent="codex")["hooks"]}
     assert states[f"{world.build}/hookc claude PreToolUse"] == "hookd itself"
+
+
+def test_a_patch_of_many_files_is_a_call_for_each(world):
+    guard = script(world.top / "guard.py", "#!/usr/bin/python3\nimport json,sys\nd=json.load(sys.stdin)\n"
+                   f"open({str(world.top / 'seen')!r},'a').write(d['tool_name']+' '+d['tool_input']['file_path']+chr(10))\n"
+                   "if d['tool_input']['file_path'].endswith('.env'):\n  print('hands off', file=sys.stderr); sys.exit(2)\n")
+    path = world.home / HOME_CLAUDE
+    path.parent.mkdir()
+    path.write_text(json.dumps({"hooks": one("PreToolUse", guard, "Write|Edit")}))
+    def patch(text, session):
+        return world.hookc("PreToolUse", payload("PreToolUse", session, tool_name="apply_patch", tool_input={
+            "command": f"*** Begin Patch\n{text}*** End Patch\n"}), agent="codex").stdout
+    assert patch("*** Add File: a.txt\n+x\n*** Update File: /tmp/b.c\n", "p1") == b""
+    assert sorted((world.top / "seen").read_text().splitlines()) == ["Edit /tmp/b.c", "Write /tmp/a.txt"]
+    assert b"hands off" in patch("*** Update File: a.txt\n+x\n*** Delete File: sub/.env\n", "p2")
+    assert b"hands off" in patch("*** Update File: a.txt\n*** Move to: .env\n", "p3")
+    many = "".join(f"*** Add File: f{n}\n+x\n" for n in range(40))
+    assert b"more files than" in patch(many, "p4")
+
+
+def test_recorded_payloads_reach_hooks_in_one_language(world):
+    out = world.top / "out"
+    events = {name: [{"hooks": [{"type": "command", "command": f"cat > {out}"}]}] for name in KINDS}
+    configure(world, events)
+    native = {"apply_patch", "view_image", "run_shell_command", "write_file", "replace", "read_file", "list_directory",
+              "glob", "grep_search", "web_fetch", "google_web_search", "invoke_agent", "write_todos"}
+    count = 0
+    for agent in ("claude", "codex", "gemini"):
+        for path in sorted((ROOT / "tests/golden" / agent).glob("*.json")):
+            if path.name.endswith((".answers.json", ".event.json")):
+                continue
+            event = path.name.split(".")[0]
+            world.hookc(event, path.read_bytes(), agent=agent)
+            if not out.exists():
+                continue  # an event of a moment that no hook file has a name for
+            got = json.loads(out.read_text())
+            out.unlink()
+            count += 1
+            assert got["hook_event_name"] in KINDS, (path, got)
+            if "tool_name" in got:
+                assert got["tool_name"] not in native and not re.match("mcp_[^_]", got["tool_name"]), (path, got)
+                assert isinstance(got["tool_input"], dict)
+    assert count > 60, count
 
 
 # -- what a hook gets ------------------------------------------------------------------------------
