@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "hooks/internal.h"
 
-enum { SESSIONS_MAX = 512, TOKEN = 16, STARTS_AT_ONCE = 2 };
+enum { SESSIONS_MAX = 512, TOKEN = 16, STARTS_AT_ONCE = 2, BACKGROUND_AT_ONCE = HOOKS_AT_ONCE / 2 };
 
 #define HELD_MAX MIB(256)
 
@@ -36,6 +36,11 @@ struct fire {
 	unsigned nruns, nfirst, pending;
 };
 
+/* First in, first out. */
+struct queue {
+	struct run *first, **last;
+};
+
 /* One hook for one event. */
 struct run {
 	struct run *next; /* in the queue, or among those that run */
@@ -47,6 +52,7 @@ struct run {
 	const struct event *event; /* as this run sees it; lives as long as the fire */
 	struct loop_child *child;
 	enum event_kind kind;
+	int64_t queued_us; /* monotonic */
 	char *agent, *session;
 	struct buf input;
 	size_t held; /* of it, counted in hooks->held */
@@ -73,7 +79,9 @@ struct hooks {
 	struct loop_children *children;
 	struct session *sessions;
 	unsigned nsessions;
-	struct run *queue, **queue_last, *running;
+	struct queue queue, background; /* runs that an event waits for, and those that none does */
+	struct run *running;
+	unsigned in_background; /* of those that run */
 	struct hooks_state state;
 	struct past past[HOOK_HISTORY];
 	unsigned npast, next_past;
@@ -242,6 +250,7 @@ static void on_done(const struct child_result *c, void *arg)
 			break;
 		}
 	h->state.running--;
+	h->in_background -= !r->fire;
 	let_go_of_input(r);
 	r->child = NULL;
 	run_end(r);
@@ -254,7 +263,9 @@ static int64_t time_of(const struct run *r)
 {
 	bool firm = r->fire && r->hook->on_failure != VERDICT_NONE;
 
-	return firm ? MIN(r->hook->timeout_us, HOOK_FIRM_S * USEC_PER_SEC) : r->hook->timeout_us;
+	if (!firm)
+		return r->hook->timeout_us;
+	return MIN(r->hook->timeout_us, HOOK_FIRM_S * USEC_PER_SEC - (clock_mono_us() - r->queued_us));
 }
 
 static void start(struct run *r)
@@ -275,8 +286,30 @@ static void start(struct run *r)
 	r->next = h->running;
 	h->running = r;
 	h->state.running++;
+	h->in_background += !r->fire;
 	r->child = loop_child_start(h->children, &spec, on_done, r);
 	free(line);
+}
+
+static struct run *take(struct hooks *h, struct queue *q)
+{
+	struct run *r = q->first;
+
+	q->first = r->next;
+	if (!q->first)
+		q->last = &q->first;
+	h->state.queued--;
+	return r;
+}
+
+/* Whoever an event waits for comes first, and the others never have all the places. */
+static struct queue *next_queue(struct hooks *h)
+{
+	if (h->state.running >= HOOKS_AT_ONCE)
+		return NULL;
+	if (h->queue.first)
+		return &h->queue;
+	return h->background.first && h->in_background < BACKGROUND_AT_ONCE ? &h->background : NULL;
 }
 
 static void start_more(void *arg)
@@ -290,21 +323,20 @@ static void start_more(void *arg)
 /* Starting a process takes a good part of a millisecond; others have their turn in between. */
 static void start_next(struct hooks *h)
 {
-	for (int n = 0; h->queue && h->state.running < HOOKS_AT_ONCE && !h->starting; n++) {
-		struct run *r = h->queue;
+	struct queue *q;
+	struct run *r;
 
+	for (int n = 0; !h->starting && (q = next_queue(h)); n++) {
 		if (n == STARTS_AT_ONCE) {
 			h->starting = true;
 			loop_post(h->config.loop, start_more, h);
 			return;
 		}
-
-		h->queue = r->next;
-		if (!h->queue)
-			h->queue_last = &h->queue;
-		h->state.queued--;
+		r = take(h, q);
 		if (r->fire && r->fire->q.wanted && !r->fire->q.wanted(r->fire->q.arg))
 			skip(r, STR("nobody waits for the answer any more"));
+		else if (time_of(r) <= 0)
+			skip(r, STR("it waited too long for its turn"));
 		else
 			start(r);
 	}
@@ -313,16 +345,20 @@ static void start_next(struct hooks *h)
 static void enqueue(struct run *r)
 {
 	struct hooks *h = r->hooks;
+	struct queue *q = r->fire ? &h->queue : &h->background;
+	unsigned part = r->fire ? 1 : 2;
 
-	if (h->stopping || h->state.queued >= HOOKS_QUEUED || h->held > HELD_MAX) {
+	/* What nobody waits for has half of the room, so that it cannot crowd out decisions. */
+	if (h->stopping || h->state.queued >= HOOKS_QUEUED / part || h->held > HELD_MAX / part) {
 		skip(r, h->stopping ? STR("hookd is stopping") : STR("too many hooks are waiting"));
 		return;
 	}
 	r->held = r->input.len;
 	h->held += r->held;
 	r->next = NULL;
-	*h->queue_last = r;
-	h->queue_last = &r->next;
+	r->queued_us = clock_mono_us();
+	*q->last = r;
+	q->last = &r->next;
 	h->state.queued++;
 }
 
@@ -745,7 +781,8 @@ struct hooks *hooks_new(const struct hooks_config *config)
 	unsigned char random[TOKEN];
 
 	h->config = *config;
-	h->queue_last = &h->queue;
+	h->queue.last = &h->queue.first;
+	h->background.last = &h->background.first;
 	h->children = loop_children_new(config->loop);
 	if (getrandom(random, sizeof random, 0) == (ssize_t)sizeof random)
 		for (size_t i = 0; i < TOKEN; i++)
@@ -758,13 +795,8 @@ void hooks_stop(struct hooks *h)
 	struct run *r;
 
 	h->stopping = true;
-	while ((r = h->queue)) {
-		h->queue = r->next;
-		if (!h->queue)
-			h->queue_last = &h->queue;
-		h->state.queued--;
-		skip(r, STR("hookd is stopping"));
-	}
+	while (h->queue.first || h->background.first)
+		skip(take(h, h->queue.first ? &h->queue : &h->background), STR("hookd is stopping"));
 	for (r = h->running; r; r = r->next)
 		loop_child_kill(r->child);
 }

@@ -414,6 +414,18 @@ def test_once_disabled_observer_async_sequential(world):
     assert [w for w in words if w in ("one", "two")] == ["one", "two", "one", "two"]
 
 
+def test_what_nobody_waits_for_does_not_keep_decisions_waiting(world):
+    slow = [{"type": "command", "command": f"exec sleep 20 # {n}", "async": True} for n in range(40)]
+    configure(world, {"PostToolUse": [{"hooks": slow}], "PreToolUse": [{"hooks": [
+        {"type": "command", "command": "echo no >&2; exit 2"}]}]})
+    world.hookc("PostToolUse", bash(event="PostToolUse", tool_response={}))
+    wait_for(lambda: world.status()["hooks"]["running"] == 8, what="half of the places to be taken")
+    began = time.monotonic()
+    assert specific(world.hookc("PreToolUse", bash()))["permissionDecision"] == "deny"
+    assert time.monotonic() - began < 5
+    assert world.status()["hooks"]["queued"] == 32
+
+
 def test_a_hook_does_not_start_itself_through_an_agent(world):
     out = world.top / "out"
     configure(world, {"PreToolUse": [{"hooks": [
