@@ -207,14 +207,14 @@ static bool take_json(const struct event *e, str text, struct arena *a, struct h
 
 /* -- all of it --------------------------------------------------------------------------------- */
 
-static str how_it_ended(const struct hook *h, const struct child_result *r, struct arena *a)
+static str how_it_ended(const struct child_result *r, struct arena *a)
 {
 	str err = clean(a, r->err, 200);
 
 	if (r->error)
 		return arena_strf(a, "it could not be started: %s", strerror(-r->error));
 	if (r->timed_out)
-		return arena_strf(a, "it took longer than %lld ms", (long long)(h->timeout_us / USEC_PER_MSEC));
+		return arena_strf(a, "it took longer than %lld ms", (long long)(r->timeout_us / USEC_PER_MSEC));
 	if (r->killed)
 		return STR("hookd stopped before it ended");
 	if (r->exit_code < 0)
@@ -240,7 +240,7 @@ void hook_answer_read(const struct hook *h, const struct event *e, const struct 
 
 	*ret = (struct hook_answer){ 0 };
 	if (could_not_run(r)) {
-		fail(ret, how_it_ended(h, r, a));
+		fail(ret, how_it_ended(r, a));
 		return;
 	}
 	if (h->code_agent ? r->exit_code != 0 : r->exit_code == 2) {
@@ -254,7 +254,7 @@ void hook_answer_read(const struct hook *h, const struct event *e, const struct 
 	if (json && take_json(e, out, a, ret))
 		return;
 	if (r->exit_code)
-		fail(ret, how_it_ended(h, r, a));
+		fail(ret, how_it_ended(r, a));
 	else if (json)
 		fail(ret, STR("what it printed begins like JSON and is none"));
 	else if (e->kind == EVENT_SESSION_START || e->kind == EVENT_USER_PROMPT_SUBMIT)

@@ -142,20 +142,104 @@ size_t hook_tool_names(const struct event *e, struct arena *a, str ret[HOOK_NAME
 	return 1;
 }
 
+/* -- patches ----------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *head;
+	bool adds;
+} patch_heads[] = {
+	{ "*** Add File: ", true },
+	{ "*** Update File: ", false },
+	{ "*** Delete File: ", false },
+	{ "*** Move to: ", true },
+};
+
+static bool is_patch(const struct event *e)
+{
+	return str_eq(e->tool_name, STR("apply_patch")) && event_kinds[e->kind].flags & EVENT_IS_TOOL;
+}
+
+static str patch_of(const struct event *e)
+{
+	str text = json_str(json_get(e->tool_input, STR("command")));
+
+	return str_is_set(text) ? text : json_str(json_get(e->tool_input, STR("input")));
+}
+
+/* The next file of a patch; *rest moves on. */
+static bool next_file(str *rest, str *ret_path, bool *ret_adds)
+{
+	str line;
+
+	while (str_split(rest, '\n', &line))
+		for (size_t i = 0; i < countof(patch_heads); i++)
+			if (str_starts(line, str_of(patch_heads[i].head))) {
+				*ret_path = str_trim(str_from(line, strlen(patch_heads[i].head)));
+				*ret_adds = patch_heads[i].adds;
+				return true;
+			}
+	return false;
+}
+
+static str absolute(const struct event *e, str path, struct arena *a)
+{
+	if (str_empty(path) || path.p[0] == '/' || str_empty(e->cwd))
+		return path;
+	return arena_strf(a, STR_FMT "/" STR_FMT, STR_ARG(e->cwd), STR_ARG(path));
+}
+
+size_t hook_views(const struct event *e, struct arena *a, const struct event *ret[HOOK_VIEWS], bool *ret_more)
+{
+	str rest = is_patch(e) ? patch_of(e) : STR_NONE, path;
+	size_t n = 0;
+	bool adds;
+
+	*ret_more = false;
+	while (next_file(&rest, &path, &adds)) {
+		struct event *view;
+
+		if (n == HOOK_VIEWS) {
+			*ret_more = true;
+			return n;
+		}
+		view = arena_new(a, struct event);
+		*view = *e;
+		view->file_path = absolute(e, path, a);
+		ret[n++] = view;
+	}
+	if (!n)
+		ret[n++] = e;
+	return n;
+}
+
+/* Whether the file of this view is made by the patch. */
+static bool view_adds(const struct event *e, struct arena *a)
+{
+	str rest = patch_of(e), path;
+	bool adds;
+
+	while (next_file(&rest, &path, &adds))
+		if (adds && str_eq(absolute(e, path, a), e->file_path))
+			return true;
+	return false;
+}
+
 str hook_tool_name(const struct hook_group *g, const struct event *e, struct arena *a)
 {
-	str names[HOOK_NAMES];
+	str names[HOOK_NAMES], first;
 	size_t n = hook_tool_names(e, a, names);
 
+	first = n ? names[0] : STR_NONE;
+	if (is_patch(e) && view_adds(e, a))
+		first = STR("Write");
+	for (size_t j = 0; j < g->matcher.nnames; j++)
+		if (str_eq(first, g->matcher.names[j]))
+			return first;
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < g->matcher.nnames; j++)
 			if (str_eq(names[i], g->matcher.names[j]))
 				return names[i];
-	/* A patch that makes a file is Write to whoever does not say which. */
-	if (n > 1 && str_eq(e->tool_name, STR("apply_patch")) &&
-		str_find(json_str(json_get(e->tool_input, STR("command"))), STR("*** Add File: ")) >= 0)
-		return STR("Write");
-	return n ? names[0] : STR_NONE;
+	return first;
 }
 
 /* -- stdin ------------------------------------------------------------------------------------- */
@@ -345,11 +429,13 @@ char **hook_environment(
 {
 	struct env_list l = { .items = xcalloc(ENV_MAX + h->nenv, sizeof(char *)), .max = ENV_MAX + h->nenv };
 	const char *name = event_kinds[e->kind].name;
+	char mark[4096];
 
 	add_outer(&l, h, e);
 	env_add(&l, "CLAUDE_PROJECT_DIR", where->root);
 	env_add(&l, "HOOKD_AGENT", e->agent);
-	env_add(&l, "HOOKD_HOOK", str_of(where->token));
+	snprintf(mark, sizeof mark, "%s" STR_FMT ":%s", where->token, STR_ARG(str_head(where->chain, 3000)), h->id);
+	env_add(&l, "HOOKD_HOOK", where->token[0] ? str_of(mark) : STR_NONE);
 	add_tool(&l, e, tool_name);
 	env_add(&l, "SESSION_ID", e->session);
 	env_add(&l, "FILE_PATH", e->file_path);

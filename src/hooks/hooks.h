@@ -45,6 +45,7 @@ enum {
 	HOOK_HISTORY = 200,
 	HOOK_KEPT = 4096,      /* bytes of output in the history */
 	HOOK_SNAPSHOTS = 256,  /* files */
+	HOOK_FIRM_S = 25,      /* longest time of a hook that must decide: agents wait 30 s for an answer */
 	HOOK_TIMEOUT_S = 60, HOOK_OBSERVER_TIMEOUT_S = 10, HOOK_TIMEOUT_MAX_S = 3600,
 };
 

@@ -52,13 +52,18 @@ str hook_relative(str word, str root, struct arena *a);
 
 /* -- dialect.c --------------------------------------------------------------------------------- */
 
-enum { HOOK_NAMES = 3 };
+enum { HOOK_NAMES = 3, HOOK_VIEWS = 32 };
 
 /* What Claude Code would call the tool; the first one is told when nothing else decides. */
 size_t hook_tool_names(const struct event *e, struct arena *a, str ret[HOOK_NAMES]);
 bool hook_is_known_tool(str name);
 /* The likely one, or STR_NONE. */
 str hook_suggest_tool(str name);
+
+/* An event as hooks see it: a patch of many files is a call for each of them, because that is what a hook that looks at
+ * file_path expects. The number of views; the first is the event itself unless it is such a patch. *ret_more: there are
+ * files that no view shows. */
+size_t hook_views(const struct event *e, struct arena *a, const struct event *ret[HOOK_VIEWS], bool *ret_more);
 
 /* The name that the group's matcher meant. */
 str hook_tool_name(const struct hook_group *g, const struct event *e, struct arena *a);
@@ -68,6 +73,7 @@ void hook_write_stdin(const struct event *e, str tool_name, struct buf *b);
 struct hook_surroundings {
 	str root;
 	const char *token; /* of the daemon: see HOOKD_HOOK */
+	str chain;         /* hooks that led to this event: ":id:id", or empty */
 };
 
 /* "NAME=value" texts and a NULL, each from malloc, in one block of pointers. */

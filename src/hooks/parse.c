@@ -403,6 +403,9 @@ static void hint_at(struct parser *p, const struct hook *h, const struct json *v
 	if (str_is_set(h->condition) && !(flags & EVENT_IS_TOOL))
 		hint(p, v->begin, "'if' is for events of tools; with %s this hook never runs",
 			event_kinds[h->group->kind].name);
+	if (h->on_failure != VERDICT_NONE && json_get(v, STR("timeout")) && h->timeout_us > HOOK_FIRM_S * USEC_PER_SEC)
+		hint(p, v->begin, "agents wait 30 s for an answer: this hook has failed after %d, so that "
+			"on_failure holds", HOOK_FIRM_S);
 	if (p->source->scope == HOOK_USER && (str_starts(h->command, STR("./")) || str_starts(h->command, STR("../"))))
 		hint(p, v->begin, "this path is relative: it means another file in every project");
 	if (h->on_failure != VERDICT_NONE && !(flags & EVENT_IS_DECISION))

@@ -10,7 +10,9 @@
 #include "base/log.h"
 #include "hooks/internal.h"
 
-enum { SESSIONS_MAX = 512, TOKEN = 16 };
+enum { SESSIONS_MAX = 512, TOKEN = 16, STARTS_AT_ONCE = 2, BACKGROUND_AT_ONCE = HOOKS_AT_ONCE / 2 };
+
+#define HELD_MAX MIB(256)
 
 /* A session and the hooks it was given. One without a name is made for one event and goes with it. */
 struct session {
@@ -34,6 +36,11 @@ struct fire {
 	unsigned nruns, nfirst, pending;
 };
 
+/* First in, first out. */
+struct queue {
+	struct run *first, **last;
+};
+
 /* One hook for one event. */
 struct run {
 	struct run *next; /* in the queue, or among those that run */
@@ -42,10 +49,13 @@ struct run {
 	struct hook_set *set; /* a reference: hook lies in it */
 	const struct hook *hook;
 	struct fire *fire; /* NULL: nobody waits for it */
+	const struct event *event; /* as this run sees it; lives as long as the fire */
 	struct loop_child *child;
 	enum event_kind kind;
+	int64_t queued_us; /* monotonic */
 	char *agent, *session;
 	struct buf input;
+	size_t held; /* of it, counted in hooks->held */
 	char **env;
 	char *dir;
 	struct hook_answer answer; /* in the arena of the event */
@@ -69,12 +79,15 @@ struct hooks {
 	struct loop_children *children;
 	struct session *sessions;
 	unsigned nsessions;
-	struct run *queue, **queue_last, *running;
+	struct queue queue, background; /* runs that an event waits for, and those that none does */
+	struct run *running;
+	unsigned in_background; /* of those that run */
 	struct hooks_state state;
 	struct past past[HOOK_HISTORY];
 	unsigned npast, next_past;
 	char token[2 * TOKEN + 1];
-	bool stopping;
+	size_t held; /* bytes of input of all runs */
+	bool stopping, starting; /* starting: more of the queue is taken in the loop's next round */
 };
 
 /* -- history ----------------------------------------------------------------------------------- */
@@ -158,10 +171,17 @@ void hooks_write_history(const struct hooks *h, struct json_writer *w, unsigned 
 
 /* -- the end of an event ----------------------------------------------------------------------- */
 
+static void let_go_of_input(struct run *r)
+{
+	r->hooks->held -= r->held;
+	r->held = 0;
+	buf_release(&r->input);
+}
+
 static void run_free(struct run *r)
 {
+	let_go_of_input(r);
 	hook_environment_free(r->env);
-	buf_release(&r->input);
 	free(r->dir);
 	free(r->agent);
 	free(r->session);
@@ -218,7 +238,7 @@ static void on_done(const struct child_result *c, void *arg)
 	struct event e = { .kind = r->kind };
 
 	arena_init(&own);
-	hook_answer_read(r->hook, r->fire ? r->fire->q.event : &e, c, a, &r->answer);
+	hook_answer_read(r->hook, r->fire ? r->event : &e, c, a, &r->answer);
 	remember(r, c, &r->answer);
 	if (r->fire) {
 		r->output = arena_str(a, str_cut_utf8(c->out, KIB(64)));
@@ -230,10 +250,22 @@ static void on_done(const struct child_result *c, void *arg)
 			break;
 		}
 	h->state.running--;
+	h->in_background -= !r->fire;
+	let_go_of_input(r);
 	r->child = NULL;
 	run_end(r);
 	arena_release(&own);
 	start_next(h);
+}
+
+/* An agent that has given up goes on. Whoever must decide (on_failure) has failed early enough to say so. */
+static int64_t time_of(const struct run *r)
+{
+	bool firm = r->fire && r->hook->on_failure != VERDICT_NONE;
+
+	if (!firm)
+		return r->hook->timeout_us;
+	return MIN(r->hook->timeout_us, HOOK_FIRM_S * USEC_PER_SEC - (clock_mono_us() - r->queued_us));
 }
 
 static void start(struct run *r)
@@ -241,7 +273,7 @@ static void start(struct run *r)
 	struct hooks *h = r->hooks;
 	char *shell[] = { (char *)(r->hook->bash ? "/bin/bash" : "/bin/sh"), (char *)"-c", NULL, NULL };
 	struct child_spec spec = { .path = shell[0], .argv = shell, .envp = r->env, .dir = r->dir,
-		.input = buf_str(&r->input), .timeout_us = r->hook->timeout_us, .output_max = MIB(1) };
+		.input = buf_str(&r->input), .timeout_us = time_of(r), .output_max = MIB(1) };
 	char *line = NULL;
 
 	if (r->hook->tied) {
@@ -254,21 +286,57 @@ static void start(struct run *r)
 	r->next = h->running;
 	h->running = r;
 	h->state.running++;
+	h->in_background += !r->fire;
 	r->child = loop_child_start(h->children, &spec, on_done, r);
 	free(line);
 }
 
+static struct run *take(struct hooks *h, struct queue *q)
+{
+	struct run *r = q->first;
+
+	q->first = r->next;
+	if (!q->first)
+		q->last = &q->first;
+	h->state.queued--;
+	return r;
+}
+
+/* Whoever an event waits for comes first, and the others never have all the places. */
+static struct queue *next_queue(struct hooks *h)
+{
+	if (h->state.running >= HOOKS_AT_ONCE)
+		return NULL;
+	if (h->queue.first)
+		return &h->queue;
+	return h->background.first && h->in_background < BACKGROUND_AT_ONCE ? &h->background : NULL;
+}
+
+static void start_more(void *arg)
+{
+	struct hooks *h = arg;
+
+	h->starting = false;
+	start_next(h);
+}
+
+/* Starting a process takes a good part of a millisecond; others have their turn in between. */
 static void start_next(struct hooks *h)
 {
-	while (h->queue && h->state.running < HOOKS_AT_ONCE) {
-		struct run *r = h->queue;
+	struct queue *q;
+	struct run *r;
 
-		h->queue = r->next;
-		if (!h->queue)
-			h->queue_last = &h->queue;
-		h->state.queued--;
+	for (int n = 0; !h->starting && (q = next_queue(h)); n++) {
+		if (n == STARTS_AT_ONCE) {
+			h->starting = true;
+			loop_post(h->config.loop, start_more, h);
+			return;
+		}
+		r = take(h, q);
 		if (r->fire && r->fire->q.wanted && !r->fire->q.wanted(r->fire->q.arg))
 			skip(r, STR("nobody waits for the answer any more"));
+		else if (time_of(r) <= 0)
+			skip(r, STR("it waited too long for its turn"));
 		else
 			start(r);
 	}
@@ -277,14 +345,20 @@ static void start_next(struct hooks *h)
 static void enqueue(struct run *r)
 {
 	struct hooks *h = r->hooks;
+	struct queue *q = r->fire ? &h->queue : &h->background;
+	unsigned part = r->fire ? 1 : 2;
 
-	if (h->stopping || h->state.queued >= HOOKS_QUEUED) {
+	/* What nobody waits for has half of the room, so that it cannot crowd out decisions. */
+	if (h->stopping || h->state.queued >= HOOKS_QUEUED / part || h->held > HELD_MAX / part) {
 		skip(r, h->stopping ? STR("hookd is stopping") : STR("too many hooks are waiting"));
 		return;
 	}
+	r->held = r->input.len;
+	h->held += r->held;
 	r->next = NULL;
-	*h->queue_last = r;
-	h->queue_last = &r->next;
+	r->queued_us = clock_mono_us();
+	*q->last = r;
+	q->last = &r->next;
 	h->state.queued++;
 }
 
@@ -311,9 +385,8 @@ static void run_end(struct run *r)
 
 /* -- one event with its set -------------------------------------------------------------------- */
 
-static struct run *make_run(struct fire *f, const struct hook *hook)
+static struct run *make_run(struct fire *f, const struct hook *hook, const struct event *e)
 {
-	const struct event *e = f->q.event;
 	struct run *r = xcalloc(1, sizeof *r);
 	str dir = str_is_set(f->set->root) ? f->set->root : e->cwd;
 
@@ -321,6 +394,7 @@ static struct run *make_run(struct fire *f, const struct hook *hook)
 	r->set = f->set;
 	r->set->refs++;
 	r->hook = hook;
+	r->event = e;
 	r->kind = e->kind;
 	r->agent = xstrndup(e->agent.p ? e->agent.p : "", e->agent.n);
 	r->session = xstrndup(e->session.p ? e->session.p : "", MIN(e->session.n, (size_t)LIMIT_NAME));
@@ -330,21 +404,44 @@ static struct run *make_run(struct fire *f, const struct hook *hook)
 	return r;
 }
 
+/* An agent that a hook started calls us again with the mark of that hook in its environment: ":id" of each hook that
+ * led here. The word in front is known to nobody else, so that a project cannot switch hooks off by setting it. */
+static str chain_of(const struct hooks *h, const struct event *e)
+{
+	const str name = STR("HOOKD_HOOK=");
+	size_t token = strlen(h->token);
+
+	for (size_t i = 0; token && i < e->nenv; i++)
+		if (str_starts(e->env[i], name) && str_starts(str_from(e->env[i], name.n), str_of(h->token)))
+			return str_from(e->env[i], name.n + token);
+	return STR("");
+}
+
+static bool is_in_chain(str chain, const struct hook *h)
+{
+	str id;
+
+	while (str_split(&chain, ':', &id))
+		if (str_eq(id, str_of(h->id)))
+			return true;
+	return false;
+}
+
 /* What each is told; may run on a worker, so it has an arena of its own. */
 static void prepare(void *arg)
 {
 	struct fire *f = arg;
-	const struct event *e = f->q.event;
-	struct hook_surroundings where = { .root = f->set->root, .token = f->hooks->token };
+	struct hook_surroundings where = { .root = f->set->root, .token = f->hooks->token,
+		.chain = chain_of(f->hooks, f->q.event) };
 	struct arena a;
 
 	arena_init(&a);
 	for (unsigned i = 0; i < f->nfirst; i++)
 		for (struct run *r = f->first[i]; r; r = r->then) {
-			str name = hook_tool_name(r->hook->group, e, &a);
+			str name = hook_tool_name(r->hook->group, r->event, &a);
 
-			hook_write_stdin(e, name, &r->input);
-			r->env = hook_environment(r->hook, e, name, &where);
+			hook_write_stdin(r->event, name, &r->input);
+			r->env = hook_environment(r->hook, r->event, name, &where);
 		}
 	arena_release(&a);
 }
@@ -388,30 +485,43 @@ static void tell_trouble(const struct hook_set *s, const struct hooks_request *q
 			arena_strf(a, STR_FMT "\n" STR_FMT, STR_ARG(v->system_message), STR_ARG(say));
 }
 
+static void add_run(struct fire *f, const struct hook *hook, const struct event *view, struct run **last)
+{
+	struct run *r = make_run(f, hook, view), *before = *last;
+
+	if (r->fire) {
+		f->runs[f->nruns++] = r;
+		f->pending++;
+	}
+	if (before && before->hook->group == hook->group && hook->group->sequential && before->fire && r->fire)
+		before->then = r;
+	else
+		f->first[f->nfirst++] = r;
+	*last = r;
+}
+
 static void add_runs(struct fire *f, struct session *s, struct hook **list, unsigned n)
 {
+	str chain = chain_of(f->hooks, f->q.event);
+	const struct event *views[HOOK_VIEWS];
 	struct run *last = NULL;
+	bool more;
+	size_t nviews = hook_views(f->q.event, f->q.arena, views, &more);
 
-	f->runs = xcalloc(n + 1, sizeof *f->runs);
-	f->first = xcalloc(n + 1, sizeof *f->first);
+	f->runs = xcalloc(n * nviews + 1, sizeof *f->runs);
+	f->first = xcalloc(n * nviews + 1, sizeof *f->first);
 	f->pending = 1; /* ours, until all are queued */
 	for (unsigned i = 0; i < n; i++) {
-		struct run *r;
-
-		if (list[i]->state != HOOK_LIVE || (list[i]->once && s->ran[list[i]->index]))
+		if (list[i]->state != HOOK_LIVE || (list[i]->once && s->ran[list[i]->index]) ||
+			is_in_chain(chain, list[i]))
 			continue;
 		s->ran[list[i]->index] = 1;
-		r = make_run(f, list[i]);
-		if (r->fire) {
-			f->runs[f->nruns++] = r;
-			f->pending++;
-		}
-		if (last && last->hook->group == r->hook->group && r->hook->group->sequential && last->fire && r->fire)
-			last->then = r;
-		else
-			f->first[f->nfirst++] = r;
-		last = r;
+		for (size_t j = 0; j < nviews; j++)
+			add_run(f, list[i], views[j], &last);
 	}
+	if (more && f->nruns && f->q.event->kind == EVENT_PRE_TOOL_USE)
+		verdict_raise(f->q.verdict, VERDICT_ASK, STR("hook"),
+			STR("this patch changes more files than its hooks are shown"));
 }
 
 static void fire_with(struct fire *f, struct session *s)
@@ -595,15 +705,6 @@ static struct session *find_session(struct hooks *h, const struct event *e)
 	return s;
 }
 
-/* The event comes from an agent that one of our hooks started. */
-static bool is_our_own(const struct hooks *h, const struct event *e)
-{
-	for (size_t i = 0; h->token[0] && i < e->nenv; i++)
-		if (str_starts(e->env[i], STR("HOOKD_HOOK=")) && str_eq(str_from(e->env[i], 11), str_of(h->token)))
-			return true;
-	return false;
-}
-
 /* `hookd doctor` follows an event of its own through everything; nobody's programs should hear of it. */
 static bool is_rehearsal(const struct event *e)
 {
@@ -621,7 +722,7 @@ void hooks_fire(struct hooks *h, const struct hooks_request *q)
 	struct session *s;
 	struct fire *f;
 
-	if (q->event->kind == EVENT_UNKNOWN || h->stopping || is_rehearsal(q->event) || is_our_own(h, q->event) ||
+	if (q->event->kind == EVENT_UNKNOWN || h->stopping || is_rehearsal(q->event) ||
 		(q->wanted && !q->wanted(q->arg))) {
 		q->done(NULL, q->arg);
 		return;
@@ -680,7 +781,8 @@ struct hooks *hooks_new(const struct hooks_config *config)
 	unsigned char random[TOKEN];
 
 	h->config = *config;
-	h->queue_last = &h->queue;
+	h->queue.last = &h->queue.first;
+	h->background.last = &h->background.first;
 	h->children = loop_children_new(config->loop);
 	if (getrandom(random, sizeof random, 0) == (ssize_t)sizeof random)
 		for (size_t i = 0; i < TOKEN; i++)
@@ -693,13 +795,8 @@ void hooks_stop(struct hooks *h)
 	struct run *r;
 
 	h->stopping = true;
-	while ((r = h->queue)) {
-		h->queue = r->next;
-		if (!h->queue)
-			h->queue_last = &h->queue;
-		h->state.queued--;
-		skip(r, STR("hookd is stopping"));
-	}
+	while (h->queue.first || h->background.first)
+		skip(take(h, h->queue.first ? &h->queue : &h->background), STR("hookd is stopping"));
 	for (r = h->running; r; r = r->next)
 		loop_child_kill(r->child);
 }

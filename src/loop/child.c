@@ -302,6 +302,7 @@ struct loop_child *loop_child_start(struct loop_children *all, const struct chil
 	c->timer = loop_timer_new(all->loop, on_time, c);
 	c->result.error = start(c, spec);
 	c->result.exit_code = -1;
+	c->result.timeout_us = spec->timeout_us;
 	loop_timer_set(c->timer, c->result.error < 0 ? 0 : spec->timeout_us);
 	return c;
 }

@@ -90,7 +90,7 @@ struct child_result {
 	bool timed_out, killed; /* past its time; by loop_child_kill() */
 	str out, err;           /* until the callback returns */
 	uint64_t out_total, err_total;
-	int64_t duration_us;
+	int64_t duration_us, timeout_us;
 };
 
 struct loop_children *loop_children_new(struct loop *l);

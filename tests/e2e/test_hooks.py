@@ -1,15 +1,17 @@
 """The user's own hooks through the real path: hookc, daemon, real scripts, the agent's answer."""
 import json
 import os
+import re
 import signal
 import subprocess
 import time
 
 import pytest
 
-from world import alive, payload, wait_for
+from world import ROOT, alive, payload, wait_for
 
 HOME_CLAUDE = ".claude/settings.json"
+KINDS = re.findall(r"\[EVENT_\w+\] = \{ \"(\w+)\"", (ROOT / "src/event/kinds.c").read_text())[1:]
 
 
 def script(path, text, mode=0o755):
@@ -195,6 +197,49 @@ def test_settings_of_claude_code_are_borrowed(world):
     assert states[f"{world.build}/hookc claude PreToolUse"] == "hookd itself"
 
 
+def test_a_patch_of_many_files_is_a_call_for_each(world):
+    guard = script(world.top / "guard.py", "#!/usr/bin/python3\nimport json,sys\nd=json.load(sys.stdin)\n"
+                   f"open({str(world.top / 'seen')!r},'a').write(d['tool_name']+' '+d['tool_input']['file_path']+chr(10))\n"
+                   "if d['tool_input']['file_path'].endswith('.env'):\n  print('hands off', file=sys.stderr); sys.exit(2)\n")
+    path = world.home / HOME_CLAUDE
+    path.parent.mkdir()
+    path.write_text(json.dumps({"hooks": one("PreToolUse", guard, "Write|Edit")}))
+    def patch(text, session):
+        return world.hookc("PreToolUse", payload("PreToolUse", session, tool_name="apply_patch", tool_input={
+            "command": f"*** Begin Patch\n{text}*** End Patch\n"}), agent="codex").stdout
+    assert patch("*** Add File: a.txt\n+x\n*** Update File: /tmp/b.c\n", "p1") == b""
+    assert sorted((world.top / "seen").read_text().splitlines()) == ["Edit /tmp/b.c", "Write /tmp/a.txt"]
+    assert b"hands off" in patch("*** Update File: a.txt\n+x\n*** Delete File: sub/.env\n", "p2")
+    assert b"hands off" in patch("*** Update File: a.txt\n*** Move to: .env\n", "p3")
+    many = "".join(f"*** Add File: f{n}\n+x\n" for n in range(40))
+    assert b"more files than" in patch(many, "p4")
+
+
+def test_recorded_payloads_reach_hooks_in_one_language(world):
+    out = world.top / "out"
+    events = {name: [{"hooks": [{"type": "command", "command": f"cat > {out}"}]}] for name in KINDS}
+    configure(world, events)
+    native = {"apply_patch", "view_image", "run_shell_command", "write_file", "replace", "read_file", "list_directory",
+              "glob", "grep_search", "web_fetch", "google_web_search", "invoke_agent", "write_todos"}
+    count = 0
+    for agent in ("claude", "codex", "gemini"):
+        for path in sorted((ROOT / "tests/golden" / agent).glob("*.json")):
+            if path.name.endswith((".answers.json", ".event.json")):
+                continue
+            event = path.name.split(".")[0]
+            world.hookc(event, path.read_bytes(), agent=agent)
+            if not out.exists():
+                continue  # an event of a moment that no hook file has a name for
+            got = json.loads(out.read_text())
+            out.unlink()
+            count += 1
+            assert got["hook_event_name"] in KINDS, (path, got)
+            if "tool_name" in got:
+                assert got["tool_name"] not in native and not re.match("mcp_[^_]", got["tool_name"]), (path, got)
+                assert isinstance(got["tool_input"], dict)
+    assert count > 60, count
+
+
 # -- what a hook gets ------------------------------------------------------------------------------
 
 def test_environment_is_exactly_this(world):
@@ -369,15 +414,34 @@ def test_once_disabled_observer_async_sequential(world):
     assert [w for w in words if w in ("one", "two")] == ["one", "two", "one", "two"]
 
 
-def test_no_hook_runs_for_an_agent_that_a_hook_started(world):
+def test_what_nobody_waits_for_does_not_keep_decisions_waiting(world):
+    slow = [{"type": "command", "command": f"exec sleep 20 # {n}", "async": True} for n in range(40)]
+    configure(world, {"PostToolUse": [{"hooks": slow}], "PreToolUse": [{"hooks": [
+        {"type": "command", "command": "echo no >&2; exit 2"}]}]})
+    world.hookc("PostToolUse", bash(event="PostToolUse", tool_response={}))
+    wait_for(lambda: world.status()["hooks"]["running"] == 8, what="half of the places to be taken")
+    began = time.monotonic()
+    assert specific(world.hookc("PreToolUse", bash()))["permissionDecision"] == "deny"
+    assert time.monotonic() - began < 5
+    assert world.status()["hooks"]["queued"] == 32
+
+
+def test_a_hook_does_not_start_itself_through_an_agent(world):
     out = world.top / "out"
-    configure(world, one("PreToolUse", f"echo x >> {out}; echo $HOOKD_HOOK > {world.top}/token"))
+    configure(world, {"PreToolUse": [{"hooks": [
+        {"type": "command", "command": f"echo x >> {out}; echo $HOOKD_HOOK > {world.top}/x"},
+        {"type": "command", "command": f"echo y >> {out}; echo $HOOKD_HOOK > {world.top}/y"}]}]})
     world.hookc("PreToolUse", bash())
-    token = (world.top / "token").read_text().strip()
-    world.hookc("PreToolUse", bash(session="inner"), env={"HOOKD_HOOK": token})
-    assert out.read_text().split() == ["x"]
-    world.hookc("PreToolUse", bash(session="inner2"), env={"HOOKD_HOOK": "1"})
-    assert out.read_text().split() == ["x", "x"]
+    assert sorted(out.read_text().split()) == ["x", "y"]
+    out.unlink()
+    world.hookc("PreToolUse", bash(session="in"), env={"HOOKD_HOOK": (world.top / "x").read_text().strip()})
+    assert out.read_text().split() == ["y"]  # the others go on watching
+    world.hookc("PreToolUse", bash(session="in"), env={"HOOKD_HOOK": (world.top / "y").read_text().strip()})
+    assert out.read_text().split() == ["y"]  # and the chain ends
+    out.unlink()
+    forged = "1:" + (world.top / "y").read_text().strip().split(":", 1)[1]
+    world.hookc("PreToolUse", bash(session="in2"), env={"HOOKD_HOOK": forged})
+    assert sorted(out.read_text().split()) == ["x", "y"]
 
 
 # -- snapshots -------------------------------------------------------------------------------------

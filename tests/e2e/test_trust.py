@@ -151,6 +151,31 @@ def test_swapped_a_thousand_times_only_old_bytes_run(world, guarded):
     assert all(a == "" or "old bytes" in a for a in answers)
 
 
+def test_a_directory_swapped_with_a_link_leads_nowhere(world, guarded):
+    trust(world, guarded)
+    evil = world.top / "evil"
+    script(evil / "check.sh", "#!/bin/sh\necho new bytes >&2\nexit 2\n")
+    evil.chmod(0o755)
+    stop, swaps, answers = threading.Event(), [0], []
+
+    def swap():
+        while not stop.is_set() or swaps[0] < 1000:
+            os.rename(guarded / "scripts", guarded / "aside")
+            os.symlink(evil, guarded / "scripts")
+            os.unlink(guarded / "scripts")
+            os.rename(guarded / "aside", guarded / "scripts")
+            swaps[0] += 1
+    thread = threading.Thread(target=swap)
+    thread.start()
+    try:
+        for n in range(60):
+            answers.append(ask(world, guarded, f"link{n}"))
+    finally:
+        stop.set()
+        thread.join()
+    assert all(a == "" or "old bytes" in a for a in answers), answers
+
+
 def test_words_are_tied_to_their_files(world, project):  # noqa: F811
     script(project / "tools/lib.sh", "say() { echo from lib >&2; exit 2; }\n", 0o644)
     script(project / "tools/run.sh", '. "$(dirname "$0")/lib.sh"\nsay\n', 0o644)

@@ -58,6 +58,7 @@ static const struct {
 	{ HOOK(COMMAND ", \"env\": [\"A=b\"]"), 0, 1, 1, "never passed", 1, 82 },
 	{ HOOK(COMMAND ", \"env\": \"A\""), 0, 1, 1, "list of texts", 1, 81 },
 	{ HOOK(COMMAND ", \"on_failure\": \"maybe\""), 0, 1, 1, "is no on_failure", 1, 88 },
+	{ HOOK(COMMAND ", \"on_failure\": \"deny\", \"timeout\": 40"), 1, 0, 1, "agents wait 30 s", 1, 38 },
 	{ HOOK(COMMAND ", \"async\": 1"), 0, 1, 1, "true or false", 1, 83 },
 	{ HOOK(COMMAND ", \"name\": \"a\", \"name\": \"b\""), 1, 0, 1, "more than once", 1, 74 },
 	{ HOOK("\"type\": \"http\", \"url\": \"http://x/\""), 1, 0, 1, "http hooks are not run in this release", 1,
