@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
-#include "cli/commands.h"
+#include "cli/backtest.h"
 #include "guard/guard.h"
 
 enum { LINE_MAX_BYTES = 16 << 20 };
@@ -314,19 +314,26 @@ static int run_guard(struct cli *cli)
 		return guard_explain(cli);
 	if (strcmp(cli->args[0], "validate") == 0)
 		return guard_validate(cli);
-	return cli_usage_error(cli, "guard knows check, explain and validate");
+	if (strcmp(cli->args[0], "backtest") == 0)
+		return backtest_run(cli);
+	return cli_usage_error(cli, "guard knows check, explain, validate and backtest");
 }
 
 static const struct cmd_option guard_options[] = {
 	{ "cwd", 0, "DIR", false, "explain: where the command would run (default: here)" },
+	OPTION_PROJECT,
+	OPTION_AGENT,
+	OPTION_SINCE,
+	OPTION_UNTIL,
 	OPTION_JSON,
 	{ 0 },
 };
 
 const struct cmd cmd_guard = {
 	.name = "guard",
-	.args = "check | explain COMMAND | validate",
-	.text = "What the rules say about commands: check reads JSON lines, explain shows what was understood, validate checks your rules.",
+	.args = "check | explain COMMAND | validate | backtest",
+	.text = "What the rules say about commands: check reads JSON lines, explain shows what was understood, "
+		"validate checks your rules, backtest tries them on what was captured.",
 	.flags = CMD_ANYWHERE,
 	.min_args = 1,
 	.max_args = ARGS_MAX,

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "cli/backtest.h"
 #include "cli/hooks.h"
 #include "cli/import.h"
 
@@ -104,6 +105,8 @@ static int run(struct cli *cli)
 			puts("The daemon is running.");
 		if (!cli_has(cli, "no-import"))
 			imported = import_offer(cli, cli_has(cli, "yes"), cli_has(cli, "json"), &history);
+		if (imported && !cli_has(cli, "json"))
+			backtest_tell(cli);
 	}
 	if (cli_has(cli, "json"))
 		return print_json(&c, daemon, &err, &history);

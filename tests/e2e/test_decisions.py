@@ -84,3 +84,18 @@ def test_what_a_hook_decides_is_kept_too(world):
     assert b"not today" in done.stdout
     [d] = decisions(world)
     assert (d["rule"], d["decision"], d["prevailed"], d["reason"]) == ("hook:no-push", "deny", True, "not today")
+
+
+def test_rules_are_tried_on_history(world):
+    from transcripts import Claude
+    c = Claude("11111111-aaaa-4bbb-8ccc-000000000001")
+    c.prompt("x").shell("ls -la").shell("rm -rf ~").shell("git push --force origin main").shell("make test").answer("done").write(world.home)
+    text = world.hookd("init", "--yes").stdout.decode()
+    assert "Of 4 calls in it, hookd's rules would have denied 2" in text
+    told = world.json("guard", "backtest", "--json")
+    assert (told["calls"], told["denied"], told["asked"]) == (4, 2, 0)
+    assert {r["rule"]: r["examples"][0]["command"] for r in told["rules"]} == {
+        "fs.rm-home": "rm -rf ~", "git.push-force": "git push --force origin main"}
+    assert "rm -rf ~" in world.hookd("guard", "backtest").stdout.decode()
+    assert world.json("guard", "backtest", "--json", "--since", "2030-01-01")["calls"] == 0
+    assert decisions(world) == []  # nothing is kept

@@ -1,0 +1,13 @@
+/* backtest: what the rules of now would have said about history. For cli/ only. */
+#ifndef HOOKD_CLI_BACKTEST_H
+#define HOOKD_CLI_BACKTEST_H
+
+#include "cli/commands.h"
+
+/* `hookd guard backtest`: exit code. */
+int backtest_run(struct cli *cli);
+
+/* One line for `hookd init`, when there is something to say. */
+void backtest_tell(struct cli *cli);
+
+#endif
