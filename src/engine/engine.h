@@ -10,7 +10,7 @@
  * DESIGN. A turn begins with a frame and ends with one DONE. It is answered when two things hold: its
  * record is in the journal (all turns of one loop iteration share one write), and nobody holds it. A
  * step that needs time takes a hold and releases it later; meanwhile the client gets a WAIT frame
- * every 100 ms. Nothing here blocks: payloads over LIMIT_INLINE_PAYLOAD are parsed and redacted on a
+ * every 50 ms. Nothing here blocks: payloads over LIMIT_INLINE_PAYLOAD are parsed and redacted on a
  * worker, and the disk belongs to the writer thread.
  *
  * Everything runs on the loop thread unless a function says otherwise. */

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "hooks/internal.h"
 
-enum { SESSIONS_MAX = 512, TOKEN = 16, STARTS_AT_ONCE = 2, BACKGROUND_AT_ONCE = HOOKS_AT_ONCE / 2 };
+enum { SESSIONS_MAX = 512, TOKEN = 16, STARTS_AT_ONCE = 1, BACKGROUND_AT_ONCE = HOOKS_AT_ONCE / 2 };
 
 #define HELD_MAX MIB(256)
 

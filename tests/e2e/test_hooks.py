@@ -212,7 +212,10 @@ def test_a_patch_of_many_files_is_a_call_for_each(world):
     assert b"hands off" in patch("*** Update File: a.txt\n+x\n*** Delete File: sub/.env\n", "p2")
     assert b"hands off" in patch("*** Update File: a.txt\n*** Move to: .env\n", "p3")
     many = "".join(f"*** Add File: f{n}\n+x\n" for n in range(40))
-    assert b"more files than" in patch(many, "p4")
+    # Not through hookc: 32 programs at once on a loaded machine are a matter of its patience.
+    got = world.rpc("trigger", type="PreToolUse", agent="codex", sessionId="p4", cwd="/tmp", payload={
+        "toolName": "apply_patch", "input": {"command": f"*** Begin Patch\n{many}*** End Patch\n"}})
+    assert got["decision"] == "ask" and "more files than" in got["reason"] and len(got["results"]) == 32
 
 
 def test_recorded_payloads_reach_hooks_in_one_language(world):
