@@ -173,12 +173,11 @@ static int answer_alone(struct offline *o)
 	struct verdict verdict = { 0 };
 	struct buf out = BUF_INIT(LIMIT_REPLY);
 	struct answer answer = { .out = &out };
-	struct guard_context c;
+	_cleanup_(guard_freep) struct guard *guard = guard_new(&o->cli->places);
 	struct event e;
 
 	agent_parse(agent, &o->hook, &o->cli->arena, &e);
-	c = guard_context_of(&e);
-	guard_decide(NULL, &c, &e, &o->cli->arena, &verdict, NULL);
+	guard_event(guard, &e, &o->cli->arena, &verdict, NULL);
 	agent_render(agent, &e, &verdict, &o->cli->arena, &answer);
 	keep_in_spool(o, &e);
 	write_out(STDOUT_FILENO, buf_str(&out));

@@ -33,6 +33,7 @@ struct daemon {
 	int lock_fd;
 	struct loop *loop;
 	struct journal *journal;
+	struct guard *guard;
 	struct engine *engine;
 	struct server *server;
 	struct capture *capture;
@@ -379,6 +380,9 @@ static int build(struct daemon *d, struct err *err)
 	if (r < 0)
 		return err_set(err, r, "the journal in %s cannot be opened: %s", d->places->journal, strerror(-r));
 	engine.loop = api.loop = d->loop;
+	engine.guard = d->guard = guard_new(d->places);
+	for (const struct guard_problem *p = guard_problems(d->guard); p; p = p->next)
+		log_warn(LOG_CONFIG, "%s:%u:%u: %s", d->places->config, p->err.line, p->err.col, p->err.text);
 	engine.journal = api.journal = d->journal;
 	d->engine = api.engine = engine_new(&engine);
 	loop_before_sleep(d->loop, engine_before_sleep, d->engine);
@@ -410,6 +414,7 @@ static void take_apart(struct daemon *d)
 	api_free(d->api);
 	server_free(d->server);
 	engine_free(d->engine);
+	guard_free(d->guard);
 	loop_free(d->loop);
 	writer_free(d->writer);
 	capture_free(d->capture);

@@ -20,6 +20,7 @@
 
 #include "base/macro.h"
 #include "event/event.h"
+#include "guard/guard.h"
 #include "journal/journal.h"
 #include "loop/loop.h"
 #include "server/server.h"
@@ -32,6 +33,7 @@ struct engine_config {
 	struct journal *journal;
 	const char *run_dir; /* for the markers of muted sessions; must outlive the engine */
 	bool strict;         /* durability: answer after the commit */
+	struct guard *guard; /* NULL: the built-in rules */
 };
 
 struct engine *engine_new(const struct engine_config *config);

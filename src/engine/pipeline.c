@@ -56,8 +56,13 @@ struct voice {
 
 static void speak_guard(struct turn *t)
 {
-	struct guard_context c = guard_context_of(&t->event);
+	struct guard_context c;
 
+	if (t->engine->config.guard) {
+		guard_event(t->engine->config.guard, &t->event, &t->arena, &t->verdict, NULL);
+		return;
+	}
+	c = guard_context_of(&t->event);
 	guard_decide(NULL, &c, &t->event, &t->arena, &t->verdict, NULL);
 }
 

@@ -2,11 +2,6 @@
 #include "base/utf8.h"
 #include "guard/internal.h"
 
-static const struct program *const packs[] = { pack_shell, pack_wrap, pack_run, pack_code, pack_files, pack_disk, pack_git,
-	pack_net, pack_secrets, pack_db, pack_system, pack_container, pack_windows, pack_self };
-
-static const struct row *const row_packs[] = { rows_cloud, rows_db, rows_system, rows_container, rows_git };
-
 /* A pattern in the place of the program stands for one of these if it can. */
 static const char *const candidates[] = { "rm", "dd", "mkfs", "shred", "sh", "bash", "cat", "curl", "git", "find", "mv", "chmod",
 	"chown", "sudo", "python3", "perl", "wget", "nc", "cp", "tee", "base64", "less", "head", "kill", "rmdir", "unlink",
@@ -119,17 +114,6 @@ static void note_step(struct run *x, const struct cmd *c)
 	r->last_step = s;
 }
 
-void judge_command(struct run *x, struct cmd *c)
-{
-	for (size_t p = 0; p < countof(packs); p++)
-		for (const struct program *row = packs[p]; row->names; row++)
-			if (str_in(c->name, row->names))
-				row->judge(x, c);
-	judge_operands(x, c);
-	for (size_t p = 0; p < countof(row_packs); p++)
-		judge_rows(x, c, row_packs[p]);
-}
-
 str run_cmd(struct run *x, struct cmd *c)
 {
 	str word = c->v[0];
@@ -153,7 +137,8 @@ str run_cmd(struct run *x, struct cmd *c)
 	if (c->env != c->env_end)
 		judge_start_vars(x, c);
 	judge_own_vars(x, c);
-	judge_command(x, c);
+	judge_by_name(x, c);
+	judge_operands(x, c);
 	if (!str_is_set(c->out))
 		c->out = output_of(x, c);
 	return c->out;

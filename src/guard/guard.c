@@ -151,14 +151,14 @@ struct guard_context guard_context_of(const struct event *e)
 {
 	struct guard_context c = { .cwd = e->cwd };
 
+	/* An agent that went into a directory of the project still works on the whole of it. */
 	for (size_t i = 0; i < e->nenv; i++) {
-		if (str_starts(e->env[i], STR("HOME=")))
-			c.home = str_from(e->env[i], 5);
-		else if (str_starts(e->env[i], STR("CLAUDE_PROJECT_DIR=")))
-			c.root = str_from(e->env[i], 19);
+		ptrdiff_t eq = str_find_char(e->env[i], '=');
+		str value = str_from(e->env[i], (size_t)(eq + 1));
+
+		if (eq > 0 && str_ends(str_head(e->env[i], (size_t)eq), STR("_PROJECT_DIR")) && value.n > 1 && path_below(c.cwd, value))
+			c.root = value;
 	}
-	if (c.root.n && !path_below(c.cwd, c.root))
-		c.root = STR_NONE; /* elsewhere: what is below cwd is what the agent works on */
 	return c;
 }
 

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/macro.h"
+#include "config/places.h"
 #include "event/event.h"
 #include "json/json.h"
 
@@ -103,6 +104,15 @@ struct guard_context guard_context_of(const struct event *e);
 /* One command line, as guard_decide() does for a shell tool. */
 enum verdict_action guard_command(const struct guard_policy *policy, const struct guard_context *c, str command,
 	struct arena *a, struct guard_report *report);
+
+/* What a process sits down with to decide: the user's policy (read again when the file changes), the home, hookd's own
+ * paths. places must outlive it. One thread at a time. */
+struct guard;
+struct guard *guard_new(const struct places *places);
+void guard_free(struct guard *g);
+DEFINE_FREEP(struct guard, guard_free);
+void guard_event(struct guard *g, const struct event *e, struct arena *a, struct verdict *v, struct guard_report *report);
+const struct guard_problem *guard_problems(const struct guard *g); /* of the file that was read last */
 
 /* Gives a prompt with the words of the self-test some context, to prove that context reaches the model. */
 void guard_selftest_context(const struct event *e, struct arena *a, struct verdict *v);

@@ -257,7 +257,7 @@ void judge_delete(struct run *x, const struct cmd *c, str word, bool recursive);
 void judge_write(struct run *x, const struct cmd *c, str word, str content, bool append);
 void judge_read(struct run *x, const struct cmd *c, str word);
 void judge_sql(struct run *x, const struct cmd *c, str sql);
-void judge_command(struct run *x, struct cmd *c);
+void judge_by_name(struct run *x, struct cmd *c); /* everything that knows the program */
 void judge_start_vars(struct run *x, const struct cmd *c);
 void judge_operands(struct run *x, struct cmd *c);
 void judge_own_vars(struct run *x, const struct cmd *c);
@@ -282,6 +282,7 @@ struct row {
 };
 
 bool row_matches(const struct cmd *c, const char *pattern);
+void judge_row(struct run *x, struct cmd *c, const struct row *row);
 void judge_rows(struct run *x, struct cmd *c, const struct row *rows);
 
 extern const struct program pack_shell[], pack_wrap[], pack_run[], pack_files[], pack_disk[], pack_git[], pack_net[],

@@ -5,14 +5,14 @@
 static const char users[] =
 	"ls dir exa eza stat chmod chown chgrp chattr test [ [[ file ssh ssh-add ssh-keygen ssh-copy-id scp sftp sshfs mosh autossh git find fd echo printf touch mkdir rm "
 	"rmdir ln tee which basename dirname realpath readlink export cd du df wc md5sum sha1sum sha256sum sha512sum shasum cksum gpg gpg2 age sops kubectl helm "
-	"docker podman docker-compose terraform tofu ansible ansible-playbook ansible-vault aws gcloud az eksctl kubectx kubens k9s tree unlink mv cp install shred truncate "
+	"openssl docker podman docker-compose terraform tofu ansible ansible-playbook ansible-vault aws gcloud az eksctl kubectx kubens k9s tree unlink mv cp install shred truncate "
 	"rimraf trash trash-put type hash exec env sudo doas xargs nohup time timeout nice parallel watch export declare local readonly set unset trap alias eval source . read "
 	"sh bash zsh dash ksh command builtin rsync curl wget dd sed hookd npm yarn pnpm npx mount umount getfacl lsattr direnv tmux screen test-path new-item git-crypt pass "
 	"fly flyctl heroku vercel certbot mkcert nginx caddy namei lsof fuser inotifywait crontab systemctl";
 
 /* Programs that show or copy what their operands hold. */
 static const char readers[] =
-	"cat tac nl less more most head tail bat batcat vim vi nvim nano emacs ed view code subl open xdg-open xxd od hexdump strings base64 base32 openssl cut awk gawk mawk "
+	"cat tac nl less more most head tail bat batcat vim vi nvim nano emacs ed view code subl open xdg-open xxd od hexdump strings base64 base32 cut awk gawk mawk "
 	"sed grep egrep fgrep rg ag ack zgrep sort uniq diff cmp comm paste column fold fmt pr rev jq yq dasel xmllint tar zip 7z gzip bzip2 xz zstd cpio split csplit iconv "
 	"glow expand unexpand dos2unix ccat zcat perl python python3 node ruby php get-content gc pbcopy xclip xsel wl-copy uuencode qrencode mapfile sdiff vimdiff colordiff "
 	"micro helix hx kak pico gedit kate mousepad bsdtar star rar ar busybox-cat sponge lp lpr enscript hd look join ptx shuf";
@@ -53,6 +53,14 @@ static void do_echo(struct run *x, struct cmd *c)
 			FAULT(x, c, RULE_SECRET_ENV, VERDICT_ASK, "this prints a secret from the environment");
 			return;
 		}
+}
+
+/* openssl: -in is read, -out and -keyout are written. */
+static void do_openssl(struct run *x, struct cmd *c)
+{
+	for (size_t i = 1; i + 1 < c->n; i++)
+		if (str_in(c->v[i], "-in -inkey -key"))
+			judge_read(x, c, c->v[i + 1]);
 }
 
 static const struct row rows_secrets[] = {
@@ -96,6 +104,7 @@ static void do_rows(struct run *x, struct cmd *c)
 
 const struct program pack_secrets[] = {
 	{ "echo printf", do_echo },
+	{ "openssl", do_openssl },
 	{ "security secret-tool pass gopass op bw vault gpg gpg2 aws gcloud az gh kubectl oc k heroku doppler vercel sops ansible-vault git npm mimikatz lazagne "
 	  "secretsdump secretsdump.py keychaindump gcore procdump", do_rows },
 	{ 0 },

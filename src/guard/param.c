@@ -132,7 +132,7 @@ static str strip(struct run *x, str value, str op, str pattern)
 	for (size_t k = 0; k <= value.n; k++) {
 		str piece = front ? str_head(value, k) : str_from(value, value.n - k);
 
-		if (!spend(x, 1 + (unsigned)(piece.n / 16)))
+		if (!spend(x, 1 + (unsigned)(piece.n / 4)))
 			return STR("\1");
 		if (!glob_match(pattern, piece))
 			continue;
@@ -156,7 +156,7 @@ static str replace(struct run *x, str value, str op, str pattern, str with)
 		size_t hit = SIZE_MAX;
 
 		for (size_t k = value.n; !done && k + 1 > i + 1; k--) {
-			if (!spend(x, 1))
+			if (!spend(x, 1 + (unsigned)((k - i) / 4)))
 				return STR("\1");
 			if ((!back || k == value.n) && glob_match(pattern, str_n(value.p + i, k - i))) {
 				hit = k;

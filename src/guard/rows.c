@@ -140,14 +140,15 @@ bool row_matches(const struct cmd *c, const char *pattern)
 	return true;
 }
 
+void judge_row(struct run *x, struct cmd *c, const struct row *row)
+{
+	if (spend(x, 2 + (unsigned)c->n) && row_matches(c, row->pattern))
+		FAULT(x, c, row->rule, row->action, "%s (" STR_FMT ")", row->reason, STR_ARG(cmd_text(x, c)));
+}
+
 void judge_rows(struct run *x, struct cmd *c, const struct row *rows)
 {
-	for (; rows->programs; rows++) {
-		if (!str_in(c->name, rows->programs))
-			continue;
-		if (!spend(x, 2 + (unsigned)c->n))
-			return;
-		if (row_matches(c, rows->pattern))
-			FAULT(x, c, rows->rule, rows->action, "%s (" STR_FMT ")", rows->reason, STR_ARG(cmd_text(x, c)));
-	}
+	for (; rows->programs; rows++)
+		if (rows->action > VERDICT_ALLOW && str_in(c->name, rows->programs))
+			judge_row(x, c, rows);
 }

@@ -448,8 +448,9 @@ str run_text(struct run *x, str text)
 	size_t at;
 	str out;
 
-	if (x->depth >= DEPTH_MAX || !spend(x, 4 + (unsigned)(text.n / 64))) {
-		(void)spend(x, UINT32_MAX / 4);
+	/* A long text within a text is read again at every level. */
+	if (x->depth >= DEPTH_MAX || !spend(x, 4 + (unsigned)(x->depth && text.n > 8192 ? text.n : text.n / 64))) {
+		(void)spend(x, UINT32_MAX);
 		return STR("\1");
 	}
 	text = text_for_shell(x->a, text);
@@ -485,7 +486,7 @@ str run_argv(struct run *x, str *v, size_t n, str in)
 	if (!n)
 		return STR("");
 	if (x->depth >= DEPTH_MAX) {
-		(void)spend(x, UINT32_MAX / 4);
+		(void)spend(x, UINT32_MAX);
 		return STR("\1");
 	}
 	x->in = in;
