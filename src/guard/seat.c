@@ -1,5 +1,5 @@
-/* seat: what a process needs to decide: the policy of the user's file, the home, hookd's own paths. The daemon and
- * `hookd offline` both sit here, so that they cannot decide differently. */
+/* seat: what a process needs to decide: the policy of the user's file, the home, hookd's own paths.
+ * The daemon and `hookd offline` both sit here, so that they cannot decide differently. */
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -36,7 +36,8 @@ static bool has_changed(struct guard *g)
 	bool there = g->places->config[0] && stat(g->places->config, &st) == 0;
 	struct timespec changed = there ? st.st_mtim : (struct timespec){ 0 };
 	long long size = there ? (long long)st.st_size : -1;
-	bool other = changed.tv_sec != g->changed.tv_sec || changed.tv_nsec != g->changed.tv_nsec || size != g->size;
+	bool other = changed.tv_sec != g->changed.tv_sec || changed.tv_nsec != g->changed.tv_nsec ||
+		     size != g->size;
 
 	g->changed = changed;
 	g->size = size;
@@ -79,7 +80,8 @@ const struct guard_problem *guard_problems(const struct guard *g)
 	return g->problems;
 }
 
-void guard_event(struct guard *g, const struct event *e, struct arena *a, struct verdict *v, struct guard_report *report)
+void guard_event(struct guard *g, const struct event *e, struct arena *a, struct verdict *v,
+	struct guard_report *report)
 {
 	struct guard_context c = guard_context_of(e);
 	int64_t now = clock_mono_us();
