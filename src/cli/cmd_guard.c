@@ -1,4 +1,5 @@
-/* guard, rules: what the rules say about a command, without a daemon and without running anything. */
+/* guard, rules: what the rules say about a command, without a daemon and without running anything.
+ */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,14 +18,15 @@ static struct guard_policy *load_policy(struct cli *cli, bool complain, unsigned
 
 	for (const struct guard_problem *q = problems; q; q = q->next, n++)
 		if (complain)
-			cli_fail("%s:%u:%u: %s", cli->places.config, q->err.line, q->err.col, q->err.text);
+			cli_fail("%s:%u:%u: %s", cli->places.config, q->err.line, q->err.col,
+				q->err.text);
 	guard_problems_free(problems);
 	if (ret_problems)
 		*ret_problems = n;
 	return p;
 }
 
-/* -- check: lines of JSON in, lines of JSON out --------------------------------------------------- */
+/* -- check: lines of JSON in, lines of JSON out ----------------------------------------------- */
 
 static const struct guard_finding *strictest(const struct guard_report *r)
 {
@@ -44,15 +46,18 @@ static str tool_text(const struct json *line, const char *name)
 /* What a tool other than the shell is: {"tool": "Write", "input": {"file_path": …}}. */
 static enum tool_class class_of(str tool)
 {
-	if (str_eq_name(tool, STR("Write")) || str_eq_name(tool, STR("Edit")) || str_eq_name(tool, STR("MultiEdit")) ||
-		str_eq_name(tool, STR("write_file")) || str_eq_name(tool, STR("replace")) || str_eq_name(tool, STR("NotebookEdit")) ||
+	if (str_eq_name(tool, STR("Write")) || str_eq_name(tool, STR("Edit")) ||
+		str_eq_name(tool, STR("MultiEdit")) || str_eq_name(tool, STR("write_file")) ||
+		str_eq_name(tool, STR("replace")) || str_eq_name(tool, STR("NotebookEdit")) ||
 		str_eq_name(tool, STR("apply_patch")))
 		return TOOL_WRITE;
 	if (str_eq_name(tool, STR("Read")) || str_eq_name(tool, STR("read_file")))
 		return TOOL_READ;
 	if (str_starts(tool, STR("mcp__")))
 		return TOOL_MCP;
-	return str_is_set(tool) && !str_eq_name(tool, STR("Bash")) && !str_eq_name(tool, STR("shell")) && !str_eq_name(tool, STR("run_shell_command"))
+	return str_is_set(tool) && !str_eq_name(tool, STR("Bash")) &&
+			       !str_eq_name(tool, STR("shell")) &&
+			       !str_eq_name(tool, STR("run_shell_command"))
 		       ? TOOL_OTHER
 		       : TOOL_SHELL;
 }
@@ -91,7 +96,8 @@ static void check_line(struct guard_policy *policy, struct arena *a, str text, s
 		jw_key(&w, "id");
 		jw_value(&w, json_get(line, STR("id")));
 	}
-	jw_field_str(&w, "decision", v.action > VERDICT_ALLOW ? str_of(verdict_action_names[v.action]) : STR("allow"));
+	jw_field_str(&w, "decision",
+		v.action > VERDICT_ALLOW ? str_of(verdict_action_names[v.action]) : STR("allow"));
 	jw_key(&w, "rule");
 	if (v.action > VERDICT_ALLOW)
 		jw_str(&w, v.rule);
@@ -128,7 +134,7 @@ static int guard_check(struct cli *cli)
 	return fflush(stdout) == 0 ? EXIT_DONE : EXIT_FAILED;
 }
 
-/* -- explain -------------------------------------------------------------------------------------- */
+/* -- explain ---------------------------------------------------------------------------------- */
 
 static str command_of_args(struct cli *cli)
 {
@@ -145,10 +151,12 @@ static str command_of_args(struct cli *cli)
 	return s;
 }
 
-static void write_explanation(struct json_writer *w, enum verdict_action action, const struct guard_report *r)
+static void write_explanation(
+	struct json_writer *w, enum verdict_action action, const struct guard_report *r)
 {
 	jw_object(w);
-	jw_field_str(w, "decision", action > VERDICT_ALLOW ? str_of(verdict_action_names[action]) : STR("allow"));
+	jw_field_str(w, "decision",
+		action > VERDICT_ALLOW ? str_of(verdict_action_names[action]) : STR("allow"));
 	jw_key(w, "commands");
 	jw_array(w);
 	for (const struct guard_step *s = r->steps; s; s = s->next) {
@@ -214,9 +222,12 @@ static int guard_explain(struct cli *cli)
 		printf("\n");
 		for (const struct guard_finding *f = report.findings; f; f = f->next)
 			if (str_eq(f->argv, s->argv)) {
-				printf("%*s%s ", (int)(2 * s->depth + 2), "", verdict_action_names[f->action]);
+				printf("%*s%s ", (int)(2 * s->depth + 2), "",
+					verdict_action_names[f->action]);
 				cli_print_safe(f->reason);
-				printf("%s\n", f->observed ? " (only observed)" : f->lowered ? " (allowed by a rule of yours)" : "");
+				printf("%s\n", f->observed  ? " (only observed)"
+					       : f->lowered ? " (allowed by a rule of yours)"
+							    : "");
 			}
 	}
 	worst = strictest(&report);
@@ -229,7 +240,7 @@ static int guard_explain(struct cli *cli)
 	return EXIT_DONE;
 }
 
-/* -- rules ---------------------------------------------------------------------------------------- */
+/* -- rules ------------------------------------------------------------------------------------ */
 
 static void rules_json(const struct guard_policy *policy, struct json_writer *w)
 {
@@ -244,7 +255,10 @@ static void rules_json(const struct guard_policy *policy, struct json_writer *w)
 		jw_field_str(w, "text", str_of(r->text));
 		jw_field_str(w, "advice", str_of(r->advice));
 		jw_field_str(w, "example", str_of(r->example));
-		jw_field_str(w, "mode", guard_policy_disabled(policy, str_of(r->name)) ? STR("disabled") : guard_policy_observes(policy) ? STR("observe") : STR("enforce"));
+		jw_field_str(w, "mode",
+			guard_policy_disabled(policy, str_of(r->name)) ? STR("disabled")
+			: guard_policy_observes(policy)                ? STR("observe")
+								       : STR("enforce"));
 		jw_end_object(w);
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -254,7 +268,9 @@ static void rules_json(const struct guard_policy *policy, struct json_writer *w)
 		jw_field_str(w, "text", user[i].message);
 		jw_field_str(w, "decision", str_of(verdict_action_names[user[i].decision]));
 		jw_field_str(w, "override", user[i].override);
-		jw_field_str(w, "mode", user[i].observe || guard_policy_observes(policy) ? STR("observe") : STR("enforce"));
+		jw_field_str(w, "mode",
+			user[i].observe || guard_policy_observes(policy) ? STR("observe")
+									 : STR("enforce"));
 		jw_field_int(w, "line", user[i].line);
 		jw_key(w, "rule");
 		jw_raw(w, user[i].source);
@@ -283,12 +299,19 @@ static int run_rules(struct cli *cli)
 	t.firm = 2;
 	table_add(&t, (str[]){ STR("RULE"), STR("MODE"), STR("WHAT") });
 	for (const struct guard_rule *r = guard_rules; r->name; r++)
-		table_add(&t, (str[]){ str_of(r->name),
-			guard_policy_disabled(policy, str_of(r->name)) ? STR("disabled") : guard_policy_observes(policy) ? STR("observe") : STR("enforce"),
-			str_of(r->text) });
+		table_add(
+			&t, (str[]){ str_of(r->name),
+				    guard_policy_disabled(policy, str_of(r->name)) ? STR("disabled")
+				    : guard_policy_observes(policy)                ? STR("observe")
+										   : STR("enforce"),
+				    str_of(r->text) });
 	for (size_t i = 0; i < n; i++)
-		table_add(&t, (str[]){ user[i].name, user[i].observe ? STR("observe") : STR("enforce"),
-			user[i].message.n ? user[i].message : arena_strf(&cli->arena, "%s (yours)", verdict_action_names[user[i].decision]) });
+		table_add(&t,
+			(str[]){ user[i].name, user[i].observe ? STR("observe") : STR("enforce"),
+				user[i].message.n
+					? user[i].message
+					: arena_strf(&cli->arena, "%s (yours)",
+						  verdict_action_names[user[i].decision]) });
 	table_print(&t, cli->colour);
 	return EXIT_DONE;
 }
@@ -296,7 +319,8 @@ static int run_rules(struct cli *cli)
 static int guard_validate(struct cli *cli)
 {
 	unsigned problems;
-	_cleanup_(guard_policy_unrefp) struct guard_policy *policy = load_policy(cli, true, &problems);
+	_cleanup_(guard_policy_unrefp) struct guard_policy *policy =
+		load_policy(cli, true, &problems);
 	const struct guard_user_rule *user;
 	size_t n = guard_policy_rules(policy, &user);
 

@@ -181,19 +181,6 @@ static void keep_decision(struct offline *o, const struct agent *agent, const st
 	keep_in_spool(o, &decision);
 }
 
-/* As the daemon does, with the same policy. */
-static void judge(struct offline *o, const struct event *e, struct verdict *v)
-{
-	_cleanup_(guard_here_freep) struct guard_here *h = NULL;
-	struct guard_problem *problems = NULL;
-
-	if (e->kind != EVENT_PRE_TOOL_USE && e->kind != EVENT_PERMISSION_REQUEST)
-		return;
-	h = guard_here_new(&o->cli->places, &problems);
-	guard_problems_free(problems);
-	guard_decide_here(h, e, &o->cli->arena, v);
-}
-
 static int answer_alone(struct offline *o)
 {
 	const struct agent *agent = agent_find(o->hook.agent);
@@ -201,10 +188,11 @@ static int answer_alone(struct offline *o)
 	struct verdict verdict = { 0 };
 	struct buf out = BUF_INIT(LIMIT_REPLY);
 	struct answer answer = { .out = &out };
+	_cleanup_(guard_freep) struct guard *guard = guard_new(&o->cli->places);
 	struct event e;
 
 	agent_parse(agent, &o->hook, &o->cli->arena, &e);
-	judge(o, &e, &verdict);
+	guard_event(guard, &e, &o->cli->arena, &verdict);
 	if (o->decision && p->state[0])
 		hooks_decide_alone(&(struct hooks_where){ .agent = arena_cstr(&o->cli->arena, e.agent),
 			.cwd = arena_cstr(&o->cli->arena, e.cwd), .home = getenv("HOME"), .user_config = p->config,

@@ -33,6 +33,7 @@ struct daemon {
 	int lock_fd;
 	struct loop *loop;
 	struct journal *journal;
+	struct guard *guard, *guard_large;
 	struct engine *engine;
 	struct server *server;
 	struct capture *capture;
@@ -48,7 +49,6 @@ struct daemon {
 	/* The writer thread's. */
 	bool retain; /* look for what is beyond the limits */
 	struct capture_count retained;
-	struct guard_here *guard, *guard_large;
 };
 
 /* -- duties ------------------------------------------------------------------------------------ */
@@ -359,18 +359,6 @@ static void on_records(struct conn *c, str body, void *arg)
 	api_records(c, body, ((struct daemon *)arg)->api);
 }
 
-/* Twice, because a policy's patterns belong to one thread at a time. */
-static struct guard_here *load_guard(struct daemon *d, bool tell)
-{
-	struct guard_problem *problems = NULL;
-	struct guard_here *h = guard_here_new(d->places, &problems);
-
-	for (const struct guard_problem *p = problems; p && tell; p = p->next)
-		log_warn(LOG_CONFIG, "%s:%u:%u: %s", d->places->config, p->err.line, p->err.col, p->err.text);
-	guard_problems_free(problems);
-	return h;
-}
-
 static int build(struct daemon *d, struct err *err)
 {
 	struct engine_config engine = { .run_dir = d->places->run, .state = d->places->state,
@@ -394,9 +382,12 @@ static int build(struct daemon *d, struct err *err)
 	if (r < 0)
 		return err_set(err, r, "the journal in %s cannot be opened: %s", d->places->journal, strerror(-r));
 	engine.loop = api.loop = d->loop;
+	engine.guard = d->guard = guard_new(d->places);
+	for (const struct guard_problem *p = guard_problems(d->guard); p; p = p->next)
+		log_warn(LOG_CONFIG, "%s:%u:%u: %s", d->places->config, p->err.line, p->err.col, p->err.text);
 	engine.journal = api.journal = d->journal;
-	engine.guard = d->guard = load_guard(d, /* tell= */ true);
-	engine.guard_large = d->guard_large = load_guard(d, /* tell= */ false);
+	/* Twice, because a policy's patterns belong to one thread at a time. */
+	engine.guard_large = d->guard_large = guard_new(d->places);
 	d->engine = api.engine = engine_new(&engine);
 	loop_before_sleep(d->loop, engine_before_sleep, d->engine);
 	d->capture = capture_new();
@@ -427,8 +418,8 @@ static void take_apart(struct daemon *d)
 	api_free(d->api);
 	server_free(d->server);
 	engine_free(d->engine);
-	guard_here_free(d->guard);
-	guard_here_free(d->guard_large);
+	guard_free(d->guard);
+	guard_free(d->guard_large);
 	loop_free(d->loop);
 	writer_free(d->writer);
 	capture_free(d->capture);

@@ -57,7 +57,7 @@ struct voice {
 static void speak_guard(struct turn *t)
 {
 	if (!t->judged)
-		guard_decide_here(t->engine->config.guard, &t->event, &t->arena, &t->verdict);
+		guard_event(t->engine->config.guard, &t->event, &t->arena, &t->verdict);
 }
 
 static void speak_selftest(struct turn *t)
@@ -181,7 +181,7 @@ static void work_on_large(void *arg)
 	keep(t, e->worker_redactor);
 	/* Reading a megabyte of shell takes longer than the loop may be held. */
 	if (!(t->event.marks & EVENT_LATE))
-		guard_decide_here(e->config.guard_large, &t->event, &t->arena, &t->verdict);
+		guard_event(e->config.guard_large, &t->event, &t->arena, &t->verdict);
 	t->judged = true;
 	pthread_mutex_unlock(&e->worker_lock);
 }

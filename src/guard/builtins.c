@@ -1,4 +1,5 @@
-/* builtins: what belongs to the shell itself: cd, eval, source, export, trap … They change what is known. */
+/* builtins: what belongs to the shell itself: cd, eval, source, export, trap … They change what is
+ * known. */
 #include "guard/internal.h"
 
 static str first_operand(const struct cmd *c, const char *shorts)
@@ -34,7 +35,8 @@ static void do_eval(struct run *x, struct cmd *c)
 {
 	size_t from = c->n > 1 && str_eq(c->v[1], STR("--")) ? 2 : 1;
 
-	c->out = from < c->n ? run_text(x, fields_join(x->a, c->v + from, c->n - from, ' ')) : STR("");
+	c->out = from < c->n ? run_text(x, fields_join(x->a, c->v + from, c->n - from, ' '))
+			     : STR("");
 }
 
 /* Whoever sources a file that is not known runs a script of the project, which is ordinary. */
@@ -51,7 +53,8 @@ static void do_source(struct run *x, struct cmd *c)
 		text = str_is_set(c->in) ? c->in : STR("");
 	else if (!fs_known(x, path, &text)) {
 		if (has_mark(c->v[1], "\4"))
-			FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY, "this runs what comes from the network as a command");
+			FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY,
+				"this runs what comes from the network as a command");
 		if (secrecy_of(x, path) == SECRET_KEY)
 			judge_read(x, c, c->v[1]);
 		return;
@@ -83,9 +86,11 @@ static void do_declare(struct run *x, struct cmd *c)
 		name = str_head(c->v[i], (size_t)eq - (c->v[i].p[eq - 1] == '+'));
 		var_set(x, name, str_from(c->v[i], (size_t)eq + 1));
 	}
-	if (!set && !cmd_has(c, "-f") && !cmd_has(c, "-F") && !cmd_has(c, "-n") && !str_in(c->name, "local")) {
+	if (!set && !cmd_has(c, "-f") && !cmd_has(c, "-F") && !cmd_has(c, "-n") &&
+		!str_in(c->name, "local")) {
 		c->out = STR("\5");
-		FAULT(x, c, RULE_SECRET_ENV, VERDICT_ASK, "this prints every variable, secrets included");
+		FAULT(x, c, RULE_SECRET_ENV, VERDICT_ASK,
+			"this prints every variable, secrets included");
 	}
 }
 
@@ -94,11 +99,13 @@ static void do_set(struct run *x, struct cmd *c)
 	c->out = STR("");
 	if (c->n == 1) {
 		c->out = STR("\5");
-		FAULT(x, c, RULE_SECRET_ENV, VERDICT_ASK, "this prints every variable, secrets included");
+		FAULT(x, c, RULE_SECRET_ENV, VERDICT_ASK,
+			"this prints every variable, secrets included");
 		return;
 	}
 	for (size_t i = 1; i < c->n; i++) {
-		if (!str_eq(c->v[i], STR("--")) && c->v[i].n && (c->v[i].p[0] == '-' || c->v[i].p[0] == '+')) {
+		if (!str_eq(c->v[i], STR("--")) && c->v[i].n &&
+			(c->v[i].p[0] == '-' || c->v[i].p[0] == '+')) {
 			if (str_ends(c->v[i], STR("o")))
 				i++;
 			continue;
@@ -153,7 +160,9 @@ static void do_alias(struct run *x, struct cmd *c)
 		if (eq <= 0)
 			continue;
 		f = arena_new(x->a, struct fact);
-		*f = (struct fact){ .next = x->st.facts, .kind = FACT_ALIAS, .key = str_head(c->v[i], (size_t)eq),
+		*f = (struct fact){ .next = x->st.facts,
+			.kind = FACT_ALIAS,
+			.key = str_head(c->v[i], (size_t)eq),
 			.value = str_from(c->v[i], (size_t)eq + 1) };
 		x->st.facts = f;
 	}
@@ -176,7 +185,9 @@ static void do_read(struct run *x, struct cmd *c)
 	while (args_next(&it, &a))
 		if (a.operand)
 			fields_add(x->a, &names, a.value);
-		else if (a.letter == 'u' && fact_find(x, x->st.facts, FACT_VAR, arena_strf(x->a, "fd " STR_FMT, STR_ARG(a.value))))
+		else if (a.letter == 'u' &&
+			 fact_find(x, x->st.facts, FACT_VAR,
+				 arena_strf(x->a, "fd " STR_FMT, STR_ARG(a.value))))
 			rest = STR("\4");
 	if (str_is_set(rest)) {
 		if (!str_split(&rest, '\n', &line))
@@ -215,7 +226,10 @@ static void do_mapfile(struct run *x, struct cmd *c)
 	c->out = STR("");
 	while (str_split(&rest, '\n', &line) && spend(x, 1))
 		fields_add(x->a, items, line);
-	*f = (struct fact){ .next = x->st.facts, .kind = FACT_ARRAY, .key = str_is_set(name) ? name : STR("MAPFILE"), .items = items };
+	*f = (struct fact){ .next = x->st.facts,
+		.kind = FACT_ARRAY,
+		.key = str_is_set(name) ? name : STR("MAPFILE"),
+		.items = items };
 	x->st.facts = f;
 }
 
@@ -231,9 +245,13 @@ static const struct {
 	enum verdict_action action;
 } start_vars[] = {
 	{ "BASH_ENV ENV ZDOTDIR", true, VERDICT_ASK },
-	{ "PROMPT_COMMAND PS0 GIT_SSH_COMMAND GIT_PAGER GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_EXTERNAL_DIFF GIT_ASKPASS GIT_PROXY_COMMAND "
-	  "SSH_ASKPASS EDITOR VISUAL PAGER MANPAGER LESSOPEN LESSCLOSE BROWSER", false, VERDICT_NONE },
-	{ "LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES PERL5OPT PYTHONSTARTUP RUBYOPT NODE_OPTIONS_PRELOAD", true, VERDICT_ASK },
+	{ "PROMPT_COMMAND PS0 GIT_SSH_COMMAND GIT_PAGER GIT_EDITOR GIT_SEQUENCE_EDITOR "
+	  "GIT_EXTERNAL_DIFF GIT_ASKPASS GIT_PROXY_COMMAND "
+	  "SSH_ASKPASS EDITOR VISUAL PAGER MANPAGER LESSOPEN LESSCLOSE BROWSER",
+		false, VERDICT_NONE },
+	{ "LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES PERL5OPT PYTHONSTARTUP RUBYOPT "
+	  "NODE_OPTIONS_PRELOAD",
+		true, VERDICT_ASK },
 };
 
 /* Assignments before a command, or of an export, that run something. */
@@ -243,16 +261,20 @@ void judge_start_vars(struct run *x, const struct cmd *c)
 		for (size_t i = 0; i < countof(start_vars); i++) {
 			str text;
 
-			if (f->kind != FACT_VAR || !f->value.n || !str_in(f->key, start_vars[i].names))
+			if (f->kind != FACT_VAR || !f->value.n ||
+				!str_in(f->key, start_vars[i].names))
 				continue;
 			if (!start_vars[i].is_file)
 				(void)run_child_text(x, f->value, STR_NONE);
 			else if (fs_known(x, path_resolve(x, f->value), &text))
 				(void)run_child_text(x, text, STR_NONE);
 			else if (start_vars[i].action && !str_in(f->value, "/dev/null") &&
-				(!str_in(f->key, "BASH_ENV ENV ZDOTDIR") || str_in(c->name, "sh bash dash zsh ksh")))
+				 (!str_in(f->key, "BASH_ENV ENV ZDOTDIR") ||
+					 str_in(c->name, "sh bash dash zsh ksh")))
 				FAULT(x, c, RULE_EXEC_DYNAMIC, start_vars[i].action,
-					"a variable makes this command run something else first (" STR_FMT ")", STR_ARG(f->key));
+					"a variable makes this command run something else first "
+					"(" STR_FMT ")",
+					STR_ARG(f->key));
 		}
 	}
 }
@@ -269,7 +291,9 @@ const struct program pack_shell[] = {
 	{ "alias", do_alias },
 	{ "read", do_read },
 	{ "mapfile readarray", do_mapfile },
-	{ ": true false test [ shopt ulimit umask wait jobs bg fg disown return exit break continue hash getopts let unalias enable complete "
-	  "compgen bind sleep touch mkdir", do_nothing },
+	{ ": true false test [ shopt ulimit umask wait jobs bg fg disown return exit break "
+	  "continue hash getopts let unalias enable complete "
+	  "compgen bind sleep touch mkdir",
+		do_nothing },
 	{ 0 },
 };

@@ -1,5 +1,6 @@
-/* code: programs given to interpreters on the command line or through a pipe. They are not parsed as Python or Perl;
- * their strings, names and calls are enough to see commands that they start and files that they change. */
+/* code: programs given to interpreters on the command line or through a pipe. They are not parsed
+ * as Python or Perl; their strings, names and calls are enough to see commands that they start and
+ * files that they change. */
 #include "guard/internal.h"
 
 enum { TOKENS_MAX = 3000, VARS_MAX = 32, ARGS_MANY = 12 };
@@ -24,11 +25,12 @@ struct code {
 	unsigned depth;
 };
 
-/* -- reading ------------------------------------------------------------------------------------- */
+/* -- reading ---------------------------------------------------------------------------------- */
 
 static bool name_char(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || (unsigned char)c >= 0x80;
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || (unsigned char)c >= 0x80;
 }
 
 static size_t string_end(str s, size_t i, char quote)
@@ -48,7 +50,8 @@ static void add_token(struct code *k, enum token_kind kind, str text)
 static size_t read_string(struct code *k, str s, size_t i)
 {
 	char q = s.p[i];
-	bool triple = i + 2 < s.n && s.p[i + 1] == q && s.p[i + 2] == q && q != '`' && str_starts(k->language, STR("python"));
+	bool triple = i + 2 < s.n && s.p[i + 1] == q && s.p[i + 2] == q && q != '`' &&
+		      str_starts(k->language, STR("python"));
 	size_t from = i + (triple ? 3 : 1), end;
 	str text;
 
@@ -63,7 +66,10 @@ static size_t read_string(struct code *k, str s, size_t i)
 	text = str_n(s.p + from, MIN(end, s.n) - MIN(from, end));
 	if (str_find_char(text, '\\') >= 0 && !(i && s.p[i - 1] == 'r'))
 		text = decode_backslashes(k->x->a, text, false);
-	add_token(k, q == '`' && !str_in(k->language, "node deno bun awk") ? TOKEN_COMMAND : TOKEN_STRING, text);
+	add_token(k,
+		q == '`' && !str_in(k->language, "node deno bun awk") ? TOKEN_COMMAND
+								      : TOKEN_STRING,
+		text);
 	return MIN(end + (triple ? 3 : 1), s.n);
 }
 
@@ -72,14 +78,17 @@ static size_t read_quote_like(struct code *k, str s, size_t i, size_t name_end, 
 {
 	static const char open[] = "({[<", close[] = ")}]>";
 	const char *at = name_end < s.n && s.p[name_end] ? strchr(open, s.p[name_end]) : NULL;
-	char end_char = at ? close[at - open] : name_end < s.n && strchr("/|!'\"", s.p[name_end]) ? s.p[name_end] : 0;
+	char end_char = at                                                  ? close[at - open]
+			: name_end < s.n && strchr("/|!'\"", s.p[name_end]) ? s.p[name_end]
+									    : 0;
 	size_t end;
 
 	(void)i;
 	if (!end_char || !s.p[name_end])
 		return 0;
 	end = string_end(s, name_end + 1, end_char);
-	add_token(k, str_in(name, "qx x") ? TOKEN_COMMAND : TOKEN_STRING, str_n(s.p + name_end + 1, end - name_end - 1));
+	add_token(k, str_in(name, "qx x") ? TOKEN_COMMAND : TOKEN_STRING,
+		str_n(s.p + name_end + 1, end - name_end - 1));
 	return MIN(end + 1, s.n);
 }
 
@@ -96,7 +105,9 @@ static void tokenize(struct code *k, str s)
 			add_token(k, TOKEN_LINE, str_n(s.p + i++, 1));
 		} else if (c == ' ' || c == '\t' || c == '\r') {
 			i++;
-		} else if ((c == '#' && !str_in(k->language, "node deno bun")) || (c == '/' && i + 1 < s.n && s.p[i + 1] == '/' && str_in(k->language, "node deno bun php"))) {
+		} else if ((c == '#' && !str_in(k->language, "node deno bun")) ||
+			   (c == '/' && i + 1 < s.n && s.p[i + 1] == '/' &&
+				   str_in(k->language, "node deno bun php"))) {
 			if (c == '#' && i > 0 && s.p[i - 1] == '$')
 				i++;
 			else
@@ -109,18 +120,20 @@ static void tokenize(struct code *k, str s)
 				i++;
 			if (quotes && str_in(str_n(s.p + from, i - from), "q qq qx qw x") &&
 				(s.p[from] != 'x' || (from > 0 && s.p[from - 1] == '%')) &&
-				(end = read_quote_like(k, s, from, i, str_n(s.p + from, i - from))) > 0) {
+				(end = read_quote_like(
+					 k, s, from, i, str_n(s.p + from, i - from))) > 0) {
 				i = end;
 				continue;
 			}
-			add_token(k, c >= '0' && c <= '9' ? TOKEN_NUMBER : TOKEN_NAME, str_n(s.p + from, i - from));
+			add_token(k, c >= '0' && c <= '9' ? TOKEN_NUMBER : TOKEN_NAME,
+				str_n(s.p + from, i - from));
 		} else {
 			add_token(k, TOKEN_MARK, str_n(s.p + i++, 1));
 		}
 	}
 }
 
-/* -- values --------------------------------------------------------------------------------------- */
+/* -- values ----------------------------------------------------------------------------------- */
 
 static bool is_mark(const struct code *k, size_t i, char c)
 {
@@ -132,7 +145,9 @@ static bool is_name(const struct code *k, size_t i, const char *names)
 	return i < k->n && k->t[i].kind == TOKEN_NAME && str_in(k->t[i].text, names);
 }
 
-static const char net_names[] = "urlopen urlretrieve requests httpx aiohttp fetch axios getstore LWP HTTP curl_exec fsockopen TCPSocket open_uri URI recv recvfrom got "
+static const char net_names[] =
+	"urlopen urlretrieve requests httpx aiohttp fetch axios getstore LWP HTTP curl_exec "
+	"fsockopen TCPSocket open_uri URI recv recvfrom got "
 	"superagent HTTParty Faraday http https urllib";
 static const char home_names[] = "homedir expanduser HOME home";
 
@@ -148,14 +163,18 @@ static str decoded(struct code *k, size_t i, str value)
 {
 	str out;
 
-	if (is_name(k, i, "b64decode atob decode_base64 base64_decode urlsafe_b64decode decode64 standard_b64decode strict_decode64") && decode_base64(k->x->a, value, &out))
+	if (is_name(k, i,
+		    "b64decode atob decode_base64 base64_decode urlsafe_b64decode decode64 "
+		    "standard_b64decode strict_decode64") &&
+		decode_base64(k->x->a, value, &out))
 		return out;
 	if (is_name(k, i, "fromhex unhexlify hex2bin") && decode_hex(k->x->a, value, &out))
 		return out;
 	return value;
 }
 
-/* The values of the arguments from i on, up to the bracket that closes them. Pieces joined by operators are one. */
+/* The values of the arguments from i on, up to the bracket that closes them. Pieces joined by
+ * operators are one. */
 static size_t take_args(struct code *k, size_t i, bool bare, str *args, size_t *ret_n)
 {
 	struct text cur[ARGS_MANY];
@@ -181,12 +200,17 @@ static size_t take_args(struct code *k, size_t i, bool bare, str *args, size_t *
 			decoder = SIZE_MAX;
 		} else if (t->kind == TOKEN_STRING) {
 			value = decoder != SIZE_MAX ? decoded(k, decoder, t->text) : t->text;
-			if (str_in(t->text, "HOME USERPROFILE") && i > 1 && (is_name(k, i - 2, "environ ENV env getenv get")))
+			if (str_in(t->text, "HOME USERPROFILE") && i > 1 &&
+				(is_name(k, i - 2, "environ ENV env getenv get")))
 				value = k->x->c->home;
 			/* Buffer.from('…', 'base64') */
-			if (is_mark(k, i + 1, ',') && i > 1 && is_name(k, i - 2, "from") && i + 2 < k->n && str_eq(k->t[i + 2].text, STR("base64")))
+			if (is_mark(k, i + 1, ',') && i > 1 && is_name(k, i - 2, "from") &&
+				i + 2 < k->n && str_eq(k->t[i + 2].text, STR("base64")))
 				(void)decode_base64(k->x->a, t->text, &value);
-			if (decoder != SIZE_MAX && is_name(k, decoder, "open readFileSync read_text file_get_contents read readFile") &&
+			if (decoder != SIZE_MAX &&
+				is_name(k, decoder,
+					"open readFileSync read_text file_get_contents read "
+					"readFile") &&
 				secrecy_of(k->x, path_resolve(k->x, t->text)) != SECRET_NOT) {
 				judge_read(k->x, k->c, t->text);
 				value = STR("\5");
@@ -194,7 +218,8 @@ static size_t take_args(struct code *k, size_t i, bool bare, str *args, size_t *
 		} else if (t->kind == TOKEN_NAME) {
 			str known = lookup(k, t->text);
 
-			if (str_in(t->text, "require __import__ import_module") && is_mark(k, i + 1, '(')) {
+			if (str_in(t->text, "require __import__ import_module") &&
+				is_mark(k, i + 1, '(')) {
 				while (i + 1 < k->n && !is_mark(k, i, ')'))
 					i++;
 				continue;
@@ -205,15 +230,19 @@ static size_t take_args(struct code *k, size_t i, bool bare, str *args, size_t *
 				value = STR("\4");
 			else if (str_in(t->text, home_names) && !is_name(k, i, "expanduser"))
 				value = k->x->c->home;
-			else if (str_in(t->text, "environ env ENV argv") && !is_mark(k, i + 1, '[') && !is_mark(k, i + 1, '.') && !is_mark(k, i + 1, '{'))
+			else if (str_in(t->text, "environ env ENV argv") &&
+				 !is_mark(k, i + 1, '[') && !is_mark(k, i + 1, '.') &&
+				 !is_mark(k, i + 1, '{'))
 				value = str_eq(t->text, STR("argv")) ? STR("\1") : STR("\5");
 			else if (str_in(t->text, "getcwd cwd pwd"))
 				value = k->x->st.cwd;
-			else if (str_eq(t->text, STR("chr")) && i + 2 < k->n && k->t[i + 2].kind == TOKEN_NUMBER) {
+			else if (str_eq(t->text, STR("chr")) && i + 2 < k->n &&
+				 k->t[i + 2].kind == TOKEN_NUMBER) {
 				int64_t code = 0;
 
 				(void)str_to_int(k->t[i + 2].text, &code);
-				text_char(&cur[n], (char)(code > 6 && code < 127 ? code : MARK_UNKNOWN));
+				text_char(&cur[n],
+					(char)(code > 6 && code < 127 ? code : MARK_UNKNOWN));
 			} else if (is_mark(k, i + 1, '('))
 				decoder = i;
 		}
@@ -226,21 +255,37 @@ static size_t take_args(struct code *k, size_t i, bool bare, str *args, size_t *
 	return i;
 }
 
-/* -- calls ----------------------------------------------------------------------------------------- */
+/* -- calls ------------------------------------------------------------------------------------ */
 
-static const char command_calls[] = "system popen execSync spawn spawnSync execFile execFileSync run call check_call check_output Popen getoutput getstatusoutput shell_exec "
-	"passthru proc_open pcntl_exec execute execvp execvpe execl execlp execle execv execve spawnl spawnlp spawnv spawnvp posix_spawn exec capture2 capture3 capture2e popen2 popen3 "
+static const char command_calls[] =
+	"system popen execSync spawn spawnSync execFile execFileSync run call check_call "
+	"check_output Popen getoutput getstatusoutput shell_exec "
+	"passthru proc_open pcntl_exec execute execvp execvpe execl execlp execle execv execve "
+	"spawnl spawnlp spawnv spawnvp posix_spawn exec capture2 capture3 capture2e popen2 popen3 "
 	"create_subprocess_shell create_subprocess_exec syscmd esyscmd execa execaSync";
-static const char tree_calls[] = "rmtree rmSync remove_tree rm_rf rm_r remove_entry_secure remove_entry rimraf removeSync emptyDirSync RemoveAll removeAll rm rmdirSync remove_dir_all "
+static const char tree_calls[] =
+	"rmtree rmSync remove_tree rm_rf rm_r remove_entry_secure remove_entry rimraf removeSync "
+	"emptyDirSync RemoveAll removeAll rm rmdirSync remove_dir_all "
 	"rm_tree delete_tree removedirs rimrafSync emptyDir";
-static const char file_calls[] = "unlink unlinkSync remove delete rmdir Deno.remove truncate truncateSync";
-static const char write_calls[] = "writeFileSync writeFile appendFileSync appendFile file_put_contents createWriteStream outputFileSync write_text write_bytes writeTextFile "
+static const char file_calls[] =
+	"unlink unlinkSync remove delete rmdir Deno.remove truncate truncateSync";
+static const char write_calls[] =
+	"writeFileSync writeFile appendFileSync appendFile file_put_contents createWriteStream "
+	"outputFileSync write_text write_bytes writeTextFile "
 	"writeTextFileSync outputJsonSync outputJson";
-static const char read_calls[] = "readFileSync readFile file_get_contents read_text read_bytes readlines slurp readTextFile createReadStream foreach IO.read File.read read";
-static const char move_calls[] = "rename renameSync replace move copy copyfile copy2 copyFileSync copyFile copytree cpSync symlink symlinkSync link linkSync cp mv ln_s ln_sf copySync moveSync";
-static const char print_calls[] = "print log puts p pp echo var_dump dumps stringify print_r dump write pprint printf say inspect";
-static const char code_calls[] = "eval exec Function compile assert instance_eval class_eval runInNewContext runInThisContext loadstring load dofile execfile execScript";
-static const char send_calls[] = "post put request sendall send urlopen urlencode Request fetch sendto write";
+static const char read_calls[] =
+	"readFileSync readFile file_get_contents read_text read_bytes readlines slurp readTextFile "
+	"createReadStream foreach IO.read File.read read";
+static const char move_calls[] =
+	"rename renameSync replace move copy copyfile copy2 copyFileSync copyFile copytree cpSync "
+	"symlink symlinkSync link linkSync cp mv ln_s ln_sf copySync moveSync";
+static const char print_calls[] = "print log puts p pp echo var_dump dumps stringify print_r dump "
+				  "write pprint printf say inspect";
+static const char code_calls[] =
+	"eval exec Function compile assert instance_eval class_eval runInNewContext "
+	"runInThisContext loadstring load dofile execfile execScript";
+static const char send_calls[] =
+	"post put request sendall send urlopen urlencode Request fetch sendto write";
 
 static void run_command_args(struct code *k, const str *args, size_t n)
 {
@@ -249,7 +294,8 @@ static void run_command_args(struct code *k, const str *args, size_t n)
 	if (!n || !args[0].n)
 		return;
 	if (has_mark(args[0], "\4")) {
-		FAULT(k->x, k->c, RULE_NET_EXEC, VERDICT_DENY, "this runs what comes from the network as a command");
+		FAULT(k->x, k->c, RULE_NET_EXEC, VERDICT_DENY,
+			"this runs what comes from the network as a command");
 		return;
 	}
 	if (str_find_char(args[0], ' ') >= 0 || n == 1) {
@@ -258,22 +304,28 @@ static void run_command_args(struct code *k, const str *args, size_t n)
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
-		if (args[i].n && !(i == 1 && str_eq(args[0], args[1]))) /* execlp repeats the name */
+		if (args[i].n &&
+			!(i == 1 && str_eq(args[0], args[1]))) /* execlp repeats the name */
 			fields_add(k->x->a, &f, args[i]);
 	(void)run_argv(k->x, f.v, f.n, STR_NONE);
 }
 
 static bool mode_writes(str mode)
 {
-	return mode.n && mode.n < 5 && (str_find_char(mode, 'w') >= 0 || str_find_char(mode, 'a') >= 0 || str_find_char(mode, 'x') >= 0 || str_find_char(mode, '+') >= 0 ||
-		str_find_char(mode, '>') >= 0);
+	return mode.n && mode.n < 5 &&
+	       (str_find_char(mode, 'w') >= 0 || str_find_char(mode, 'a') >= 0 ||
+		       str_find_char(mode, 'x') >= 0 || str_find_char(mode, '+') >= 0 ||
+		       str_find_char(mode, '>') >= 0);
 }
 
 static void judge_open(struct code *k, const str *args, size_t n)
 {
-	for (size_t i = 0; i < n; i++) /* open(path, 'w') and open(F, '>', path) and open(F, ">path") */
+	for (size_t i = 0; i < n;
+		i++) /* open(path, 'w') and open(F, '>', path) and open(F, ">path") */
 		if (mode_writes(args[i]) || (i == 1 && args[i].n && args[i].p[0] == '>')) {
-			str path = i + 1 < n && str_in(args[i], "> >> +<") ? args[i + 1] : i == 1 && args[i].p[0] == '>' ? str_trim(str_from(args[i], 1)) : args[0];
+			str path = i + 1 < n && str_in(args[i], "> >> +<") ? args[i + 1]
+				   : i == 1 && args[i].p[0] == '>' ? str_trim(str_from(args[i], 1))
+								   : args[0];
 
 			judge_write(k->x, k->c, path, STR("\1"), false);
 			return;
@@ -302,14 +354,17 @@ static void judge_call(struct code *k, size_t at, str name, const str *args, siz
 	bool js = str_in(k->language, "node deno bun"), method = at > 0 && is_mark(k, at - 1, '.');
 	str first = args[0].n ? args[0] : STR("");
 
-	if (str_in(name, code_calls) && !(js && str_eq(name, STR("exec"))) && !(str_in(k->language, "perl ruby php") && str_eq(name, STR("exec")))) {
+	if (str_in(name, code_calls) && !(js && str_eq(name, STR("exec"))) &&
+		!(str_in(k->language, "perl ruby php") && str_eq(name, STR("exec")))) {
 		if (has_mark(first, "\4"))
-			FAULT(k->x, k->c, RULE_NET_EXEC, VERDICT_DENY, "this runs code that comes from the network");
+			FAULT(k->x, k->c, RULE_NET_EXEC, VERDICT_DENY,
+				"this runs code that comes from the network");
 		else if (first.n && !str_eq(first, STR("\1")) && k->depth < 6)
 			(void)run_code(k->x, k->language, first, STR_NONE);
 	} else if (str_in(name, command_calls) && !(method && str_in(name, "call run") && js)) {
 		run_command_args(k, args, n);
-	} else if (str_in(name, tree_calls) && !(str_eq(name, STR("rm")) && !js && !str_eq(k->language, STR("ruby")))) {
+	} else if (str_in(name, tree_calls) &&
+		   !(str_eq(name, STR("rm")) && !js && !str_eq(k->language, STR("ruby")))) {
 		str path = first.n ? first : method ? string_before(k, at) : STR("\1");
 
 		judge_delete(k->x, k->c, path, true);
@@ -319,13 +374,15 @@ static void judge_call(struct code *k, size_t at, str name, const str *args, siz
 		if (str_find_char(path, '/') >= 0 || str_starts(path, STR(".")))
 			judge_delete(k->x, k->c, path, false);
 	} else if (str_in(name, write_calls)) {
-		str path = method && str_in(name, "write_text write_bytes") ? string_before(k, at) : first;
+		str path = method && str_in(name, "write_text write_bytes") ? string_before(k, at)
+									    : first;
 
 		if (path.n)
 			judge_write(k->x, k->c, path, STR("\1"), false);
 	} else if (str_in(name, "open sysopen fopen openSync")) {
 		judge_open(k, args, n);
-	} else if (str_in(name, move_calls) && n > 1 && args[1].n && (str_find_char(args[1], '/') >= 0 || args[1].p[0] == '.')) {
+	} else if (str_in(name, move_calls) && n > 1 && args[1].n &&
+		   (str_find_char(args[1], '/') >= 0 || args[1].p[0] == '.')) {
 		bool shared;
 
 		judge_write(k->x, k->c, args[1], STR("\1"), false);
@@ -347,11 +404,13 @@ static void judge_call(struct code *k, size_t at, str name, const str *args, siz
 	if (str_in(name, send_calls) && str_in(name, "post put request urlopen sendall send fetch"))
 		for (size_t i = 0; i < n; i++)
 			if (has_mark(args[i], "\5"))
-				FAULT(k->x, k->c, RULE_SECRET_EXFIL, VERDICT_DENY, "this sends secrets to another machine");
+				FAULT(k->x, k->c, RULE_SECRET_EXFIL, VERDICT_DENY,
+					"this sends secrets to another machine");
 	if (str_in(name, print_calls))
 		for (size_t i = 0; i < n; i++)
 			if (has_mark(args[i], "\5"))
-				FAULT(k->x, k->c, RULE_SECRET_ENV, VERDICT_ASK, "this prints the environment or other secrets");
+				FAULT(k->x, k->c, RULE_SECRET_ENV, VERDICT_ASK,
+					"this prints the environment or other secrets");
 }
 
 /* name = value, up to the end of the line. */
@@ -398,8 +457,14 @@ static void walk(struct code *k)
 					judge_call(k, i, name, args, n);
 				}
 			}
-		} else if (words && i + 1 < k->n && (k->t[i + 1].kind == TOKEN_STRING || k->t[i + 1].kind == TOKEN_NAME || is_mark(k, i + 1, '$') || is_mark(k, i + 1, '%') || is_mark(k, i + 1, '@')) &&
-			   (str_in(k->t[i].text, command_calls) || str_in(k->t[i].text, tree_calls) || str_in(k->t[i].text, "unlink eval print puts p open script rmdir"))) {
+		} else if (words && i + 1 < k->n &&
+			   (k->t[i + 1].kind == TOKEN_STRING || k->t[i + 1].kind == TOKEN_NAME ||
+				   is_mark(k, i + 1, '$') || is_mark(k, i + 1, '%') ||
+				   is_mark(k, i + 1, '@')) &&
+			   (str_in(k->t[i].text, command_calls) ||
+				   str_in(k->t[i].text, tree_calls) ||
+				   str_in(k->t[i].text,
+					   "unlink eval print puts p open script rmdir"))) {
 			(void)take_args(k, i + 1, true, args, &n);
 			if (str_eq(k->t[i].text, STR("script")))
 				run_command_args(k, args, 1);
@@ -413,7 +478,8 @@ static void walk(struct code *k)
 static void walk_awk(struct code *k)
 {
 	for (size_t i = 0; i < k->n; i++) {
-		bool piped = (i > 0 && is_mark(k, i - 1, '|')) || (is_mark(k, i + 1, '|') && is_name(k, i + 2, "getline"));
+		bool piped = (i > 0 && is_mark(k, i - 1, '|')) ||
+			     (is_mark(k, i + 1, '|') && is_name(k, i + 2, "getline"));
 
 		if (k->t[i].kind == TOKEN_STRING && piped)
 			(void)run_child_text(k->x, k->t[i].text, STR_NONE);
@@ -421,8 +487,9 @@ static void walk_awk(struct code *k)
 			judge_write(k->x, k->c, k->t[i].text, STR("\1"), false);
 		else if (k->t[i].kind == TOKEN_STRING && i > 0 && is_mark(k, i - 1, '<'))
 			judge_read(k->x, k->c, k->t[i].text);
-		else if (is_name(k, i, "ENVIRON") && !is_mark(k, i + 1, '[') )
-			FAULT(k->x, k->c, RULE_SECRET_ENV, VERDICT_ASK, "this prints the environment, secrets included");
+		else if (is_name(k, i, "ENVIRON") && !is_mark(k, i + 1, '['))
+			FAULT(k->x, k->c, RULE_SECRET_ENV, VERDICT_ASK,
+				"this prints the environment, secrets included");
 	}
 }
 
@@ -436,14 +503,21 @@ static bool code_has(const struct code *k, const char *names)
 
 static void judge_shape(struct code *k)
 {
-	bool socket = code_has(k, "socket Socket TCPSocket fsockopen net IO_Socket INET create_connection");
-	bool shell = code_has(k, "dup2 pty exec spawn system popen child_process subprocess proc_open shell_exec execve passthru execl");
+	bool socket = code_has(
+		k, "socket Socket TCPSocket fsockopen net IO_Socket INET create_connection");
+	bool shell = code_has(k, "dup2 pty exec spawn system popen child_process subprocess "
+				 "proc_open shell_exec execve passthru execl");
 
-	if (socket && shell && (str_has(k->all, "/bin/sh") || str_has(k->all, "/bin/bash") || str_has(k->all, "dup2") || str_has(k->all, "cmd.exe") || code_has(k, "pty") ||
-		    (code_has(k, "TCPSocket fsockopen") && shell)))
-		FAULT(k->x, k->c, RULE_NET_SHELL, VERDICT_DENY, "this connects a shell to another machine");
-	if (code_has(k, "fork") && code_has(k, "while loop until for") && !code_has(k, "wait waitpid"))
-		FAULT(k->x, k->c, RULE_FORKBOMB, VERDICT_DENY, "this starts itself again and again until the machine stops");
+	if (socket && shell &&
+		(str_has(k->all, "/bin/sh") || str_has(k->all, "/bin/bash") ||
+			str_has(k->all, "dup2") || str_has(k->all, "cmd.exe") ||
+			code_has(k, "pty") || (code_has(k, "TCPSocket fsockopen") && shell)))
+		FAULT(k->x, k->c, RULE_NET_SHELL, VERDICT_DENY,
+			"this connects a shell to another machine");
+	if (code_has(k, "fork") && code_has(k, "while loop until for") &&
+		!code_has(k, "wait waitpid"))
+		FAULT(k->x, k->c, RULE_FORKBOMB, VERDICT_DENY,
+			"this starts itself again and again until the machine stops");
 }
 
 str run_code(struct run *x, str language, str code, str in)
@@ -457,11 +531,13 @@ str run_code(struct run *x, str language, str code, str in)
 		return STR("\1");
 	}
 	if (has_mark(code, "\4") && code.n < 4) {
-		FAULT(x, NULL, RULE_NET_EXEC, VERDICT_DENY, "this runs code that comes from the network");
+		FAULT(x, NULL, RULE_NET_EXEC, VERDICT_DENY,
+			"this runs code that comes from the network");
 		return STR("\1");
 	}
 	if (str_eq(str_trim(code), STR("\1"))) {
-		FAULT(x, NULL, RULE_EXEC_DYNAMIC, VERDICT_ASK, "hookd cannot tell what this runs: the code is only known when it runs");
+		FAULT(x, NULL, RULE_EXEC_DYNAMIC, VERDICT_ASK,
+			"hookd cannot tell what this runs: the code is only known when it runs");
 		return STR("\1");
 	}
 	if (glob_any(language, "python* pypy*"))
@@ -473,7 +549,12 @@ str run_code(struct run *x, str language, str code, str in)
 	c->v[0] = language;
 	c->v[1] = str_head(code, 200);
 	k = arena_new(x->a, struct code);
-	*k = (struct code){ .x = x, .c = c, .language = language, .all = code, .t = arena_alloc(x->a, MIN(code.n + 1, (size_t)TOKENS_MAX) * sizeof(struct token)) };
+	*k = (struct code){ .x = x,
+		.c = c,
+		.language = language,
+		.all = code,
+		.t = arena_alloc(
+			x->a, MIN(code.n + 1, (size_t)TOKENS_MAX) * sizeof(struct token)) };
 	x->depth++;
 	tokenize(k, code);
 	judge_shape(k);

@@ -1,16 +1,13 @@
-/* command: one resolved command: its name, the unknown in its place, and every pack that knows it. */
+/* command: one resolved command: its name, the unknown in its place, and every pack that knows it.
+ */
 #include "base/utf8.h"
 #include "guard/internal.h"
 
-static const struct program *const packs[] = { pack_shell, pack_wrap, pack_run, pack_code, pack_files, pack_disk, pack_git,
-	pack_net, pack_secrets, pack_db, pack_system, pack_container, pack_windows, pack_self };
-
-static const struct row *const row_packs[] = { rows_cloud, rows_db, rows_system, rows_container, rows_git };
-
 /* A pattern in the place of the program stands for one of these if it can. */
-static const char *const candidates[] = { "rm", "dd", "mkfs", "shred", "sh", "bash", "cat", "curl", "git", "find", "mv", "chmod",
-	"chown", "sudo", "python3", "perl", "wget", "nc", "cp", "tee", "base64", "less", "head", "kill", "rmdir", "unlink",
-	"truncate", "wipefs", "reboot", "shutdown", "kubectl", "terraform", "docker", "psql", "mysql" };
+static const char *const candidates[] = { "rm", "dd", "mkfs", "shred", "sh", "bash", "cat", "curl",
+	"git", "find", "mv", "chmod", "chown", "sudo", "python3", "perl", "wget", "nc", "cp", "tee",
+	"base64", "less", "head", "kill", "rmdir", "unlink", "truncate", "wipefs", "reboot",
+	"shutdown", "kubectl", "terraform", "docker", "psql", "mysql" };
 
 str cmd_env(const struct cmd *c, str name)
 {
@@ -52,7 +49,8 @@ static bool unknown_program(struct run *x, struct cmd *c)
 	str word = c->v[0];
 
 	if (has_mark(word, "\4")) {
-		FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY, "this runs what comes from the network as a command");
+		FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY,
+			"this runs what comes from the network as a command");
 		return true;
 	}
 	if (has_mark(c->name, "\2\3") && !has_mark(c->name, MARKS_HOLE)) {
@@ -65,7 +63,8 @@ static bool unknown_program(struct run *x, struct cmd *c)
 	if (!has_mark(c->name, MARKS_ANY))
 		return false; /* only the directory is unknown */
 	FAULT(x, c, RULE_EXEC_DYNAMIC, VERDICT_ASK,
-		"hookd cannot tell which program this runs: its name is only known when it runs (" STR_FMT ")",
+		"hookd cannot tell which program this runs: its name is only known when it runs "
+		"(" STR_FMT ")",
 		STR_ARG(cmd_text(x, c)));
 	return true;
 }
@@ -84,10 +83,15 @@ static bool run_written(struct run *x, struct cmd *c)
 	line = text;
 	(void)str_split(&line, '\n', &line);
 	line = str_head(text, text.n - (line.n == text.n ? 0 : line.n));
-	if (str_starts(text, STR("#!")) && (str_has(line, "python") || str_has(line, "perl") || str_has(line, "node") ||
-						    str_has(line, "ruby") || str_has(line, "php"))) {
-		c->out = run_code(x, str_has(line, "python") ? STR("python3") : str_has(line, "perl") ? STR("perl")
-				: str_has(line, "node") ? STR("node") : str_has(line, "ruby") ? STR("ruby") : STR("php"),
+	if (str_starts(text, STR("#!")) &&
+		(str_has(line, "python") || str_has(line, "perl") || str_has(line, "node") ||
+			str_has(line, "ruby") || str_has(line, "php"))) {
+		c->out = run_code(x,
+			str_has(line, "python") ? STR("python3")
+			: str_has(line, "perl") ? STR("perl")
+			: str_has(line, "node") ? STR("node")
+			: str_has(line, "ruby") ? STR("ruby")
+						: STR("php"),
 			text, c->in);
 		return true;
 	}
@@ -109,25 +113,17 @@ static void note_step(struct run *x, const struct cmd *c)
 	if (!x->c->explain)
 		return;
 	s = arena_new(x->a, struct guard_step);
-	*s = (struct guard_step){ .depth = x->depth, .argv = cmd_text(x, c), .begin = x->begin, .end = x->end };
+	*s = (struct guard_step){
+		.depth = x->depth, .argv = cmd_text(x, c), .begin = x->begin, .end = x->end
+	};
 	if (str_is_set(c->in))
-		s->note = arena_strf(x->a, "reads: %.*s", (int)MIN(c->in.n, 200), text_for_people(x->a, str_head(c->in, 200)).p);
+		s->note = arena_strf(x->a, "reads: %.*s", (int)MIN(c->in.n, 200),
+			text_for_people(x->a, str_head(c->in, 200)).p);
 	if (r->last_step)
 		r->last_step->next = s;
 	else
 		r->steps = s;
 	r->last_step = s;
-}
-
-void judge_command(struct run *x, struct cmd *c)
-{
-	for (size_t p = 0; p < countof(packs); p++)
-		for (const struct program *row = packs[p]; row->names; row++)
-			if (str_in(c->name, row->names))
-				row->judge(x, c);
-	judge_operands(x, c);
-	for (size_t p = 0; p < countof(row_packs); p++)
-		judge_rows(x, c, row_packs[p]);
 }
 
 str run_cmd(struct run *x, struct cmd *c)
@@ -146,14 +142,16 @@ str run_cmd(struct run *x, struct cmd *c)
 		return STR("\1");
 	if (is_odd(c->name))
 		FAULT(x, c, RULE_EXEC_OBFUSCATED, VERDICT_ASK,
-			"the name of this program holds characters that look like others, so a person should look at it");
+			"the name of this program holds characters that look like others, so a "
+			"person should look at it");
 	x->last_name = c->name;
 	if (run_written(x, c))
 		return str_is_set(c->out) ? c->out : STR("\1");
 	if (c->env != c->env_end)
 		judge_start_vars(x, c);
 	judge_own_vars(x, c);
-	judge_command(x, c);
+	judge_by_name(x, c);
+	judge_operands(x, c);
 	if (!str_is_set(c->out))
 		c->out = output_of(x, c);
 	return c->out;

@@ -1,7 +1,8 @@
 /* decode: the encodings that commands are hidden in, undone when they are constant. */
 #include "guard/internal.h"
 
-/* Digits of some base, msb first; blanks are skipped, '=' ends. False when something else stands there. */
+/* Digits of some base, msb first; blanks are skipped, '=' ends. False when something else stands
+ * there. */
 static bool decode_bits(struct arena *a, str s, const char *digits, unsigned bits, str *ret)
 {
 	struct text t = { .a = a };
@@ -37,7 +38,8 @@ static bool decode_bits(struct arena *a, str s, const char *digits, unsigned bit
 
 bool decode_base64(struct arena *a, str s, str *ret)
 {
-	return decode_bits(a, s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 6, ret);
+	return decode_bits(
+		a, s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 6, ret);
 }
 
 bool decode_base32(struct arena *a, str s, str *ret)
@@ -52,7 +54,10 @@ bool decode_hex(struct arena *a, str s, str *ret)
 
 static int digit(char c, int base)
 {
-	int d = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
+	int d = c >= '0' && c <= '9'   ? c - '0'
+		: c >= 'a' && c <= 'f' ? c - 'a' + 10
+		: c >= 'A' && c <= 'F' ? c - 'A' + 10
+				       : 99;
 
 	return d < base ? d : -1;
 }
@@ -85,7 +90,8 @@ str decode_backslashes(struct arena *a, str s, bool octal_needs_zero)
 		if (s.p[i] == 'c')
 			break;
 		if ((s.p[i] == 'x' && (n = number(s, i + 1, 16, 2, &value)) > 0) ||
-			((s.p[i] == 'u' || s.p[i] == 'U') && (n = number(s, i + 1, 16, s.p[i] == 'u' ? 4 : 8, &value)) > 0)) {
+			((s.p[i] == 'u' || s.p[i] == 'U') &&
+				(n = number(s, i + 1, 16, s.p[i] == 'u' ? 4 : 8, &value)) > 0)) {
 			text_char(&t, (char)(value < 128 ? value : '?'));
 			i += n;
 		} else if (digit(s.p[i], 8) >= 0 && (!octal_needs_zero || s.p[i] == '0')) {
@@ -118,14 +124,17 @@ static str tr_set(struct arena *a, str s)
 
 	s = decode_backslashes(a, s, false);
 	for (size_t i = 0; i < s.n; i++) {
-		if (str_starts(str_from(s, i), STR("[:upper:]")) || str_starts(str_from(s, i), STR("[:lower:]"))) {
+		if (str_starts(str_from(s, i), STR("[:upper:]")) ||
+			str_starts(str_from(s, i), STR("[:lower:]"))) {
 			char lo = s.p[i + 2] == 'u' ? 'A' : 'a';
 
 			for (char c = lo; c < lo + 26; c++)
 				text_char(&t, c);
 			i += 8;
-		} else if (i + 2 < s.n && s.p[i + 1] == '-' && (unsigned char)s.p[i] <= (unsigned char)s.p[i + 2]) {
-			for (unsigned c = (unsigned char)s.p[i]; c <= (unsigned char)s.p[i + 2]; c++)
+		} else if (i + 2 < s.n && s.p[i + 1] == '-' &&
+			   (unsigned char)s.p[i] <= (unsigned char)s.p[i + 2]) {
+			for (unsigned c = (unsigned char)s.p[i]; c <= (unsigned char)s.p[i + 2];
+				c++)
 				text_char(&t, (char)c);
 			i += 2;
 		} else {
@@ -146,7 +155,7 @@ str map_tr(struct arena *a, str s, str from, str to, bool delete)
 
 		if (at < 0)
 			text_char(&t, s.p[i]);
-		else if (!delete && to.n)
+		else if (!delete &&to.n)
 			text_char(&t, to.p[MIN((size_t)at, to.n - 1)]);
 	}
 	return text_str(&t);

@@ -33,7 +33,8 @@ static void add_live(struct making *m, str s)
 			if (end == 1) {
 				text_char(&m->cur, s.p[i + 1]);
 				i += 2;
-			} else if (end > 1 && str_find_char(str_n(s.p + i + 1, (size_t)end), '/') < 0) {
+			} else if (end > 1 &&
+				   str_find_char(str_n(s.p + i + 1, (size_t)end), '/') < 0) {
 				text_char(&m->cur, MARK_ANY);
 				i += (size_t)end + 1;
 			} else {
@@ -93,7 +94,8 @@ static void add_value(struct making *m, str s, bool quoted)
 			m->have = true;
 		end_field(m);
 		i++;
-		while (i < s.n && blank && str_find_char(ifs, s.p[i]) >= 0 && strchr(" \t\n", s.p[i]))
+		while (i < s.n && blank && str_find_char(ifs, s.p[i]) >= 0 &&
+			strchr(" \t\n", s.p[i]))
 			i++;
 	}
 }
@@ -127,7 +129,9 @@ static str process_path(struct run *x, const struct shell_part *p)
 	if (str_eq(p->text, STR(">"))) {
 		struct fact *f = arena_new(x->a, struct fact);
 
-		*f = (struct fact){ .next = x->fs, .kind = FACT_SINK, .key = path, .body = p->body };
+		*f = (struct fact){
+			.next = x->fs, .kind = FACT_SINK, .key = path, .body = p->body
+		};
 		x->fs = f;
 	} else {
 		struct state saved = x->st;
@@ -208,7 +212,7 @@ static void add_parts(struct making *m, const struct shell_part *p)
 	}
 }
 
-/* -- braces ------------------------------------------------------------------------------------ */
+/* -- braces ----------------------------------------------------------------------------------- */
 
 struct partlist {
 	struct partlist *next;
@@ -251,13 +255,15 @@ static struct shell_word *range_words(struct run *x, str text)
 	if (piece[2].n && (!str_to_int(piece[2], &step) || !step))
 		return NULL;
 	step = step < 0 ? -step : step;
-	for (int64_t i = lo, k = 0; (lo <= hi ? i <= hi : i >= hi) && k < RANGE_MAX; i += lo <= hi ? step : -step, k++) {
+	for (int64_t i = lo, k = 0; (lo <= hi ? i <= hi : i >= hi) && k < RANGE_MAX;
+		i += lo <= hi ? step : -step, k++) {
 		struct shell_word *w = arena_new(x->a, struct shell_word);
 		char c = (char)i;
 
 		w->parts = arena_new(x->a, struct shell_part);
 		w->parts->kind = SHELL_TEXT;
-		w->parts->text = letters ? arena_str(x->a, str_n(&c, 1)) : arena_strf(x->a, "%lld", (long long)i);
+		w->parts->text = letters ? arena_str(x->a, str_n(&c, 1))
+					 : arena_strf(x->a, "%lld", (long long)i);
 		*tail = w;
 		tail = &w->next;
 	}
@@ -265,7 +271,8 @@ static struct shell_word *range_words(struct run *x, str text)
 }
 
 /* All part lists that the braces of a word stand for, in order. */
-static struct partlist *unbrace(struct run *x, const struct shell_part *p, unsigned *count, unsigned depth)
+static struct partlist *unbrace(
+	struct run *x, const struct shell_part *p, unsigned *count, unsigned depth)
 {
 	struct partlist *all = arena_new(x->a, struct partlist);
 
@@ -273,15 +280,19 @@ static struct partlist *unbrace(struct run *x, const struct shell_part *p, unsig
 		struct partlist *next = NULL, **tail = &next;
 		const struct shell_word *items;
 
-		items = p->kind == SHELL_BRACE ? (p->items ? p->items : range_words(x, p->text)) : NULL;
+		items = p->kind == SHELL_BRACE ? (p->items ? p->items : range_words(x, p->text))
+					       : NULL;
 		if (!items || depth > DEPTH_MAX || *count > BRACE_MAX) {
 			for (struct partlist *l = all; l; l = l->next)
 				partlist_add(x->a, l, p);
 			continue;
 		}
 		for (const struct partlist *l = all; l; l = l->next)
-			for (const struct shell_word *w = items; w && *count <= BRACE_MAX; w = w->next)
-				for (const struct partlist *in = unbrace(x, w->parts, count, depth + 1); in; in = in->next) {
+			for (const struct shell_word *w = items; w && *count <= BRACE_MAX;
+				w = w->next)
+				for (const struct partlist *in =
+						unbrace(x, w->parts, count, depth + 1);
+					in; in = in->next) {
 					struct partlist *made = arena_new(x->a, struct partlist);
 
 					for (const struct shell_part *q = l->first; q; q = q->next)
@@ -307,9 +318,10 @@ static bool has_brace(const struct shell_part *p)
 	return false;
 }
 
-/* -- words ------------------------------------------------------------------------------------- */
+/* -- words ------------------------------------------------------------------------------------ */
 
-static void expand_parts(struct run *x, const struct shell_part *parts, bool was_quoted, struct fields *out)
+static void expand_parts(
+	struct run *x, const struct shell_part *parts, bool was_quoted, struct fields *out)
 {
 	struct making m = { .x = x, .cur = { .a = x->a }, .out = out };
 
@@ -329,7 +341,8 @@ void expand_words(struct run *x, const struct shell_word *w, struct fields *out)
 		if (!has_brace(w->parts))
 			expand_parts(x, w->parts, w->was_quoted, &got);
 		else
-			for (const struct partlist *l = unbrace(x, w->parts, &count, 0); l; l = l->next)
+			for (const struct partlist *l = unbrace(x, w->parts, &count, 0); l;
+				l = l->next)
 				expand_parts(x, l->first, false, &got);
 		for (size_t i = 0; i < got.n; i++)
 			fields_add(x->a, out, got.v[i]);

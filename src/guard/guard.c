@@ -5,13 +5,15 @@
 #define SELFTEST_WORDS "hookd-selftest-deny"
 #define SELFTEST_PROMPT "hookd-selftest-context"
 
-/* Characters that make a text read differently from what it is: overrides of direction, and invisible ones. */
+/* Characters that make a text read differently from what it is: overrides of direction, and
+ * invisible ones. */
 static bool hides_text(str s)
 {
 	for (size_t i = 0; i + 2 < s.n; i++) {
 		const unsigned char *p = (const unsigned char *)s.p + i;
 
-		if (p[0] == 0xe2 && ((p[1] == 0x80 && p[2] >= 0xaa && p[2] <= 0xae) || (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9)))
+		if (p[0] == 0xe2 && ((p[1] == 0x80 && p[2] >= 0xaa && p[2] <= 0xae) ||
+					    (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9)))
 			return true;
 	}
 	return false;
@@ -25,10 +27,13 @@ static void judge_whole(struct run *x, str command)
 			    ", the words that test whether a denial reaches the agent"),
 			STR_NONE);
 	if (hides_text(command))
-		FAULT(x, NULL, RULE_EXEC_OBFUSCATED, VERDICT_ASK, "this holds characters that change the direction of text, so that a reader sees something else");
+		FAULT(x, NULL, RULE_EXEC_OBFUSCATED, VERDICT_ASK,
+			"this holds characters that change the direction of text, so that a reader "
+			"sees something else");
 }
 
-static void run_init(struct run *x, const struct guard_policy *policy, const struct guard_context *c, struct arena *a, struct guard_report *report)
+static void run_init(struct run *x, const struct guard_policy *policy,
+	const struct guard_context *c, struct arena *a, struct guard_report *report)
 {
 	*x = (struct run){ .a = a, .policy = policy, .c = c, .report = report };
 	x->st.cwd = c->cwd.n ? c->cwd : STR("\1");
@@ -57,8 +62,8 @@ static enum verdict_action strictest(const struct guard_report *r)
 	return action;
 }
 
-enum verdict_action guard_command(const struct guard_policy *policy, const struct guard_context *c, str command, struct arena *a,
-	struct guard_report *report)
+enum verdict_action guard_command(const struct guard_policy *policy, const struct guard_context *c,
+	str command, struct arena *a, struct guard_report *report)
 {
 	struct guard_context full = with_defaults(c);
 	struct run x;
@@ -71,7 +76,7 @@ enum verdict_action guard_command(const struct guard_policy *policy, const struc
 	return strictest(report);
 }
 
-/* -- tools other than the shell ----------------------------------------------------------------- */
+/* -- tools other than the shell --------------------------------------------------------------- */
 
 static void judge_file_write(struct run *x, const struct event *e, str path)
 {
@@ -80,8 +85,11 @@ static void judge_file_write(struct run *x, const struct event *e, str path)
 
 	/* An edit of a settings file that has nothing to do with hooks is the person's to allow. */
 	if (is_protected(x, path_resolve(x, path), &shared) && shared && str_is_set(text) &&
-		!str_has_nocase(text, "hook") && !str_has_nocase(json_str(json_get(e->tool_input, STR("old_string"))), "hook")) {
-		FAULT(x, NULL, RULE_SELF, VERDICT_ASK, "this would change " STR_FMT ", which also holds the agent's hooks", STR_ARG(path));
+		!str_has_nocase(text, "hook") &&
+		!str_has_nocase(json_str(json_get(e->tool_input, STR("old_string"))), "hook")) {
+		FAULT(x, NULL, RULE_SELF, VERDICT_ASK,
+			"this would change " STR_FMT ", which also holds the agent's hooks",
+			STR_ARG(path));
 		return;
 	}
 	judge_write(x, NULL, path, STR("\1"), false);
@@ -124,7 +132,10 @@ static void judge_tool(struct run *x, const struct event *e)
 		json_each(item, e->tool_input)
 			if (str_has(json_str(item), "*** Begin Patch"))
 				patch = json_str(item);
-		judge_patch(x, e, str_is_set(patch) ? patch : str_has(e->command, "*** Begin Patch") ? e->command : STR(""));
+		judge_patch(x, e,
+			str_is_set(patch)                        ? patch
+			: str_has(e->command, "*** Begin Patch") ? e->command
+								 : STR(""));
 		break;
 	case TOOL_READ:
 	case TOOL_SEARCH:
@@ -151,25 +162,27 @@ struct guard_context guard_context_of(const struct event *e)
 {
 	struct guard_context c = { .cwd = e->cwd };
 
+	/* An agent that went into a directory of the project still works on the whole of it. */
 	for (size_t i = 0; i < e->nenv; i++) {
-		if (str_starts(e->env[i], STR("HOME=")))
-			c.home = str_from(e->env[i], 5);
-		else if (str_starts(e->env[i], STR("CLAUDE_PROJECT_DIR=")))
-			c.root = str_from(e->env[i], 19);
+		ptrdiff_t eq = str_find_char(e->env[i], '=');
+		str value = str_from(e->env[i], (size_t)(eq + 1));
+
+		if (eq > 0 && str_ends(str_head(e->env[i], (size_t)eq), STR("_PROJECT_DIR")) &&
+			value.n > 1 && path_below(c.cwd, value))
+			c.root = value;
 	}
-	if (c.root.n && !path_below(c.cwd, c.root))
-		c.root = STR_NONE; /* elsewhere: what is below cwd is what the agent works on */
 	return c;
 }
 
 /* Nobody is there to answer: what would have been asked is denied. */
 static bool nobody_answers(const struct event *e)
 {
-	return str_in_nocase(e->permission_mode, "bypassPermissions dontAsk dont_ask bypass yolo never headless full-auto");
+	return str_in_nocase(e->permission_mode,
+		"bypassPermissions dontAsk dont_ask bypass yolo never headless full-auto");
 }
 
-void guard_decide(const struct guard_policy *policy, const struct guard_context *c, const struct event *e, struct arena *a,
-	struct verdict *v, struct guard_report *report)
+void guard_decide(const struct guard_policy *policy, const struct guard_context *c,
+	const struct event *e, struct arena *a, struct verdict *v, struct guard_report *report)
 {
 	struct guard_report own = { 0 };
 	struct guard_context full = with_defaults(c);
@@ -181,9 +194,15 @@ void guard_decide(const struct guard_policy *policy, const struct guard_context 
 		report = &own;
 	run_init(&x, policy, &full, a, report);
 	if (e->marks & EVENT_CUT)
-		guard_add_finding(&x, STR("hookd.cut"), VERDICT_ASK, STR("this tool call is larger than hookd can check, so a person should look at it"), STR_NONE);
+		guard_add_finding(&x, STR("hookd.cut"), VERDICT_ASK,
+			STR("this tool call is larger than hookd can check, so a person should "
+			    "look at it"),
+			STR_NONE);
 	if (e->marks & EVENT_NOT_JSON)
-		guard_add_finding(&x, STR("hookd.unread"), VERDICT_ASK, STR("hookd cannot read what this tool call would do, so a person should look at it"), STR_NONE);
+		guard_add_finding(&x, STR("hookd.unread"), VERDICT_ASK,
+			STR("hookd cannot read what this tool call would do, so a person should "
+			    "look at it"),
+			STR_NONE);
 	judge_tool(&x, e);
 	judge_user_tool(&x, e);
 	lower_findings(report);

@@ -1,9 +1,10 @@
 /* guard: rules over what a tool is about to do.
  *
- * A shell command is read as the shell reads it, resolved as far as constants go, and judged by what would run:
- * programs with their arguments, redirections, scripts within scripts. Everything is static: no daemon, no disk
- * beyond loading the policy, no allocation beyond the arena, so `hookd offline` decides exactly as the daemon does.
- * docs/decisions/0010-guard.md says how, and what is deliberately not seen. */
+ * A shell command is read as the shell reads it, resolved as far as constants go, and judged by
+ * what would run: programs with their arguments, redirections, scripts within scripts. Everything
+ * is static: no daemon, no disk beyond loading the policy, no allocation beyond the arena, so
+ * `hookd offline` decides exactly as the daemon does. docs/decisions/0010-guard.md says how, and
+ * what is deliberately not seen. */
 #ifndef HOOKD_GUARD_GUARD_H
 #define HOOKD_GUARD_GUARD_H
 
@@ -15,15 +16,15 @@
 #include "json/json.h"
 
 struct guard_rule {
-	const char *name; /* stable: appears in answers, audit and documentation */
-	const char *text; /* one sentence for people */
-	const char *advice; /* what to do instead, or NULL */
+	const char *name;    /* stable: appears in answers, audit and documentation */
+	const char *text;    /* one sentence for people */
+	const char *advice;  /* what to do instead, or NULL */
 	const char *example; /* a command it holds for */
 };
 
 extern const struct guard_rule guard_rules[]; /* ends with a row without a name */
 
-/* -- policy ------------------------------------------------------------------------------------ */
+/* -- policy ----------------------------------------------------------------------------------- */
 
 struct guard_policy; /* compiled, immutable, counted; built-in rules and the user's */
 
@@ -40,8 +41,8 @@ struct guard_user_rule {
 	unsigned line;
 };
 
-/* Reads `guard` from the user's config file (absent: built-in rules only). Always gives a policy; problems, owned by
- * the caller, say what was left out. */
+/* Reads `guard` from the user's config file (absent: built-in rules only). Always gives a policy;
+ * problems, owned by the caller, say what was left out. */
 struct guard_policy *guard_policy_load(const char *path, struct guard_problem **ret_problems);
 struct guard_policy *guard_policy_parse(str text, struct guard_problem **ret_problems);
 struct guard_policy *guard_policy_ref(struct guard_policy *p);
@@ -53,12 +54,13 @@ size_t guard_policy_rules(const struct guard_policy *p, const struct guard_user_
 bool guard_policy_disabled(const struct guard_policy *p, str rule);
 bool guard_policy_observes(const struct guard_policy *p);
 
-/* -- deciding ---------------------------------------------------------------------------------- */
+/* -- deciding --------------------------------------------------------------------------------- */
 
 struct guard_context {
 	str cwd, home;
 	str root; /* of the project; STR_NONE: cwd */
-	/* The real path of an existing path, or STR_NONE. NULL: paths are judged by their text alone. */
+	/* The real path of an existing path, or STR_NONE. NULL: paths are judged by their text
+	 * alone. */
 	str (*real_path)(void *arg, struct arena *a, str path);
 	void *real_path_arg;
 	const str *own; /* hookd's own files and directories, beside those everybody has */
@@ -93,31 +95,33 @@ struct guard_report {
 	bool spent;        /* a budget ended the reading */
 };
 
-/* Lets every rule speak. An event whose payload was cut or did not parse cannot be judged, so a tool call in it is
- * never weaker than ask. policy NULL: built-in rules. report may be NULL. */
-void guard_decide(const struct guard_policy *policy, const struct guard_context *c, const struct event *e,
-	struct arena *a, struct verdict *v, struct guard_report *report);
-
-/* -- here.c: where the daemon and `hookd offline` stand ------------------------------------------- */
-
-struct guard_here;
-
-/* With the user's policy; its problems are the caller's. */
-struct guard_here *guard_here_new(const struct places *p, struct guard_problem **ret_problems);
-void guard_here_free(struct guard_here *h);
-DEFINE_FREEP(struct guard_here, guard_here_free);
-
-/* guard_decide() with everything this machine adds: home, the project's root, links on disk, hookd's own paths. */
-void guard_decide_here(struct guard_here *h, const struct event *e, struct arena *a, struct verdict *v);
+/* Lets every rule speak. An event whose payload was cut or did not parse cannot be judged, so a
+ * tool call in it is never weaker than ask. policy NULL: built-in rules. report may be NULL. */
+void guard_decide(const struct guard_policy *policy, const struct guard_context *c,
+	const struct event *e, struct arena *a, struct verdict *v, struct guard_report *report);
 
 /* What the event itself says of where it is: cwd, HOME. */
 struct guard_context guard_context_of(const struct event *e);
 
 /* One command line, as guard_decide() does for a shell tool. */
-enum verdict_action guard_command(const struct guard_policy *policy, const struct guard_context *c, str command,
-	struct arena *a, struct guard_report *report);
+enum verdict_action guard_command(const struct guard_policy *policy, const struct guard_context *c,
+	str command, struct arena *a, struct guard_report *report);
 
-/* Gives a prompt with the words of the self-test some context, to prove that context reaches the model. */
+/* What a process sits down with to decide: the user's policy as it was then, the home, hookd's own paths. One thread at a
+ * time. */
+struct guard;
+
+struct guard *guard_new(const struct places *p);
+void guard_free(struct guard *g);
+DEFINE_FREEP(struct guard, guard_free);
+/* What is wrong with the user's rules. */
+const struct guard_problem *guard_problems(const struct guard *g);
+
+/* guard_decide() with everything this machine adds: home, the project's root, links on disk, hookd's own paths. */
+void guard_event(struct guard *g, const struct event *e, struct arena *a, struct verdict *v);
+
+/* Gives a prompt with the words of the self-test some context, to prove that context reaches the
+ * model. */
 void guard_selftest_context(const struct event *e, struct arena *a, struct verdict *v);
 
 #endif

@@ -1,9 +1,10 @@
-/* What the files of guard/ share. See docs/decisions/0010-guard.md for the idea: resolve, then judge.
+/* What the files of guard/ share. See docs/decisions/0010-guard.md for the idea: resolve, then
+ * judge.
  *
- * A resolved word is a str in which a few control bytes stand for what is not known. They travel through
- * assignments, pipes, files and nested scripts like any other byte, so that "$(curl …)" is still from the network
- * when `bash -c` reads it. bash gives these bytes no meaning, and one that stands in the command itself only makes
- * the judgement stricter. */
+ * A resolved word is a str in which a few control bytes stand for what is not known. They travel
+ * through assignments, pipes, files and nested scripts like any other byte, so that "$(curl …)" is
+ * still from the network when `bash -c` reads it. bash gives these bytes no meaning, and one that
+ * stands in the command itself only makes the judgement stricter. */
 #ifndef HOOKD_GUARD_INTERNAL_H
 #define HOOKD_GUARD_INTERNAL_H
 
@@ -20,10 +21,10 @@ enum mark {
 	MARK_NAMED = 6,   /* the value of a variable whose name says that it is a secret */
 };
 
-#define MARKS_HOLE "\1\4\5\6"      /* any text */
+#define MARKS_HOLE "\1\4\5\6" /* any text */
 #define MARKS_ANY "\1\2\3\4\5\6"
 
-/* -- text (text.c) ----------------------------------------------------------------------------- */
+/* -- text (text.c) ---------------------------------------------------------------------------- */
 
 /* Bytes that grow in an arena. */
 struct text {
@@ -53,31 +54,42 @@ bool str_in(str s, const char *words);   /* one of the words, separated by blank
 bool str_in_nocase(str s, const char *words);
 bool str_has(str s, const char *needle);
 bool str_has_nocase(str s, const char *needle);
-str str_base(str path);                  /* behind the last slash; a trailing one is left out first */
+str str_base(str path); /* behind the last slash; a trailing one is left out first */
 str str_lower(struct arena *a, str s);
 /* Shell patterns with * ? and […]; live marks in s match whatever they could stand for. */
 bool glob_match(str pattern, str s);
-/* Whether a path, live patterns in it included, could be one that the pattern of paths stands for: * within a part,
- * a last ** for all that follows. */
+/* Whether a path, live patterns in it included, could be one that the pattern of paths stands for:
+ * * within a part, a last ** for all that follows. */
 bool path_like(const char *pattern, str path);
 bool glob_any(str s, const char *patterns); /* one of the patterns, separated by blanks */
-str text_for_shell(struct arena *a, str s); /* live patterns back to their characters, to be read again */
+str text_for_shell(
+	struct arena *a, str s); /* live patterns back to their characters, to be read again */
 str text_for_people(struct arena *a, str s);
 str fields_join(struct arena *a, const str *v, size_t n, char sep);
 
-/* -- decoding (decode.c) ------------------------------------------------------------------------ */
+/* -- decoding (decode.c) ---------------------------------------------------------------------- */
 
 bool decode_base64(struct arena *a, str s, str *ret);
 bool decode_base32(struct arena *a, str s, str *ret);
 bool decode_hex(struct arena *a, str s, str *ret);
-str decode_backslashes(struct arena *a, str s, bool octal_needs_zero); /* as printf and echo -e do */
+str decode_backslashes(
+	struct arena *a, str s, bool octal_needs_zero); /* as printf and echo -e do */
 str decode_utf16(struct arena *a, str s);
 str map_tr(struct arena *a, str s, str from, str to, bool delete);
 str reverse_lines(struct arena *a, str s);
 
-/* -- what is known while a command is read (state.c) -------------------------------------------- */
+/* -- what is known while a command is read (state.c) ------------------------------------------ */
 
-enum fact_kind { FACT_VAR, FACT_ARRAY, FACT_FUNCTION, FACT_ALIAS, FACT_FILE, FACT_LINK, FACT_GIT, FACT_SINK };
+enum fact_kind {
+	FACT_VAR,
+	FACT_ARRAY,
+	FACT_FUNCTION,
+	FACT_ALIAS,
+	FACT_FILE,
+	FACT_LINK,
+	FACT_GIT,
+	FACT_SINK
+};
 
 struct fact {
 	struct fact *next; /* older */
@@ -90,7 +102,7 @@ struct fact {
 /* What a subshell has a copy of. */
 struct state {
 	struct fact *facts;
-	str cwd;    /* absolute and normal; may hold marks */
+	str cwd; /* absolute and normal; may hold marks */
 	str oldcwd;
 	str arg0;
 	struct fields args;
@@ -108,21 +120,23 @@ struct run {
 	const struct guard_context *c;
 	struct guard_report *report;
 	struct state st;
-	struct fact *fs;    /* files, links and git settings that the command itself makes: no subshell undoes them */
-	str in;             /* what the current command reads; STR_NONE: nothing that came from the command itself */
+	struct fact *fs; /* files, links and git settings that the command itself makes: no subshell
+			    undoes them */
+	str in; /* what the current command reads; STR_NONE: nothing that came from the command
+		   itself */
 	str last_arg;
 	str last_name;      /* of the program that ran last */
 	unsigned depth;     /* of texts within texts and calls within calls */
 	unsigned forks;     /* pipelines and backgrounds around */
 	unsigned processes; /* numbers of process substitutions */
 	const struct calling *calls;
-	bool spent;         /* a budget is used up: said once */
-	bool remote;        /* on another host: paths are not ours */
-	bool contained;     /* in a container that is thrown away */
-	bool elevated;      /* sudo and the like around */
+	bool spent;     /* a budget is used up: said once */
+	bool remote;    /* on another host: paths are not ours */
+	bool contained; /* in a container that is thrown away */
+	bool elevated;  /* sudo and the like around */
 	bool deferred;
 	uint32_t begin, end; /* of the simple command in the outermost text */
-	bool inner;         /* in a text of which offsets mean nothing */
+	bool inner;          /* in a text of which offsets mean nothing */
 };
 
 enum { DEPTH_MAX = 40 };
@@ -136,23 +150,26 @@ void fs_note(struct run *x, enum fact_kind kind, str key, str value);
 str fs_content(struct run *x, str path); /* of a file, with marks for what is not known */
 bool fs_known(struct run *x, str path, str *ret);
 
-/* -- words (expand.c, param.c) ------------------------------------------------------------------- */
+/* -- words (expand.c, param.c) ---------------------------------------------------------------- */
 
 void expand_words(struct run *x, const struct shell_word *w, struct fields *out);
-str expand_one(struct run *x, const struct shell_word *w); /* as in an assignment: neither split nor a pattern */
-str expand_pattern(struct run *x, const struct shell_word *w); /* the same, quoted pattern characters escaped */
-str expand_param(struct run *x, const struct shell_part *p, bool *ret_list, struct fields *ret_items);
+str expand_one(struct run *x,
+	const struct shell_word *w); /* as in an assignment: neither split nor a pattern */
+str expand_pattern(struct run *x,
+	const struct shell_word *w); /* the same, quoted pattern characters escaped */
+str expand_param(
+	struct run *x, const struct shell_part *p, bool *ret_list, struct fields *ret_items);
 int64_t arith_value(struct run *x, str text, bool *ret_known);
 
-/* -- running (run.c) ----------------------------------------------------------------------------- */
+/* -- running (run.c) -------------------------------------------------------------------------- */
 
 /* A simple command with everything resolved. */
 struct cmd {
 	str *v;
 	size_t n;
-	str name; /* v[0] without directories, ".exe" and the like */
-	str in;   /* STR_NONE: nothing from the command itself */
-	str out;  /* what it prints */
+	str name;               /* v[0] without directories, ".exe" and the like */
+	str in;                 /* STR_NONE: nothing from the command itself */
+	str out;                /* what it prints */
 	const struct fact *env; /* assignments before it, newest first, up to env_end */
 	const struct fact *env_end;
 	bool net_out, net_in; /* joined to the network by redirection */
@@ -161,14 +178,14 @@ struct cmd {
 
 str run_node(struct run *x, const struct shell_node *n);
 str run_cmd(struct run *x, struct cmd *c); /* after functions and aliases; what it prints */
-str run_text(struct run *x, str text);  /* a script in the current shell; what it prints */
-str run_child_text(struct run *x, str text, str in); /* the same in a shell of its own */
-str run_argv(struct run *x, str *v, size_t n, str in); /* a resolved command */
+str run_text(struct run *x, str text);     /* a script in the current shell; what it prints */
+str run_child_text(struct run *x, str text, str in);         /* the same in a shell of its own */
+str run_argv(struct run *x, str *v, size_t n, str in);       /* a resolved command */
 str run_code(struct run *x, str language, str code, str in); /* an interpreter's program */
 str cmd_env(const struct cmd *c, str name);
 str cmd_text(struct run *x, const struct cmd *c);
 
-/* -- options (args.c) ------------------------------------------------------------------------------ */
+/* -- options (args.c) ------------------------------------------------------------------------- */
 
 /* Walks the arguments as getopt does, with what takes a value given as a list. */
 struct args {
@@ -191,32 +208,35 @@ struct arg {
 };
 
 bool args_next(struct args *it, struct arg *ret);
-bool arg_is(const struct arg *a, char letter, const char *longs); /* longs: names; abbreviations count */
-bool cmd_has(const struct cmd *c, const char *option); /* "-f", "--force", "-force"; bundles and abbreviations count */
+bool arg_is(const struct arg *a, char letter,
+	const char *longs); /* longs: names; abbreviations count */
+bool cmd_has(const struct cmd *c,
+	const char *option); /* "-f", "--force", "-force"; bundles and abbreviations count */
 str cmd_value(const struct cmd *c, const char *shorts, char letter, const char *name);
 
-/* -- paths (path.c, places.c) ------------------------------------------------------------------------ */
+/* -- paths (path.c, places.c) ----------------------------------------------------------------- */
 
-str path_resolve(struct run *x, str word); /* absolute, without . and .., links followed; may begin with a mark */
+str path_resolve(struct run *x,
+	str word); /* absolute, without . and .., links followed; may begin with a mark */
 str path_join(struct run *x, str dir, str word);
 bool path_below(str path, str dir); /* dir itself counts */
 bool path_is_dynamic(str path);     /* what it names depends on something unknown at its front */
 
 enum place {
 	PLACE_UNKNOWN,
-	PLACE_ROOT,       /* / or everything in it */
-	PLACE_SYSTEM,     /* a directory at the top or one the system lives in */
-	PLACE_SYSTEM_IN,  /* below one */
-	PLACE_HOMES,      /* a home, or what holds homes */
-	PLACE_ABOVE,      /* holds the project */
-	PLACE_PROJECT,    /* the project's root or all of it */
-	PLACE_GIT,        /* its .git */
+	PLACE_ROOT,      /* / or everything in it */
+	PLACE_SYSTEM,    /* a directory at the top or one the system lives in */
+	PLACE_SYSTEM_IN, /* below one */
+	PLACE_HOMES,     /* a home, or what holds homes */
+	PLACE_ABOVE,     /* holds the project */
+	PLACE_PROJECT,   /* the project's root or all of it */
+	PLACE_GIT,       /* its .git */
 	PLACE_IN_PROJECT,
 	PLACE_IN_HOME,
 	PLACE_TEMP,
-	PLACE_MADE,       /* build output and caches, anywhere but at a place above */
-	PLACE_DEVICE,     /* a disk */
-	PLACE_NULL,       /* /dev/null and the like */
+	PLACE_MADE,   /* build output and caches, anywhere but at a place above */
+	PLACE_DEVICE, /* a disk */
+	PLACE_NULL,   /* /dev/null and the like */
 	PLACE_ELSEWHERE,
 };
 
@@ -224,40 +244,95 @@ enum place place_of(struct run *x, str path);
 
 enum secrecy { SECRET_NOT, SECRET_PROJECT, SECRET_ENVIRON, SECRET_KEY };
 enum secrecy secrecy_of(struct run *x, str path);
-bool is_protected(struct run *x, str path, bool *ret_shared); /* hookd's own; shared: also holds other settings */
+bool is_protected(struct run *x, str path,
+	bool *ret_shared); /* hookd's own; shared: also holds other settings */
 
-enum guarded { GUARDED_NOT, GUARDED_STARTUP, GUARDED_PERSIST, GUARDED_AUTH, GUARDED_SUDOERS, GUARDED_SYSTEM, GUARDED_GITHOOK };
+enum guarded {
+	GUARDED_NOT,
+	GUARDED_STARTUP,
+	GUARDED_PERSIST,
+	GUARDED_AUTH,
+	GUARDED_SUDOERS,
+	GUARDED_SYSTEM,
+	GUARDED_GITHOOK
+};
 enum guarded guarded_of(struct run *x, str path);
 
-/* -- judging (judge.c) --------------------------------------------------------------------------------- */
+/* -- judging (judge.c) ------------------------------------------------------------------------ */
 
 enum rule {
-	RULE_SELFTEST, RULE_CUT, RULE_UNREAD, RULE_BUDGET,
-	RULE_EXEC_DYNAMIC, RULE_EXEC_OBFUSCATED, RULE_EXEC_UNPARSED,
-	RULE_RM_ROOT, RULE_RM_HOME, RULE_RM_OUTSIDE, RULE_RM_PROJECT, RULE_RM_DYNAMIC,
-	RULE_CHMOD, RULE_CHOWN, RULE_MV, RULE_REDIRECT, RULE_PERSIST, RULE_SHRED, RULE_TRUNCATE,
-	RULE_DD, RULE_MKFS, RULE_PARTITION,
-	RULE_GIT_RESET, RULE_GIT_CLEAN, RULE_GIT_DISCARD, RULE_GIT_PUSH, RULE_GIT_BRANCH, RULE_GIT_STASH,
-	RULE_GIT_HISTORY, RULE_GIT_WORKTREE, RULE_GIT_NOVERIFY, RULE_GIT_CONFIG,
-	RULE_NET_EXEC, RULE_NET_SHELL,
-	RULE_SECRET_READ, RULE_SECRET_ENV, RULE_SECRET_EXFIL,
-	RULE_DB, RULE_CLOUD, RULE_IAM, RULE_K8S, RULE_IAC, RULE_DOCKER_PRUNE, RULE_DOCKER_ESCAPE,
-	RULE_PKG_PUBLISH, RULE_PKG_REMOVE,
-	RULE_FORKBOMB, RULE_DISKFILL, RULE_POWER, RULE_KILL, RULE_CRON, RULE_SERVICE, RULE_FIREWALL, RULE_USER, RULE_KERNEL,
-	RULE_SUDOERS, RULE_SETUID,
+	RULE_SELFTEST,
+	RULE_CUT,
+	RULE_UNREAD,
+	RULE_BUDGET,
+	RULE_EXEC_DYNAMIC,
+	RULE_EXEC_OBFUSCATED,
+	RULE_EXEC_UNPARSED,
+	RULE_RM_ROOT,
+	RULE_RM_HOME,
+	RULE_RM_OUTSIDE,
+	RULE_RM_PROJECT,
+	RULE_RM_DYNAMIC,
+	RULE_CHMOD,
+	RULE_CHOWN,
+	RULE_MV,
+	RULE_REDIRECT,
+	RULE_PERSIST,
+	RULE_SHRED,
+	RULE_TRUNCATE,
+	RULE_DD,
+	RULE_MKFS,
+	RULE_PARTITION,
+	RULE_GIT_RESET,
+	RULE_GIT_CLEAN,
+	RULE_GIT_DISCARD,
+	RULE_GIT_PUSH,
+	RULE_GIT_BRANCH,
+	RULE_GIT_STASH,
+	RULE_GIT_HISTORY,
+	RULE_GIT_WORKTREE,
+	RULE_GIT_NOVERIFY,
+	RULE_GIT_CONFIG,
+	RULE_NET_EXEC,
+	RULE_NET_SHELL,
+	RULE_SECRET_READ,
+	RULE_SECRET_ENV,
+	RULE_SECRET_EXFIL,
+	RULE_DB,
+	RULE_CLOUD,
+	RULE_IAM,
+	RULE_K8S,
+	RULE_IAC,
+	RULE_DOCKER_PRUNE,
+	RULE_DOCKER_ESCAPE,
+	RULE_PKG_PUBLISH,
+	RULE_PKG_REMOVE,
+	RULE_FORKBOMB,
+	RULE_DISKFILL,
+	RULE_POWER,
+	RULE_KILL,
+	RULE_CRON,
+	RULE_SERVICE,
+	RULE_FIREWALL,
+	RULE_USER,
+	RULE_KERNEL,
+	RULE_SUDOERS,
+	RULE_SETUID,
 	RULE_SELF,
 	RULE_MAX,
 };
 
-void find_fault(struct run *x, const struct cmd *c, enum rule rule, enum verdict_action action, str reason);
+void find_fault(
+	struct run *x, const struct cmd *c, enum rule rule, enum verdict_action action, str reason);
 void guard_add_finding(struct run *x, str rule, enum verdict_action action, str reason, str argv);
-#define FAULT(x, c, rule, action, ...) find_fault((x), (c), (rule), (action), arena_strf((x)->a, __VA_ARGS__))
+#define FAULT(x, c, rule, action, ...) \
+	find_fault((x), (c), (rule), (action), arena_strf((x)->a, __VA_ARGS__))
 
 void judge_delete(struct run *x, const struct cmd *c, str word, bool recursive);
 void judge_write(struct run *x, const struct cmd *c, str word, str content, bool append);
 void judge_read(struct run *x, const struct cmd *c, str word);
 void judge_sql(struct run *x, const struct cmd *c, str sql);
-void judge_command(struct run *x, struct cmd *c);
+void judge_by_name(struct run *x, struct cmd *c); /* everything that knows the program */
 void judge_start_vars(struct run *x, const struct cmd *c);
 void judge_operands(struct run *x, struct cmd *c);
 void judge_own_vars(struct run *x, const struct cmd *c);
@@ -265,9 +340,10 @@ void judge_user_rules(struct run *x, const struct cmd *c);
 void lower_findings(struct guard_report *r);
 void judge_user_tool(struct run *x, const struct event *e);
 
-/* -- packs ------------------------------------------------------------------------------------------------ */
+/* -- packs ------------------------------------------------------------------------------------ */
 
-/* What is known of one program: everything a handler learns goes into findings, the run's state and c->out. */
+/* What is known of one program: everything a handler learns goes into findings, the run's state and
+ * c->out. */
 struct program {
 	const char *names; /* separated by blanks; * matches */
 	void (*judge)(struct run *x, struct cmd *c);
@@ -282,10 +358,12 @@ struct row {
 };
 
 bool row_matches(const struct cmd *c, const char *pattern);
+void judge_row(struct run *x, struct cmd *c, const struct row *row);
 void judge_rows(struct run *x, struct cmd *c, const struct row *rows);
 
-extern const struct program pack_shell[], pack_wrap[], pack_run[], pack_files[], pack_disk[], pack_git[], pack_net[],
-	pack_secrets[], pack_db[], pack_system[], pack_self[], pack_code[], pack_container[], pack_windows[];
+extern const struct program pack_shell[], pack_wrap[], pack_run[], pack_files[], pack_disk[],
+	pack_git[], pack_net[], pack_secrets[], pack_db[], pack_system[], pack_self[], pack_code[],
+	pack_container[], pack_windows[];
 extern const struct row rows_cloud[], rows_db[], rows_system[], rows_container[], rows_git[];
 str output_of(struct run *x, const struct cmd *c);
 

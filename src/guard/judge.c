@@ -9,15 +9,18 @@ static str in_words(struct run *x, enum rule rule, enum verdict_action action, s
 	const struct guard_rule *r = &guard_rules[rule];
 
 	reason = str_cut_utf8(reason, REASON_MAX);
-	return arena_strf(x->a, "hookd %s (rule %s): " STR_FMT ".%s%s", action == VERDICT_DENY ? "denied this" : "asks", r->name,
-		STR_ARG(reason), r->advice ? " " : "", r->advice ? r->advice : "");
+	return arena_strf(x->a, "hookd %s (rule %s): " STR_FMT ".%s%s",
+		action == VERDICT_DENY ? "denied this" : "asks", r->name, STR_ARG(reason),
+		r->advice ? " " : "", r->advice ? r->advice : "");
 }
 
-void find_fault(struct run *x, const struct cmd *c, enum rule rule, enum verdict_action action, str reason)
+void find_fault(
+	struct run *x, const struct cmd *c, enum rule rule, enum verdict_action action, str reason)
 {
 	str name = str_of(guard_rules[rule].name), text = text_for_people(x->a, reason);
 
-	guard_add_finding(x, name, action, in_words(x, rule, action, text), c ? cmd_text(x, c) : STR_NONE);
+	guard_add_finding(
+		x, name, action, in_words(x, rule, action, text), c ? cmd_text(x, c) : STR_NONE);
 }
 
 void guard_add_finding(struct run *x, str rule, enum verdict_action action, str reason, str argv)
@@ -29,13 +32,19 @@ void guard_add_finding(struct run *x, str rule, enum verdict_action action, str 
 	if (guard_policy_disabled(x->policy, rule))
 		return;
 	for (f = r->findings; f; f = f->next, n++)
-		if (str_eq(f->rule, rule) && f->action == action && f->begin == x->begin && str_eq(f->reason, reason))
+		if (str_eq(f->rule, rule) && f->action == action && f->begin == x->begin &&
+			str_eq(f->reason, reason))
 			return;
 	if (n >= FINDINGS_MAX && action != VERDICT_DENY && r->last)
 		return;
 	f = arena_new(x->a, struct guard_finding);
-	*f = (struct guard_finding){ .rule = rule, .reason = reason, .action = action, .begin = x->begin, .end = x->end,
-		.argv = argv, .observed = guard_policy_observes(x->policy) && !str_starts(rule, STR("hookd.")) };
+	*f = (struct guard_finding){ .rule = rule,
+		.reason = reason,
+		.action = action,
+		.begin = x->begin,
+		.end = x->end,
+		.argv = argv,
+		.observed = guard_policy_observes(x->policy) && !str_starts(rule, STR("hookd.")) };
 	if (r->last)
 		r->last->next = f;
 	else
@@ -43,28 +52,33 @@ void guard_add_finding(struct run *x, str rule, enum verdict_action action, str 
 	r->last = f;
 }
 
-/* -- deleting ---------------------------------------------------------------------------------- */
+/* -- deleting --------------------------------------------------------------------------------- */
 
 static const struct {
 	enum rule rule;
 	enum verdict_action tree, file; /* with everything in it; the thing itself */
 	const char *what;
 } deletions[] = {
-	[PLACE_UNKNOWN] = { RULE_RM_DYNAMIC, VERDICT_ASK, VERDICT_NONE, "a path that is only known when it runs" },
+	[PLACE_UNKNOWN] = { RULE_RM_DYNAMIC, VERDICT_ASK, VERDICT_NONE,
+		"a path that is only known when it runs" },
 	[PLACE_ROOT] = { RULE_RM_ROOT, VERDICT_DENY, VERDICT_DENY, "the whole file system" },
 	[PLACE_SYSTEM] = { RULE_RM_ROOT, VERDICT_DENY, VERDICT_DENY, "a directory of the system" },
 	[PLACE_SYSTEM_IN] = { RULE_RM_OUTSIDE, VERDICT_DENY, VERDICT_ASK, "a part of the system" },
 	[PLACE_HOMES] = { RULE_RM_HOME, VERDICT_DENY, VERDICT_DENY, "a home directory" },
-	[PLACE_ABOVE] = { RULE_RM_OUTSIDE, VERDICT_DENY, VERDICT_DENY, "a directory that holds the project" },
+	[PLACE_ABOVE] = { RULE_RM_OUTSIDE, VERDICT_DENY, VERDICT_DENY,
+		"a directory that holds the project" },
 	[PLACE_PROJECT] = { RULE_RM_PROJECT, VERDICT_DENY, VERDICT_ASK, "the whole project" },
 	[PLACE_GIT] = { RULE_RM_PROJECT, VERDICT_DENY, VERDICT_NONE, "the project's git history" },
-	[PLACE_IN_PROJECT] = { RULE_RM_PROJECT, VERDICT_ASK, VERDICT_NONE, "a directory of the project that no build makes again" },
-	[PLACE_IN_HOME] = { RULE_RM_OUTSIDE, VERDICT_DENY, VERDICT_NONE, "something in the home directory outside the project" },
+	[PLACE_IN_PROJECT] = { RULE_RM_PROJECT, VERDICT_ASK, VERDICT_NONE,
+		"a directory of the project that no build makes again" },
+	[PLACE_IN_HOME] = { RULE_RM_OUTSIDE, VERDICT_DENY, VERDICT_NONE,
+		"something in the home directory outside the project" },
 	[PLACE_TEMP] = { RULE_RM_OUTSIDE, VERDICT_NONE, VERDICT_NONE, "" },
 	[PLACE_MADE] = { RULE_RM_OUTSIDE, VERDICT_NONE, VERDICT_NONE, "" },
 	[PLACE_DEVICE] = { RULE_DD, VERDICT_DENY, VERDICT_DENY, "a disk" },
 	[PLACE_NULL] = { RULE_RM_OUTSIDE, VERDICT_DENY, VERDICT_ASK, "a device" },
-	[PLACE_ELSEWHERE] = { RULE_RM_OUTSIDE, VERDICT_DENY, VERDICT_NONE, "something outside the project" },
+	[PLACE_ELSEWHERE] = { RULE_RM_OUTSIDE, VERDICT_DENY, VERDICT_NONE,
+		"something outside the project" },
 };
 
 /* Whether deleting path would take something of hookd's with it. */
@@ -84,7 +98,8 @@ static bool is_file_name(str path)
 	for (size_t i = 1; i < last.n; i++)
 		if (last.p[i] == '.')
 			dot = (ptrdiff_t)i;
-	return dot > 0 && (size_t)dot + 1 < last.n && last.n - (size_t)dot <= 6 && !has_mark(last, MARKS_ANY);
+	return dot > 0 && (size_t)dot + 1 < last.n && last.n - (size_t)dot <= 6 &&
+	       !has_mark(last, MARKS_ANY);
 }
 
 void judge_delete(struct run *x, const struct cmd *c, str word, bool recursive)
@@ -96,13 +111,15 @@ void judge_delete(struct run *x, const struct cmd *c, str word, bool recursive)
 	if (!word.n || x->contained)
 		return;
 	if (takes_protected(x, path)) {
-		FAULT(x, c, RULE_SELF, VERDICT_DENY, "this would delete " STR_FMT ", which the guard depends on", STR_ARG(path));
+		FAULT(x, c, RULE_SELF, VERDICT_DENY,
+			"this would delete " STR_FMT ", which the guard depends on", STR_ARG(path));
 		return;
 	}
 	place = place_of(x, path);
 	recursive &= place != PLACE_IN_PROJECT || !is_file_name(path);
 	action = recursive ? deletions[place].tree : deletions[place].file;
-	if (recursive && x->remote && action == VERDICT_DENY && (place == PLACE_ELSEWHERE || place == PLACE_SYSTEM_IN || place == PLACE_IN_HOME))
+	if (recursive && x->remote && action == VERDICT_DENY &&
+		(place == PLACE_ELSEWHERE || place == PLACE_SYSTEM_IN || place == PLACE_IN_HOME))
 		action = VERDICT_ASK; /* another machine: what is its project is not known */
 	if (recursive && place == PLACE_SYSTEM_IN && str_in(path, "/tmp/\2 /var/tmp/\2"))
 		action = VERDICT_ASK;
@@ -110,21 +127,25 @@ void judge_delete(struct run *x, const struct cmd *c, str word, bool recursive)
 		action = VERDICT_DENY;
 	if (!recursive && guarded_of(x, path) == GUARDED_SYSTEM)
 		action = VERDICT_DENY;
-	if (!recursive && place == PLACE_GIT && (str_ends(path, STR("/.git/HEAD")) || str_ends(path, STR("/.git/index"))))
+	if (!recursive && place == PLACE_GIT &&
+		(str_ends(path, STR("/.git/HEAD")) || str_ends(path, STR("/.git/index"))))
 		action = VERDICT_ASK;
 	if (action > VERDICT_ALLOW)
-		FAULT(x, c, deletions[place].rule, action, "this would delete %s: " STR_FMT, deletions[place].what, STR_ARG(path));
+		FAULT(x, c, deletions[place].rule, action, "this would delete %s: " STR_FMT,
+			deletions[place].what, STR_ARG(path));
 }
 
-/* -- writing ----------------------------------------------------------------------------------- */
+/* -- writing ---------------------------------------------------------------------------------- */
 
 static const struct {
 	enum rule rule;
 	enum verdict_action action;
 	const char *what;
 } writings[] = {
-	[GUARDED_STARTUP] = { RULE_REDIRECT, VERDICT_ASK, "a file that runs or is trusted when a session starts" },
-	[GUARDED_PERSIST] = { RULE_PERSIST, VERDICT_DENY, "a file that makes something run by itself" },
+	[GUARDED_STARTUP] = { RULE_REDIRECT, VERDICT_ASK,
+		"a file that runs or is trusted when a session starts" },
+	[GUARDED_PERSIST] = { RULE_PERSIST, VERDICT_DENY,
+		"a file that makes something run by itself" },
 	[GUARDED_AUTH] = { RULE_PERSIST, VERDICT_DENY, "the list of keys that may log in" },
 	[GUARDED_SUDOERS] = { RULE_SUDOERS, VERDICT_DENY, "the rules of who may become root" },
 	[GUARDED_SYSTEM] = { RULE_REDIRECT, VERDICT_DENY, "a file the system depends on" },
@@ -133,7 +154,8 @@ static const struct {
 
 static bool holds_data(str path)
 {
-	return glob_any(str_base(path), "*.sqlite *.sqlite3 *.db *.mdb *.dump *.rdb *.aof *.ibd *.frm");
+	return glob_any(
+		str_base(path), "*.sqlite *.sqlite3 *.db *.mdb *.dump *.rdb *.aof *.ibd *.frm");
 }
 
 /* A process substitution that takes what is written: its commands read it. */
@@ -176,29 +198,38 @@ void judge_write(struct run *x, const struct cmd *c, str word, str content, bool
 	if (x->fs && feed_sink(x, path, content))
 		return;
 	if (is_protected(x, path, &shared)) {
-		FAULT(x, c, RULE_SELF, VERDICT_DENY, "this would change " STR_FMT ", which the guard depends on", STR_ARG(path));
+		FAULT(x, c, RULE_SELF, VERDICT_DENY,
+			"this would change " STR_FMT ", which the guard depends on", STR_ARG(path));
 		return;
 	}
 	guarded = guarded_of(x, path);
 	if (guarded != GUARDED_NOT)
-		FAULT(x, c, writings[guarded].rule, writings[guarded].action, "this would write to %s: " STR_FMT, writings[guarded].what,
-			STR_ARG(path));
+		FAULT(x, c, writings[guarded].rule, writings[guarded].action,
+			"this would write to %s: " STR_FMT, writings[guarded].what, STR_ARG(path));
 	else if (!x->contained && place_of(x, path) == PLACE_DEVICE)
-		FAULT(x, c, RULE_DD, VERDICT_DENY, "this would write straight to a disk: " STR_FMT, STR_ARG(path));
+		FAULT(x, c, RULE_DD, VERDICT_DENY, "this would write straight to a disk: " STR_FMT,
+			STR_ARG(path));
 	else if (path_below(path, STR("/etc")) && !x->contained)
-		FAULT(x, c, RULE_REDIRECT, VERDICT_ASK, "this would change a setting of the system: " STR_FMT, STR_ARG(path));
-	else if (place_of(x, path) == PLACE_GIT && !str_ends(path, STR("/.git/info/exclude")) && !str_has(path, "_EDITMSG"))
-		FAULT(x, c, RULE_GIT_CONFIG, VERDICT_ASK, "this would change the inside of the git repository: " STR_FMT, STR_ARG(path));
+		FAULT(x, c, RULE_REDIRECT, VERDICT_ASK,
+			"this would change a setting of the system: " STR_FMT, STR_ARG(path));
+	else if (place_of(x, path) == PLACE_GIT && !str_ends(path, STR("/.git/info/exclude")) &&
+		 !str_has(path, "_EDITMSG"))
+		FAULT(x, c, RULE_GIT_CONFIG, VERDICT_ASK,
+			"this would change the inside of the git repository: " STR_FMT,
+			STR_ARG(path));
 	else if (!append && secrecy_of(x, path) == SECRET_KEY && !path_below(path, STR("/dev")))
-		FAULT(x, c, RULE_REDIRECT, VERDICT_ASK, "this would overwrite credentials: " STR_FMT, STR_ARG(path));
-	else if (!append && holds_data(path) && content.n == 0 && place_of(x, path) != PLACE_TEMP && place_of(x, path) != PLACE_MADE)
-		FAULT(x, c, RULE_TRUNCATE, VERDICT_ASK, "this would empty a file that holds data: " STR_FMT, STR_ARG(path));
+		FAULT(x, c, RULE_REDIRECT, VERDICT_ASK,
+			"this would overwrite credentials: " STR_FMT, STR_ARG(path));
+	else if (!append && holds_data(path) && content.n == 0 && place_of(x, path) != PLACE_TEMP &&
+		 place_of(x, path) != PLACE_MADE)
+		FAULT(x, c, RULE_TRUNCATE, VERDICT_ASK,
+			"this would empty a file that holds data: " STR_FMT, STR_ARG(path));
 	if (path_below(path, STR("/dev")))
 		return;
 	note_content(x, path, content, append);
 }
 
-/* -- reading ----------------------------------------------------------------------------------- */
+/* -- reading ---------------------------------------------------------------------------------- */
 
 void judge_read(struct run *x, const struct cmd *c, str word)
 {
@@ -212,9 +243,12 @@ void judge_read(struct run *x, const struct cmd *c, str word)
 	if (s == SECRET_NOT)
 		return;
 	if (s == SECRET_ENVIRON)
-		FAULT(x, c, RULE_SECRET_ENV, VERDICT_ASK, "this would print the environment of a process, which holds secrets");
+		FAULT(x, c, RULE_SECRET_ENV, VERDICT_ASK,
+			"this would print the environment of a process, which holds secrets");
 	else if (s == SECRET_KEY)
-		FAULT(x, c, RULE_SECRET_READ, VERDICT_DENY, "this would read a private key or credentials: " STR_FMT, STR_ARG(path));
+		FAULT(x, c, RULE_SECRET_READ, VERDICT_DENY,
+			"this would read a private key or credentials: " STR_FMT, STR_ARG(path));
 	else if (!fact_find(x, x->fs, FACT_FILE, path))
-		FAULT(x, c, RULE_SECRET_READ, VERDICT_ASK, "this would read secrets of the project: " STR_FMT, STR_ARG(path));
+		FAULT(x, c, RULE_SECRET_READ, VERDICT_ASK,
+			"this would read secrets of the project: " STR_FMT, STR_ARG(path));
 }

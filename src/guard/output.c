@@ -1,8 +1,8 @@
-/* output: what a command would print, when that can be said. Everything else prints MARK_UNKNOWN, and what went in
- * from the network or from a secret comes out as such. */
+/* output: what a command would print, when that can be said. Everything else prints MARK_UNKNOWN,
+ * and what went in from the network or from a secret comes out as such. */
 #include "guard/internal.h"
 
-/* -- echo and printf --------------------------------------------------------------------------- */
+/* -- echo and printf -------------------------------------------------------------------------- */
 
 static str out_echo(struct run *x, const struct cmd *c)
 {
@@ -91,10 +91,11 @@ static str out_printf(struct run *x, const struct cmd *c)
 	return text_str(&t);
 }
 
-/* -- filters ----------------------------------------------------------------------------------- */
+/* -- filters ---------------------------------------------------------------------------------- */
 
 /* What the operands hold, or what comes in. */
-static str input_of(struct run *x, const struct cmd *c, const char *shorts, const char *longs, unsigned skip)
+static str input_of(
+	struct run *x, const struct cmd *c, const char *shorts, const char *longs, unsigned skip)
 {
 	struct args it = { .c = c, .shorts = shorts, .longs = longs };
 	struct text t = { .a = x->a };
@@ -109,7 +110,8 @@ static str input_of(struct run *x, const struct cmd *c, const char *shorts, cons
 			continue;
 		}
 		files = true;
-		text_add(&t, str_eq(a.value, STR("-")) ? c->in : fs_content(x, path_resolve(x, a.value)));
+		text_add(&t, str_eq(a.value, STR("-")) ? c->in
+						       : fs_content(x, path_resolve(x, a.value)));
 	}
 	if (files)
 		return text_str(&t);
@@ -129,12 +131,14 @@ static str taint_of(str s)
 
 static str out_base64(struct run *x, const struct cmd *c)
 {
-	bool is32 = str_has(c->name, "32"), decode = cmd_has(c, "-d") || cmd_has(c, "--decode") || cmd_has(c, "-D");
+	bool is32 = str_has(c->name, "32"),
+	     decode = cmd_has(c, "-d") || cmd_has(c, "--decode") || cmd_has(c, "-D");
 	str in = input_of(x, c, "w", "wrap", 0), out;
 
 	if (!decode || has_mark(in, MARKS_HOLE))
 		return taint_of(in);
-	return (is32 ? decode_base32(x->a, in, &out) : decode_base64(x->a, in, &out)) ? out : STR("\1");
+	return (is32 ? decode_base32(x->a, in, &out) : decode_base64(x->a, in, &out)) ? out
+										      : STR("\1");
 }
 
 static str out_openssl(struct run *x, const struct cmd *c)
@@ -187,14 +191,16 @@ static str out_tr(struct run *x, const struct cmd *c)
 		complement |= arg_is(&a, 'c', "complement") || a.letter == 'C';
 	}
 	if (!str_is_set(c->in) || complement || !sets.n || (sets.n < 2 && !delete))
-		return squeeze && str_is_set(c->in) ? c->in : taint_of(str_is_set(c->in) ? c->in : STR(""));
+		return squeeze && str_is_set(c->in) ? c->in
+						    : taint_of(str_is_set(c->in) ? c->in : STR(""));
 	return map_tr(x->a, c->in, sets.v[0], sets.n > 1 ? sets.v[1] : STR(""), delete);
 }
 
 /* s/a/b/ with plain texts; anything else is not known. */
 static str out_sed(struct run *x, const struct cmd *c)
 {
-	str in = str_is_set(c->in) ? c->in : STR("\1"), script = c->n == 2 ? c->v[1] : STR(""), from, to, flags;
+	str in = str_is_set(c->in) ? c->in : STR("\1"), script = c->n == 2 ? c->v[1] : STR(""),
+	    from, to, flags;
 	struct text t = { .a = x->a };
 	char sep;
 
@@ -229,7 +235,8 @@ static str out_sed(struct run *x, const struct cmd *c)
 static str out_cut(struct run *x, const struct cmd *c)
 {
 	str in = str_is_set(c->in) ? c->in : STR("\1"), line;
-	str d = cmd_value(c, "dfcb", 'd', "delimiter"), f = cmd_value(c, "dfcb", 'f', "fields"), ch = cmd_value(c, "dfcb", 'c', "characters");
+	str d = cmd_value(c, "dfcb", 'd', "delimiter"), f = cmd_value(c, "dfcb", 'f', "fields"),
+	    ch = cmd_value(c, "dfcb", 'c', "characters");
 	struct text t = { .a = x->a };
 	int64_t lo, hi;
 	str from = str_is_set(f) ? f : ch, first = from, second = STR_NONE;
@@ -247,9 +254,11 @@ static str out_cut(struct run *x, const struct cmd *c)
 		str piece;
 
 		if (!str_is_set(f)) {
-			text_add(&t, str_head(str_from(line, (size_t)lo - 1), (size_t)MIN(hi - lo + 1, (int64_t)TEXT_MAX)));
+			text_add(&t, str_head(str_from(line, (size_t)lo - 1),
+					     (size_t)MIN(hi - lo + 1, (int64_t)TEXT_MAX)));
 		} else {
-			for (bool more = false; str_split(&line, d.n ? d.p[0] : '\t', &piece); k++) {
+			for (bool more = false; str_split(&line, d.n ? d.p[0] : '\t', &piece);
+				k++) {
 				if (k < lo || k > hi)
 					continue;
 				if (more)
@@ -263,7 +272,7 @@ static str out_cut(struct run *x, const struct cmd *c)
 	return text_str(&t);
 }
 
-/* -- names ------------------------------------------------------------------------------------- */
+/* -- names ------------------------------------------------------------------------------------ */
 
 static str out_pwd(struct run *x, const struct cmd *c)
 {
@@ -365,21 +374,27 @@ static str out_find(struct run *x, const struct cmd *c)
 	while (first < c->n && str_in(c->v[first], "-L -P -H"))
 		first++;
 	for (i = first; i < c->n; i++) {
-		if (str_in(c->v[i], "-name -iname -path -wholename -ipath -regex -iregex") && i + 1 < c->n)
+		if (str_in(c->v[i], "-name -iname -path -wholename -ipath -regex -iregex") &&
+			i + 1 < c->n)
 			name = str_base(c->v[++i]);
-		narrowed |= str_in(c->v[i], "-newer -mtime -mmin -size -user -group -perm -empty -atime -ctime -samefile -inum -xtype -links");
+		narrowed |= str_in(c->v[i], "-newer -mtime -mmin -size -user -group -perm -empty "
+					    "-atime -ctime -samefile -inum -xtype -links");
 		nul |= str_eq(c->v[i], STR("-print0"));
 	}
 	for (i = first; i < c->n && (!c->v[i].n || !strchr("-(!", c->v[i].p[0])); i++) {
 		text_add(&t, c->v[i]);
 		text_char(&t, '/');
-		text_add(&t, str_is_set(name) && !str_in(name, "* .* *.* ?*") ? map_tr(x->a, name, STR("*?"), STR("\2\3"), false)
-			: narrowed ? STR("\1") : STR("\2"));
+		text_add(&t, str_is_set(name) && !str_in(name, "* .* *.* ?*")
+				     ? map_tr(x->a, name, STR("*?"), STR("\2\3"), false)
+			     : narrowed ? STR("\1")
+					: STR("\2"));
 		text_char(&t, nul ? 0 : '\n');
 	}
 	if (i == first) {
-		text_add(&t, str_is_set(name) && !str_in(name, "* .* *.* ?*") ? map_tr(x->a, name, STR("*?"), STR("\2\3"), false)
-			: narrowed ? STR("\1") : STR("\2"));
+		text_add(&t, str_is_set(name) && !str_in(name, "* .* *.* ?*")
+				     ? map_tr(x->a, name, STR("*?"), STR("\2\3"), false)
+			     : narrowed ? STR("\1")
+					: STR("\2"));
 		text_char(&t, nul ? 0 : '\n');
 	}
 	return text_str(&t);
@@ -403,7 +418,9 @@ static const struct {
 } outputs[] = {
 	{ "echo", out_echo },
 	{ "printf", out_printf },
-	{ "cat tac head tail tee sort uniq nl less more bat batcat pv sponge ccat zcat column fold fmt", out_cat },
+	{ "cat tac head tail tee sort uniq nl less more bat batcat pv sponge ccat zcat column fold "
+	  "fmt",
+		out_cat },
 	{ "base64 base32 gbase64", out_base64 },
 	{ "openssl", out_openssl },
 	{ "xxd", out_xxd },
@@ -420,10 +437,14 @@ static const struct {
 	{ "seq date nproc hostname uname id", out_seq },
 	{ "ls dir gls exa eza lsd", out_ls },
 	{ "find gfind", out_find },
-	{ "rm mv cp ln chmod chown mkdir touch sleep kill pkill killall cd export crontab", out_empty },
+	{ "rm mv cp ln chmod chown mkdir touch sleep kill pkill killall cd export crontab",
+		out_empty },
 	/* They print settings for eval, which is what they are for. */
-	{ "ssh-agent direnv brew opam pyenv rbenv nodenv jenv fnm starship zoxide conda dircolors minikube docker-machine keychain "
-	  "gpg-agent thefuck mise rtx lesspipe luarocks register-python-argcomplete kubectl helm gh zellij atuin fzf navi", out_env_maker },
+	{ "ssh-agent direnv brew opam pyenv rbenv nodenv jenv fnm starship zoxide conda dircolors "
+	  "minikube docker-machine keychain "
+	  "gpg-agent thefuck mise rtx lesspipe luarocks register-python-argcomplete kubectl helm "
+	  "gh zellij atuin fzf navi",
+		out_env_maker },
 };
 
 str output_of(struct run *x, const struct cmd *c)

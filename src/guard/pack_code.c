@@ -5,18 +5,22 @@ static const struct interpreter {
 	const char *names, *shorts, *longs;
 	const char *code_letters, *code_longs;
 	const char *data_letters; /* with one of these what comes in is data */
-	bool program_first; /* the first operand is the program: awk */
+	bool program_first;       /* the first operand is the program: awk */
 } interpreters[] = {
-	{ "python python2 python3 pypy pypy3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 ipython", "cmWXQ", "", "c", "command", "m", false },
+	{ "python python2 python3 pypy pypy3 python3.8 python3.9 python3.10 python3.11 python3.12 "
+	  "python3.13 ipython",
+		"cmWXQ", "", "c", "command", "m", false },
 	{ "perl perl5", "eEMmIFx", "", "eE", "", "np", false },
 	{ "ruby jruby", "erIFC", "", "e", "", "np", false },
-	{ "node nodejs bun tsx ts-node", "eprC", "eval print require import env-file", "ep", "eval print", "", false },
+	{ "node nodejs bun tsx ts-node", "eprC", "eval print require import env-file", "ep",
+		"eval print", "", false },
 	{ "php", "rfBREdczt", "run", "rRB", "run", "", false },
 	{ "lua luajit lua5.3 lua5.4 texlua", "eli", "", "e", "", "", false },
 	{ "osascript", "el", "", "e", "", "", false },
 	{ "Rscript R", "ef", "", "e", "", "", false },
 	{ "tclsh wish expect", "cf", "", "c", "", "", false },
-	{ "awk gawk mawk nawk original-awk", "Ffvieo", "field-separator file assign include source", "e", "source", "", true },
+	{ "awk gawk mawk nawk original-awk", "Ffvieo", "field-separator file assign include source",
+		"e", "source", "", true },
 	{ "julia elixir erl ghci scala groovy", "eE", "eval", "eE", "eval", "", false },
 };
 
@@ -24,8 +28,12 @@ static str language_of(str name)
 {
 	if (glob_any(name, "python* pypy* ipython"))
 		return STR("python");
-	return glob_any(name, "*awk") ? STR("awk") : str_in(name, "perl5") ? STR("perl") : str_in(name, "nodejs tsx ts-node bun") ? STR("node")
-		: str_in(name, "jruby") ? STR("ruby") : glob_any(name, "lua*") ? STR("lua") : name;
+	return glob_any(name, "*awk")                   ? STR("awk")
+	       : str_in(name, "perl5")                  ? STR("perl")
+	       : str_in(name, "nodejs tsx ts-node bun") ? STR("node")
+	       : str_in(name, "jruby")                  ? STR("ruby")
+	       : glob_any(name, "lua*")                 ? STR("lua")
+							: name;
 }
 
 static void do_interpreter(struct run *x, struct cmd *c)
@@ -40,11 +48,14 @@ static void do_interpreter(struct run *x, struct cmd *c)
 		k++;
 	it = (struct args){ .c = c, .shorts = k->shorts, .longs = k->longs, .posix = true };
 	if (c->net_in && c->net_out)
-		FAULT(x, c, RULE_NET_SHELL, VERDICT_DENY, "this connects an interpreter to another machine");
+		FAULT(x, c, RULE_NET_SHELL, VERDICT_DENY,
+			"this connects an interpreter to another machine");
 	while (args_next(&it, &a)) {
 		if (a.letter && strchr(k->data_letters, a.letter))
 			data = true;
-		if (!a.operand && str_is_set(a.value) && ((a.letter && strchr(k->code_letters, a.letter)) || arg_is(&a, 0, k->code_longs))) {
+		if (!a.operand && str_is_set(a.value) &&
+			((a.letter && strchr(k->code_letters, a.letter)) ||
+				arg_is(&a, 0, k->code_longs))) {
 			code = true;
 			(void)run_code(x, language, a.value, c->in);
 			if (str_in(language, "python"))
@@ -69,7 +80,8 @@ static void do_interpreter(struct run *x, struct cmd *c)
 		if (!code && fs_known(x, path_resolve(x, a.value), &text))
 			(void)run_code(x, language, text, c->in);
 		else if (!code && has_mark(a.value, "\4"))
-			FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY, "this runs code that comes from the network");
+			FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY,
+				"this runs code that comes from the network");
 		if (!code && str_in(path_resolve(x, a.value), "/dev/stdin /dev/fd/0"))
 			break;
 		return;
@@ -90,8 +102,10 @@ static void do_deno(struct run *x, struct cmd *c)
 				(void)run_code(x, STR("deno"), c->v[i], STR_NONE);
 	} else if (str_eq(c->v[1], STR("run"))) {
 		for (size_t i = 2; i < c->n; i++) {
-			if (str_starts(c->v[i], STR("http://")) || str_starts(c->v[i], STR("https://")))
-				FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY, "this runs code that comes from the network");
+			if (str_starts(c->v[i], STR("http://")) ||
+				str_starts(c->v[i], STR("https://")))
+				FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY,
+					"this runs code that comes from the network");
 			if (str_eq(c->v[i], STR("-")) && str_is_set(c->in))
 				(void)run_code(x, STR("deno"), c->in, STR_NONE);
 			else if (c->v[i].n && c->v[i].p[0] != '-') {
@@ -103,7 +117,7 @@ static void do_deno(struct run *x, struct cmd *c)
 	}
 }
 
-/* -- options whose value is a command ---------------------------------------------------------------- */
+/* -- options whose value is a command --------------------------------------------------------- */
 
 static const struct {
 	const char *programs, *option; /* up to and with '=' or ' ', or a letter option */
@@ -174,7 +188,8 @@ static void do_command_options(struct run *x, struct cmd *c)
 
 			if (command_options[i].attached && str_starts(c->v[k], option))
 				value = str_from(c->v[k], option.n);
-			else if (!command_options[i].attached && str_eq(c->v[k], option) && k + 1 < c->n)
+			else if (!command_options[i].attached && str_eq(c->v[k], option) &&
+				 k + 1 < c->n)
 				value = c->v[k + 1];
 			if (str_starts(value, STR("exec=")))
 				value = str_from(value, 5);
@@ -184,7 +199,7 @@ static void do_command_options(struct run *x, struct cmd *c)
 	}
 }
 
-/* -- editors and make ---------------------------------------------------------------------------------- */
+/* -- editors and make ------------------------------------------------------------------------- */
 
 static void editor_command(struct run *x, str text)
 {
@@ -198,13 +213,15 @@ static void editor_command(struct run *x, str text)
 	else if (str_starts(text, STR("shell ")))
 		(void)run_child_text(x, str_from(text, 6), STR_NONE);
 	else if (str_starts(text, STR("r !")) || str_starts(text, STR("r!")))
-		(void)run_child_text(x, str_from(text, (size_t)str_find_char(text, '!') + 1), STR_NONE);
+		(void)run_child_text(
+			x, str_from(text, (size_t)str_find_char(text, '!') + 1), STR_NONE);
 	else if (str_has(text, "system("))
 		(void)run_code(x, STR("python"), text, STR_NONE);
 	else if (str_has(text, "os.execute"))
 		(void)run_code(x, STR("lua"), text, STR_NONE);
 	else if (str_starts(text, STR("py")) && str_find_char(text, ' ') > 0)
-		(void)run_code(x, STR("python"), str_from(text, (size_t)str_find_char(text, ' ')), STR_NONE);
+		(void)run_code(x, STR("python"), str_from(text, (size_t)str_find_char(text, ' ')),
+			STR_NONE);
 }
 
 static void do_editor(struct run *x, struct cmd *c)
@@ -242,7 +259,8 @@ static void run_makefile(struct run *x, str text)
 			if (str_ends(str_trim(line), STR(")")))
 				line = str_head(str_trim(line), str_trim(line).n - 1);
 		} else if (has_mark(line, "\4") && line.n < 4) {
-			FAULT(x, NULL, RULE_NET_EXEC, VERDICT_DENY, "this runs a makefile that comes from the network");
+			FAULT(x, NULL, RULE_NET_EXEC, VERDICT_DENY,
+				"this runs a makefile that comes from the network");
 			continue;
 		} else {
 			continue;
@@ -257,7 +275,9 @@ static void run_makefile(struct run *x, str text)
 static void do_make(struct run *x, struct cmd *c)
 {
 	static const char *const names[] = { "GNUmakefile", "makefile", "Makefile" };
-	struct args it = { .c = c, .shorts = "fCIjlosW", .longs = "file makefile directory eval include-dir jobs" };
+	struct args it = { .c = c,
+		.shorts = "fCIjlosW",
+		.longs = "file makefile directory eval include-dir jobs" };
 	struct state saved = x->st;
 	bool given = false;
 	struct arg a;
@@ -290,7 +310,8 @@ static void do_npm(struct run *x, struct cmd *c)
 	str text, name;
 	ptrdiff_t at;
 
-	if (!row_matches(c, "run|run-script|test|start|install|i|ci") || !fs_known(x, path_resolve(x, STR("package.json")), &text))
+	if (!row_matches(c, "run|run-script|test|start|install|i|ci") ||
+		!fs_known(x, path_resolve(x, STR("package.json")), &text))
 		return;
 	(void)name;
 	/* Every script in it could be the one. */
@@ -304,18 +325,26 @@ static void do_npm(struct run *x, struct cmd *c)
 		while (n < rest.n && rest.p[n] != '"')
 			n += rest.p[n] == '\\' ? 2 : 1;
 		if (n < rest.n && str_find_char(str_n(rest.p + 1, n - 1), ' ') > 0)
-			(void)run_child_text(x, decode_backslashes(x->a, str_n(rest.p + 1, n - 1), false), STR_NONE);
+			(void)run_child_text(x,
+				decode_backslashes(x->a, str_n(rest.p + 1, n - 1), false),
+				STR_NONE);
 	}
 }
 
 const struct program pack_code[] = {
-	{ "python python2 python3 pypy pypy3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 ipython perl perl5 ruby jruby node nodejs bun tsx ts-node php lua luajit "
-	  "lua5.3 lua5.4 texlua osascript Rscript R tclsh wish awk gawk mawk nawk original-awk julia elixir erl scala groovy", do_interpreter },
+	{ "python python2 python3 pypy pypy3 python3.8 python3.9 python3.10 python3.11 python3.12 "
+	  "python3.13 ipython perl perl5 ruby jruby node nodejs bun tsx ts-node php lua luajit "
+	  "lua5.3 lua5.4 texlua osascript Rscript R tclsh wish awk gawk mawk nawk original-awk "
+	  "julia elixir erl scala groovy",
+		do_interpreter },
 	{ "deno", do_deno },
 	{ "vim vi nvim view vimdiff ex ed emacs gdb lldb dc nano gvim rvim rview", do_editor },
 	{ "make gmake bmake", do_make },
 	{ "npm pnpm yarn bun", do_npm },
-	{ "tar gtar bsdtar zip man tcpdump rsync sort gsort split gsplit wget aria2c rg less more dc nodemon entr inotifywait fswatch watchexec gdb emacs apt apt-get journalctl "
-	  "systemctl git mysql psql start-stop-daemon cpio logrotate just pip pip3 xterm gnome-terminal konsole alacritty kitty ansible", do_command_options },
+	{ "tar gtar bsdtar zip man tcpdump rsync sort gsort split gsplit wget aria2c rg less more "
+	  "dc nodemon entr inotifywait fswatch watchexec gdb emacs apt apt-get journalctl "
+	  "systemctl git mysql psql start-stop-daemon cpio logrotate just pip pip3 xterm "
+	  "gnome-terminal konsole alacritty kitty ansible",
+		do_command_options },
 	{ 0 },
 };

@@ -1,12 +1,15 @@
-/* pack_container: docker and its relatives: what they delete, what they let out, and what runs inside. */
+/* pack_container: docker and its relatives: what they delete, what they let out, and what runs
+ * inside. */
 #include "guard/internal.h"
 
 static bool is_host_path(struct run *x, str path)
 {
 	enum place p = place_of(x, path_resolve(x, path));
 
-	return p == PLACE_ROOT || p == PLACE_HOMES || (p == PLACE_SYSTEM && !str_in(path, "/tmp /var/tmp /dev/shm")) || str_has(path, "docker.sock") || p == PLACE_DEVICE ||
-	       path_below(path, STR("/etc")) || path_below(path, STR("/proc")) || path_below(path, STR("/sys"));
+	return p == PLACE_ROOT || p == PLACE_HOMES ||
+	       (p == PLACE_SYSTEM && !str_in(path, "/tmp /var/tmp /dev/shm")) ||
+	       str_has(path, "docker.sock") || p == PLACE_DEVICE || path_below(path, STR("/etc")) ||
+	       path_below(path, STR("/proc")) || path_below(path, STR("/sys"));
 }
 
 static void judge_mount(struct run *x, struct cmd *c, str spec)
@@ -15,16 +18,23 @@ static void judge_mount(struct run *x, struct cmd *c, str spec)
 	str source = colon > 0 ? str_head(spec, (size_t)colon) : spec;
 	bool read_only = str_ends(spec, STR(":ro"));
 
-	if (source.n && (source.p[0] == '/' || source.p[0] == '~' || source.p[0] == '.') && is_host_path(x, source) && !(read_only && !str_eq(source, STR("/"))) &&
+	if (source.n && (source.p[0] == '/' || source.p[0] == '~' || source.p[0] == '.') &&
+		is_host_path(x, source) && !(read_only && !str_eq(source, STR("/"))) &&
 		!str_in(source, "/etc/localtime /etc/timezone"))
-		FAULT(x, c, RULE_DOCKER_ESCAPE, str_has(source, "docker.sock") ? VERDICT_ASK : VERDICT_DENY, "this gives a container power over the host: " STR_FMT, STR_ARG(source));
+		FAULT(x, c, RULE_DOCKER_ESCAPE,
+			str_has(source, "docker.sock") ? VERDICT_ASK : VERDICT_DENY,
+			"this gives a container power over the host: " STR_FMT, STR_ARG(source));
 	if (source.n && secrecy_of(x, path_resolve(x, source)) == SECRET_KEY && !read_only)
-		FAULT(x, c, RULE_SECRET_READ, VERDICT_ASK, "this gives private keys to a container: " STR_FMT, STR_ARG(source));
+		FAULT(x, c, RULE_SECRET_READ, VERDICT_ASK,
+			"this gives private keys to a container: " STR_FMT, STR_ARG(source));
 }
 
 static const char run_shorts[] = "vewuhlpmacn";
-static const char run_longs[] = "volume env env-file workdir user hostname label publish memory name network net mount entrypoint platform cpus shm-size add-host cap-add "
-	"cap-drop device gpus ip restart runtime security-opt stop-signal tmpfs ulimit userns volumes-from pid ipc uts log-driver log-opt dns pull cidfile expose link health-cmd";
+static const char run_longs[] =
+	"volume env env-file workdir user hostname label publish memory name network net mount "
+	"entrypoint platform cpus shm-size add-host cap-add "
+	"cap-drop device gpus ip restart runtime security-opt stop-signal tmpfs ulimit userns "
+	"volumes-from pid ipc uts log-driver log-opt dns pull cidfile expose link health-cmd";
 
 /* docker run … IMAGE CMD and docker exec … NAME CMD */
 static void run_inside(struct run *x, struct cmd *c, size_t from, bool fresh)
@@ -42,20 +52,31 @@ static void run_inside(struct run *x, struct cmd *c, size_t from, bool fresh)
 			judge_mount(x, c, a.value);
 			mounted = true;
 		} else if (arg_is(&a, 0, "mount")) {
-			ptrdiff_t at = str_find(a.value, STR("source=")), at2 = str_find(a.value, STR("src="));
-			str source, rest = at >= 0 ? str_from(a.value, (size_t)at + 7) : at2 >= 0 ? str_from(a.value, (size_t)at2 + 4) : STR("");
+			ptrdiff_t at = str_find(a.value, STR("source=")),
+				  at2 = str_find(a.value, STR("src="));
+			str source, rest = at >= 0    ? str_from(a.value, (size_t)at + 7)
+					   : at2 >= 0 ? str_from(a.value, (size_t)at2 + 4)
+						      : STR("");
 
 			mounted = true;
 			if (str_split(&rest, ',', &source))
 				judge_mount(x, c, source);
 		} else if (arg_is(&a, 0, "privileged") && !str_eq(a.value, STR("false"))) {
-			FAULT(x, c, RULE_DOCKER_ESCAPE, cmd_has(c, "--pid") || cmd_has(c, "-v") ? VERDICT_DENY : VERDICT_ASK, "this gives a container power over the host");
+			FAULT(x, c, RULE_DOCKER_ESCAPE,
+				cmd_has(c, "--pid") || cmd_has(c, "-v") ? VERDICT_DENY
+									: VERDICT_ASK,
+				"this gives a container power over the host");
 		} else if (arg_is(&a, 0, "pid") && str_eq(a.value, STR("host"))) {
-			FAULT(x, c, RULE_DOCKER_ESCAPE, VERDICT_ASK, "this lets a container see and end every process of the host");
-		} else if (arg_is(&a, 0, "cap-add") && str_in_nocase(a.value, "ALL SYS_ADMIN SYS_PTRACE SYS_MODULE SYS_RAWIO DAC_READ_SEARCH")) {
-			FAULT(x, c, RULE_DOCKER_ESCAPE, VERDICT_ASK, "this gives a container power over the host");
+			FAULT(x, c, RULE_DOCKER_ESCAPE, VERDICT_ASK,
+				"this lets a container see and end every process of the host");
+		} else if (arg_is(&a, 0, "cap-add") &&
+			   str_in_nocase(a.value, "ALL SYS_ADMIN SYS_PTRACE SYS_MODULE SYS_RAWIO "
+						  "DAC_READ_SEARCH")) {
+			FAULT(x, c, RULE_DOCKER_ESCAPE, VERDICT_ASK,
+				"this gives a container power over the host");
 		} else if (arg_is(&a, 0, "device") && place_of(x, a.value) == PLACE_DEVICE) {
-			FAULT(x, c, RULE_DOCKER_ESCAPE, VERDICT_DENY, "this gives a disk to a container");
+			FAULT(x, c, RULE_DOCKER_ESCAPE, VERDICT_DENY,
+				"this gives a disk to a container");
 		} else if (arg_is(&a, 0, "entrypoint")) {
 			entry = a.value;
 		}
@@ -84,7 +105,11 @@ static void run_inside(struct run *x, struct cmd *c, size_t from, bool fresh)
 
 static void do_docker(struct run *x, struct cmd *c)
 {
-	struct args it = { .c = c, .shorts = "Hclfp", .longs = "context host config log-level file project-name profile env-file project-directory ansi", .posix = true };
+	struct args it = { .c = c,
+		.shorts = "Hclfp",
+		.longs = "context host config log-level file project-name profile env-file "
+			 "project-directory ansi",
+		.posix = true };
 	struct arg a;
 	bool compose = str_in(c->name, "docker-compose podman-compose");
 
@@ -125,7 +150,8 @@ static void do_kubectl(struct run *x, struct cmd *c)
 /* terraform takes options from variables too. */
 static void do_terraform(struct run *x, struct cmd *c)
 {
-	static const char *const names[] = { "TF_CLI_ARGS", "TF_CLI_ARGS_apply", "TF_CLI_ARGS_plan", "TF_CLI_ARGS_destroy" };
+	static const char *const names[] = { "TF_CLI_ARGS", "TF_CLI_ARGS_apply", "TF_CLI_ARGS_plan",
+		"TF_CLI_ARGS_destroy" };
 
 	for (size_t i = 0; i < countof(names); i++) {
 		str value = var_get(x, str_of(names[i]));
@@ -138,7 +164,9 @@ static void do_terraform(struct run *x, struct cmd *c)
 /* gh api and the like: a method and a path say what happens. */
 static void do_api(struct run *x, struct cmd *c)
 {
-	struct args it = { .c = c, .shorts = "XHfFqtp", .longs = "method header raw-field field jq template input hostname preview cache" };
+	struct args it = { .c = c,
+		.shorts = "XHfFqtp",
+		.longs = "method header raw-field field jq template input hostname preview cache" };
 	bool deletes = false;
 	str path = STR_NONE;
 	struct arg a;
@@ -153,7 +181,8 @@ static void do_api(struct run *x, struct cmd *c)
 	if (path.n && path.p[0] == '/')
 		path = str_from(path, 1);
 	if (deletes)
-		FAULT(x, c, RULE_CLOUD, glob_any(path, "repos/*/*/*") ? VERDICT_ASK : VERDICT_DENY, "this deletes something: " STR_FMT, STR_ARG(path));
+		FAULT(x, c, RULE_CLOUD, glob_any(path, "repos/*/*/*") ? VERDICT_ASK : VERDICT_DENY,
+			"this deletes something: " STR_FMT, STR_ARG(path));
 }
 
 const struct program pack_container[] = {
@@ -168,20 +197,32 @@ const struct program pack_container[] = {
 #define COMPOSE "docker podman nerdctl docker-compose podman-compose"
 
 const struct row rows_container[] = {
-	{ DOCKER, "system prune -a|--all|--volumes|-f|--force", RULE_DOCKER_PRUNE, VERDICT_DENY, "this deletes every image, container or volume that is not running" },
-	{ DOCKER, "system prune !-a|--all|--volumes|-f|--force", RULE_DOCKER_PRUNE, VERDICT_ASK, "this deletes containers and images that are not running" },
-	{ DOCKER, "volume prune", RULE_DOCKER_PRUNE, VERDICT_DENY, "this deletes volumes with the data in them" },
-	{ DOCKER, "volume rm|remove", RULE_DOCKER_PRUNE, VERDICT_DENY, "this deletes volumes with the data in them" },
-	{ DOCKER, "image|container|network|builder|buildx prune", RULE_DOCKER_PRUNE, VERDICT_ASK, "this deletes what is not in use" },
+	{ DOCKER, "system prune -a|--all|--volumes|-f|--force", RULE_DOCKER_PRUNE, VERDICT_DENY,
+		"this deletes every image, container or volume that is not running" },
+	{ DOCKER, "system prune !-a|--all|--volumes|-f|--force", RULE_DOCKER_PRUNE, VERDICT_ASK,
+		"this deletes containers and images that are not running" },
+	{ DOCKER, "volume prune", RULE_DOCKER_PRUNE, VERDICT_DENY,
+		"this deletes volumes with the data in them" },
+	{ DOCKER, "volume rm|remove", RULE_DOCKER_PRUNE, VERDICT_DENY,
+		"this deletes volumes with the data in them" },
+	{ DOCKER, "image|container|network|builder|buildx prune", RULE_DOCKER_PRUNE, VERDICT_ASK,
+		"this deletes what is not in use" },
 	{ DOCKER, "system reset", RULE_DOCKER_PRUNE, VERDICT_DENY, "this deletes everything" },
 	{ DOCKER, "rm|kill|stop|rmi ..", RULE_DOCKER_PRUNE, VERDICT_NONE, "" },
-	{ COMPOSE, ".. down -v|--volumes", RULE_DOCKER_PRUNE, VERDICT_ASK, "this deletes the volumes of the project" },
-	{ COMPOSE, ".. down --rmi=all", RULE_DOCKER_PRUNE, VERDICT_ASK, "this deletes the images of the project" },
-	{ COMPOSE, "rm -v|-fv|-sfv", RULE_DOCKER_PRUNE, VERDICT_ASK, "this deletes containers with their volumes" },
-	{ DOCKER, "swarm leave --force|-f", RULE_DOCKER_PRUNE, VERDICT_DENY, "this takes the machine out of its swarm" },
-	{ DOCKER, "stack|service|secret|config rm|remove", RULE_DOCKER_PRUNE, VERDICT_ASK, "this removes a running service" },
+	{ COMPOSE, ".. down -v|--volumes", RULE_DOCKER_PRUNE, VERDICT_ASK,
+		"this deletes the volumes of the project" },
+	{ COMPOSE, ".. down --rmi=all", RULE_DOCKER_PRUNE, VERDICT_ASK,
+		"this deletes the images of the project" },
+	{ COMPOSE, "rm -v|-fv|-sfv", RULE_DOCKER_PRUNE, VERDICT_ASK,
+		"this deletes containers with their volumes" },
+	{ DOCKER, "swarm leave --force|-f", RULE_DOCKER_PRUNE, VERDICT_DENY,
+		"this takes the machine out of its swarm" },
+	{ DOCKER, "stack|service|secret|config rm|remove", RULE_DOCKER_PRUNE, VERDICT_ASK,
+		"this removes a running service" },
 	{ "crictl", "rmi --prune|-a", RULE_DOCKER_PRUNE, VERDICT_ASK, "this deletes images" },
-	{ "colima limactl podman-machine", "delete|factory-reset", RULE_DOCKER_PRUNE, VERDICT_ASK, "this deletes the machine containers run in" },
-	{ "podman", "machine rm|reset", RULE_DOCKER_PRUNE, VERDICT_ASK, "this deletes the machine containers run in" },
+	{ "colima limactl podman-machine", "delete|factory-reset", RULE_DOCKER_PRUNE, VERDICT_ASK,
+		"this deletes the machine containers run in" },
+	{ "podman", "machine rm|reset", RULE_DOCKER_PRUNE, VERDICT_ASK,
+		"this deletes the machine containers run in" },
 	{ 0 },
 };

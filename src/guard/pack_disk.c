@@ -32,21 +32,26 @@ static void do_mkfs(struct run *x, struct cmd *c)
 			continue;
 		p = place_of(x, path_resolve(x, a.value));
 		if (p == PLACE_DEVICE || p == PLACE_UNKNOWN || p == PLACE_NULL)
-			FAULT(x, c, RULE_MKFS, dry ? VERDICT_ASK : VERDICT_DENY, "this makes a new file system and loses what is on " STR_FMT, STR_ARG(a.value));
+			FAULT(x, c, RULE_MKFS, dry ? VERDICT_ASK : VERDICT_DENY,
+				"this makes a new file system and loses what is on " STR_FMT,
+				STR_ARG(a.value));
 	}
 }
 
 /* Tools that change a disk as soon as they are told to; looking is fine. */
 static void do_partition(struct run *x, struct cmd *c)
 {
-	bool looks = cmd_has(c, "-l") || cmd_has(c, "--list") || cmd_has(c, "-p") || cmd_has(c, "--print") || cmd_has(c, "-d") || cmd_has(c, "--dump");
+	bool looks = cmd_has(c, "-l") || cmd_has(c, "--list") || cmd_has(c, "-p") ||
+		     cmd_has(c, "--print") || cmd_has(c, "-d") || cmd_has(c, "--dump");
 	bool on_disk = false;
 
 	for (size_t i = 1; i < c->n; i++) {
 		looks |= str_in(c->v[i], "print -v --version --help");
 		on_disk |= place_of(x, path_resolve(x, c->v[i])) == PLACE_DEVICE;
 	}
-	if (str_in(c->name, "sgdisk sfdisk") && (cmd_has(c, "-Z") || cmd_has(c, "--zap-all") || cmd_has(c, "--delete") || cmd_has(c, "-o") || cmd_has(c, "--clear")))
+	if (str_in(c->name, "sgdisk sfdisk") &&
+		(cmd_has(c, "-Z") || cmd_has(c, "--zap-all") || cmd_has(c, "--delete") ||
+			cmd_has(c, "-o") || cmd_has(c, "--clear")))
 		looks = false;
 	if (!looks && on_disk)
 		FAULT(x, c, RULE_PARTITION, VERDICT_DENY, "this changes the partitions of a disk");
@@ -54,8 +59,10 @@ static void do_partition(struct run *x, struct cmd *c)
 
 const struct program pack_disk[] = {
 	{ "dd gdd dcfldd pv-dd", do_dd },
-	{ "mkfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat mkfs.exfat mkfs.ntfs mkfs.f2fs mkfs.minix mke2fs mkntfs mkdosfs mkswap newfs "
-	  "mkfs.bfs mkfs.cramfs mkfs.msdos mkfs.reiserfs mkfs.jfs mkexfatfs newfs_apfs newfs_hfs", do_mkfs },
+	{ "mkfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat mkfs.exfat "
+	  "mkfs.ntfs mkfs.f2fs mkfs.minix mke2fs mkntfs mkdosfs mkswap newfs "
+	  "mkfs.bfs mkfs.cramfs mkfs.msdos mkfs.reiserfs mkfs.jfs mkexfatfs newfs_apfs newfs_hfs",
+		do_mkfs },
 	{ "parted fdisk gdisk sgdisk sfdisk cfdisk cgdisk gpart partx", do_partition },
 	{ 0 },
 };

@@ -1,33 +1,43 @@
-/* pack_git: git, with its options before the subcommand, its aliases, and the settings that run programs. */
+/* pack_git: git, with its options before the subcommand, its aliases, and the settings that run
+ * programs. */
 #include "guard/internal.h"
 
 struct git {
 	struct run *x;
-	struct cmd *c;   /* as it was called */
-	struct cmd sub;  /* v[0] is the subcommand */
+	struct cmd *c;  /* as it was called */
+	struct cmd sub; /* v[0] is the subcommand */
 	struct state saved;
 };
 
 /* Settings whose value git runs through a shell, or a program it starts. */
 static const char exec_settings[] =
-	"core.sshcommand core.pager core.editor core.fsmonitor core.askpass core.gitproxy core.hookspath core.alternaterefscommand "
-	"sequence.editor diff.external credential.helper gpg.program gpg.ssh.program gpg.openpgp.program interactive.difffilter "
-	"init.templatedir uploadpack.packobjectshook web.browser man.viewer ssh.variant sendemail.smtpserver";
+	"core.sshcommand core.pager core.editor core.fsmonitor core.askpass core.gitproxy "
+	"core.hookspath core.alternaterefscommand "
+	"sequence.editor diff.external credential.helper gpg.program gpg.ssh.program "
+	"gpg.openpgp.program interactive.difffilter "
+	"init.templatedir uploadpack.packobjectshook web.browser man.viewer ssh.variant "
+	"sendemail.smtpserver";
 
 static bool is_exec_setting(str name)
 {
 	return str_in_nocase(name, exec_settings) ||
-	       glob_any(name, "diff.*.command diff.*.textconv merge.*.driver filter.*.clean filter.*.smudge filter.*.process "
-			      "difftool.*.cmd mergetool.*.cmd pager.* remote.*.uploadpack remote.*.receivepack credential.*.helper submodule.*.update "
-			      "include.path includeIf.*.path url.*.insteadOf browser.*.cmd man.*.cmd guitool.*.cmd trailer.*.command trailer.*.cmd");
+	       glob_any(name, "diff.*.command diff.*.textconv merge.*.driver filter.*.clean "
+			      "filter.*.smudge filter.*.process "
+			      "difftool.*.cmd mergetool.*.cmd pager.* remote.*.uploadpack "
+			      "remote.*.receivepack credential.*.helper submodule.*.update "
+			      "include.path includeIf.*.path url.*.insteadOf browser.*.cmd "
+			      "man.*.cmd guitool.*.cmd trailer.*.command trailer.*.cmd");
 }
 
 /* A value that is a plain program of git's own world needs no question. */
 static bool is_tame(str value)
 {
-	return !value.n || glob_any(value, "vim vi nvim nano emacs code* subl* less less?-* cat delta bat true false store cache* osxkeychain manager* "
-					   "libsecret wincred gh* !gh?auth* main .githooks .husky .husky/* .config/git* git-lfs* ssh ssh?-i* ssh?-v* ssh "
-					   "\"code*  meld kdiff3 vimdiff nvimdiff delta* difft* diff-so-fancy* gpg gpg2 /usr/bin/gpg* git?lfs*");
+	return !value.n || glob_any(value, "vim vi nvim nano emacs code* subl* less less?-* cat "
+					   "delta bat true false store cache* osxkeychain manager* "
+					   "libsecret wincred gh* !gh?auth* main .githooks .husky "
+					   ".husky/* .config/git* git-lfs* ssh ssh?-i* ssh?-v* ssh "
+					   "\"code*  meld kdiff3 vimdiff nvimdiff delta* difft* "
+					   "diff-so-fancy* gpg gpg2 /usr/bin/gpg* git?lfs*");
 }
 
 static void git_setting(struct git *g, str name, str value, bool now)
@@ -44,11 +54,14 @@ static void git_setting(struct git *g, str name, str value, bool now)
 		value = str_from(value, 1);
 	if (!glob_any(name, "*path *Path *hookspath *insteadOf"))
 		(void)run_child_text(x, value, STR_NONE);
-	if (!is_tame(value) && !(now && str_in_nocase(name, "core.pager pager.* core.sshcommand") && !has_mark(value, MARKS_HOLE)))
-		FAULT(x, g->c, RULE_GIT_CONFIG, VERDICT_ASK, "this makes git run a program: " STR_FMT " = " STR_FMT, STR_ARG(name), STR_ARG(value));
+	if (!is_tame(value) && !(now && str_in_nocase(name, "core.pager pager.* core.sshcommand") &&
+				       !has_mark(value, MARKS_HOLE)))
+		FAULT(x, g->c, RULE_GIT_CONFIG, VERDICT_ASK,
+			"this makes git run a program: " STR_FMT " = " STR_FMT, STR_ARG(name),
+			STR_ARG(value));
 }
 
-/* -- subcommands --------------------------------------------------------------------------------- */
+/* -- subcommands ------------------------------------------------------------------------------ */
 
 static bool has(const struct git *g, const char *option)
 {
@@ -60,7 +73,8 @@ static void fault(struct git *g, enum rule rule, enum verdict_action action, con
 	FAULT(g->x, g->c, rule, action, "%s (" STR_FMT ")", what, STR_ARG(cmd_text(g->x, g->c)));
 }
 
-static void operands(const struct git *g, const char *shorts, const char *longs, struct fields *before, struct fields *after)
+static void operands(const struct git *g, const char *shorts, const char *longs,
+	struct fields *before, struct fields *after)
 {
 	struct args it = { .c = &g->sub, .shorts = shorts, .longs = longs };
 	struct arg a;
@@ -85,11 +99,13 @@ static void git_clean(struct git *g)
 	if (has(g, "-i") || has(g, "--interactive"))
 		fault(g, RULE_GIT_CLEAN, VERDICT_ASK, "this deletes untracked files");
 	else if (has(g, "-f") || has(g, "--force"))
-		fault(g, RULE_GIT_CLEAN, VERDICT_DENY, "this deletes untracked files, which nothing brings back");
+		fault(g, RULE_GIT_CLEAN, VERDICT_DENY,
+			"this deletes untracked files, which nothing brings back");
 	else
 		for (const struct fact *f = g->x->fs; f; f = f->next)
 			if (f->kind == FACT_GIT && str_eq_nocase(f->key, STR("clean.requireForce")))
-				fault(g, RULE_GIT_CLEAN, VERDICT_DENY, "this deletes untracked files, which nothing brings back");
+				fault(g, RULE_GIT_CLEAN, VERDICT_DENY,
+					"this deletes untracked files, which nothing brings back");
 }
 
 static bool is_everything(struct git *g, str path)
@@ -106,8 +122,12 @@ static bool is_everything(struct git *g, str path)
 
 static bool looks_like_path(str s)
 {
-	return !has_mark(s, MARKS_HOLE) && (str_in(s, ". ..") || str_starts(s, STR("./")) || str_starts(s, STR("../")) || str_starts(s, STR(":/")) ||
-		str_has(s, "\2") || glob_any(str_base(s), "*.c *.h *.ts *.js *.tsx *.jsx *.py *.go *.rs *.java *.rb *.json *.md *.yml *.yaml *.toml *.txt *.lock *.css *.html *.cpp *.sh *.php *.kt *.swift"));
+	return !has_mark(s, MARKS_HOLE) &&
+	       (str_in(s, ". ..") || str_starts(s, STR("./")) || str_starts(s, STR("../")) ||
+		       str_starts(s, STR(":/")) || str_has(s, "\2") ||
+		       glob_any(str_base(s), "*.c *.h *.ts *.js *.tsx *.jsx *.py *.go *.rs *.java "
+					     "*.rb *.json *.md *.yml *.yaml *.toml *.txt *.lock "
+					     "*.css *.html *.cpp *.sh *.php *.kt *.swift"));
 }
 
 static void discard(struct git *g, const struct fields *paths)
@@ -118,7 +138,8 @@ static void discard(struct git *g, const struct fields *paths)
 			return;
 		}
 	if (paths->n)
-		fault(g, RULE_GIT_DISCARD, VERDICT_ASK, "this throws the changes to these files away");
+		fault(g, RULE_GIT_DISCARD, VERDICT_ASK,
+			"this throws the changes to these files away");
 }
 
 static void git_checkout(struct git *g)
@@ -128,18 +149,20 @@ static void git_checkout(struct git *g)
 
 	operands(g, "bBUct", "orphan conflict pathspec-from-file create", &before, &after);
 	if (has(g, "-f") || has(g, "--force") || has(g, "--discard-changes")) {
-		fault(g, RULE_GIT_DISCARD, VERDICT_DENY, "this throws all uncommitted changes away");
+		fault(g, RULE_GIT_DISCARD, VERDICT_DENY,
+			"this throws all uncommitted changes away");
 		return;
 	}
 	if (has(g, "-B") || (is_switch && has(g, "-C")) || has(g, "--force-create"))
-		fault(g, RULE_GIT_BRANCH, VERDICT_ASK, "this moves a branch and may lose its commits");
+		fault(g, RULE_GIT_BRANCH, VERDICT_ASK,
+			"this moves a branch and may lose its commits");
 	if (is_switch || has(g, "-p") || has(g, "--patch") || has(g, "-b"))
 		return;
 	if (has(g, "--pathspec-from-file") || has(g, "--ours") || has(g, "--theirs"))
 		fault(g, RULE_GIT_DISCARD, VERDICT_ASK, "this throws changes to files away");
 	if (after.n) {
 		discard(g, &after);
-	} else if (before.n && looks_like_path(before.v[before.n - 1]) ) {
+	} else if (before.n && looks_like_path(before.v[before.n - 1])) {
 		discard(g, &(struct fields){ .v = before.v + before.n - 1, .n = 1 });
 	} else if (before.n > 1) {
 		discard(g, &(struct fields){ .v = before.v + 1, .n = before.n - 1 });
@@ -167,31 +190,49 @@ static void git_push(struct git *g)
 
 	operands(g, "o", "repo push-option receive-pack exec", &refs, NULL);
 	for (size_t i = 1; i < g->sub.n; i++)
-		if (str_starts(g->sub.v[i], STR("--receive-pack=")) || str_starts(g->sub.v[i], STR("--exec=")))
-			(void)run_child_text(g->x, str_from(g->sub.v[i], (size_t)str_find_char(g->sub.v[i], '=') + 1), STR_NONE);
+		if (str_starts(g->sub.v[i], STR("--receive-pack=")) ||
+			str_starts(g->sub.v[i], STR("--exec=")))
+			(void)run_child_text(g->x,
+				str_from(g->sub.v[i], (size_t)str_find_char(g->sub.v[i], '=') + 1),
+				STR_NONE);
 	if (has(g, "-n") || has(g, "--dry-run"))
 		return;
 	for (size_t i = 1; i < g->sub.n; i++)
 		if (str_in(g->sub.v[i], "--force --forc") ||
-			(g->sub.v[i].n > 1 && g->sub.v[i].p[0] == '-' && g->sub.v[i].p[1] != '-' && str_find_char(g->sub.v[i], 'f') > 0)) {
-			fault(g, RULE_GIT_PUSH, VERDICT_DENY, "this overwrites what others have pushed");
+			(g->sub.v[i].n > 1 && g->sub.v[i].p[0] == '-' && g->sub.v[i].p[1] != '-' &&
+				str_find_char(g->sub.v[i], 'f') > 0)) {
+			fault(g, RULE_GIT_PUSH, VERDICT_DENY,
+				"this overwrites what others have pushed");
 			return;
 		}
 	if (has(g, "--mirror")) {
-		fault(g, RULE_GIT_PUSH, VERDICT_DENY, "this makes the remote a copy, deleting every other branch there");
+		fault(g, RULE_GIT_PUSH, VERDICT_DENY,
+			"this makes the remote a copy, deleting every other branch there");
 		return;
 	}
 	if (has(g, "--delete") || has(g, "-d"))
 		for (size_t i = 1; i < refs.n || i == 1; i++)
-			fault(g, RULE_GIT_PUSH, i < refs.n && glob_any(refs.v[i], "main master trunk develop release* production prod */main */master")
-				? VERDICT_DENY : VERDICT_ASK, "this deletes a branch or tag on the remote");
+			fault(g, RULE_GIT_PUSH,
+				i < refs.n && glob_any(refs.v[i],
+						      "main master trunk develop release* "
+						      "production prod */main */master")
+					? VERDICT_DENY
+					: VERDICT_ASK,
+				"this deletes a branch or tag on the remote");
 	if (has(g, "--prune"))
-		fault(g, RULE_GIT_PUSH, VERDICT_ASK, "this deletes branches on the remote that are not here");
+		fault(g, RULE_GIT_PUSH, VERDICT_ASK,
+			"this deletes branches on the remote that are not here");
 	for (size_t i = 1; i < refs.n; i++) {
 		if (refs.v[i].n > 1 && refs.v[i].p[0] == '+' && !lease)
-			fault(g, RULE_GIT_PUSH, VERDICT_DENY, "this overwrites what others have pushed");
+			fault(g, RULE_GIT_PUSH, VERDICT_DENY,
+				"this overwrites what others have pushed");
 		else if (refs.v[i].n > 1 && refs.v[i].p[0] == ':')
-			fault(g, RULE_GIT_PUSH, glob_any(refs.v[i], ":main :master :trunk :refs/heads/main :refs/heads/master :develop :production :release*") ? VERDICT_DENY : VERDICT_ASK,
+			fault(g, RULE_GIT_PUSH,
+				glob_any(refs.v[i],
+					":main :master :trunk :refs/heads/main :refs/heads/master "
+					":develop :production :release*")
+					? VERDICT_DENY
+					: VERDICT_ASK,
 				"this deletes a branch or tag on the remote");
 	}
 	if (has(g, "--no-verify"))
@@ -200,12 +241,15 @@ static void git_push(struct git *g)
 
 static void git_branch(struct git *g)
 {
-	bool force = has(g, "-D") || ((has(g, "-d") || has(g, "--delete")) && (has(g, "-f") || has(g, "--force")));
+	bool force = has(g, "-D") ||
+		     ((has(g, "-d") || has(g, "--delete")) && (has(g, "-f") || has(g, "--force")));
 
 	if (force)
-		fault(g, RULE_GIT_BRANCH, VERDICT_ASK, "this deletes a branch even if its work is merged nowhere");
+		fault(g, RULE_GIT_BRANCH, VERDICT_ASK,
+			"this deletes a branch even if its work is merged nowhere");
 	else if (has(g, "-f") || has(g, "--force") || has(g, "-M") || has(g, "-C"))
-		fault(g, RULE_GIT_BRANCH, VERDICT_ASK, "this moves a branch and may lose its commits");
+		fault(g, RULE_GIT_BRANCH, VERDICT_ASK,
+			"this moves a branch and may lose its commits");
 }
 
 static void git_tag(struct git *g)
@@ -226,13 +270,18 @@ static void git_stash(struct git *g)
 
 static void git_commit(struct git *g)
 {
-	struct args it = { .c = &g->sub, .shorts = "mFCctuS", .longs = "message file reuse-message reedit-message template author date fixup squash cleanup trailer" };
+	struct args it = { .c = &g->sub,
+		.shorts = "mFCctuS",
+		.longs = "message file reuse-message reedit-message template author date fixup "
+			 "squash cleanup trailer" };
 	struct arg a;
 
 	while (args_next(&it, &a))
-		if ((str_eq(g->sub.v[0], STR("commit")) && a.letter == 'n') || arg_is(&a, 0, "no-verify"))
+		if ((str_eq(g->sub.v[0], STR("commit")) && a.letter == 'n') ||
+			arg_is(&a, 0, "no-verify"))
 			if (!a.operand && !str_eq(a.name, STR("no-v")))
-				fault(g, RULE_GIT_NOVERIFY, VERDICT_ASK, "this skips the checks that the user installed");
+				fault(g, RULE_GIT_NOVERIFY, VERDICT_ASK,
+					"this skips the checks that the user installed");
 }
 
 static void git_rm(struct git *g)
@@ -245,9 +294,11 @@ static void git_rm(struct git *g)
 	operands(g, "", "pathspec-from-file", &paths, &paths);
 	for (size_t i = 0; i < paths.n; i++)
 		if (is_everything(g, paths.v[i]))
-			fault(g, RULE_GIT_DISCARD, VERDICT_DENY, "this deletes every file of the project");
+			fault(g, RULE_GIT_DISCARD, VERDICT_DENY,
+				"this deletes every file of the project");
 		else if (has(g, "-f") || has(g, "--force"))
-			fault(g, RULE_GIT_DISCARD, VERDICT_ASK, "this deletes files with changes in them");
+			fault(g, RULE_GIT_DISCARD, VERDICT_ASK,
+				"this deletes files with changes in them");
 	(void)recursive;
 }
 
@@ -256,8 +307,10 @@ static void git_worktree(struct git *g)
 	str what = g->sub.n > 1 ? g->sub.v[1] : STR("");
 
 	if (str_eq(what, STR("remove")))
-		fault(g, RULE_GIT_WORKTREE, VERDICT_ASK, has(g, "-f") || has(g, "--force") ? "this removes a worktree with the changes in it"
-			: "this removes a worktree");
+		fault(g, RULE_GIT_WORKTREE, VERDICT_ASK,
+			has(g, "-f") || has(g, "--force")
+				? "this removes a worktree with the changes in it"
+				: "this removes a worktree");
 	if (str_eq(what, STR("remove")) && !has(g, "-f") && !has(g, "--force"))
 		g->x->report->last->lowered = true; /* git refuses when there are changes */
 }
@@ -267,45 +320,59 @@ static void git_reflog(struct git *g)
 	str what = g->sub.n > 1 ? g->sub.v[1] : STR("");
 
 	if (str_in(what, "expire delete") && !has(g, "-n") && !has(g, "--dry-run"))
-		fault(g, RULE_GIT_HISTORY, str_eq(what, STR("delete")) ? VERDICT_ASK : VERDICT_DENY, "this deletes what could bring lost commits back");
+		fault(g, RULE_GIT_HISTORY, str_eq(what, STR("delete")) ? VERDICT_ASK : VERDICT_DENY,
+			"this deletes what could bring lost commits back");
 }
 
 static void git_gc(struct git *g)
 {
 	for (size_t i = 1; i < g->sub.n; i++)
 		if (glob_any(g->sub.v[i], "--prune=now --prune=all --prune=*0* --aggressive-prune"))
-			fault(g, RULE_GIT_HISTORY, VERDICT_DENY, "this deletes what could bring lost commits back");
+			fault(g, RULE_GIT_HISTORY, VERDICT_DENY,
+				"this deletes what could bring lost commits back");
 }
 
 static void git_update_ref(struct git *g)
 {
 	if (has(g, "-d") || has(g, "--delete") || has(g, "--stdin"))
-		fault(g, RULE_GIT_HISTORY, VERDICT_ASK, "this deletes or moves references behind git's back");
+		fault(g, RULE_GIT_HISTORY, VERDICT_ASK,
+			"this deletes or moves references behind git's back");
 	else if (g->sub.n > 2 && glob_any(g->sub.v[1], "refs/heads/* HEAD"))
-		fault(g, RULE_GIT_HISTORY, VERDICT_ASK, "this moves a branch and may lose its commits");
+		fault(g, RULE_GIT_HISTORY, VERDICT_ASK,
+			"this moves a branch and may lose its commits");
 }
 
 static void git_filter(struct git *g)
 {
-	struct args it = { .c = &g->sub, .longs = "env-filter tree-filter index-filter msg-filter commit-filter tag-name-filter parent-filter setup" };
+	struct args it = { .c = &g->sub,
+		.longs = "env-filter tree-filter index-filter msg-filter commit-filter "
+			 "tag-name-filter parent-filter setup" };
 	struct arg a;
 
 	while (args_next(&it, &a))
-		if (a.name.n && str_ends(a.name, STR("-filter")) && str_is_set(a.value) && !str_in(a.name, "subdirectory-filter"))
+		if (a.name.n && str_ends(a.name, STR("-filter")) && str_is_set(a.value) &&
+			!str_in(a.name, "subdirectory-filter"))
 			(void)run_child_text(g->x, a.value, STR_NONE);
-	fault(g, RULE_GIT_HISTORY, str_eq(g->sub.v[0], STR("filter-repo")) && !has(g, "--force") && !has(g, "-f") ? VERDICT_ASK : VERDICT_DENY, "this rewrites the whole history");
+	fault(g, RULE_GIT_HISTORY,
+		str_eq(g->sub.v[0], STR("filter-repo")) && !has(g, "--force") && !has(g, "-f")
+			? VERDICT_ASK
+			: VERDICT_DENY,
+		"this rewrites the whole history");
 }
 
 static void git_read_tree(struct git *g)
 {
 	if (has(g, "--reset") || (has(g, "-u") && has(g, "-m")))
-		fault(g, RULE_GIT_DISCARD, VERDICT_DENY, "this overwrites the files of the project with committed ones");
+		fault(g, RULE_GIT_DISCARD, VERDICT_DENY,
+			"this overwrites the files of the project with committed ones");
 }
 
 static void git_checkout_index(struct git *g)
 {
 	if (has(g, "-f") || has(g, "--force"))
-		fault(g, RULE_GIT_DISCARD, has(g, "-a") || has(g, "--all") ? VERDICT_DENY : VERDICT_ASK, "this overwrites files with what is in the index");
+		fault(g, RULE_GIT_DISCARD,
+			has(g, "-a") || has(g, "--all") ? VERDICT_DENY : VERDICT_ASK,
+			"this overwrites files with what is in the index");
 }
 
 /* Subcommands that run a command they are given. */
@@ -327,16 +394,19 @@ static void git_run(struct git *g)
 		for (at++; at < g->sub.n && g->sub.v[at].n && g->sub.v[at].p[0] == '-'; at++)
 			;
 		if (at < g->sub.n)
-			(void)run_child_text(g->x, fields_join(g->x->a, g->sub.v + at, g->sub.n - at, ' '), STR_NONE);
+			(void)run_child_text(g->x,
+				fields_join(g->x->a, g->sub.v + at, g->sub.n - at, ' '), STR_NONE);
 		if (row_matches(&g->sub, "deinit -f|--force"))
-			fault(g, RULE_GIT_DISCARD, VERDICT_ASK, "this removes submodules with the changes in them");
+			fault(g, RULE_GIT_DISCARD, VERDICT_ASK,
+				"this removes submodules with the changes in them");
 		return;
 	}
 	while (args_next(&it, &a))
 		if (arg_is(&a, 'x', "exec") && str_is_set(a.value))
 			(void)run_child_text(g->x, a.value, STR_NONE);
 	if (has(g, "--no-verify"))
-		fault(g, RULE_GIT_NOVERIFY, VERDICT_ASK, "this skips the checks that the user installed");
+		fault(g, RULE_GIT_NOVERIFY, VERDICT_ASK,
+			"this skips the checks that the user installed");
 }
 
 static void git_config(struct git *g)
@@ -346,7 +416,8 @@ static void git_config(struct git *g)
 	struct arg a;
 
 	while (args_next(&it, &a)) {
-		if (arg_is(&a, 0, "get get-all list unset get-regexp remove-section edit show-origin"))
+		if (arg_is(&a, 0,
+			    "get get-all list unset get-regexp remove-section edit show-origin"))
 			return;
 		if (a.operand)
 			fields_add(g->x->a, &f, a.value);
@@ -384,7 +455,7 @@ static const struct {
 	{ "config", git_config },
 };
 
-/* -- git itself ------------------------------------------------------------------------------------- */
+/* -- git itself ------------------------------------------------------------------------------- */
 
 static void run_sub(struct git *g, unsigned depth);
 
@@ -427,7 +498,8 @@ static void run_sub(struct git *g, unsigned depth)
 	if (run_git_alias(g, depth))
 		return;
 	if (has_mark(g->sub.v[0], MARKS_HOLE)) {
-		fault(g, RULE_EXEC_DYNAMIC, VERDICT_ASK, "what git would do is only known when it runs");
+		fault(g, RULE_EXEC_DYNAMIC, VERDICT_ASK,
+			"what git would do is only known when it runs");
 		return;
 	}
 	if (has(g, "--help") || (g->sub.n == 2 && str_eq(g->sub.v[1], STR("-h"))))
@@ -453,7 +525,11 @@ static void settings_of_env(struct git *g)
 static void do_git(struct run *x, struct cmd *c)
 {
 	struct git g = { .x = x, .c = c, .saved = x->st };
-	struct args it = { .c = c, .shorts = "Cc", .longs = "git-dir work-tree namespace config-env super-prefix attr-source list-cmds", .posix = true };
+	struct args it = { .c = c,
+		.shorts = "Cc",
+		.longs =
+			"git-dir work-tree namespace config-env super-prefix attr-source list-cmds",
+		.posix = true };
 	struct fact *fs = x->fs;
 	bool own_settings = false;
 	struct arg a;
@@ -467,12 +543,16 @@ static void do_git(struct run *x, struct cmd *c)
 		} else if (a.letter == 'c' && (eq = str_find_char(a.value, '=')) > 0) {
 			own_settings = true;
 			if (str_eq_nocase(str_head(a.value, (size_t)eq), STR("clean.requireForce")))
-				fs_note(x, FACT_GIT, STR("clean.requireForce"), str_from(a.value, (size_t)eq + 1));
-			git_setting(&g, str_head(a.value, (size_t)eq), str_from(a.value, (size_t)eq + 1), true);
+				fs_note(x, FACT_GIT, STR("clean.requireForce"),
+					str_from(a.value, (size_t)eq + 1));
+			git_setting(&g, str_head(a.value, (size_t)eq),
+				str_from(a.value, (size_t)eq + 1), true);
 		} else if (arg_is(&a, 0, "work-tree") && str_is_set(a.value)) {
 			x->st.cwd = path_resolve(x, a.value);
 		} else if (a.operand) {
-			g.sub = (struct cmd){ .v = c->v + a.at, .n = c->n - a.at, .name = a.value, .in = c->in };
+			g.sub = (struct cmd){
+				.v = c->v + a.at, .n = c->n - a.at, .name = a.value, .in = c->in
+			};
 			run_sub(&g, 0);
 			if (str_eq(a.value, STR("rev-parse")) && cmd_has(&g.sub, "--show-toplevel"))
 				c->out = x->c->root.n ? x->c->root : x->c->cwd;
@@ -497,19 +577,24 @@ static void do_git_dash(struct run *x, struct cmd *c)
 
 const struct program pack_git[] = {
 	{ "git hub", do_git },
-	{ "git-filter-repo git-filter-branch git-reset git-clean git-push git-checkout git-restore", do_git_dash },
+	{ "git-filter-repo git-filter-branch git-reset git-clean git-push git-checkout git-restore",
+		do_git_dash },
 	{ 0 },
 };
 
 const struct row rows_git[] = {
 	{ "bfg", "!--help", RULE_GIT_HISTORY, VERDICT_DENY, "this rewrites the whole history" },
-	{ "svn", "revert -R|--recursive", RULE_GIT_DISCARD, VERDICT_DENY, "this throws all changes away" },
-	{ "hg", "update|up|checkout -C|--clean", RULE_GIT_DISCARD, VERDICT_DENY, "this throws all changes away" },
+	{ "svn", "revert -R|--recursive", RULE_GIT_DISCARD, VERDICT_DENY,
+		"this throws all changes away" },
+	{ "hg", "update|up|checkout -C|--clean", RULE_GIT_DISCARD, VERDICT_DENY,
+		"this throws all changes away" },
 	{ "hg", "revert --all|-a", RULE_GIT_DISCARD, VERDICT_DENY, "this throws all changes away" },
 	{ "hg", "purge|strip", RULE_GIT_CLEAN, VERDICT_DENY, "this deletes files or commits" },
 	{ "jj", "abandon|restore", RULE_GIT_DISCARD, VERDICT_ASK, "this throws changes away" },
-	{ "git", "lfs prune -f|--force", RULE_GIT_HISTORY, VERDICT_ASK, "this deletes local copies of large files" },
-	{ "git", "replace -d|--delete|-f|--force", RULE_GIT_HISTORY, VERDICT_ASK, "this changes what commits stand for" },
+	{ "git", "lfs prune -f|--force", RULE_GIT_HISTORY, VERDICT_ASK,
+		"this deletes local copies of large files" },
+	{ "git", "replace -d|--delete|-f|--force", RULE_GIT_HISTORY, VERDICT_ASK,
+		"this changes what commits stand for" },
 	{ "git", "remote rm|remove", RULE_GIT_HISTORY, VERDICT_NONE, "" },
 	{ 0 },
 };

@@ -15,9 +15,14 @@ static void do_hookd(struct run *x, struct cmd *c)
 		next = it.i < c->n ? c->v[it.i] : STR("");
 		if (cmd_has(c, "--help") || cmd_has(c, "--dry-run"))
 			return;
-		if (str_in(a.value, harmful) || (str_in(a.value, "config") && str_in(next, "set edit unset")) ||
-			(str_in(a.value, "hooks trust guard rules init db") && str_in(next, "disable off remove add trust untrust allow enable edit set delete approve pause mode import vacuum repair")))
-			FAULT(x, c, RULE_SELF, VERDICT_DENY, "this would change or stop the guard itself");
+		if (str_in(a.value, harmful) ||
+			(str_in(a.value, "config") && str_in(next, "set edit unset")) ||
+			(str_in(a.value, "hooks trust guard rules init db") &&
+				str_in(next,
+					"disable off remove add trust untrust allow enable edit "
+					"set delete approve pause mode import vacuum repair")))
+			FAULT(x, c, RULE_SELF, VERDICT_DENY,
+				"this would change or stop the guard itself");
 		return;
 	}
 }
@@ -32,7 +37,8 @@ static void do_service(struct run *x, struct cmd *c)
 	bool harm = false, ours = false;
 
 	for (size_t i = 1; i < c->n; i++) {
-		harm |= str_in(c->v[i], "stop disable mask kill restart edit revert try-restart bootout unload remove isolate freeze delete");
+		harm |= str_in(c->v[i], "stop disable mask kill restart edit revert try-restart "
+					"bootout unload remove isolate freeze delete");
 		ours |= names_hookd(c->v[i]);
 	}
 	if (harm && ours)
@@ -48,7 +54,8 @@ static void do_killer(struct run *x, struct cmd *c)
 		return;
 }
 
-/* Programs that would change a file they are given, other than those which judge_write() hears of. */
+/* Programs that would change a file they are given, other than those which judge_write() hears of.
+ */
 static void do_changer(struct run *x, struct cmd *c)
 {
 	bool reads = false, shared;
@@ -56,32 +63,42 @@ static void do_changer(struct run *x, struct cmd *c)
 	if (str_in(c->name, "sqlite3 sqlite")) {
 		reads = true;
 		for (size_t i = 2; i < c->n; i++)
-			reads &= str_starts(str_lower(x->a, str_trim(c->v[i])), STR("select")) || c->v[i].p[0] == '-' || str_starts(c->v[i], STR(".schema")) ||
+			reads &= str_starts(str_lower(x->a, str_trim(c->v[i])), STR("select")) ||
+				 c->v[i].p[0] == '-' || str_starts(c->v[i], STR(".schema")) ||
 				 str_starts(c->v[i], STR(".tables"));
 	}
 	for (size_t i = 1; i < c->n && !reads; i++)
-		if (c->v[i].n && c->v[i].p[0] != '-' && is_protected(x, path_resolve(x, c->v[i]), &shared))
-			FAULT(x, c, RULE_SELF, VERDICT_DENY, "this would change " STR_FMT ", which the guard depends on", STR_ARG(c->v[i]));
+		if (c->v[i].n && c->v[i].p[0] != '-' &&
+			is_protected(x, path_resolve(x, c->v[i]), &shared))
+			FAULT(x, c, RULE_SELF, VERDICT_DENY,
+				"this would change " STR_FMT ", which the guard depends on",
+				STR_ARG(c->v[i]));
 }
 
 /* Variables that are meant to switch hookd off, before any command. */
 void judge_own_vars(struct run *x, const struct cmd *c)
 {
 	for (const struct fact *f = c->env; f && f != c->env_end; f = f->next)
-		if (f->kind == FACT_VAR && str_starts(f->key, STR("HOOKD_")) && !str_in(f->key, "HOOKD_DIR HOOKD_PREFIX HOOKD_VERSION"))
-			FAULT(x, c, RULE_SELF, VERDICT_DENY, "this tries to switch the guard off by a variable");
+		if (f->kind == FACT_VAR && str_starts(f->key, STR("HOOKD_")) &&
+			!str_in(f->key, "HOOKD_DIR HOOKD_PREFIX HOOKD_VERSION"))
+			FAULT(x, c, RULE_SELF, VERDICT_DENY,
+				"this tries to switch the guard off by a variable");
 	if (!str_in(c->name, "export declare typeset"))
 		return;
 	for (size_t i = 1; i < c->n; i++)
-		if (str_starts(c->v[i], STR("HOOKD_")) && !str_starts(c->v[i], STR("HOOKD_DIR=")) && !str_starts(c->v[i], STR("HOOKD_PREFIX=")))
-			FAULT(x, c, RULE_SELF, VERDICT_DENY, "this tries to switch the guard off by a variable");
+		if (str_starts(c->v[i], STR("HOOKD_")) && !str_starts(c->v[i], STR("HOOKD_DIR=")) &&
+			!str_starts(c->v[i], STR("HOOKD_PREFIX=")))
+			FAULT(x, c, RULE_SELF, VERDICT_DENY,
+				"this tries to switch the guard off by a variable");
 }
 
 const struct program pack_self[] = {
 	{ "hookd", do_hookd },
 	{ "systemctl service launchctl rc-service sv initctl", do_service },
 	{ "kill pkill killall skill xkill taskkill stop-process", do_killer },
-	{ "sqlite3 sqlite chattr setfacl vim vi nvim nano emacs ed ex code subl patch ansible-playbook restorecon chcon setcap strip objcopy patchelf upx rename "
-	  "mkfifo mknod mount umount unzip tar touch-d fallocate", do_changer },
+	{ "sqlite3 sqlite chattr setfacl vim vi nvim nano emacs ed ex code subl patch "
+	  "ansible-playbook restorecon chcon setcap strip objcopy patchelf upx rename "
+	  "mkfifo mknod mount umount unzip tar touch-d fallocate",
+		do_changer },
 	{ 0 },
 };

@@ -1,7 +1,7 @@
 /* param: $name, ${name…} and arithmetic, with what is known. */
 #include "guard/internal.h"
 
-/* -- arithmetic: sums of constants; anything else is not known ---------------------------------- */
+/* -- arithmetic: sums of constants; anything else is not known -------------------------------- */
 
 struct sum {
 	struct run *x;
@@ -38,7 +38,8 @@ static int64_t atom(struct sum *m)
 	from = m->i;
 	while (m->i < m->s.n && m->s.p[m->i] >= '0' && m->s.p[m->i] <= '9')
 		m->i++;
-	m->known &= m->i > from && m->i - from < 10 && str_to_int(str_n(m->s.p + from, m->i - from), &n);
+	m->known &= m->i > from && m->i - from < 10 &&
+		    str_to_int(str_n(m->s.p + from, m->i - from), &n);
 	return n;
 }
 
@@ -100,13 +101,15 @@ int64_t arith_value(struct run *x, str text, bool *ret_known)
 	return n;
 }
 
-/* -- operators --------------------------------------------------------------------------------- */
+/* -- operators -------------------------------------------------------------------------------- */
 
 static str substring(struct run *x, str value, str spec)
 {
 	ptrdiff_t colon = str_find_char(spec, ':');
 	bool known_from, known_len = true;
-	int64_t from = arith_value(x, colon < 0 ? spec : str_head(spec, (size_t)colon), &known_from), len = INT64_MAX;
+	int64_t from = arith_value(
+			x, colon < 0 ? spec : str_head(spec, (size_t)colon), &known_from),
+		len = INT64_MAX;
 
 	if (colon >= 0)
 		len = arith_value(x, str_from(spec, (size_t)colon + 1), &known_len);
@@ -132,7 +135,7 @@ static str strip(struct run *x, str value, str op, str pattern)
 	for (size_t k = 0; k <= value.n; k++) {
 		str piece = front ? str_head(value, k) : str_from(value, value.n - k);
 
-		if (!spend(x, 1 + (unsigned)(piece.n / 16)))
+		if (!spend(x, 1 + (unsigned)(piece.n / 4)))
 			return STR("\1");
 		if (!glob_match(pattern, piece))
 			continue;
@@ -148,7 +151,8 @@ static str strip(struct run *x, str value, str op, str pattern)
 static str replace(struct run *x, str value, str op, str pattern, str with)
 {
 	struct text t = { .a = x->a };
-	bool all = str_eq(op, STR("//")), front = str_eq(op, STR("/#")), back = str_eq(op, STR("/%")), done = false;
+	bool all = str_eq(op, STR("//")), front = str_eq(op, STR("/#")),
+	     back = str_eq(op, STR("/%")), done = false;
 
 	if (!pattern.n)
 		return value;
@@ -156,9 +160,10 @@ static str replace(struct run *x, str value, str op, str pattern, str with)
 		size_t hit = SIZE_MAX;
 
 		for (size_t k = value.n; !done && k + 1 > i + 1; k--) {
-			if (!spend(x, 1))
+			if (!spend(x, 1 + (unsigned)((k - i) / 4)))
 				return STR("\1");
-			if ((!back || k == value.n) && glob_match(pattern, str_n(value.p + i, k - i))) {
+			if ((!back || k == value.n) &&
+				glob_match(pattern, str_n(value.p + i, k - i))) {
 				hit = k;
 				break;
 			}
@@ -197,7 +202,7 @@ static str change_case(struct run *x, str value, str op)
 	return str_n(p, value.n);
 }
 
-/* -- parameters -------------------------------------------------------------------------------- */
+/* -- parameters ------------------------------------------------------------------------------- */
 
 static str positional(struct run *x, str name, bool *ret_found)
 {
@@ -293,7 +298,8 @@ static str with_op(struct run *x, const struct shell_part *p, str v)
 	case SHELL_OP_STRIP:
 		return strip(x, v, p->text, expand_pattern(x, p->arg));
 	case SHELL_OP_REPLACE:
-		return replace(x, v, p->text, expand_pattern(x, p->arg), p->arg2 ? expand_one(x, p->arg2) : STR(""));
+		return replace(x, v, p->text, expand_pattern(x, p->arg),
+			p->arg2 ? expand_one(x, p->arg2) : STR(""));
 	case SHELL_OP_CASE:
 		return change_case(x, v, p->text);
 	case SHELL_OP_AT:
@@ -308,12 +314,14 @@ static str with_op(struct run *x, const struct shell_part *p, str v)
 }
 
 /* ${@:2}, ${name[@]:1:2} */
-static void slice(struct run *x, const struct shell_part *p, const struct fields *all, struct fields *ret)
+static void slice(
+	struct run *x, const struct shell_part *p, const struct fields *all, struct fields *ret)
 {
 	str spec = expand_one(x, p->arg);
 	ptrdiff_t colon = str_find_char(spec, ':');
 	bool a, b = true;
-	int64_t from = arith_value(x, colon < 0 ? spec : str_head(spec, (size_t)colon), &a), len = INT64_MAX;
+	int64_t from = arith_value(x, colon < 0 ? spec : str_head(spec, (size_t)colon), &a),
+		len = INT64_MAX;
 	bool args = str_in(p->name, "@ *");
 
 	if (colon >= 0)
@@ -328,7 +336,8 @@ static void slice(struct run *x, const struct shell_part *p, const struct fields
 		fields_add(x->a, ret, all->v[i]);
 }
 
-str expand_param(struct run *x, const struct shell_part *p, bool *ret_list, struct fields *ret_items)
+str expand_param(
+	struct run *x, const struct shell_part *p, bool *ret_list, struct fields *ret_items)
 {
 	bool at = false;
 	const struct fields *all = list_of(x, p, &at);
@@ -345,7 +354,8 @@ str expand_param(struct run *x, const struct shell_part *p, bool *ret_list, stru
 		fields_add(x->a, ret_items, all->n ? expand_one(x, p->arg) : STR(""));
 	else
 		for (size_t i = 0; i < all->n; i++)
-			fields_add(x->a, ret_items, p->op == SHELL_OP_NONE ? all->v[i] : with_op(x, p, all->v[i]));
+			fields_add(x->a, ret_items,
+				p->op == SHELL_OP_NONE ? all->v[i] : with_op(x, p, all->v[i]));
 	if (!at && p->quoted) {
 		str ifs = var_get(x, STR("IFS"));
 

@@ -44,7 +44,8 @@ static const struct fact *link_on(struct run *x, str path)
 	const struct fact *best = NULL;
 
 	for (const struct fact *f = x->fs; f; f = f->next)
-		if (f->kind == FACT_LINK && path_below(path, f->key) && (!best || f->key.n > best->key.n))
+		if (f->kind == FACT_LINK && path_below(path, f->key) &&
+			(!best || f->key.n > best->key.n))
 			best = f;
 	return best;
 }
@@ -62,8 +63,10 @@ static str real(struct run *x, str path)
 		if (!has_mark(str_head(path, n), MARKS_ANY)) {
 			found = c->real_path(c->real_path_arg, x->a, str_head(path, n));
 			if (str_is_set(found))
-				return n == path.n ? found
-						   : arena_strf(x->a, STR_FMT STR_FMT, STR_ARG(found), STR_ARG(str_from(path, n)));
+				return n == path.n
+					       ? found
+					       : arena_strf(x->a, STR_FMT STR_FMT, STR_ARG(found),
+							 STR_ARG(str_from(path, n)));
 		}
 		while (n > 1 && path.p[n - 1] != '/')
 			n--;
@@ -102,8 +105,10 @@ str path_resolve(struct run *x, str word)
 {
 	str path;
 
-	if (word.n && word.p[0] == '~' && (word.n == 1 || word.p[1] == '/')) /* a program may expand it itself */
-		word = arena_strf(x->a, STR_FMT STR_FMT, STR_ARG(x->c->home), STR_ARG(str_from(word, 1)));
+	if (word.n && word.p[0] == '~' &&
+		(word.n == 1 || word.p[1] == '/')) /* a program may expand it itself */
+		word = arena_strf(
+			x->a, STR_FMT STR_FMT, STR_ARG(x->c->home), STR_ARG(str_from(word, 1)));
 	path = path_join(x, x->st.cwd, word);
 	for (int i = 0; x->fs && i < LINKS_MAX; i++) {
 		const struct fact *f = link_on(x, path);
@@ -116,7 +121,7 @@ str path_resolve(struct run *x, str word)
 	return path_is_dynamic(path) ? path : real(x, path);
 }
 
-/* -- patterns on both sides --------------------------------------------------------------------- */
+/* -- patterns on both sides ------------------------------------------------------------------- */
 
 /* Whether some text fits both a pattern and a part of a path with live patterns in it. */
 static bool meet(str pat, str s, unsigned depth)
@@ -152,7 +157,8 @@ static bool part_like(str pat, str part)
 		return glob_match(pat, part);
 	if (part.n > 48)
 		return true;
-	/* A pattern does not match a leading dot by itself, and one of nothing but wildcards says nothing. */
+	/* A pattern does not match a leading dot by itself, and one of nothing but wildcards says
+	 * nothing. */
 	for (size_t i = 0; i < part.n; i++)
 		plain += (unsigned char)part.p[i] >= ' ';
 	if (pat.n && pat.p[0] == '.' && part.p[0] != '.')

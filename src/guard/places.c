@@ -1,27 +1,42 @@
-/* places: which kind of place a path is: system, home, project, build output, secrets, hookd's own. Tables. */
+/* places: which kind of place a path is: system, home, project, build output, secrets, hookd's own.
+ * Tables. */
 #include "guard/internal.h"
 
 /* Directories of the system: they and what they hold are nobody's build output. */
-static const char *const system_dirs[] = { "/etc", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/boot", "/var",
-	"/dev", "/proc", "/sys", "/opt", "/root", "/srv", "/run", "/snap", "/nix", "/mnt", "/media", "/lost+found", "/System",
-	"/Library", "/Applications", "/Volumes", "/private", "/cores", "/Network", "/efi", "/usr/local", "/var/lib", "/var/log" };
+static const char *const system_dirs[] = { "/etc", "/usr", "/bin", "/sbin", "/lib", "/lib32",
+	"/lib64", "/libx32", "/boot", "/var", "/dev", "/proc", "/sys", "/opt", "/root", "/srv",
+	"/run", "/snap", "/nix", "/mnt", "/media", "/lost+found", "/System", "/Library",
+	"/Applications", "/Volumes", "/private", "/cores", "/Network", "/efi", "/usr/local",
+	"/var/lib", "/var/log" };
 
 static const char home_dirs[] = "/home /Users";
-static const char *const temp_dirs[] = { "/tmp", "/var/tmp", "/private/tmp", "/dev/shm", "/var/folders", "/private/var/folders" };
+static const char *const temp_dirs[] = { "/tmp", "/var/tmp", "/private/tmp", "/dev/shm",
+	"/var/folders", "/private/var/folders" };
 
 /* What builds, tests and tools make again by themselves. */
 static const char made_names[] =
-	"build builds _build out output dist target node_modules bower_components __pycache__ .pytest_cache .mypy_cache "
-	".ruff_cache .hypothesis .tox .nox .venv venv .cache cache caches .next .nuxt .output .svelte-kit .parcel-cache "
-	".turbo .angular .vite .vite-temp .gradle .terraform .terragrunt-cache coverage htmlcov .coverage .nyc_output tmp temp .tmp .temp "
-	"logs log obj .eggs .stack-work dist-newstyle zig-out zig-cache .zig-cache elm-stuff .bloop .metals .bsp "
-	"storybook-static test-results test-output playwright-report .docusaurus .serverless cdk.out .aws-sam _site .jekyll-cache "
-	".sass-cache .eslintcache .stylelintcache .dart_tool Pods DerivedData .ccache .sccache CMakeFiles Debug Release debug "
-	"release artifacts .ipynb_checkpoints _cacache _npx .yarn-cache .pnpm-store .rpt2_cache .fusebox .dynamodb .wrangler "
-	".vercel .netlify .expo .import .godot bazel-bin bazel-out bazel-testlogs .pio .lsp .clj-kondo .cpcache "
-	".nx .swc .webpack .rollup.cache .tsbuildinfo __snapshots_tmp__ .scannerwork .trunk buck-out .idea .vs lib-cov";
-static const char made_patterns[] = "*.egg-info cmake-build-* build-* build_* *-build *.dSYM *.pyc *.pyo *.o *.class *.tmp *.log "
-	"*.bak *.swp *~ *.tsbuildinfo core.* *.orig *.rej .DS_Store npm-debug.log* *_cache *-cache *.gcda *.gcno *.profraw";
+	"build builds _build out output dist target node_modules bower_components __pycache__ "
+	".pytest_cache .mypy_cache "
+	".ruff_cache .hypothesis .tox .nox .venv venv .cache cache caches .next .nuxt .output "
+	".svelte-kit .parcel-cache "
+	".turbo .angular .vite .vite-temp .gradle .terraform .terragrunt-cache coverage htmlcov "
+	".coverage .nyc_output tmp temp .tmp .temp "
+	"logs log obj .eggs .stack-work dist-newstyle zig-out zig-cache .zig-cache elm-stuff "
+	".bloop .metals .bsp "
+	"storybook-static test-results test-output playwright-report .docusaurus .serverless "
+	"cdk.out .aws-sam _site .jekyll-cache "
+	".sass-cache .eslintcache .stylelintcache .dart_tool Pods DerivedData .ccache .sccache "
+	"CMakeFiles Debug Release debug "
+	"release artifacts .ipynb_checkpoints _cacache _npx .yarn-cache .pnpm-store .rpt2_cache "
+	".fusebox .dynamodb .wrangler "
+	".vercel .netlify .expo .import .godot bazel-bin bazel-out bazel-testlogs .pio .lsp "
+	".clj-kondo .cpcache "
+	".nx .swc .webpack .rollup.cache .tsbuildinfo __snapshots_tmp__ .scannerwork .trunk "
+	"buck-out .idea .vs lib-cov";
+static const char made_patterns[] = "*.egg-info cmake-build-* build-* build_* *-build *.dSYM *.pyc "
+				    "*.pyo *.o *.class *.tmp *.log "
+				    "*.bak *.swp *~ *.tsbuildinfo core.* *.orig *.rej .DS_Store "
+				    "npm-debug.log* *_cache *-cache *.gcda *.gcno *.profraw";
 
 static bool is_made_name(str part)
 {
@@ -42,7 +57,8 @@ static bool has_made_part(str path, size_t from)
 static bool is_system_dir(str path)
 {
 	for (size_t i = 0; i < countof(system_dirs); i++)
-		if (str_eq(path, str_of(system_dirs[i])) || (has_mark(path, "\2\3") && path_like(system_dirs[i], path)))
+		if (str_eq(path, str_of(system_dirs[i])) ||
+			(has_mark(path, "\2\3") && path_like(system_dirs[i], path)))
 			return true;
 	return false;
 }
@@ -73,8 +89,10 @@ static size_t home_length(struct run *x, str path)
 
 static enum place device_place(str path)
 {
-	if (glob_any(path, "/dev/sd* /dev/hd* /dev/vd* /dev/xvd* /dev/nvme* /dev/mmcblk* /dev/disk* /dev/rdisk* /dev/mapper/* "
-			   "/dev/md* /dev/dm-* /dev/loop* /dev/sr* /dev/mem /dev/kmem /dev/port /dev/block/* /dev/ram*") ||
+	if (glob_any(path, "/dev/sd* /dev/hd* /dev/vd* /dev/xvd* /dev/nvme* /dev/mmcblk* "
+			   "/dev/disk* /dev/rdisk* /dev/mapper/* "
+			   "/dev/md* /dev/dm-* /dev/loop* /dev/sr* /dev/mem /dev/kmem /dev/port "
+			   "/dev/block/* /dev/ram*") ||
 		str_starts(path, STR("\\\\.\\PhysicalDrive")))
 		return PLACE_DEVICE;
 	return PLACE_NULL;
@@ -82,7 +100,8 @@ static enum place device_place(str path)
 
 static enum place place_known(struct run *x, str path, bool all);
 
-/* Something in it is not known: what stands before it says where it is, when that cannot be left. */
+/* Something in it is not known: what stands before it says where it is, when that cannot be left.
+ */
 static enum place place_with_hole(struct run *x, str path)
 {
 	size_t n = 0, slash = 0;
@@ -102,15 +121,18 @@ static enum place place_with_hole(struct run *x, str path)
 		if (str_eq(str_head(path, slash), str_of(temp_dirs[i])))
 			return PLACE_TEMP;
 	front = place_known(x, str_head(path, slash), false);
-	return front == PLACE_TEMP || front == PLACE_MADE || front == PLACE_IN_PROJECT || front == PLACE_DEVICE ? front : PLACE_UNKNOWN;
+	return front == PLACE_TEMP || front == PLACE_MADE || front == PLACE_IN_PROJECT ||
+			       front == PLACE_DEVICE
+		       ? front
+		       : PLACE_UNKNOWN;
 }
 
 static enum place place_in_project(str path, str root)
 {
 	str rest = str_from(path, root.n + 1);
 
-	if (str_eq(rest, STR(".git")) || str_starts(rest, STR(".git/")) || str_ends(rest, STR("/.git")) ||
-		(has_mark(rest, "\2\3") && path_like(".git", rest)))
+	if (str_eq(rest, STR(".git")) || str_starts(rest, STR(".git/")) ||
+		str_ends(rest, STR("/.git")) || (has_mark(rest, "\2\3") && path_like(".git", rest)))
 		return PLACE_GIT;
 	return has_made_part(path, root.n) ? PLACE_MADE : PLACE_IN_PROJECT;
 }
@@ -127,7 +149,8 @@ static enum place place_known(struct run *x, str path, bool all)
 	if (path_below(path, STR("/dev")) && !path_below(path, STR("/dev/shm")) && path.n > 5)
 		return device_place(path);
 	home = home_length(x, path);
-	if (str_eq(path, x->c->home) || str_in(path, home_dirs) || (home && home == path.n) || path_below(x->c->home, path))
+	if (str_eq(path, x->c->home) || str_in(path, home_dirs) || (home && home == path.n) ||
+		path_below(x->c->home, path))
 		return PLACE_HOMES;
 	if (is_system_dir(path))
 		return PLACE_SYSTEM;
@@ -145,8 +168,9 @@ static enum place place_known(struct run *x, str path, bool all)
 	}
 	if (home)
 		return has_made_part(path, home) ? PLACE_MADE : PLACE_IN_HOME;
-	if (below_system_dir(path) && !path_below(path, STR("/srv")) && !path_below(path, STR("/mnt")) &&
-		!path_below(path, STR("/opt")) && !path_below(path, STR("/media")) && !path_below(path, STR("/Volumes")))
+	if (below_system_dir(path) && !path_below(path, STR("/srv")) &&
+		!path_below(path, STR("/mnt")) && !path_below(path, STR("/opt")) &&
+		!path_below(path, STR("/media")) && !path_below(path, STR("/Volumes")))
 		return PLACE_SYSTEM_IN;
 	return has_made_part(path, 0) ? PLACE_MADE : PLACE_ELSEWHERE;
 }
@@ -163,9 +187,11 @@ enum place place_of(struct run *x, str path)
 	/* Everything in a directory, also the hidden things, is the directory. */
 	for (;;) {
 		last = str_base(path);
-		if (path.n <= 1 || !has_mark(last, "\2") || !(str_eq(last, STR("\2")) || str_eq(last, STR(".\2")) ||
-			    str_eq(last, STR("\3\2")) || str_eq(last, STR(".\3\2")) || str_eq(last, STR("\2\2")) ||
-			    str_eq(last, STR(".\3\3\2")) || str_eq(last, STR("\2.\2"))))
+		if (path.n <= 1 || !has_mark(last, "\2") ||
+			!(str_eq(last, STR("\2")) || str_eq(last, STR(".\2")) ||
+				str_eq(last, STR("\3\2")) || str_eq(last, STR(".\3\2")) ||
+				str_eq(last, STR("\2\2")) || str_eq(last, STR(".\3\3\2")) ||
+				str_eq(last, STR("\2.\2"))))
 			break;
 		path = str_head(path, MAX((size_t)(last.p - path.p), 2) - 1);
 		all = true;
@@ -173,43 +199,62 @@ enum place place_of(struct run *x, str path)
 	return place_known(x, path, all);
 }
 
-/* -- secrets ----------------------------------------------------------------------------------- */
+/* -- secrets ---------------------------------------------------------------------------------- */
 
 /* In a home; what opens other doors. */
-static const char *const keys_in_home[] = { ".aws/credentials", ".aws", ".kube/config", ".kube", ".netrc", "_netrc", ".pgpass",
-	".git-credentials", ".gnupg/**", ".gnupg", ".config/gcloud/**", ".config/gcloud", ".azure/**", ".azure", ".config/gh/hosts.yml",
-	".docker/config.json", ".vault-token", ".password-store/**", ".password-store", ".terraform.d/credentials.tfrc.json", ".cargo/credentials", ".cargo/credentials.toml",
-	".gem/credentials", ".pypirc", ".npmrc", ".yarnrc.yml", ".config/op/**", ".local/share/keyrings/**", "Library/Keychains/**",
-	".mozilla/firefox/*/logins.json", ".mozilla/firefox/*/key4.db", ".mozilla/firefox/*/cookies.sqlite",
-	".config/google-chrome/*/Login Data", ".config/google-chrome/*/Cookies", ".config/chromium/*/Login Data", ".claude/.credentials.json", ".codex/auth.json",
-	".gemini/oauth_creds.json", ".config/hub", ".my.cnf", ".s3cfg", ".boto", ".config/rclone/rclone.conf", ".config/doctl/config.yaml",
-	".fly/config.yml", ".config/heroku/**", ".oci/**", ".databrickscfg", ".snowsql/config", ".ssh", ".electrum/**", ".bitcoin/wallet.dat",
-	".config/sops/age/keys.txt", ".age/**", ".config/stripe/config.toml", ".ngrok2/ngrok.yml", ".config/github-copilot/**" };
+static const char *const keys_in_home[] = { ".aws/credentials", ".aws", ".kube/config", ".kube",
+	".netrc", "_netrc", ".pgpass", ".git-credentials", ".gnupg/**", ".gnupg",
+	".config/gcloud/**", ".config/gcloud", ".azure/**", ".azure", ".config/gh/hosts.yml",
+	".docker/config.json", ".vault-token", ".password-store/**", ".password-store",
+	".terraform.d/credentials.tfrc.json", ".cargo/credentials", ".cargo/credentials.toml",
+	".gem/credentials", ".pypirc", ".npmrc", ".yarnrc.yml", ".config/op/**",
+	".local/share/keyrings/**", "Library/Keychains/**", ".mozilla/firefox/*/logins.json",
+	".mozilla/firefox/*/key4.db", ".mozilla/firefox/*/cookies.sqlite",
+	".config/google-chrome/*/Login Data", ".config/google-chrome/*/Cookies",
+	".config/chromium/*/Login Data", ".claude/.credentials.json", ".codex/auth.json",
+	".gemini/oauth_creds.json", ".config/hub", ".my.cnf", ".s3cfg", ".boto",
+	".config/rclone/rclone.conf", ".config/doctl/config.yaml", ".fly/config.yml",
+	".config/heroku/**", ".oci/**", ".databrickscfg", ".snowsql/config", ".ssh", ".electrum/**",
+	".bitcoin/wallet.dat", ".config/sops/age/keys.txt", ".age/**", ".config/stripe/config.toml",
+	".ngrok2/ngrok.yml", ".config/github-copilot/**" };
 
-static const char *const system_keys[] = { "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/ssh/ssh_host_*_key",
-	"/etc/ssl/private/**", "/etc/ssl/private", "/etc/krb5.keytab", "/etc/kubernetes/admin.conf", "/etc/kubernetes/pki/**", "/var/run/secrets/**",
-	"/run/secrets/**", "/etc/letsencrypt/live/**", "/etc/wireguard/**", "/etc/openvpn/**", "/proc/kcore", "/dev/mem", "/etc/master.passwd", "/etc/security/opasswd",
-	"/etc/rancher/k3s/k3s.yaml", "/var/lib/kubelet/pki/**" };
+static const char *const system_keys[] = { "/etc/shadow", "/etc/shadow-", "/etc/gshadow",
+	"/etc/gshadow-", "/etc/sudoers", "/etc/ssh/ssh_host_*_key", "/etc/ssl/private/**",
+	"/etc/ssl/private", "/etc/krb5.keytab", "/etc/kubernetes/admin.conf",
+	"/etc/kubernetes/pki/**", "/var/run/secrets/**", "/run/secrets/**",
+	"/etc/letsencrypt/live/**", "/etc/wireguard/**", "/etc/openvpn/**", "/proc/kcore",
+	"/dev/mem", "/etc/master.passwd", "/etc/security/opasswd", "/etc/rancher/k3s/k3s.yaml",
+	"/var/lib/kubelet/pki/**" };
 
-static const char open_in_ssh[] = "config known_hosts known_hosts.old authorized_keys authorized_keys2 environment rc config.d";
+static const char open_in_ssh[] = "config known_hosts known_hosts.old authorized_keys "
+				  "authorized_keys2 environment rc config.d";
 
 static enum secrecy secrecy_in_ssh(str rest)
 {
 	str last = str_base(rest);
 
-	if (!rest.n || str_in(last, open_in_ssh) || str_ends(last, STR(".pub")) || str_starts(rest, STR("config.d/")))
+	if (!rest.n || str_in(last, open_in_ssh) || str_ends(last, STR(".pub")) ||
+		str_starts(rest, STR("config.d/")))
 		return rest.n ? SECRET_NOT : SECRET_KEY;
 	return SECRET_KEY;
 }
 
 static const char key_names[] = "id_rsa id_dsa id_ecdsa id_ed25519 id_ed25519_sk id_ecdsa_sk";
-static const char project_names[] = ".env .envrc.local .env.local secrets.yml secrets.yaml secrets.json secrets.toml secrets.env credentials.json "
-	"credentials.yml credentials.yaml .secrets .htpasswd master.key production.key service-account.json serviceAccountKey.json "
-	"client_secret.json kubeconfig .vault_pass vault_pass.txt vault-password .dev.vars secring.gpg wp-config.php .pgpass .netrc";
-static const char project_patterns[] = ".env.* *.env service-account*.json serviceaccount*.json *-credentials.json *_credentials.json *.pem *.p12 *.pfx *.jks *.keystore *.kdbx "
+static const char project_names[] =
+	".env .envrc.local .env.local secrets.yml secrets.yaml secrets.json secrets.toml "
+	"secrets.env credentials.json "
+	"credentials.yml credentials.yaml .secrets .htpasswd master.key production.key "
+	"service-account.json serviceAccountKey.json "
+	"client_secret.json kubeconfig .vault_pass vault_pass.txt vault-password .dev.vars "
+	"secring.gpg wp-config.php .pgpass .netrc";
+static const char project_patterns[] =
+	".env.* *.env service-account*.json serviceaccount*.json *-credentials.json "
+	"*_credentials.json *.pem *.p12 *.pfx *.jks *.keystore *.kdbx "
 	"*.key *.ppk *_rsa *_ed25519 *.agekey *.tfvars.secret client_secret*.json .env*.local";
-static const char harmless_names[] = "*.example *.sample *.template *.dist *.tmpl *.tpl *example* *sample* *.defaults *.default *.schema *.pub cert.pem "
-	"ca.pem *cert*.pem *chain*.pem *public* *.crt *ca*.pem .env.test .env.ci .env.vault *.env.test";
+static const char harmless_names[] = "*.example *.sample *.template *.dist *.tmpl *.tpl *example* "
+				     "*sample* *.defaults *.default *.schema *.pub cert.pem "
+				     "ca.pem *cert*.pem *chain*.pem *public* *.crt *ca*.pem "
+				     ".env.test .env.ci .env.vault *.env.test";
 
 static enum secrecy secrecy_of_name(str path)
 {
@@ -229,7 +274,8 @@ static enum secrecy secrecy_of_name(str path)
 	}
 	if (glob_any(last, harmless_names))
 		return SECRET_NOT;
-	if (str_in(last, project_names) || glob_any(last, project_patterns) || (has_mark(last, "\2\3") && path_like(".env", last)))
+	if (str_in(last, project_names) || glob_any(last, project_patterns) ||
+		(has_mark(last, "\2\3") && path_like(".env", last)))
 		return SECRET_PROJECT;
 	return SECRET_NOT;
 }
@@ -244,15 +290,20 @@ enum secrecy secrecy_of(struct run *x, str path)
 		str rest = str_from(path, home + 1), first = rest;
 		str part;
 
-		if (str_split(&first, '/', &part) && (str_eq(part, STR(".ssh")) || (has_mark(part, "\2\3") && path_like(".ssh", part))))
+		if (str_split(&first, '/', &part) &&
+			(str_eq(part, STR(".ssh")) ||
+				(has_mark(part, "\2\3") && path_like(".ssh", part))))
 			return secrecy_in_ssh(str_from(rest, MIN(part.n + 1, rest.n)));
-		for (size_t i = 0; rest.p[0] == '.' || rest.p[0] == 'L' || rest.p[0] == '_' || rest.p[0] == MARK_ANY; i++) {
+		for (size_t i = 0; rest.p[0] == '.' || rest.p[0] == 'L' || rest.p[0] == '_' ||
+				   rest.p[0] == MARK_ANY;
+			i++) {
 			if (i == countof(keys_in_home))
 				break;
 			if (path_like(keys_in_home[i], rest))
 				return SECRET_KEY;
 		}
-		if (str_in(rest, ".bash_history .zsh_history .psql_history .mysql_history .python_history .node_repl_history"))
+		if (str_in(rest, ".bash_history .zsh_history .psql_history .mysql_history "
+				 ".python_history .node_repl_history"))
 			return SECRET_PROJECT;
 	}
 	if (path_like("/proc/*/environ", path))
@@ -266,17 +317,24 @@ enum secrecy secrecy_of(struct run *x, str path)
 	return secrecy_of_name(path);
 }
 
-/* -- hookd's own ------------------------------------------------------------------------------- */
+/* -- hookd's own ------------------------------------------------------------------------------ */
 
-static const char *const own_in_home[] = { ".local/share/hookd/**", ".local/state/hookd/**", ".config/hookd/**", ".hookd/**", ".local/share/hookd",
-	".local/state/hookd", ".config/hookd", ".hookd", ".config/systemd/user/hookd*", "Library/LaunchAgents/*hookd*", ".config/systemd/user/*/hookd*",
-	"Library/Application Support/hookd/**", ".cache/hookd/**" };
-static const char *const shared_in_home[] = { ".claude/settings.json", ".claude/settings.local.json", ".claude", ".claude/hooks/**", ".codex/hooks.json", ".codex/config.toml",
-	".codex", ".gemini/settings.json", ".gemini", ".claude.json", ".config/claude/settings.json" };
-static const char *const shared_in_project[] = { ".claude/settings.json", ".claude/settings.local.json", ".codex/hooks.json", ".codex/config.toml",
+static const char *const own_in_home[] = { ".local/share/hookd/**", ".local/state/hookd/**",
+	".config/hookd/**", ".hookd/**", ".local/share/hookd", ".local/state/hookd",
+	".config/hookd", ".hookd", ".config/systemd/user/hookd*", "Library/LaunchAgents/*hookd*",
+	".config/systemd/user/*/hookd*", "Library/Application Support/hookd/**",
+	".cache/hookd/**" };
+static const char *const shared_in_home[] = { ".claude/settings.json",
+	".claude/settings.local.json", ".claude", ".claude/hooks/**", ".codex/hooks.json",
+	".codex/config.toml", ".codex", ".gemini/settings.json", ".gemini", ".claude.json",
+	".config/claude/settings.json" };
+static const char *const shared_in_project[] = { ".claude/settings.json",
+	".claude/settings.local.json", ".codex/hooks.json", ".codex/config.toml",
 	".gemini/settings.json" };
-static const char *const own_in_system[] = { "/etc/hookd/**", "/etc/hookd", "/etc/claude-code/managed-settings.json", "/usr/lib/systemd/user/hookd*", "/etc/systemd/*/hookd*",
-	"/run/user/*/hookd/**", "/run/user/*/hookd", "/Library/Application Support/ClaudeCode/managed-settings.json", "/run/hookd/**" };
+static const char *const own_in_system[] = { "/etc/hookd/**", "/etc/hookd",
+	"/etc/claude-code/managed-settings.json", "/usr/lib/systemd/user/hookd*",
+	"/etc/systemd/*/hookd*", "/run/user/*/hookd/**", "/run/user/*/hookd",
+	"/Library/Application Support/ClaudeCode/managed-settings.json", "/run/hookd/**" };
 
 static bool any_like(const char *const *patterns, size_t n, str path)
 {
@@ -292,7 +350,8 @@ static bool ends_like(const char *const *patterns, size_t n, str path)
 	for (size_t i = 0; i < n; i++) {
 		str p = str_of(patterns[i]);
 
-		if (str_eq(path, p) || (path.n > p.n && str_ends(path, p) && path.p[path.n - p.n - 1] == '/'))
+		if (str_eq(path, p) ||
+			(path.n > p.n && str_ends(path, p) && path.p[path.n - p.n - 1] == '/'))
 			return true;
 	}
 	return false;
@@ -319,7 +378,8 @@ bool is_protected(struct run *x, str path, bool *ret_shared)
 	}
 	if (any_like(own_in_system, countof(own_in_system), path))
 		return true;
-	if (str_in(last, "hookd hookc") && (str_has(path, "/bin/") || str_has(path, "/sbin/") || str_has(path, "/libexec/")))
+	if (str_in(last, "hookd hookc") &&
+		(str_has(path, "/bin/") || str_has(path, "/sbin/") || str_has(path, "/libexec/")))
 		return true;
 	if (path_below(path, root) && path.n > root.n) {
 		str rest = str_from(path, root.n + 1);
@@ -331,10 +391,11 @@ bool is_protected(struct run *x, str path, bool *ret_shared)
 	}
 	if (ends_like(shared_in_project, countof(shared_in_project), path))
 		return *ret_shared = true;
-	return path_is_dynamic(path) && (str_has(path, "/hookd/hookd.") || str_has(path, "/.config/hookd"));
+	return path_is_dynamic(path) &&
+	       (str_has(path, "/hookd/hookd.") || str_has(path, "/.config/hookd"));
 }
 
-/* -- files that others run or trust -------------------------------------------------------------- */
+/* -- files that others run or trust ----------------------------------------------------------- */
 
 static const struct {
 	const char *pattern;

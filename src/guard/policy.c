@@ -1,5 +1,5 @@
-/* policy: reads `guard` of the user's config file: mode, disable, rules. What is wrong is said with its place, and left
- * out; a rule whose own examples do not hold is wrong. */
+/* policy: reads `guard` of the user's config file: mode, disable, rules. What is wrong is said with
+ * its place, and left out; a rule whose own examples do not hold is wrong. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -18,11 +18,11 @@ struct reading {
 	struct json *examples; /* of the rule that is being read */
 };
 
-#define complain(r, at, ...)                                                                       \
-	do {                                                                                       \
-		unsigned line_ = 0, col_ = 0;                                                      \
-		json_locate((r)->text, (at), &line_, &col_);                                       \
-		err_set_at(add_problem(r), -EINVAL, line_, col_, __VA_ARGS__);                     \
+#define complain(r, at, ...)                                                   \
+	do {                                                                   \
+		unsigned line_ = 0, col_ = 0;                                  \
+		json_locate((r)->text, (at), &line_, &col_);                   \
+		err_set_at(add_problem(r), -EINVAL, line_, col_, __VA_ARGS__); \
 	} while (0)
 
 static struct err *add_problem(struct reading *r)
@@ -38,18 +38,25 @@ static struct err *add_problem(struct reading *r)
 	return &p->err;
 }
 
-/* -- conditions -------------------------------------------------------------------------------- */
+/* -- conditions ------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *key;
 	enum cond_kind kind;
 } cond_keys[] = {
-	{ "tool", COND_TOOL },       { "class", COND_CLASS }, { "program", COND_PROGRAM }, { "argv", COND_ARGV },
-	{ "path", COND_PATH },       { "regex", COND_REGEX }, { "any", COND_ANY },         { "all", COND_ALL },
+	{ "tool", COND_TOOL },
+	{ "class", COND_CLASS },
+	{ "program", COND_PROGRAM },
+	{ "argv", COND_ARGV },
+	{ "path", COND_PATH },
+	{ "regex", COND_REGEX },
+	{ "any", COND_ANY },
+	{ "all", COND_ALL },
 	{ "not", COND_NOT },
 };
 
-static bool read_object(struct reading *r, const struct json *v, unsigned depth, struct cond **ret, bool *ret_needs, bool top);
+static bool read_object(struct reading *r, const struct json *v, unsigned depth, struct cond **ret,
+	bool *ret_needs, bool top);
 
 static bool read_words(struct reading *r, const struct json *v, struct cond *c)
 {
@@ -60,12 +67,14 @@ static bool read_words(struct reading *r, const struct json *v, struct cond *c)
 		return true;
 	}
 	if (v->type != JSON_ARRAY || !json_first(v)) {
-		complain(r, v->begin, "'" STR_FMT "' must be a text or a list of texts", STR_ARG(v->key));
+		complain(r, v->begin, "'" STR_FMT "' must be a text or a list of texts",
+			STR_ARG(v->key));
 		return false;
 	}
 	json_each(item, v) {
 		if (item->type != JSON_STRING || c->words.n >= WORDS_MAX) {
-			complain(r, item->begin, "'" STR_FMT "' must be a list of at most %d texts", STR_ARG(v->key), WORDS_MAX);
+			complain(r, item->begin, "'" STR_FMT "' must be a list of at most %d texts",
+				STR_ARG(v->key), WORDS_MAX);
 			return false;
 		}
 		fields_add(a, &c->words, arena_str(a, json_str(item)));
@@ -104,12 +113,14 @@ static bool read_regex(struct reading *r, const struct json *v, struct cond *c)
 	return true;
 }
 
-static bool read_list(struct reading *r, const struct json *v, unsigned depth, struct cond *c, bool *ret_needs)
+static bool read_list(
+	struct reading *r, const struct json *v, unsigned depth, struct cond *c, bool *ret_needs)
 {
 	struct cond **tail = &c->inside;
 
 	if (v->type != JSON_ARRAY || !json_first(v)) {
-		complain(r, v->begin, "'" STR_FMT "' must be a list of conditions", STR_ARG(v->key));
+		complain(
+			r, v->begin, "'" STR_FMT "' must be a list of conditions", STR_ARG(v->key));
 		return false;
 	}
 	json_each(item, v) {
@@ -124,7 +135,8 @@ static bool read_list(struct reading *r, const struct json *v, unsigned depth, s
 	return true;
 }
 
-static bool read_cond(struct reading *r, const struct json *v, unsigned depth, struct cond *c, bool *ret_needs)
+static bool read_cond(
+	struct reading *r, const struct json *v, unsigned depth, struct cond *c, bool *ret_needs)
 {
 	*ret_needs |= c->kind == COND_PROGRAM || c->kind == COND_ARGV;
 	switch (c->kind) {
@@ -141,7 +153,8 @@ static bool read_cond(struct reading *r, const struct json *v, unsigned depth, s
 	}
 	for (size_t i = 0; c->kind == COND_CLASS && i < c->words.n; i++)
 		if (!known_class(c->words.v[i])) {
-			complain(r, v->begin, "no class of tools is called '" STR_FMT "'", STR_ARG(c->words.v[i]));
+			complain(r, v->begin, "no class of tools is called '" STR_FMT "'",
+				STR_ARG(c->words.v[i]));
 			return false;
 		}
 	return true;
@@ -149,7 +162,8 @@ static bool read_cond(struct reading *r, const struct json *v, unsigned depth, s
 
 static const char rule_keys[] = "name decision message mode override examples";
 
-static bool read_object(struct reading *r, const struct json *v, unsigned depth, struct cond **ret, bool *ret_needs, bool top)
+static bool read_object(struct reading *r, const struct json *v, unsigned depth, struct cond **ret,
+	bool *ret_needs, bool top)
 {
 	if (v->type != JSON_OBJECT || depth > DEEP_MAX) {
 		complain(r, v->begin, "a condition must be an object, at most %d deep", DEEP_MAX);
@@ -164,7 +178,8 @@ static bool read_object(struct reading *r, const struct json *v, unsigned depth,
 		while (i < countof(cond_keys) && !str_eq(m->key, str_of(cond_keys[i].key)))
 			i++;
 		if (i == countof(cond_keys)) {
-			complain(r, m->begin, "unknown key '" STR_FMT "' in a rule", STR_ARG(m->key));
+			complain(r, m->begin, "unknown key '" STR_FMT "' in a rule",
+				STR_ARG(m->key));
 			return false;
 		}
 		c = arena_new(&r->p->arena, struct cond);
@@ -177,7 +192,7 @@ static bool read_object(struct reading *r, const struct json *v, unsigned depth,
 	return true;
 }
 
-/* -- rules ------------------------------------------------------------------------------------- */
+/* -- rules ------------------------------------------------------------------------------------ */
 
 static bool is_builtin(str name)
 {
@@ -189,7 +204,9 @@ static bool is_builtin(str name)
 
 static bool read_head(struct reading *r, const struct json *v, struct guard_user_rule *rule)
 {
-	const struct json *name = json_get(v, STR("name")), *decision = json_get(v, STR("decision")), *mode = json_get(v, STR("mode"));
+	const struct json *name = json_get(v, STR("name")),
+			  *decision = json_get(v, STR("decision")),
+			  *mode = json_get(v, STR("mode"));
 	struct arena *a = &r->p->arena;
 	str word = json_str(decision);
 
@@ -199,28 +216,38 @@ static bool read_head(struct reading *r, const struct json *v, struct guard_user
 		return false;
 	}
 	if (is_builtin(rule->name)) {
-		complain(r, name->begin, "'" STR_FMT "' is the name of a built-in rule", STR_ARG(rule->name));
+		complain(r, name->begin, "'" STR_FMT "' is the name of a built-in rule",
+			STR_ARG(rule->name));
 		return false;
 	}
 	for (size_t i = 0; i < r->p->nrules; i++)
 		if (str_eq(r->p->listed[i].name, rule->name)) {
-			complain(r, name->begin, "there are two rules called '" STR_FMT "'", STR_ARG(rule->name));
+			complain(r, name->begin, "there are two rules called '" STR_FMT "'",
+				STR_ARG(rule->name));
 			return false;
 		}
-	rule->decision = str_eq(word, STR("deny")) ? VERDICT_DENY : str_eq(word, STR("ask")) ? VERDICT_ASK : str_eq(word, STR("allow")) ? VERDICT_ALLOW : VERDICT_NONE;
+	rule->decision = str_eq(word, STR("deny"))    ? VERDICT_DENY
+			 : str_eq(word, STR("ask"))   ? VERDICT_ASK
+			 : str_eq(word, STR("allow")) ? VERDICT_ALLOW
+						      : VERDICT_NONE;
 	if (rule->decision == VERDICT_NONE) {
-		complain(r, decision ? decision->begin : v->begin, "the decision of rule '" STR_FMT "' must be deny, ask or allow", STR_ARG(rule->name));
+		complain(r, decision ? decision->begin : v->begin,
+			"the decision of rule '" STR_FMT "' must be deny, ask or allow",
+			STR_ARG(rule->name));
 		return false;
 	}
 	if (mode && !str_in(json_str(mode), "observe enforce")) {
-		complain(r, mode->begin, "the mode of rule '" STR_FMT "' must be observe or enforce", STR_ARG(rule->name));
+		complain(r, mode->begin,
+			"the mode of rule '" STR_FMT "' must be observe or enforce",
+			STR_ARG(rule->name));
 		return false;
 	}
 	rule->observe = mode && str_eq(json_str(mode), STR("observe"));
 	rule->message = arena_str(a, json_str(json_get(v, STR("message"))));
 	rule->override = arena_str(a, json_str(json_get(v, STR("override"))));
 	if (rule->override.n && (rule->decision != VERDICT_ALLOW || !is_builtin(rule->override))) {
-		complain(r, json_get(v, STR("override"))->begin, "'override' names a built-in rule, in a rule that allows");
+		complain(r, json_get(v, STR("override"))->begin,
+			"'override' names a built-in rule, in a rule that allows");
 		return false;
 	}
 	return true;
@@ -229,10 +256,14 @@ static bool read_head(struct reading *r, const struct json *v, struct guard_user
 /* Whether rule number i speaks about a command. */
 static bool rule_speaks(struct guard_policy *p, size_t i, str command)
 {
-	static const struct guard_context c = { .cwd = { "/home/user/project", 18 }, .home = { "/home/user", 10 } };
+	static const struct guard_context c = { .cwd = { "/home/user/project", 18 },
+		.home = { "/home/user", 10 } };
 	struct guard_policy only = *p;
 	struct guard_report report = { 0 };
-	struct event e = { .kind = EVENT_PRE_TOOL_USE, .tool_class = TOOL_SHELL, .tool_name = STR("Bash"), .command = command };
+	struct event e = { .kind = EVENT_PRE_TOOL_USE,
+		.tool_class = TOOL_SHELL,
+		.tool_name = STR("Bash"),
+		.command = command };
 	struct verdict v = { 0 };
 	struct arena a;
 	bool found = false;
@@ -263,7 +294,9 @@ static bool check_examples(struct reading *r, const struct json *v, size_t i)
 		json_each(item, list) {
 			if (rule_speaks(r->p, i, json_str(item)) == match)
 				continue;
-			complain(r, item->begin, "rule '" STR_FMT "' %s its example", STR_ARG(r->p->listed[i].name), match ? "does not hold for" : "holds for");
+			complain(r, item->begin, "rule '" STR_FMT "' %s its example",
+				STR_ARG(r->p->listed[i].name),
+				match ? "does not hold for" : "holds for");
 			good = false;
 		}
 	}
@@ -283,10 +316,13 @@ static void read_rule(struct reading *r, const struct json *v)
 		complain(r, v->begin, "a rule must be an object");
 		return;
 	}
-	if (!read_head(r, v, listed) || !read_object(r, v, 0, &rule->when, &rule->needs_command, true))
+	if (!read_head(r, v, listed) ||
+		!read_object(r, v, 0, &rule->when, &rule->needs_command, true))
 		return;
 	if (!rule->when) {
-		complain(r, v->begin, "rule '" STR_FMT "' has no condition and would hold for everything", STR_ARG(listed->name));
+		complain(r, v->begin,
+			"rule '" STR_FMT "' has no condition and would hold for everything",
+			STR_ARG(listed->name));
 		return;
 	}
 	json_locate(r->text, v->begin, &listed->line, &col);
@@ -305,7 +341,9 @@ static void read_disable(struct reading *r, const struct json *v)
 		str name = json_str(item);
 
 		if (!is_builtin(name) || str_starts(name, STR("hookd.")))
-			complain(r, item->begin, "no built-in rule that can be disabled is called '" STR_FMT "'", STR_ARG(name));
+			complain(r, item->begin,
+				"no built-in rule that can be disabled is called '" STR_FMT "'",
+				STR_ARG(name));
 		else
 			fields_add(&r->p->arena, &r->p->disabled, arena_str(&r->p->arena, name));
 	}
@@ -346,7 +384,10 @@ static void read_guard(struct reading *r, const struct json *guard)
 		else if (str_eq(m->key, STR("rules")))
 			read_rules(r, m);
 		else if (!str_eq(m->key, STR("mode")))
-			complain(r, m->begin, "unknown option 'guard." STR_FMT "'; there are mode, disable and rules", STR_ARG(m->key));
+			complain(r, m->begin,
+				"unknown option 'guard." STR_FMT
+				"'; there are mode, disable and rules",
+				STR_ARG(m->key));
 		else if (!str_in(json_str(m), "observe enforce"))
 			complain(r, m->begin, "'guard.mode' must be observe or enforce");
 		else
@@ -354,7 +395,7 @@ static void read_guard(struct reading *r, const struct json *guard)
 	}
 }
 
-/* -- policies ---------------------------------------------------------------------------------- */
+/* -- policies --------------------------------------------------------------------------------- */
 
 struct guard_policy *guard_policy_parse(str text, struct guard_problem **ret_problems)
 {
@@ -368,7 +409,8 @@ struct guard_policy *guard_policy_parse(str text, struct guard_problem **ret_pro
 	arena_init(&a);
 	*ret_problems = NULL;
 	/* A file that is not JSON is config's complaint. */
-	if (text.n && json_parse(&a, text, JSON_COMMENTS, &root, NULL) == 0 && (guard = json_get(root, STR("guard"))) != NULL)
+	if (text.n && json_parse(&a, text, JSON_COMMENTS, &root, NULL) == 0 &&
+		(guard = json_get(root, STR("guard"))) != NULL)
 		read_guard(&r, guard);
 	arena_release(&a);
 	return p;

@@ -59,7 +59,8 @@ void redirect_begin(struct run *x, const struct shell_redirect *r, struct joint 
 {
 	for (; r && spend(x, 1); r = r->next) {
 		struct text t = { .a = x->a };
-		str word = r->op == SHELL_HEREDOC || r->op == SHELL_HERESTRING ? STR_NONE : target_of(x, r);
+		str word = r->op == SHELL_HEREDOC || r->op == SHELL_HERESTRING ? STR_NONE
+									       : target_of(x, r);
 
 		switch (r->op) {
 		case SHELL_HEREDOC:
@@ -103,7 +104,8 @@ str redirect_end(struct run *x, struct joint *j, str out)
 	for (const struct joint_out *o = j->outs; o; o = o->next) {
 		if (is_net(o->path)) {
 			if (o->output && has_mark(out, "\5"))
-				FAULT(x, NULL, RULE_SECRET_EXFIL, VERDICT_DENY, "this sends secrets to another machine");
+				FAULT(x, NULL, RULE_SECRET_EXFIL, VERDICT_DENY,
+					"this sends secrets to another machine");
 			continue;
 		}
 		judge_write(x, NULL, o->path, o->output ? out : STR("\1"), o->append);

@@ -1,12 +1,15 @@
 /* rows: rules that are words.
  *
  * A pattern is a list of terms, separated by blanks; all must hold:
- *   word        the next operand is this word; a|b is either, * is a pattern, in any case of letters
+ *   word        the next operand is this word; a|b is either, * is a pattern, in any case of
+ * letters
  *   ..          any number of operands may stand between
- *   -f|--force  one of these options is there (bundles and abbreviations count; --x=v* looks at the value too)
+ *   -f|--force  one of these options is there (bundles and abbreviations count; --x=v* looks at the
+ * value too)
  *   !-n|--dry   none of these options is there
  *   $           no operand may follow
- * Operands are the words that are neither options nor, as far as the table of value options knows, their values. */
+ * Operands are the words that are neither options nor, as far as the table of value options knows,
+ * their values. */
 #include "guard/internal.h"
 
 /* Options before or among the words that take a separate value. */
@@ -14,22 +17,50 @@ static const struct {
 	const char *programs, *shorts, *longs;
 	bool single;
 } value_options[] = {
-	{ "kubectl oc k3s microk8s k", "nslfoc", "namespace context cluster kubeconfig user server selector output filename as token container grace-period timeout field-selector field-manager request-timeout", false },
-	{ "helm", "nfo", "namespace kube-context kubeconfig values set version repo output timeout", false },
-	{ "docker podman nerdctl docker-compose podman-compose", "HcfplvewuhtdnmM", "context host config log-level file project-name profile filter format env env-file volume mount name network user workdir entrypoint project-directory tlscacert tlscert tlskey since until signal time", false },
-	{ "aws", "", "profile region output endpoint-url query cli-input-json user-name bucket cluster key role-name policy-arn policy-document stack-name db-instance-identifier db-cluster-identifier table-name function-name instance-ids group-id name cluster-name key-id volume-id snapshot-id group-name hosted-zone-id repository-name load-balancer-arn queue-url topic-arn domain-name bucket-name exclude include acl distribution-id file-system-id nodegroup-name allocation-id vpc-id subnet-id secret-id pending-window-in-days user-pool-id cache-cluster-id identity-pool-id stream-name application-name environment-name", false },
-	{ "gcloud bq gsutil", "ohu", "project account configuration format zone region filter cluster location dataset project_id organization folder async-after", false },
-	{ "az", "gnso", "resource-group name subscription output query vault-name account-name server ids location", false },
-	{ "terraform tofu terragrunt", "", "target var var-file state state-out backup chdir lock-timeout parallelism working-dir", true },
+	{ "kubectl oc k3s microk8s k", "nslfoc",
+		"namespace context cluster kubeconfig user server selector output filename as "
+		"token container grace-period timeout field-selector field-manager request-timeout",
+		false },
+	{ "helm", "nfo", "namespace kube-context kubeconfig values set version repo output timeout",
+		false },
+	{ "docker podman nerdctl docker-compose podman-compose", "HcfplvewuhtdnmM",
+		"context host config log-level file project-name profile filter format env "
+		"env-file volume mount name network user workdir entrypoint project-directory "
+		"tlscacert tlscert tlskey since until signal time",
+		false },
+	{ "aws", "",
+		"profile region output endpoint-url query cli-input-json user-name bucket cluster "
+		"key role-name policy-arn policy-document stack-name db-instance-identifier "
+		"db-cluster-identifier table-name function-name instance-ids group-id name "
+		"cluster-name key-id volume-id snapshot-id group-name hosted-zone-id "
+		"repository-name load-balancer-arn queue-url topic-arn domain-name bucket-name "
+		"exclude include acl distribution-id file-system-id nodegroup-name allocation-id "
+		"vpc-id subnet-id secret-id pending-window-in-days user-pool-id cache-cluster-id "
+		"identity-pool-id stream-name application-name environment-name",
+		false },
+	{ "gcloud bq gsutil", "ohu",
+		"project account configuration format zone region filter cluster location dataset "
+		"project_id organization folder async-after",
+		false },
+	{ "az", "gnso",
+		"resource-group name subscription output query vault-name account-name server ids "
+		"location",
+		false },
+	{ "terraform tofu terragrunt", "",
+		"target var var-file state state-out backup chdir lock-timeout parallelism "
+		"working-dir",
+		true },
 	{ "pulumi", "sC", "stack cwd target", false },
 	{ "gh glab", "RXHfFBb", "repo method header hostname raw-field field jq template", false },
 	{ "heroku", "arp", "app remote confirm", false },
 	{ "fly flyctl", "act", "app config org", false },
 	{ "doctl", "tc", "context access-token output format", false },
 	{ "vercel", "ASt", "token scope local-config cwd", false },
-	{ "systemctl", "MHptn", "host machine type state property signal lines output root kill-who", false },
+	{ "systemctl", "MHptn",
+		"host machine type state property signal lines output root kill-who", false },
 	{ "npm pnpm yarn bun", "Cw", "prefix workspace filter registry dir tag otp cwd", false },
-	{ "cargo", "ZCp", "manifest-path package config color target-dir registry token index", false },
+	{ "cargo", "ZCp", "manifest-path package config color target-dir registry token index",
+		false },
 	{ "iptables ip6tables", "tw", "table", false },
 	{ "mysqladmin", "uhPSi", "user host port socket", false },
 	{ "redis-cli", "hpanuirDdxX", "user pass", false },
@@ -40,7 +71,8 @@ static const struct {
 	{ "eksctl", "nrf", "name region cluster config-file profile", false },
 	{ "velero", "n", "namespace kubecontext", false },
 	{ "argocd", "", "server auth-token grpc-web-root-path", false },
-	{ "linode-cli hcloud scw ibmcloud oci aliyun", "", "context region zone token profile compartment-id", false },
+	{ "linode-cli hcloud scw ibmcloud oci aliyun", "",
+		"context region zone token profile compartment-id", false },
 	{ "vagrant", "", "provider", false },
 	{ "mix rake rails bin/rails", "f", "", false },
 	{ "supabase", "", "project-ref workdir", false },
@@ -66,7 +98,8 @@ static bool alternatives(str term, str word)
 	str one;
 
 	while (str_split(&term, '|', &one)) {
-		if (str_eq_nocase(one, word) || (str_find_char(one, '*') >= 0 && glob_match(one, word)))
+		if (str_eq_nocase(one, word) ||
+			(str_find_char(one, '*') >= 0 && glob_match(one, word)))
 			return true;
 	}
 	return false;
@@ -140,14 +173,16 @@ bool row_matches(const struct cmd *c, const char *pattern)
 	return true;
 }
 
+void judge_row(struct run *x, struct cmd *c, const struct row *row)
+{
+	if (spend(x, 2 + (unsigned)c->n) && row_matches(c, row->pattern))
+		FAULT(x, c, row->rule, row->action, "%s (" STR_FMT ")", row->reason,
+			STR_ARG(cmd_text(x, c)));
+}
+
 void judge_rows(struct run *x, struct cmd *c, const struct row *rows)
 {
-	for (; rows->programs; rows++) {
-		if (!str_in(c->name, rows->programs))
-			continue;
-		if (!spend(x, 2 + (unsigned)c->n))
-			return;
-		if (row_matches(c, rows->pattern))
-			FAULT(x, c, rows->rule, rows->action, "%s (" STR_FMT ")", rows->reason, STR_ARG(cmd_text(x, c)));
-	}
+	for (; rows->programs; rows++)
+		if (rows->action > VERDICT_ALLOW && str_in(c->name, rows->programs))
+			judge_row(x, c, rows);
 }

@@ -1,5 +1,5 @@
-/* run: walks the tree as the shell would, without doing anything: what each simple command resolves to is judged, and
- * what it would print is carried on to whoever reads it. */
+/* run: walks the tree as the shell would, without doing anything: what each simple command resolves
+ * to is judged, and what it would print is carried on to whoever reads it. */
 #include <errno.h>
 
 #include "guard/internal.h"
@@ -9,10 +9,11 @@ enum { LOOP_MAX = 32, CALLS_MAX = 12 };
 
 static str run_list(struct run *x, const struct shell_node *n);
 
-/* -- branches ---------------------------------------------------------------------------------- */
+/* -- branches --------------------------------------------------------------------------------- */
 
 /* After two ways that both may have been taken: what they disagree about is not known. */
-static void state_join(struct run *x, const struct state *base, const struct state *one, const struct state *two)
+static void state_join(
+	struct run *x, const struct state *base, const struct state *one, const struct state *two)
 {
 	struct state joined = *two;
 
@@ -24,7 +25,8 @@ static void state_join(struct run *x, const struct state *base, const struct sta
 			if (!spend(x, 2))
 				return;
 			if (f->kind != FACT_VAR) {
-				if (s == one) { /* a function or alias of the one way may be there too */
+				if (s == one) { /* a function or alias of the one way may be there
+						   too */
 					struct fact *copy = arena_new(x->a, struct fact);
 
 					*copy = *f;
@@ -50,7 +52,8 @@ static bool leaves(const struct shell_node *n)
 		while (n && n->next)
 			n = n->next;
 	}
-	if (!n || n->kind != SHELL_SIMPLE || !n->words || !n->words->parts || n->words->parts->kind != SHELL_TEXT)
+	if (!n || n->kind != SHELL_SIMPLE || !n->words || !n->words->parts ||
+		n->words->parts->kind != SHELL_TEXT)
 		return false;
 	return str_in(n->words->parts->text, "exit return break continue die abort fail");
 }
@@ -109,7 +112,7 @@ static str run_list(struct run *x, const struct shell_node *n)
 	return out;
 }
 
-/* -- pipelines --------------------------------------------------------------------------------- */
+/* -- pipelines -------------------------------------------------------------------------------- */
 
 static bool is_shell_name(str name)
 {
@@ -127,8 +130,10 @@ static str run_pipeline(struct run *x, const struct shell_node *n)
 			break;
 		x->last_name = STR("");
 		out = run_in_subshell(x, c);
-		if (shell_before && str_in(x->last_name, "nc ncat netcat socat telnet openssl busybox"))
-			FAULT(x, NULL, RULE_NET_SHELL, VERDICT_DENY, "this connects a shell to another machine");
+		if (shell_before &&
+			str_in(x->last_name, "nc ncat netcat socat telnet openssl busybox"))
+			FAULT(x, NULL, RULE_NET_SHELL, VERDICT_DENY,
+				"this connects a shell to another machine");
 		shell_before |= is_shell_name(x->last_name);
 		x->in = out;
 	}
@@ -137,7 +142,7 @@ static str run_pipeline(struct run *x, const struct shell_node *n)
 	return out;
 }
 
-/* -- loops and branches ------------------------------------------------------------------------ */
+/* -- loops and branches ----------------------------------------------------------------------- */
 
 static str run_if(struct run *x, const struct shell_node *n)
 {
@@ -169,11 +174,13 @@ static str run_for(struct run *x, const struct shell_node *n)
 		expand_words(x, n->words, &items);
 	else
 		items = x->st.args;
-	if (items.n > LOOP_MAX) { /* the first ones as they are, the rest as one that could be any */
+	if (items.n >
+		LOOP_MAX) { /* the first ones as they are, the rest as one that could be any */
 		bool all_plain = true;
 
 		for (size_t i = LOOP_MAX; i < items.n; i++)
-			all_plain &= items.v[i].n > 0 && items.v[i].p[0] >= '0' && items.v[i].p[0] <= '9';
+			all_plain &= items.v[i].n > 0 && items.v[i].p[0] >= '0' &&
+				     items.v[i].p[0] <= '9';
 		items.n = LOOP_MAX;
 		if (!all_plain)
 			fields_add(x->a, &items, STR("\1"));
@@ -227,7 +234,9 @@ static void define_function(struct run *x, const struct shell_node *n)
 {
 	struct fact *f = arena_new(x->a, struct fact);
 
-	*f = (struct fact){ .next = x->st.facts, .kind = FACT_FUNCTION, .key = n->name, .body = n->body };
+	*f = (struct fact){
+		.next = x->st.facts, .kind = FACT_FUNCTION, .key = n->name, .body = n->body
+	};
 	x->st.facts = f;
 }
 
@@ -269,7 +278,7 @@ static str run_compound(struct run *x, const struct shell_node *n)
 	}
 }
 
-/* -- simple commands --------------------------------------------------------------------------- */
+/* -- simple commands -------------------------------------------------------------------------- */
 
 static void assign(struct run *x, const struct shell_assign *s)
 {
@@ -278,12 +287,15 @@ static void assign(struct run *x, const struct shell_assign *s)
 	if (s->array) {
 		struct fact *f = arena_new(x->a, struct fact);
 		struct fields *items = arena_new(x->a, struct fields);
-		const struct fact *before = s->append ? fact_find(x, x->st.facts, FACT_ARRAY, s->name) : NULL;
+		const struct fact *before =
+			s->append ? fact_find(x, x->st.facts, FACT_ARRAY, s->name) : NULL;
 
 		for (size_t i = 0; before && i < before->items->n; i++)
 			fields_add(x->a, items, before->items->v[i]);
 		expand_words(x, s->value, items);
-		*f = (struct fact){ .next = x->st.facts, .kind = FACT_ARRAY, .key = s->name, .items = items };
+		*f = (struct fact){
+			.next = x->st.facts, .kind = FACT_ARRAY, .key = s->name, .items = items
+		};
 		x->st.facts = f;
 		return;
 	}
@@ -311,7 +323,8 @@ static str run_function(struct run *x, const struct fact *f, const str *v, size_
 			continue;
 		if (x->forks > c->forks) {
 			FAULT(x, NULL, RULE_FORKBOMB, VERDICT_DENY,
-				"this function starts itself again and again in the background until the machine stops");
+				"this function starts itself again and again in the background "
+				"until the machine stops");
 			return STR("");
 		}
 		same++;
@@ -353,7 +366,8 @@ static str run_alias(struct run *x, const struct fact *alias, const struct field
 	return run_text(x, text_str(&t));
 }
 
-/* Functions and aliases come before programs. An alias that names itself ends there, as in the shell. */
+/* Functions and aliases come before programs. An alias that names itself ends there, as in the
+ * shell. */
 static str run_fields(struct run *x, const struct shell_node *n, struct fields *f, struct cmd *c)
 {
 	const struct fact *known;
@@ -367,7 +381,9 @@ static str run_fields(struct run *x, const struct shell_node *n, struct fields *
 		struct fact *hide = arena_new(x->a, struct fact);
 		str out;
 
-		*hide = (struct fact){ .next = facts, .kind = FACT_ALIAS, .key = known->key, .value = known->key };
+		*hide = (struct fact){
+			.next = facts, .kind = FACT_ALIAS, .key = known->key, .value = known->key
+		};
 		if (str_eq(known->value, known->key))
 			return run_cmd(x, c);
 		x->st.facts = hide;
@@ -389,13 +405,21 @@ static str run_simple(struct run *x, const struct shell_node *n, struct joint *j
 		assign(x, s);
 	if (!f.n)
 		return STR("");
-	c = (struct cmd){ .v = f.v, .n = f.n, .in = x->in, .env = x->st.facts, .env_end = facts, .net_in = j->net_in,
+	c = (struct cmd){ .v = f.v,
+		.n = f.n,
+		.in = x->in,
+		.env = x->st.facts,
+		.env_end = facts,
+		.net_in = j->net_in,
 		.net_out = j->net_out };
 	out = run_fields(x, n, &f, &c);
 	if (j->taken && j->outs && place_of(x, path_resolve(x, j->outs->path)) != PLACE_NULL &&
-		(str_eq(c.name, STR("yes")) || (str_eq(c.name, STR("cat")) && f.n > 1 && str_in(f.v[1], "/dev/zero /dev/urandom /dev/random"))))
+		(str_eq(c.name, STR("yes")) ||
+			(str_eq(c.name, STR("cat")) && f.n > 1 &&
+				str_in(f.v[1], "/dev/zero /dev/urandom /dev/random"))))
 		FAULT(x, &c, RULE_DISKFILL, VERDICT_ASK, "this writes until the disk is full");
-	if (n->assigns) { /* they were the command's own; what it set itself goes too, which only makes it unknown */
+	if (n->assigns) { /* they were the command's own; what it set itself goes too, which only
+			     makes it unknown */
 		x->st.facts = facts;
 	}
 	x->last_arg = f.v[f.n - 1];
@@ -424,7 +448,7 @@ str run_node(struct run *x, const struct shell_node *n)
 	return out;
 }
 
-/* -- texts ------------------------------------------------------------------------------------- */
+/* -- texts ------------------------------------------------------------------------------------ */
 
 /* What a text is that the shell itself would not take. */
 static void unparsed(struct run *x, str text, const struct err *err)
@@ -432,10 +456,13 @@ static void unparsed(struct run *x, str text, const struct err *err)
 	bool big = err->code == -E2BIG;
 
 	if (has_mark(text, "\4"))
-		FAULT(x, NULL, RULE_NET_EXEC, VERDICT_DENY, "this runs text from the network as a command");
+		FAULT(x, NULL, RULE_NET_EXEC, VERDICT_DENY,
+			"this runs text from the network as a command");
 	FAULT(x, NULL, big ? RULE_BUDGET : RULE_EXEC_UNPARSED, VERDICT_ASK,
-		big ? "this command is too large or too deeply nested to be checked (%s), so a person should look at it"
-		    : "hookd cannot tell what this command does: the shell would not understand it (%s)",
+		big ? "this command is too large or too deeply nested to be checked (%s), so a "
+		      "person should look at it"
+		    : "hookd cannot tell what this command does: the shell would not understand it "
+		      "(%s)",
 		err->text);
 }
 
@@ -448,8 +475,10 @@ str run_text(struct run *x, str text)
 	size_t at;
 	str out;
 
-	if (x->depth >= DEPTH_MAX || !spend(x, 4 + (unsigned)(text.n / 64))) {
-		(void)spend(x, UINT32_MAX / 4);
+	/* A long text within a text is read again at every level. */
+	if (x->depth >= DEPTH_MAX ||
+		!spend(x, 4 + (unsigned)(x->depth && text.n > 8192 ? text.n : text.n / 64))) {
+		(void)spend(x, UINT32_MAX);
 		return STR("\1");
 	}
 	text = text_for_shell(x->a, text);
@@ -485,7 +514,7 @@ str run_argv(struct run *x, str *v, size_t n, str in)
 	if (!n)
 		return STR("");
 	if (x->depth >= DEPTH_MAX) {
-		(void)spend(x, UINT32_MAX / 4);
+		(void)spend(x, UINT32_MAX);
 		return STR("\1");
 	}
 	x->in = in;

@@ -7,7 +7,8 @@ static const struct runner {
 	unsigned skip;
 	bool text; /* its operands are texts for a shell */
 } runners[] = {
-	{ "uv", "run tool", "p", "with python project extra group env-file directory from", 0, false },
+	{ "uv", "run tool", "p", "with python project extra group env-file directory from", 0,
+		false },
 	{ "poetry pipenv rye hatch pdm pipx", "run", "eC", "directory python env spec", 0, false },
 	{ "bundle", "exec", "", "", 0, false },
 	{ "npm", "exec x", "pwc", "package workspace call", 0, false },
@@ -22,7 +23,10 @@ static const struct runner {
 	{ "ip", "netns", "", "", 2, false },
 	{ "lxc incus", "exec", "", "env user cwd", 1, false },
 	{ "multipass", "exec", "", "", 1, false },
-	{ "tmux", "new new-session neww new-window split-window splitw respawn-pane run run-shell if-shell send-keys send", "tscnFxye", "", 0, true },
+	{ "tmux",
+		"new new-session neww new-window split-window splitw respawn-pane run run-shell "
+		"if-shell send-keys send",
+		"tscnFxye", "", 0, true },
 	{ "nix", "develop shell run", "", "", 99, false },
 	{ "cargo", "watch", "xsw", "", 99, true },
 	{ "dbt just task invoke", "", "", "", 99, false },
@@ -65,7 +69,8 @@ static void do_runner(struct run *x, struct cmd *c)
 		return;
 	it = (struct args){ .c = c, .shorts = r->shorts, .longs = r->longs };
 	while (args_next(&it, &a)) {
-		if (arg_is(&a, 'c', "command call") && sub && str_eq(c->name, STR("npm")) && str_is_set(a.value)) {
+		if (arg_is(&a, 'c', "command call") && sub && str_eq(c->name, STR("npm")) &&
+			str_is_set(a.value)) {
 			c->out = run_child_text(x, a.value, c->in);
 			return;
 		}
@@ -91,7 +96,9 @@ static void do_runner(struct run *x, struct cmd *c)
 }
 
 const struct program pack_run[] = {
-	{ "uv poetry pipenv rye hatch pdm pipx bundle npm pnpm yarn bun conda mamba micromamba perf mise rtx asdf rbenv pyenv nodenv op direnv ip lxc incus "
-	  "multipass tmux nix cargo snap flatpak toolbox distrobox", do_runner },
+	{ "uv poetry pipenv rye hatch pdm pipx bundle npm pnpm yarn bun conda mamba micromamba "
+	  "perf mise rtx asdf rbenv pyenv nodenv op direnv ip lxc incus "
+	  "multipass tmux nix cargo snap flatpak toolbox distrobox",
+		do_runner },
 	{ 0 },
 };

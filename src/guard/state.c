@@ -1,11 +1,11 @@
 /* state: what a command has said so far: variables, functions, files it wrote, links it made.
  *
- * Facts are a list with the newest in front. A subshell keeps the pointer to the list it began with and puts it back
- * when it ends; nothing is ever taken out. */
+ * Facts are a list with the newest in front. A subshell keeps the pointer to the list it began with
+ * and puts it back when it ends; nothing is ever taken out. */
 #include "guard/internal.h"
 
-/* Work that one command line may cost. At some ten nanoseconds a step this ends far below the millisecond that a
- * decision may take at worst. */
+/* Work that one command line may cost. At some ten nanoseconds a step this ends far below the
+ * millisecond that a decision may take at worst. */
 enum { STEPS_MAX = 400000 };
 
 bool spend(struct run *x, unsigned cost)
@@ -18,7 +18,8 @@ bool spend(struct run *x, unsigned cost)
 	if (!x->spent) {
 		x->spent = x->report->spent = true;
 		find_fault(x, NULL, RULE_BUDGET, VERDICT_ASK,
-			STR("this command is too large or too deeply nested to be checked, so a person should look at it"));
+			STR("this command is too large or too deeply nested to be checked, so a "
+			    "person should look at it"));
 	}
 	return false;
 }
@@ -34,7 +35,8 @@ const struct fact *fact_find(struct run *x, const struct fact *list, enum fact_k
 	return list;
 }
 
-static struct fact *fact_new(struct run *x, struct fact *next, enum fact_kind kind, str key, str value)
+static struct fact *fact_new(
+	struct run *x, struct fact *next, enum fact_kind kind, str key, str value)
 {
 	struct fact *f = arena_new(x->a, struct fact);
 
@@ -88,9 +90,11 @@ static const struct {
 
 static bool name_is_secret(str name)
 {
-	return str_has_nocase(name, "SECRET") || str_has_nocase(name, "PASSWORD") || str_has_nocase(name, "PASSWD") ||
-	       str_has_nocase(name, "TOKEN") || str_has_nocase(name, "APIKEY") || str_has_nocase(name, "API_KEY") ||
-	       str_has_nocase(name, "PRIVATE_KEY") || str_has_nocase(name, "ACCESS_KEY") || str_has_nocase(name, "CREDENTIAL");
+	return str_has_nocase(name, "SECRET") || str_has_nocase(name, "PASSWORD") ||
+	       str_has_nocase(name, "PASSWD") || str_has_nocase(name, "TOKEN") ||
+	       str_has_nocase(name, "APIKEY") || str_has_nocase(name, "API_KEY") ||
+	       str_has_nocase(name, "PRIVATE_KEY") || str_has_nocase(name, "ACCESS_KEY") ||
+	       str_has_nocase(name, "CREDENTIAL");
 }
 
 static str session_var(struct run *x, str name)
@@ -108,7 +112,9 @@ static str session_var(struct run *x, str name)
 
 		if (!str_eq(name, str_of(session_vars[i].name)))
 			continue;
-		return value[0] == '~' ? arena_strf(x->a, STR_FMT "%s", STR_ARG(x->c->home), value + 1) : str_of(value);
+		return value[0] == '~'
+			       ? arena_strf(x->a, STR_FMT "%s", STR_ARG(x->c->home), value + 1)
+			       : str_of(value);
 	}
 	return name_is_secret(name) ? STR("\6") : STR_NONE;
 }

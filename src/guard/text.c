@@ -63,7 +63,8 @@ static bool in_words(str s, const char *words, bool nocase)
 	while (*words) {
 		size_t n = strcspn(words, " ");
 
-		if (n == s.n && (nocase ? str_eq_nocase(str_n(words, n), s) : memcmp(words, s.p, n) == 0))
+		if (n == s.n &&
+			(nocase ? str_eq_nocase(str_n(words, n), s) : memcmp(words, s.p, n) == 0))
 			return true;
 		words += n + (words[n] == ' ');
 	}
@@ -114,7 +115,8 @@ str str_lower(struct arena *a, str s)
 	return str_n(p, s.n);
 }
 
-/* Whether the set that begins behind '[' holds c; *ret_end is behind its ']', or 0 when there is none. */
+/* Whether the set that begins behind '[' holds c; *ret_end is behind its ']', or 0 when there is
+ * none. */
 static bool set_holds(str pat, size_t i, char c, size_t *ret_end)
 {
 	bool negate = i < pat.n && (pat.p[i] == '!' || pat.p[i] == '^'), found = false;
@@ -219,7 +221,9 @@ str text_for_people(struct arena *a, str s)
 		if (!has_mark(str_n(s.p + i, 1), MARKS_ANY))
 			continue;
 		text_add(&t, str_n(s.p + from, i - from));
-		text_add(&t, s.p[i] == MARK_STAR ? STR("*") : s.p[i] == MARK_ANY ? STR("?") : STR("…"));
+		text_add(&t, s.p[i] == MARK_STAR  ? STR("*")
+			     : s.p[i] == MARK_ANY ? STR("?")
+						  : STR("…"));
 		from = i + 1;
 	}
 	text_add(&t, str_from(s, from));

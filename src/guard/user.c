@@ -3,10 +3,10 @@
 
 struct subject {
 	struct run *x;
-	const struct cmd *c; /* or NULL */
+	const struct cmd *c;   /* or NULL */
 	const struct event *e; /* or NULL: a shell command */
-	str text;            /* for regex */
-	bool lenient;        /* reaching a limit counts as a hit */
+	str text;              /* for regex */
+	bool lenient;          /* reaching a limit counts as a hit */
 };
 
 static bool path_fits(struct run *x, str pattern, str word)
@@ -18,9 +18,11 @@ static bool path_fits(struct run *x, str pattern, str word)
 	if (str_starts(pattern, STR("**/"))) /* anywhere */
 		return glob_match(str_from(pattern, 3), str_base(path_resolve(x, word)));
 	if (pattern.n && pattern.p[0] != '/' && pattern.p[0] != '~')
-		pattern = arena_strf(x->a, STR_FMT "/" STR_FMT, STR_ARG(x->c->root), STR_ARG(pattern));
+		pattern = arena_strf(
+			x->a, STR_FMT "/" STR_FMT, STR_ARG(x->c->root), STR_ARG(pattern));
 	else if (pattern.n && pattern.p[0] == '~')
-		pattern = arena_strf(x->a, STR_FMT STR_FMT, STR_ARG(x->c->home), STR_ARG(str_from(pattern, 1)));
+		pattern = arena_strf(
+			x->a, STR_FMT STR_FMT, STR_ARG(x->c->home), STR_ARG(str_from(pattern, 1)));
 	p = arena_cstr(x->a, pattern);
 	return path_like(p, path_resolve(x, word));
 }
@@ -31,7 +33,9 @@ static bool any_path(const struct subject *s, str pattern)
 		for (size_t i = 1; i < s->c->n; i++) {
 			ptrdiff_t eq = str_find_char(s->c->v[i], '=');
 
-			if (path_fits(s->x, pattern, s->c->v[i]) || (eq > 0 && path_fits(s->x, pattern, str_from(s->c->v[i], (size_t)eq + 1))))
+			if (path_fits(s->x, pattern, s->c->v[i]) ||
+				(eq > 0 && path_fits(s->x, pattern,
+						   str_from(s->c->v[i], (size_t)eq + 1))))
 				return true;
 		}
 	return s->e && path_fits(s->x, pattern, s->e->file_path);
@@ -43,7 +47,8 @@ static bool word_holds(const struct subject *s, enum cond_kind kind, str word)
 	case COND_TOOL:
 		return glob_match(word, s->e ? s->e->tool_name : STR("Bash"));
 	case COND_CLASS:
-		return str_eq_nocase(word, str_of(tool_class_names[s->e ? s->e->tool_class : TOOL_SHELL]));
+		return str_eq_nocase(
+			word, str_of(tool_class_names[s->e ? s->e->tool_class : TOOL_SHELL]));
 	case COND_PROGRAM:
 		return s->c && glob_match(word, s->c->name);
 	case COND_ARGV:
@@ -93,19 +98,27 @@ static bool all_hold(const struct subject *s, const struct cond *c)
 	return true;
 }
 
-static void ask_rules(struct run *x, const struct cmd *c, const struct event *e, str text, bool whole)
+static void ask_rules(
+	struct run *x, const struct cmd *c, const struct event *e, str text, bool whole)
 {
 	const struct guard_policy *p = x->policy;
 
 	for (size_t i = 0; p && i < p->nrules; i++) {
 		const struct guard_user_rule *r = &p->listed[i];
-		struct subject s = { .x = x, .c = c, .e = e, .text = text, .lenient = r->decision != VERDICT_ALLOW };
+		struct subject s = { .x = x,
+			.c = c,
+			.e = e,
+			.text = text,
+			.lenient = r->decision != VERDICT_ALLOW };
 
-		if (!spend(x, 8) || (whole && p->rules[i].needs_command) || !all_hold(&s, p->rules[i].when))
+		if (!spend(x, 8) || (whole && p->rules[i].needs_command) ||
+			!all_hold(&s, p->rules[i].when))
 			continue;
 		guard_add_finding(x, r->name, r->decision,
-			r->message.n ? arena_strf(x->a, STR_FMT " (your rule " STR_FMT ")", STR_ARG(r->message), STR_ARG(r->name))
-				     : arena_strf(x->a, "your rule " STR_FMT " says so", STR_ARG(r->name)),
+			r->message.n ? arena_strf(x->a, STR_FMT " (your rule " STR_FMT ")",
+					       STR_ARG(r->message), STR_ARG(r->name))
+				     : arena_strf(x->a, "your rule " STR_FMT " says so",
+					       STR_ARG(r->name)),
 			c ? cmd_text(x, c) : STR_NONE);
 		if (x->report->last && str_eq(x->report->last->rule, r->name)) {
 			x->report->last->observed |= r->observe;
@@ -123,10 +136,15 @@ void judge_user_rules(struct run *x, const struct cmd *c)
 void judge_user_tool(struct run *x, const struct event *e)
 {
 	if (x->policy && x->policy->nrules)
-		ask_rules(x, NULL, e, e->tool_class == TOOL_SHELL ? e->command : e->file_path.n ? e->file_path : e->raw, e->tool_class == TOOL_SHELL);
+		ask_rules(x, NULL, e,
+			e->tool_class == TOOL_SHELL ? e->command
+			: e->file_path.n            ? e->file_path
+						    : e->raw,
+			e->tool_class == TOOL_SHELL);
 }
 
-/* An allow of the user takes back what was asked about the very same command; a denial only when it names the rule. */
+/* An allow of the user takes back what was asked about the very same command; a denial only when it
+ * names the rule. */
 void lower_findings(struct guard_report *r)
 {
 	for (const struct guard_finding *allow = r->findings; allow; allow = allow->next) {
@@ -137,7 +155,8 @@ void lower_findings(struct guard_report *r)
 
 			if (!same || f->action < VERDICT_ASK || str_starts(f->rule, STR("hookd.")))
 				continue;
-			if ((f->action == VERDICT_ASK && !allow->override.n) || (allow->override.n && str_eq(allow->override, f->rule)))
+			if ((f->action == VERDICT_ASK && !allow->override.n) ||
+				(allow->override.n && str_eq(allow->override, f->rule)))
 				f->lowered = true;
 		}
 	}

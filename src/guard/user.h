@@ -5,15 +5,25 @@
 #include "guard/internal.h"
 #include "match/match.h"
 
-enum cond_kind { COND_TOOL, COND_CLASS, COND_PROGRAM, COND_ARGV, COND_PATH, COND_REGEX, COND_ANY, COND_ALL, COND_NOT };
+enum cond_kind {
+	COND_TOOL,
+	COND_CLASS,
+	COND_PROGRAM,
+	COND_ARGV,
+	COND_PATH,
+	COND_REGEX,
+	COND_ANY,
+	COND_ALL,
+	COND_NOT
+};
 
 /* One condition. Those of an object hold together; any, all and not have others in them. */
 struct cond {
 	struct cond *next;
 	enum cond_kind kind;
-	struct fields words;  /* tool, class, program, argv, path: one of these */
+	struct fields words; /* tool, class, program, argv, path: one of these */
 	struct match *regex;
-	struct cond *inside;  /* ANY: a list of objects, each an ALL */
+	struct cond *inside; /* ANY: a list of objects, each an ALL */
 };
 
 struct user_rule {

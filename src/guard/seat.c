@@ -1,5 +1,6 @@
-/* The guard where it stands: the user's policy, this machine's paths. The daemon and `hookd offline` decide through this
- * and nothing else, so they cannot differ.
+/* seat: what a process needs to decide: the user's policy, this machine's paths. The daemon and `hookd offline` both sit
+ * here, so that they cannot decide differently. The policy is read once: an agent that edits the file changes nothing
+ * for the daemon that watches it.
  *
  * Links are followed on disk, because "build" may be a link to somebody's home by now. That is a handful of calls to the
  * file system the agent works on anyway; their number per event is bounded. */
@@ -20,8 +21,9 @@ enum {
 	OWN_MAX = 8,
 };
 
-struct guard_here {
+struct guard {
 	struct guard_policy *policy;
+	struct guard_problem *problems;
 	char *home;
 	char *own_paths[OWN_MAX];
 	str own[OWN_MAX];
@@ -67,7 +69,7 @@ static void find_root(const char *cwd, char out[FS_PATH])
 	}
 }
 
-static str root_of(struct guard_here *h, struct arena *a, str cwd)
+static str root_of(struct guard *h, struct arena *a, str cwd)
 {
 	char root[FS_PATH];
 	unsigned at;
@@ -86,7 +88,7 @@ static str root_of(struct guard_here *h, struct arena *a, str cwd)
 	return arena_str(a, str_of(root)); /* the slot may be used again before the answer */
 }
 
-static void add_own(struct guard_here *h, const char *path)
+static void add_own(struct guard *h, const char *path)
 {
 	if (path[0] != '/' || h->nown == OWN_MAX)
 		return;
@@ -95,17 +97,18 @@ static void add_own(struct guard_here *h, const char *path)
 	h->nown++;
 }
 
-struct guard_here *guard_here_new(const struct places *p, struct guard_problem **ret_problems)
+struct guard *guard_new(const struct places *p)
 {
-	struct guard_here *h = xcalloc(1, sizeof *h);
+	struct guard *h = xcalloc(1, sizeof *h);
 	char self[FS_PATH], hookc[FS_PATH + 8];
 	const char *home = getenv("HOME");
 
-	h->policy = guard_policy_load(p->config, ret_problems);
+	h->policy = guard_policy_load(p->config, &h->problems);
 	h->home = home && home[0] == '/' ? xstrdup(home) : NULL;
 	add_own(h, p->config);
-	add_own(h, p->store);
+	add_own(h, p->data);
 	add_own(h, p->state);
+	add_own(h, p->runtime_socket);
 	if (os_self_path(self, sizeof self) == 0 && strrchr(self, '/')) {
 		snprintf(hookc, sizeof hookc, "%.*s/hookc", (int)(strrchr(self, '/') - self), self);
 		add_own(h, self);
@@ -114,11 +117,12 @@ struct guard_here *guard_here_new(const struct places *p, struct guard_problem *
 	return h;
 }
 
-void guard_here_free(struct guard_here *h)
+void guard_free(struct guard *h)
 {
 	if (!h)
 		return;
 	guard_policy_unref(h->policy);
+	guard_problems_free(h->problems);
 	free(h->home);
 	for (size_t i = 0; i < h->nown; i++)
 		free(h->own_paths[i]);
@@ -129,7 +133,7 @@ void guard_here_free(struct guard_here *h)
 	free(h);
 }
 
-void guard_decide_here(struct guard_here *h, const struct event *e, struct arena *a, struct verdict *v)
+void guard_event(struct guard *h, const struct event *e, struct arena *a, struct verdict *v)
 {
 	struct guard_context c = guard_context_of(e);
 	struct lookups lookups = { LOOKUPS_MAX };
@@ -145,4 +149,9 @@ void guard_decide_here(struct guard_here *h, const struct event *e, struct arena
 	c.own = h->own;
 	c.nown = h->nown;
 	guard_decide(h->policy, &c, e, a, v, NULL);
+}
+
+const struct guard_problem *guard_problems(const struct guard *h)
+{
+	return h->problems;
 }

@@ -1,0 +1,173 @@
+/* The user's rules: what is refused and where, and what they decide. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "guard/guard.h"
+
+static const struct guard_context here = { .cwd = { "/home/dev/proj", 14 },
+	.home = { "/home/dev", 9 } };
+static struct arena arena;
+
+#define RULES(text) "{\"guard\":{\"rules\":[" text "]}}"
+
+static enum verdict_action decide(const char *config, const char *command)
+{
+	struct guard_problem *problems;
+	_cleanup_(guard_policy_unrefp) struct guard_policy *p =
+		guard_policy_parse(str_of(config), &problems);
+	struct event e = { .kind = EVENT_PRE_TOOL_USE,
+		.tool_class = TOOL_SHELL,
+		.tool_name = STR("Bash"),
+		.command = str_of(command) };
+	struct verdict v = { 0 };
+
+	if (problems)
+		fail_msg("%s: %s", config, problems->err.text);
+	guard_decide(p, &here, &e, &arena, &v, NULL);
+	return v.action;
+}
+
+static void rules_decide(void **state)
+{
+	static const struct {
+		const char *config, *command;
+		enum verdict_action want;
+	} rows[] = {
+		{ RULES("{\"name\":\"a\",\"program\":\"make\",\"decision\":\"deny\"}"), "make",
+			VERDICT_DENY },
+		{ RULES("{\"name\":\"a\",\"program\":\"make\",\"decision\":\"deny\"}"),
+			"sudo sh -c 'm\"ake\" all'", VERDICT_DENY },
+		{ RULES("{\"name\":\"a\",\"program\":\"make\",\"decision\":\"deny\"}"), "echo make",
+			VERDICT_NONE },
+		{ RULES("{\"name\":\"a\",\"program\":[\"pip\",\"pip3\"],\"argv\":[\"install\",\"!--"
+			"user\"],\"decision\":\"ask\"}"),
+			"pip3 install x", VERDICT_ASK },
+		{ RULES("{\"name\":\"a\",\"program\":[\"pip\",\"pip3\"],\"argv\":[\"install\",\"!--"
+			"user\"],\"decision\":\"ask\"}"),
+			"pip install --user x", VERDICT_NONE },
+		{ RULES("{\"name\":\"a\",\"path\":\"secret/**\",\"decision\":\"deny\"}"),
+			"cat secret/x", VERDICT_DENY },
+		{ RULES("{\"name\":\"a\",\"path\":\"secret/**\",\"decision\":\"deny\"}"),
+			"cat ./a/../secret/x", VERDICT_DENY },
+		{ RULES("{\"name\":\"a\",\"path\":\"secret/**\",\"decision\":\"deny\"}"),
+			"cat other/x", VERDICT_NONE },
+		{ RULES("{\"name\":\"a\",\"regex\":\"prod-[0-9]+\",\"decision\":\"deny\"}"),
+			"x=prod; ssh $x-1", VERDICT_DENY },
+		{ RULES("{\"name\":\"a\",\"any\":[{\"program\":\"a\"},{\"program\":\"b\"}],"
+			"\"decision\":\"deny\"}"),
+			"b", VERDICT_DENY },
+		{ RULES("{\"name\":\"a\",\"program\":\"npm\",\"not\":{\"argv\":\"test\"},"
+			"\"decision\":\"deny\"}"),
+			"npm test", VERDICT_NONE },
+		{ RULES("{\"name\":\"a\",\"program\":\"npm\",\"not\":{\"argv\":\"test\"},"
+			"\"decision\":\"deny\"}"),
+			"npm ci", VERDICT_DENY },
+		{ RULES("{\"name\":\"a\",\"program\":\"make\",\"decision\":\"deny\",\"mode\":"
+			"\"observe\"}"),
+			"make", VERDICT_NONE },
+		/* an allow takes back a question, never a denial it does not name */
+		{ RULES("{\"name\":\"a\",\"program\":\"rm\",\"decision\":\"allow\"}"), "rm -rf src",
+			VERDICT_NONE },
+		{ RULES("{\"name\":\"a\",\"program\":\"rm\",\"decision\":\"allow\"}"), "rm -rf ~",
+			VERDICT_DENY },
+		{ RULES("{\"name\":\"a\",\"program\":\"git\",\"decision\":\"allow\",\"override\":"
+			"\"git.reset-hard\"}"),
+			"git reset --hard", VERDICT_NONE },
+		{ RULES("{\"name\":\"a\",\"program\":\"git\",\"decision\":\"allow\",\"override\":"
+			"\"git.reset-hard\"}"),
+			"git push --force", VERDICT_DENY },
+		{ RULES("{\"name\":\"a\",\"program\":\"rm\",\"decision\":\"allow\"}"),
+			"rm -rf src; git stash drop", VERDICT_ASK },
+		{ "{\"guard\":{\"disable\":[\"git.reset-hard\"]}}", "git reset --hard",
+			VERDICT_NONE },
+		{ "{\"guard\":{\"mode\":\"observe\"}}", "rm -rf /", VERDICT_NONE },
+		{ "{\"guard\":{\"mode\":\"observe\"}}", "echo hookd-selftest-deny", VERDICT_DENY },
+		{ "{\"log\":{}} ", "rm -rf /", VERDICT_DENY },
+		{ "not json", "rm -rf /", VERDICT_DENY },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (decide(rows[i].config, rows[i].command) != rows[i].want)
+			fail_msg("%s: %s is %s", rows[i].config, rows[i].command,
+				verdict_action_names[decide(rows[i].config, rows[i].command)]);
+}
+
+static void complains_with_the_place(void **state)
+{
+	static const struct {
+		const char *config;
+		unsigned col;
+		const char *text;
+	} rows[] = {
+		{ "{\"guard\":1}", 10, "must be an object" },
+		{ "{\"guard\":{\"moode\":1}}", 19, "unknown option" },
+		{ "{\"guard\":{\"mode\":\"off\"}}", 18, "observe or enforce" },
+		{ "{\"guard\":{\"disable\":[\"x\"]}}", 22, "no built-in rule" },
+		{ "{\"guard\":{\"disable\":[\"hookd.cut\"]}}", 22, "no built-in rule" },
+		{ RULES("{\"decision\":\"deny\",\"program\":\"x\"}"), 20, "name" },
+		{ RULES("{\"name\":\"fs.mv\",\"decision\":\"deny\",\"program\":\"x\"}"), 28,
+			"built-in" },
+		{ RULES("{\"name\":\"a\",\"decision\":\"no\",\"program\":\"x\"}"), 43,
+			"deny, ask or allow" },
+		{ RULES("{\"name\":\"a\",\"decision\":\"deny\"}"), 20, "no condition" },
+		{ RULES("{\"name\":\"a\",\"decision\":\"deny\",\"regex\":\"(\"}"), 58,
+			"regular expression" },
+		{ RULES("{\"name\":\"a\",\"decision\":\"deny\",\"operator\":\"x\"}"), 61,
+			"unknown key" },
+		{ RULES("{\"name\":\"a\",\"decision\":\"deny\",\"class\":\"x\"}"), 58, "no class" },
+		{ RULES("{\"name\":\"a\",\"decision\":\"deny\",\"program\":\"x\",\"override\":\"fs."
+			"mv\"}"),
+			75, "override" },
+		{ RULES("{\"name\":\"a\",\"decision\":\"deny\",\"program\":\"x\",\"examples\":{"
+			"\"match\":[\"y\"]}}"),
+			85, "does not hold" },
+		{ RULES("{\"name\":\"a\",\"decision\":\"deny\",\"program\":\"x\",\"examples\":{"
+			"\"pass\":[\"x\"]}}"),
+			84, "holds for" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct guard_user_rule *rules;
+		struct guard_problem *problems;
+		struct guard_policy *p = guard_policy_parse(str_of(rows[i].config), &problems);
+
+		if (!problems || str_find(str_of(problems->err.text), str_of(rows[i].text)) < 0 ||
+			problems->err.col != rows[i].col)
+			fail_msg("%s: %u: %s", rows[i].config, problems ? problems->err.col : 0,
+				problems ? problems->err.text : "fine");
+		assert_int_equal(guard_policy_rules(p, &rules), 0);
+		guard_problems_free(problems);
+		guard_policy_unref(p);
+	}
+}
+
+/* A pattern that would search for ever ends, and counts as a hit. */
+static void limits_regexes(void **state)
+{
+	char command[200] = "echo ";
+
+	memset(command + 5, 'a', 60);
+	command[65] = '!';
+	assert_true(
+		decide(RULES("{\"name\":\"a\",\"regex\":\"^echo (a+)+$\",\"decision\":\"deny\"}"),
+			command) >= VERDICT_NONE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rules_decide),
+		cmocka_unit_test(complains_with_the_place),
+		cmocka_unit_test(limits_regexes),
+	};
+	int failed;
+
+	arena_init(&arena);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	arena_release(&arena);
+	return failed;
+}
