@@ -83,7 +83,7 @@ class Hookd:
     # -- reading -----------------------------------------------------------------------------
 
     def events(self, session=None):
-        """Everything stored, oldest first."""
+        """Everything agents told, oldest first."""
         found = []
         for line in self.call("tail", "--json", "-n", "1000").ok().out.splitlines():
             e = json.loads(line)
@@ -92,7 +92,7 @@ class Hookd:
                 payload = json.loads(payload)
             found.append(Event(e["id"], e["agent"], e["session"], e["event"], e.get("tool") or "",
                                payload or {}, e["marks"]))
-        return [e for e in found if session in (None, e.session)]
+        return [e for e in found if session in (None, e.session) and e.event != "Decision"]
 
     def sessions(self):
         return _sessions(json.loads(self.call("sessions", "--json").ok().out))

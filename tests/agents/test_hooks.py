@@ -5,6 +5,7 @@ import json
 import pytest
 
 from model import say, use
+from rig import wait_for
 
 # The two example scripts of the hooks' reference: one decides (its dialect: not zero blocks), one keeps a log.
 VALIDATE = """#!/bin/bash
@@ -70,13 +71,12 @@ def test_the_two_example_scripts_guard_every_agent(rig, agent, cli, hookd, model
         "PostToolUse": [{"matcher": ".*", "hooks": [{"type": "command", "command": log}]}],
     })
     connect(agent, cli, hookd)
-    doomed = rig.project / "doomed"
-    doomed.mkdir()
-    m = model([say("", shell(agent, "call_deny", f"rm -rf {doomed}")),
+    # Harmless, so that it is the script who objects and not a rule.
+    m = model([say("", shell(agent, "call_deny", "touch ran; echo rm -rf")),
                say("", shell(agent, "call_fine", "echo fine")),
                say("Understood.")])
     assert "Understood." in cli.ask(m, "try the forbidden thing").ok().out
-    assert doomed.exists()
+    assert not (rig.project / "ran").exists()
     assert "BLOCKED: Dangerous command" in m.results()["call_deny"][0]
     assert "fine" in m.results()["call_fine"][0]
     hookd.wait_for_event("SessionEnd")
@@ -135,3 +135,22 @@ def test_hooks_of_claudes_settings_work_for_the_others(rig, agent, cli, hookd, m
     cli.ask(m, "go").ok()
     assert "no shell today" in m.results()["call_1"][0] and not (rig.project / "ran").exists()
     assert (rig.home / "counted").read_text() == "once\n"
+
+
+@pytest.mark.parametrize("daemon", ["up", "down"])
+def test_a_rule_stops_every_agent(rig, agent, cli, hookd, model, daemon):
+    """The built-in rules, through the real path: not run, the reason told, kept; also without a daemon."""
+    connect(agent, cli, hookd)
+    if daemon == "down":
+        hookd.call("stop").ok()
+    kept = rig.project / ".git" / "HEAD"
+    kept.parent.mkdir(exist_ok=True)
+    kept.write_text("ref: refs/heads/main\n")
+    m = model([say("", shell(agent, "call_deny", "cd . && x=.git && rm -rf \"$x\"")), say("Understood.")])
+    assert "Understood." in cli.ask(m, "tidy up").ok().out
+    assert kept.exists()
+    assert "fs.rm-project" in m.results()["call_deny"][0]
+    hookd.wait_for_event("SessionEnd")
+    told = wait_for("the decision", lambda: json.loads(hookd.call("decisions", "--json").ok().out)["decisions"], 15, 0.2)
+    assert {(d["rule"], d["decision"]) for d in told} == {("fs.rm-project", "deny")}
+    assert all("ran_us" not in d for d in told)
