@@ -107,8 +107,8 @@ struct guard_context guard_context_of(const struct event *e);
 enum verdict_action guard_command(const struct guard_policy *policy, const struct guard_context *c,
 	str command, struct arena *a, struct guard_report *report);
 
-/* What a process sits down with to decide: the user's policy as it was then, the home, hookd's own paths. One thread at a
- * time. */
+/* What a process sits down with to decide: the user's policy as it was then, the home, hookd's own paths. One
+ * thread at a time. */
 struct guard;
 
 struct guard *guard_new(const struct places *p);

@@ -1,9 +1,9 @@
-/* seat: what a process needs to decide: the user's policy, this machine's paths. The daemon and `hookd offline` both sit
- * here, so that they cannot decide differently. The policy is read once: an agent that edits the file changes nothing
- * for the daemon that watches it.
+/* seat: what a process needs to decide: the user's policy, this machine's paths. The daemon and `hookd offline`
+ * both sit here, so that they cannot decide differently. The policy is read once: an agent that edits the file
+ * changes nothing for the daemon that watches it.
  *
- * Links are followed on disk, because "build" may be a link to somebody's home by now. That is a handful of calls to the
- * file system the agent works on anyway; their number per event is bounded. */
+ * Links are followed on disk, because "build" may be a link to somebody's home by now. That is a handful of calls to
+ * the file system the agent works on anyway; their number per event is bounded. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
