@@ -1,7 +1,8 @@
 /* path: file names as text: made absolute, without . and .., links of the same command followed. */
 #include "guard/internal.h"
 
-enum { LINKS_MAX = 8 };
+/* The system takes no longer path; a word that is longer names nothing. */
+enum { LINKS_MAX = 8, PATH_BYTES = 4096 };
 
 bool path_below(str path, str dir)
 {
@@ -105,6 +106,8 @@ str path_resolve(struct run *x, str word)
 {
 	str path;
 
+	if (word.n > PATH_BYTES)
+		return STR("\1");
 	if (word.n && word.p[0] == '~' &&
 		(word.n == 1 || word.p[1] == '/')) /* a program may expand it itself */
 		word = arena_strf(
