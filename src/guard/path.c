@@ -43,11 +43,13 @@ static void add_parts(struct text *t, str s, size_t floor)
 static const struct fact *link_on(struct run *x, str path)
 {
 	const struct fact *best = NULL;
+	unsigned walked = 0;
 
-	for (const struct fact *f = x->fs; f; f = f->next)
+	for (const struct fact *f = x->fs; f; f = f->next, walked++)
 		if (f->kind == FACT_LINK && path_below(path, f->key) &&
 			(!best || f->key.n > best->key.n))
 			best = f;
+	(void)spend(x, walked);
 	return best;
 }
 
@@ -116,11 +118,13 @@ str path_resolve(struct run *x, str word)
 	for (int i = 0; x->fs && i < LINKS_MAX; i++) {
 		const struct fact *f = link_on(x, path);
 
-		if (!f || str_eq(f->value, path))
+		if (!f || str_eq(f->value, path) || x->spent)
 			break;
 		path = path_join(x, f->value, str_from(path, MIN(f->key.n + 1, path.n)));
 	}
 	(void)spend(x, 4 + (unsigned)(path.n / 16));
+	if (path.n > PATH_BYTES)
+		return STR("\1");
 	return path_is_dynamic(path) ? path : real(x, path);
 }
 
