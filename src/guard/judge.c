@@ -189,6 +189,16 @@ static void note_content(struct run *x, str path, str content, bool append)
 		fs_note(x, FACT_FILE, path, str_is_set(content) ? content : STR("\1"));
 }
 
+/* What is written there a shell will read as commands. */
+static bool runs_later(str path, enum guarded guarded)
+{
+	return guarded == GUARDED_GITHOOK
+		       ? !str_ends(path, STR("/config"))
+		       : guarded == GUARDED_STARTUP &&
+				 glob_any(str_base(path),
+					 "*rc *profile *_login *_aliases *zshenv *zlogin");
+}
+
 void judge_write(struct run *x, const struct cmd *c, str word, str content, bool append)
 {
 	str path = path_resolve(x, word);
@@ -203,6 +213,8 @@ void judge_write(struct run *x, const struct cmd *c, str word, str content, bool
 		return;
 	}
 	guarded = guarded_of(x, path);
+	if (runs_later(path, guarded) && content.n && !has_mark(content, "\1"))
+		(void)run_child_text(x, content, STR_NONE);
 	if (guarded != GUARDED_NOT)
 		FAULT(x, c, writings[guarded].rule, writings[guarded].action,
 			"this would write to %s: " STR_FMT, writings[guarded].what, STR_ARG(path));

@@ -280,6 +280,13 @@ static str out_pwd(struct run *x, const struct cmd *c)
 	return x->st.cwd;
 }
 
+/* A number of a process is known by the name it was asked by. */
+static str out_pgrep(struct run *x, const struct cmd *c)
+{
+	(void)x;
+	return c->n > 1 ? c->v[c->n - 1] : STR("\1");
+}
+
 static str out_whoami(struct run *x, const struct cmd *c)
 {
 	(void)c;
@@ -428,6 +435,7 @@ static const struct {
 	{ "tr", out_tr },
 	{ "sed gsed", out_sed },
 	{ "cut", out_cut },
+	{ "pgrep pidof", out_pgrep },
 	{ "pwd", out_pwd },
 	{ "whoami logname", out_whoami },
 	{ "mktemp", out_mktemp },

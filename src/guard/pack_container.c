@@ -113,6 +113,13 @@ static void do_docker(struct run *x, struct cmd *c)
 	struct arg a;
 	bool compose = str_in(c->name, "docker-compose podman-compose");
 
+	if (row_matches(c, "rm|rmi|kill|container|image") &&
+		(cmd_has(c, "-f") || cmd_has(c, "--force")))
+		for (size_t i = 2; i < c->n; i++)
+			if (has_mark(str_head(c->v[i], 1), MARKS_HOLE))
+				FAULT(x, c, RULE_DOCKER_PRUNE, VERDICT_DENY,
+					"this removes containers or images that are only known "
+					"when it runs");
 	while (args_next(&it, &a)) {
 		if (!a.operand)
 			continue;

@@ -82,10 +82,13 @@ static void find_exec(struct run *x, struct cmd *c, size_t at, const struct fiel
 static void do_find(struct run *x, struct cmd *c)
 {
 	struct fields roots = { 0 };
+	bool empty_only = false; /* what is empty holds nothing that could be lost */
 
 	find_roots(x, c, &roots);
+	for (size_t i = 1; i < c->n; i++)
+		empty_only |= str_eq(c->v[i], STR("-empty"));
 	for (size_t i = 1; i < c->n; i++) {
-		if (str_eq(c->v[i], STR("-delete")))
+		if (str_eq(c->v[i], STR("-delete")) && !empty_only)
 			for (size_t k = 0; k < roots.n; k++) {
 				enum place p = place_of(x, path_resolve(x, roots.v[k]));
 				bool narrow = str_find_char(str_base(roots.v[k]), MARK_STAR) != 0 ||

@@ -326,6 +326,9 @@ static void git_reflog(struct git *g)
 
 static void git_gc(struct git *g)
 {
+	if (str_eq(g->sub.v[0], STR("prune")) && !has(g, "-n") && !has(g, "--dry-run"))
+		fault(g, RULE_GIT_HISTORY, VERDICT_ASK,
+			"this deletes what could bring lost commits back");
 	for (size_t i = 1; i < g->sub.n; i++)
 		if (glob_any(g->sub.v[i], "--prune=now --prune=all --prune=*0* --aggressive-prune"))
 			fault(g, RULE_GIT_HISTORY, VERDICT_DENY,
@@ -493,8 +496,22 @@ static bool run_git_alias(struct git *g, unsigned depth)
 	return true;
 }
 
+/* Variables by which people tell their own checks to stay away. */
+static void judge_skips(struct git *g)
+{
+	static const char *const names[] = { "HUSKY", "HUSKY_SKIP_HOOKS", "LEFTHOOK", "SKIP",
+		"OVERCOMMIT_DISABLE", "PRE_COMMIT_ALLOW_NO_CONFIG" };
+
+	for (size_t i = 0; i < countof(names); i++)
+		if (cmd_env(g->c, str_of(names[i])).n)
+			fault(g, RULE_GIT_NOVERIFY, VERDICT_ASK,
+				"this skips the checks that the user installed");
+}
+
 static void run_sub(struct git *g, unsigned depth)
 {
+	if (str_in(g->sub.v[0], "commit push merge rebase"))
+		judge_skips(g);
 	if (run_git_alias(g, depth))
 		return;
 	if (has_mark(g->sub.v[0], MARKS_HOLE)) {

@@ -174,6 +174,7 @@ const struct row rows_system[] = {
 		"this opens the firewall" },
 	{ "iptables ip6tables", "-A|-I|-D|-R|--append|--insert|--delete", RULE_FIREWALL, ASK,
 		"this changes the firewall" },
+	{ "iptables ip6tables", "-P|--policy", RULE_FIREWALL, ASK, "this changes the firewall" },
 	{ "iptables-restore ip6tables-restore", "", RULE_FIREWALL, ASK,
 		"this replaces the firewall's rules" },
 	{ "nft", "flush|delete", RULE_FIREWALL, DENY, "this takes the firewall's rules away" },

@@ -161,6 +161,16 @@ static void do_cmd(struct run *x, struct cmd *c)
 		}
 }
 
+/* rmdir of cmd takes /s; everybody else's only takes empty directories. */
+static void do_rmdir(struct run *x, struct cmd *c)
+{
+	for (size_t i = 1; i < c->n; i++)
+		if (str_in_nocase(c->v[i], "/s")) {
+			do_remove(x, c);
+			return;
+		}
+}
+
 static void do_iex(struct run *x, struct cmd *c)
 {
 	run_windows(x, c, fields_join(x->a, c->v, c->n, ' '));
@@ -172,6 +182,7 @@ static void do_iex(struct run *x, struct cmd *c)
 const struct program pack_windows[] = {
 	{ "pwsh powershell pwsh-preview", do_pwsh },
 	{ "cmd", do_cmd },
+	{ "rmdir md-rmdir", do_rmdir },
 	{ "del erase rd remove-item Remove-Item ri deltree", do_remove },
 	{ "iex IEX invoke-expression Invoke-Expression", do_iex },
 	{ 0 },

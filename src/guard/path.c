@@ -1,7 +1,8 @@
 /* path: file names as text: made absolute, without . and .., links of the same command followed. */
 #include "guard/internal.h"
 
-enum { LINKS_MAX = 8 };
+/* The system takes no longer path; a word that is longer names nothing. */
+enum { LINKS_MAX = 8, PATH_BYTES = 4096 };
 
 bool path_below(str path, str dir)
 {
@@ -42,11 +43,13 @@ static void add_parts(struct text *t, str s, size_t floor)
 static const struct fact *link_on(struct run *x, str path)
 {
 	const struct fact *best = NULL;
+	unsigned walked = 0;
 
-	for (const struct fact *f = x->fs; f; f = f->next)
+	for (const struct fact *f = x->fs; f; f = f->next, walked++)
 		if (f->kind == FACT_LINK && path_below(path, f->key) &&
 			(!best || f->key.n > best->key.n))
 			best = f;
+	(void)spend(x, walked);
 	return best;
 }
 
@@ -105,6 +108,8 @@ str path_resolve(struct run *x, str word)
 {
 	str path;
 
+	if (word.n > PATH_BYTES)
+		return STR("\1");
 	if (word.n && word.p[0] == '~' &&
 		(word.n == 1 || word.p[1] == '/')) /* a program may expand it itself */
 		word = arena_strf(
@@ -113,11 +118,13 @@ str path_resolve(struct run *x, str word)
 	for (int i = 0; x->fs && i < LINKS_MAX; i++) {
 		const struct fact *f = link_on(x, path);
 
-		if (!f || str_eq(f->value, path))
+		if (!f || str_eq(f->value, path) || x->spent)
 			break;
 		path = path_join(x, f->value, str_from(path, MIN(f->key.n + 1, path.n)));
 	}
 	(void)spend(x, 4 + (unsigned)(path.n / 16));
+	if (path.n > PATH_BYTES)
+		return STR("\1");
 	return path_is_dynamic(path) ? path : real(x, path);
 }
 

@@ -43,12 +43,16 @@ static bool is_made_name(str part)
 	return str_in(part, made_names) || glob_any(part, made_patterns);
 }
 
+/* Deeper than any build goes; what is not looked at is not taken for build output. */
+enum { PARTS_MAX = 48 };
+
 /* Some part of the path, from `from` on, is made by tools. */
 static bool has_made_part(str path, size_t from)
 {
 	str rest = str_from(path, from), part;
+	unsigned parts = 0;
 
-	while (str_split(&rest, '/', &part))
+	while (str_split(&rest, '/', &part) && parts++ < PARTS_MAX)
 		if (part.n && is_made_name(part))
 			return true;
 	return false;
@@ -179,6 +183,8 @@ enum place place_of(struct run *x, str path)
 {
 	bool all = false;
 	str last;
+
+	(void)spend(x, 40 + (unsigned)(path.n / 2));
 
 	if (has_mark(path, MARKS_HOLE))
 		return place_with_hole(x, path);

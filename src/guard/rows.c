@@ -175,6 +175,9 @@ bool row_matches(const struct cmd *c, const char *pattern)
 
 void judge_row(struct run *x, struct cmd *c, const struct row *row)
 {
+	for (size_t i = 1; i < c->n; i++)
+		if (str_eq(c->v[i], STR("--help")))
+			return;
 	if (spend(x, 2 + (unsigned)c->n) && row_matches(c, row->pattern))
 		FAULT(x, c, row->rule, row->action, "%s (" STR_FMT ")", row->reason,
 			STR_ARG(cmd_text(x, c)));

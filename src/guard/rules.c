@@ -35,8 +35,7 @@ const struct guard_rule guard_rules[] = {
 		"Delete single files, or use git rm.", "rm -rf ." },
 	[RULE_RM_DYNAMIC] = { "fs.rm-dynamic",
 		"Asks before deleting a directory whose name is only known when the command runs.",
-		"Write the path out, or check the variable first with ${VAR:?}.",
-		"rm -rf \"$DIR\"/*" },
+		"Write the path out, with names instead of variables.", "rm -rf \"$DIR\"/*" },
 	[RULE_CHMOD] = { "fs.chmod",
 		"Denies changing modes of system or home directories as a whole, and opening "
 		"everything to everybody.",

@@ -144,6 +144,7 @@ bool fs_known(struct run *x, str path, str *ret)
 str fs_content(struct run *x, str path)
 {
 	str known;
+	bool shared;
 
 	if (str_in(path, "/dev/stdin /dev/fd/0 /proc/self/fd/0"))
 		return str_is_set(x->in) ? x->in : STR("");
@@ -151,5 +152,7 @@ str fs_content(struct run *x, str path)
 		return known;
 	if (str_in(path, "/dev/null"))
 		return STR("");
+	if (is_protected(x, path, &shared) && !shared)
+		return STR("hookd\1"); /* a number in it is that of the daemon */
 	return secrecy_of(x, path) != SECRET_NOT ? STR("\5") : STR("\1");
 }

@@ -95,6 +95,7 @@ static const struct wrapper {
 	{ "dsh pssh pdsh clush", "whlt", "hosts host user", 0, WRAP_TEXT | WRAP_REMOTE, NULL },
 	{ "screen dtach", "tscnSLpF", "", 0, 0, NULL },
 	{ "expect", "c", "", 99, 0, NULL },
+	{ "wsl", "deu", "distribution exec user cd", 0, 0, NULL },
 	{ "sshpass", "pfdeP", "", 0, 0, NULL },
 	{ 0 },
 };
@@ -557,7 +558,7 @@ const struct program pack_wrap[] = {
 	  "firejail bwrap proot rlwrap xvfb-run proxychains proxychains4 cgexec npx bunx pnpx uvx "
 	  "dotenv dotenvx aws-vault doppler infisical "
 	  "chamber teller cross-env env-cmd nodemon entr hyperfine concurrently nix-shell "
-	  "ssh-agent vagrant dsh pssh pdsh clush screen dtach expect sshpass",
+	  "ssh-agent vagrant dsh pssh pdsh clush screen dtach expect sshpass wsl",
 		do_wrapper },
 	{ "env", do_env },
 	{ "printenv", do_printenv },
