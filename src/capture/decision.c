@@ -14,12 +14,12 @@ static int insert_decision(struct step *t, const struct json *f)
 	return store_do(t->store,
 		"INSERT INTO decisions(session, event, rule, ord, at, decision, prevailed, observed, kind, tool, "
 		"  tool_use_id, subject, reason, span_begin, span_end, duration_us, ran_at) "
-		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, "
+		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, CASE WHEN ?15 THEN ?14 END, ?15, ?16, "
 		"  CASE WHEN ?6 = 'deny' AND ?7 AND ?9 = 'PreToolUse' THEN "
 		"  (SELECT ended_at FROM activities WHERE session = ?1 AND same = ?11 AND "
 		"  state = 'done') END) ON CONFLICT DO NOTHING",
 		"issiisiisssss"
-		"kki",
+		"iki",
 		t->session.key, json_str(json_get(p, STR("event_id"))), json_str(json_get(f, STR("rule"))),
 		t->record.order_us, t->record.at_us, json_str(json_get(f, STR("decision"))),
 		(int64_t)json_true(json_get(f, STR("prevailed"))), (int64_t)json_true(json_get(f, STR("observed"))),

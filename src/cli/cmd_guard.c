@@ -242,11 +242,44 @@ static int guard_explain(struct cli *cli)
 
 /* -- rules ------------------------------------------------------------------------------------ */
 
-static void rules_json(const struct guard_policy *policy, struct json_writer *w)
+/* How often each rule had something to say; NULL without a daemon, which is not started for it. */
+static const struct json *ask_counts(struct cli *cli)
+{
+	struct json *result = NULL;
+	struct err err = { 0 };
+
+	return cli->places.state[0] && cli_call(cli, false, "rule_counts", STR_NONE, &result, &err) == 0
+		? json_get(result, STR("rules"))
+		: NULL;
+}
+
+static const struct json *counts_of(const struct json *counts, str rule)
+{
+	json_each(c, counts)
+		if (str_eq(cell_text(c, "rule"), rule))
+			return c;
+	return NULL;
+}
+
+static void write_counts(struct json_writer *w, const struct json *counts, str rule)
+{
+	const struct json *c = counts_of(counts, rule);
+
+	jw_field_int(w, "fired", c ? cell_int(c, "fired") : 0);
+	if (!c)
+		return;
+	jw_field_int(w, "denied", cell_int(c, "denied"));
+	jw_field_int(w, "ran_anyway", cell_int(c, "ran_anyway"));
+	jw_field_int(w, "last_us", cell_int(c, "last_us"));
+}
+
+static void rules_json(const struct guard_policy *policy, const struct json *counts, struct json_writer *w)
 {
 	const struct guard_user_rule *user;
 	size_t n = guard_policy_rules(policy, &user);
 
+	jw_object(w);
+	jw_key(w, "rules");
 	jw_array(w);
 	for (const struct guard_rule *r = guard_rules; r->name; r++) {
 		jw_object(w);
@@ -259,6 +292,7 @@ static void rules_json(const struct guard_policy *policy, struct json_writer *w)
 			guard_policy_disabled(policy, str_of(r->name)) ? STR("disabled")
 			: guard_policy_observes(policy)                ? STR("observe")
 								       : STR("enforce"));
+		write_counts(w, counts, str_of(r->name));
 		jw_end_object(w);
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -274,15 +308,18 @@ static void rules_json(const struct guard_policy *policy, struct json_writer *w)
 		jw_field_int(w, "line", user[i].line);
 		jw_key(w, "rule");
 		jw_raw(w, user[i].source);
+		write_counts(w, counts, user[i].name);
 		jw_end_object(w);
 	}
 	jw_end_array(w);
+	jw_end_object(w);
 }
 
 static int run_rules(struct cli *cli)
 {
 	_cleanup_(guard_policy_unrefp) struct guard_policy *policy = load_policy(cli, true, NULL);
 	const struct guard_user_rule *user;
+	const struct json *counts = ask_counts(cli);
 	size_t n = guard_policy_rules(policy, &user);
 	struct table t;
 
@@ -290,28 +327,32 @@ static int run_rules(struct cli *cli)
 		struct buf out = BUF_INIT(MIB(4));
 		struct json_writer w = JSON_WRITER(&out);
 
-		rules_json(policy, &w);
+		rules_json(policy, counts, &w);
 		printf(STR_FMT "\n", STR_ARG(buf_str(&out)));
 		buf_release(&out);
 		return EXIT_DONE;
 	}
-	table_init(&t, &cli->arena, 3);
-	t.firm = 2;
-	table_add(&t, (str[]){ STR("RULE"), STR("MODE"), STR("WHAT") });
-	for (const struct guard_rule *r = guard_rules; r->name; r++)
-		table_add(
-			&t, (str[]){ str_of(r->name),
-				    guard_policy_disabled(policy, str_of(r->name)) ? STR("disabled")
-				    : guard_policy_observes(policy)                ? STR("observe")
-										   : STR("enforce"),
-				    str_of(r->text) });
-	for (size_t i = 0; i < n; i++)
-		table_add(&t,
-			(str[]){ user[i].name, user[i].observe ? STR("observe") : STR("enforce"),
-				user[i].message.n
-					? user[i].message
-					: arena_strf(&cli->arena, "%s (yours)",
-						  verdict_action_names[user[i].decision]) });
+	table_init(&t, &cli->arena, 5);
+	t.firm = 4;
+	table_add(&t, (str[]){ STR("RULE"), STR("MODE"), STR("FIRED"), STR("LAST"), STR("WHAT") });
+	for (const struct guard_rule *r = guard_rules; r->name; r++) {
+		const struct json *c = counts_of(counts, str_of(r->name));
+		str mode = guard_policy_disabled(policy, str_of(r->name)) ? STR("disabled")
+			: guard_policy_observes(policy)                   ? STR("observe")
+									  : STR("enforce");
+
+		table_add(&t, (str[]){ str_of(r->name), mode, c ? cell_number(cli, c, "fired") : STR(""),
+				      c ? cell_age(cli, c, "last_us") : STR(""), str_of(r->text) });
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct json *c = counts_of(counts, user[i].name);
+		str what = user[i].message.n ? user[i].message
+					     : arena_strf(&cli->arena, "%s (yours)", verdict_action_names[user[i].decision]);
+
+		table_add(&t, (str[]){ user[i].name, user[i].observe ? STR("observe") : STR("enforce"),
+				      c ? cell_number(cli, c, "fired") : STR(""),
+				      c ? cell_age(cli, c, "last_us") : STR(""), what });
+	}
 	table_print(&t, cli->colour);
 	return EXIT_DONE;
 }

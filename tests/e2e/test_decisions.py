@@ -99,3 +99,11 @@ def test_rules_are_tried_on_history(world):
     assert "rm -rf ~" in world.hookd("guard", "backtest").stdout.decode()
     assert world.json("guard", "backtest", "--json", "--since", "2030-01-01")["calls"] == 0
     assert decisions(world) == []  # nothing is kept
+
+
+def test_rules_say_how_often_they_spoke(world):
+    world.hookc("PreToolUse", call(1, command="rm -rf ~"))
+    rules = {r["name"]: r for r in world.json("rules", "--json")["rules"]}
+    assert rules["fs.rm-home"]["fired"] == rules["fs.rm-home"]["denied"] == 1 and rules["fs.rm-root"]["fired"] == 0
+    [d] = decisions(world)
+    assert d["subject"] == f"rm -rf {world.home}" and (d["begin"], d["end"]) == (0, 8)

@@ -110,7 +110,7 @@ def test_rules_of_the_user(world):
     lock = offline(world)
     assert decision(world.hookc("PreToolUse", bash("cd x && make"))) == "deny"
     os.close(lock)
-    names = [r["name"] for r in world.json("rules", "--json")]
+    names = [r["name"] for r in world.json("rules", "--json")["rules"]]
     assert "no-make" in names and "fs.rm-root" in names
 
 
