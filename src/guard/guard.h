@@ -45,6 +45,9 @@ struct guard_user_rule {
  * problems, owned by the caller, say what was left out. */
 struct guard_policy *guard_policy_load(const char *path, struct guard_problem **ret_problems);
 struct guard_policy *guard_policy_parse(str text, struct guard_problem **ret_problems);
+/* Of a project's file: only its rules that deny or ask, and without the built-in ones. They hold at once, trusted or
+ * not, because they can only restrict. */
+struct guard_policy *guard_policy_parse_project(str text, struct guard_problem **ret_problems);
 struct guard_policy *guard_policy_ref(struct guard_policy *p);
 void guard_policy_unref(struct guard_policy *p);
 void guard_problems_free(struct guard_problem *p);

@@ -242,6 +242,11 @@ static bool read_head(struct reading *r, const struct json *v, struct guard_user
 			STR_ARG(rule->name));
 		return false;
 	}
+	if (r->p->project && rule->decision == VERDICT_ALLOW) {
+		complain(r, decision->begin, "rule '" STR_FMT "' allows something; a project may only deny or ask",
+			STR_ARG(rule->name));
+		return false;
+	}
 	rule->observe = mode && str_eq(json_str(mode), STR("observe"));
 	rule->message = arena_str(a, json_str(json_get(v, STR("message"))));
 	rule->override = arena_str(a, json_str(json_get(v, STR("override"))));
@@ -379,10 +384,13 @@ static void read_guard(struct reading *r, const struct json *guard)
 		return;
 	}
 	json_each(m, guard) {
-		if (str_eq(m->key, STR("disable")))
-			read_disable(r, m);
-		else if (str_eq(m->key, STR("rules")))
+		if (str_eq(m->key, STR("rules")))
 			read_rules(r, m);
+		else if (r->p->project)
+			complain(r, m->begin, "'guard." STR_FMT "' is the user's to set; a project may only add rules",
+				STR_ARG(m->key));
+		else if (str_eq(m->key, STR("disable")))
+			read_disable(r, m);
 		else if (!str_eq(m->key, STR("mode")))
 			complain(r, m->begin,
 				"unknown option 'guard." STR_FMT
@@ -397,7 +405,7 @@ static void read_guard(struct reading *r, const struct json *guard)
 
 /* -- policies --------------------------------------------------------------------------------- */
 
-struct guard_policy *guard_policy_parse(str text, struct guard_problem **ret_problems)
+static struct guard_policy *parse(str text, bool project, struct guard_problem **ret_problems)
 {
 	struct guard_policy *p = xcalloc(1, sizeof(*p));
 	struct reading r = { .p = p, .text = text, .tail = ret_problems };
@@ -405,6 +413,7 @@ struct guard_policy *guard_policy_parse(str text, struct guard_problem **ret_pro
 	struct arena a;
 
 	p->refs = 1;
+	p->project = project;
 	arena_init(&p->arena);
 	arena_init(&a);
 	*ret_problems = NULL;
@@ -414,6 +423,16 @@ struct guard_policy *guard_policy_parse(str text, struct guard_problem **ret_pro
 		read_guard(&r, guard);
 	arena_release(&a);
 	return p;
+}
+
+struct guard_policy *guard_policy_parse(str text, struct guard_problem **ret_problems)
+{
+	return parse(text, /* project= */ false, ret_problems);
+}
+
+struct guard_policy *guard_policy_parse_project(str text, struct guard_problem **ret_problems)
+{
+	return parse(text, /* project= */ true, ret_problems);
 }
 
 struct guard_policy *guard_policy_load(const char *path, struct guard_problem **ret_problems)
@@ -457,6 +476,8 @@ void guard_problems_free(struct guard_problem *p)
 
 bool guard_policy_disabled(const struct guard_policy *p, str rule)
 {
+	if (p && p->project && is_builtin(rule))
+		return true;
 	for (size_t i = 0; p && i < p->disabled.n; i++)
 		if (str_eq(p->disabled.v[i], rule))
 			return true;

@@ -11,15 +11,20 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "base/log.h"
 #include "guard/guard.h"
 #include "os/os.h"
+#include "trust/trust.h"
 
 enum {
 	LOOKUPS_MAX = 32, /* links followed for one event */
 	ROOTS = 8,        /* directories whose project is remembered */
 	LEVELS_MAX = 32,  /* up to the root of a project */
 	OWN_MAX = 8,
+	PROJECT_FILES = 2,
 };
+
+static const char *const project_files[PROJECT_FILES] = { ".hookd/config.json", ".hookd/config.local.json" };
 
 struct guard {
 	struct guard_policy *policy;
@@ -28,8 +33,9 @@ struct guard {
 	char *own_paths[OWN_MAX];
 	str own[OWN_MAX];
 	size_t nown;
-	struct {
+	struct root {
 		char *cwd, *root;
+		struct guard_policy *rules[PROJECT_FILES]; /* the project's own, or NULL */
 	} roots[ROOTS];
 	unsigned next_root;
 };
@@ -69,23 +75,59 @@ static void find_root(const char *cwd, char out[FS_PATH])
 	}
 }
 
-static str root_of(struct guard *h, struct arena *a, str cwd)
+/* Rules of the project, from files that nobody else could have written. A session keeps them as they were when its
+ * directory was first seen. */
+static void load_project(struct root *r)
+{
+	struct guard_problem *problems = NULL;
+	struct arena a = { 0 };
+	struct trust_tree tree;
+	struct err err = { 0 };
+	const struct trust_file *file;
+
+	if (trust_tree_open(r->root, &a, &tree, &err) < 0) {
+		arena_release(&a);
+		return;
+	}
+	for (int i = 0; i < PROJECT_FILES; i++)
+		if (trust_tree_add(&tree, str_of(project_files[i]), &file, &err) == 1) {
+			r->rules[i] = guard_policy_parse_project(file->bytes, &problems);
+			for (const struct guard_problem *p = problems; p; p = p->next)
+				log_warn(LOG_CONFIG, "%s/%s:%u:%u: %s", r->root, project_files[i], p->err.line,
+					p->err.col, p->err.text);
+			guard_problems_free(problems);
+		}
+	trust_tree_close(&tree);
+	arena_release(&a);
+}
+
+static void forget_root(struct root *r)
+{
+	free(r->cwd);
+	free(r->root);
+	for (int i = 0; i < PROJECT_FILES; i++)
+		guard_policy_unref(r->rules[i]);
+	*r = (struct root){ 0 };
+}
+
+/* The project of a directory; NULL: no such directory can be. */
+static const struct root *root_of(struct guard *h, struct arena *a, str cwd)
 {
 	char root[FS_PATH];
-	unsigned at;
+	struct root *r;
 
 	if (cwd.n >= FS_PATH || !cwd.n || cwd.p[0] != '/')
-		return STR_NONE;
+		return NULL;
 	for (unsigned i = 0; i < ROOTS; i++)
 		if (h->roots[i].cwd && str_eq(cwd, str_of(h->roots[i].cwd)))
-			return str_of(h->roots[i].root);
-	at = h->next_root++ % ROOTS;
-	free(h->roots[at].cwd);
-	free(h->roots[at].root);
-	h->roots[at].cwd = xstrdup(arena_cstr(a, cwd));
-	find_root(h->roots[at].cwd, root);
-	h->roots[at].root = xstrdup(root);
-	return arena_str(a, str_of(root)); /* the slot may be used again before the answer */
+			return &h->roots[i];
+	r = &h->roots[h->next_root++ % ROOTS];
+	forget_root(r);
+	r->cwd = xstrdup(arena_cstr(a, cwd));
+	find_root(r->cwd, root);
+	r->root = xstrdup(root);
+	load_project(r);
+	return r;
 }
 
 static void add_own(struct guard *h, const char *path)
@@ -126,10 +168,8 @@ void guard_free(struct guard *h)
 	free(h->home);
 	for (size_t i = 0; i < h->nown; i++)
 		free(h->own_paths[i]);
-	for (unsigned i = 0; i < ROOTS; i++) {
-		free(h->roots[i].cwd);
-		free(h->roots[i].root);
-	}
+	for (unsigned i = 0; i < ROOTS; i++)
+		forget_root(&h->roots[i]);
 	free(h);
 }
 
@@ -137,18 +177,23 @@ void guard_event(struct guard *h, const struct event *e, struct arena *a, struct
 {
 	struct guard_context c = guard_context_of(e);
 	struct lookups lookups = { LOOKUPS_MAX };
+	const struct root *r;
 
 	if (e->kind != EVENT_PRE_TOOL_USE && e->kind != EVENT_PERMISSION_REQUEST)
 		return;
 	if (!c.home.n && h->home)
 		c.home = str_of(h->home);
-	if (!c.root.n)
-		c.root = root_of(h, a, c.cwd);
+	r = root_of(h, a, c.cwd);
+	if (!c.root.n && r)
+		c.root = arena_str(a, str_of(r->root)); /* the place in the table may be given to another */
 	c.real_path = real_path;
 	c.real_path_arg = &lookups;
 	c.own = h->own;
 	c.nown = h->nown;
 	guard_decide(h->policy, &c, e, a, v, NULL);
+	for (int i = 0; r && i < PROJECT_FILES; i++)
+		if (r->rules[i])
+			guard_decide(r->rules[i], &c, e, a, v, NULL);
 }
 
 const struct guard_problem *guard_problems(const struct guard *h)

@@ -35,6 +35,7 @@ struct guard_policy {
 	unsigned refs;
 	struct arena arena;
 	bool observe;
+	bool project; /* a project's: only adds rules that deny or ask; the built-in ones are the user's policy's */
 	struct fields disabled;
 	struct guard_user_rule *listed; /* what others see; the same order */
 	struct user_rule *rules;

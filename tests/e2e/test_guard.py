@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import subprocess
 
 from world import payload
 
@@ -128,3 +129,37 @@ def test_explain_shows_what_was_understood(world):
     assert out["decision"] == "deny"
     assert [c["argv"] for c in out["commands"]] == ["sudo rm -rf /etc", "rm -rf /etc"]
     assert out["findings"][0]["rule"] == "fs.rm-root"
+
+
+def test_rules_of_a_project_hold_at_once_and_only_restrict(world):
+    root = world.top / "proj"
+    (root / ".hookd").mkdir(parents=True)
+    root.chmod(0o755), (root / ".hookd").chmod(0o755), world.top.chmod(0o755)
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    config = root / ".hookd/config.json"
+    config.write_text(json.dumps({"guard": {
+        "rules": [{"name": "no-deploy", "program": "deploy", "decision": "deny", "message": "not from here"},
+                  {"name": "all-fine", "program": "rm", "decision": "allow", "override": "fs.rm-home"}],
+        "disable": ["fs.rm-home"], "mode": "observe"}}))
+    config.chmod(0o644)
+
+    def ask(command, session="p"):
+        return world.hookc("PreToolUse", payload("PreToolUse", session, cwd=str(root), tool_name="Bash", tool_use_id=command,
+                                                 tool_input={"command": command}))
+
+    done = ask("./deploy --now")
+    assert decision(done) == "deny" and "not from here" in reason(done)
+    # What would weaken the guard is left out, and said.
+    assert decision(ask("rm -rf ~")) == "deny"
+    log = world.hookd("logs").stdout.decode()
+    assert "a project may only add rules" in log and "may only deny or ask" in log
+    # In a subdirectory too, and not elsewhere.
+    assert world.hookc("PreToolUse", payload("PreToolUse", "q", cwd=str(world.top), tool_name="Bash", tool_use_id="x",
+                                             tool_input={"command": "deploy"})).stdout == b""
+    # Not from files that others could have written.
+    other = world.top / "open"
+    (other / ".hookd").mkdir(parents=True)
+    (other / ".hookd/config.json").write_text(config.read_text())
+    (other / ".hookd").chmod(0o777)
+    assert world.hookc("PreToolUse", payload("PreToolUse", "r", cwd=str(other), tool_name="Bash", tool_use_id="x",
+                                             tool_input={"command": "deploy"})).stdout == b""

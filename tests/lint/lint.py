@@ -34,6 +34,7 @@ SAME_LAYER = {
     ('loop', 'os'): 'waking up and thread names',
     ('wire', 'os'): 'talk.c checks who is at the other end',
     ('store', 'journal'): 'the writer folds what the journal holds',
+    ('guard', 'trust'): 'rules of a project come from files that are read as trust reads them',
     ('install', 'agents'): 'which events an agent has is in its table',
     ('hooks', 'install'): 'an entry that calls hookc is us, and install knows what that looks like',
     ('hooks', 'trust'): 'what lies in a project runs only as it was trusted',
