@@ -29,6 +29,7 @@ static void print_next_steps(const struct hook_changes *c, bool history)
 	       "  use %s as before\n"
 	       "  hookd doctor     sends an event through every hook and follows it to the store\n"
 	       "  hookd tail -f    shows events as they arrive\n"
+	       "  hookd rules      lists what the guard denies or asks about\n"
 	       "  hookd uninstall  takes the hooks out again\n",
 		c->n == 1 ? c->list[0]->plan.agent->label : "your agents");
 	for (unsigned i = 0; i < c->n; i++)

@@ -35,6 +35,16 @@ static void write_option(struct json_writer *w, const struct option *o)
 }
 
 /* An object whose members are the options [first, end) one step further down. */
+/* A part of the file that another module reads. */
+static void write_part(struct json_writer *w, const char *name, const char *text)
+{
+	jw_key(w, name);
+	jw_object(w);
+	jw_field_str(w, "type", STR("object"));
+	jw_field_str(w, "description", str_of(text));
+	jw_end_object(w);
+}
+
 static void write_object(struct json_writer *w, size_t first, size_t end, unsigned level)
 {
 	jw_field_str(w, "type", STR("object"));
@@ -44,11 +54,8 @@ static void write_object(struct json_writer *w, size_t first, size_t end, unsign
 	if (level == 0) {
 		jw_key(w, "$schema");
 		jw_raw(w, STR("{\"type\":\"string\"}"));
-		jw_key(w, "hooks");
-		jw_object(w);
-		jw_field_str(w, "type", STR("object"));
-		jw_field_str(w, "description", STR("Programs to run at events; hookd hooks validate checks them."));
-		jw_end_object(w);
+		write_part(w, "hooks", "Programs to run at events; hookd hooks validate checks them.");
+		write_part(w, "guard", "mode, disable and rules of the guard; hookd guard validate checks them.");
 	}
 	for (size_t i = first, next; i < end; i = next) {
 		next = option_group_end(i, level + 1);
