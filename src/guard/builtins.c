@@ -57,6 +57,10 @@ static void do_source(struct run *x, struct cmd *c)
 				"this runs what comes from the network as a command");
 		if (secrecy_of(x, path) == SECRET_KEY)
 			judge_read(x, c, c->v[1]);
+		if (str_eq(str_base(c->v[1]), STR("\1")))
+			FAULT(x, c, RULE_EXEC_DYNAMIC, VERDICT_ASK,
+				"hookd cannot tell which script this runs: its name is only known "
+				"when it runs");
 		return;
 	}
 	for (size_t i = 2; i < c->n; i++) {
@@ -72,6 +76,7 @@ static void do_source(struct run *x, struct cmd *c)
 static void do_declare(struct run *x, struct cmd *c)
 {
 	size_t set = 0;
+	bool refers = !str_in(c->name, "export readonly") && cmd_has(c, "-n");
 
 	c->out = STR("");
 	for (size_t i = 1; i < c->n; i++) {
@@ -84,6 +89,10 @@ static void do_declare(struct run *x, struct cmd *c)
 		if (eq <= 0)
 			continue;
 		name = str_head(c->v[i], (size_t)eq - (c->v[i].p[eq - 1] == '+'));
+		if (refers) {
+			var_refer(x, name, str_from(c->v[i], (size_t)eq + 1));
+			continue;
+		}
 		var_set(x, name, str_from(c->v[i], (size_t)eq + 1));
 	}
 	if (!set && !cmd_has(c, "-f") && !cmd_has(c, "-F") && !cmd_has(c, "-n") &&
@@ -112,6 +121,7 @@ static void do_set(struct run *x, struct cmd *c)
 		}
 		i += str_eq(c->v[i], STR("--"));
 		x->st.args = (struct fields){ 0 };
+		x->st.args_given = true;
 		for (; i < c->n; i++)
 			fields_add(x->a, &x->st.args, c->v[i]);
 	}
@@ -233,6 +243,30 @@ static void do_mapfile(struct run *x, struct cmd *c)
 	x->st.facts = f;
 }
 
+/* fc without -l runs a line of the history again; which one nobody knows here. */
+static void do_fc(struct run *x, struct cmd *c)
+{
+	c->out = STR("\1");
+	if (!cmd_has(c, "-l"))
+		FAULT(x, c, RULE_EXEC_DYNAMIC, VERDICT_ASK,
+			"hookd cannot tell what this runs: it takes a command from the history");
+}
+
+/* hash -p PATH NAME: the name is that program from now on. */
+static void do_hash(struct run *x, struct cmd *c)
+{
+	struct args it = { .c = c, .shorts = "p" };
+	str path = STR_NONE;
+	struct arg a;
+
+	c->out = STR("");
+	while (args_next(&it, &a))
+		if (a.letter == 'p')
+			path = a.value;
+		else if (a.operand && path.n)
+			fs_note(x, FACT_PROGRAM, a.value, path);
+}
+
 static void do_nothing(struct run *x, struct cmd *c)
 {
 	c->out = STR("");
@@ -291,8 +325,10 @@ const struct program pack_shell[] = {
 	{ "alias", do_alias },
 	{ "read", do_read },
 	{ "mapfile readarray", do_mapfile },
+	{ "fc", do_fc },
+	{ "hash", do_hash },
 	{ ": true false test [ shopt ulimit umask wait jobs bg fg disown return exit break "
-	  "continue hash getopts let unalias enable complete "
+	  "continue getopts let unalias enable complete "
 	  "compgen bind sleep touch mkdir",
 		do_nothing },
 	{ 0 },

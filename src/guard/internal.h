@@ -88,7 +88,9 @@ enum fact_kind {
 	FACT_FILE,
 	FACT_LINK,
 	FACT_GIT,
-	FACT_SINK
+	FACT_SINK,
+	FACT_REF,    /* declare -n: a name for another variable */
+	FACT_PROGRAM /* a program under another name: copied, linked, hashed */
 };
 
 struct fact {
@@ -106,6 +108,7 @@ struct state {
 	str oldcwd;
 	str arg0;
 	struct fields args;
+	bool args_given; /* false: whoever calls this text decides what $1 is */
 };
 
 struct calling {
@@ -135,6 +138,7 @@ struct run {
 	bool contained; /* in a container that is thrown away */
 	bool elevated;  /* sudo and the like around */
 	bool deferred;
+	bool refs;  /* there is a FACT_REF */
 	uint32_t begin, end; /* of the simple command in the outermost text */
 	bool inner;          /* in a text of which offsets mean nothing */
 };
@@ -145,6 +149,7 @@ bool spend(struct run *x, unsigned cost); /* false: no more; the caller gives up
 
 const struct fact *fact_find(struct run *x, const struct fact *list, enum fact_kind kind, str key);
 void var_set(struct run *x, str name, str value);
+void var_refer(struct run *x, str name, str to);
 str var_get(struct run *x, str name); /* STR_NONE: not known */
 void fs_note(struct run *x, enum fact_kind kind, str key, str value);
 str fs_content(struct run *x, str path); /* of a file, with marks for what is not known */

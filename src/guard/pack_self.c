@@ -1,7 +1,12 @@
 /* pack_self: hookd itself. An agent must not be able to switch off what watches it. */
 #include "guard/internal.h"
 
-static const char harmful[] = "stop uninstall purge restore restart retention offline rpc";
+static const char harmful[] =
+	"stop uninstall purge restore restart retention offline trust untrust start daemon";
+
+/* What rpc may be asked without changing anything. */
+static const char rpc_reads[] = "hello status ping health version hooks hooks_history events event "
+				"sessions session search stats doctor config_get list get";
 
 static void do_hookd(struct run *x, struct cmd *c)
 {
@@ -16,11 +21,13 @@ static void do_hookd(struct run *x, struct cmd *c)
 		if (cmd_has(c, "--help") || cmd_has(c, "--dry-run"))
 			return;
 		if (str_in(a.value, harmful) ||
+			(str_in(a.value, "rpc") && !str_in(next, rpc_reads)) ||
 			(str_in(a.value, "config") && str_in(next, "set edit unset")) ||
 			(str_in(a.value, "hooks trust guard rules init db") &&
 				str_in(next,
 					"disable off remove add trust untrust allow enable edit "
-					"set delete approve pause mode import vacuum repair")))
+					"set delete approve pause mode import vacuum repair reload register "
+					"unregister run new")))
 			FAULT(x, c, RULE_SELF, VERDICT_DENY,
 				"this would change or stop the guard itself");
 		return;

@@ -218,7 +218,9 @@ static str positional(struct run *x, str name, bool *ret_found)
 	if (str_in(name, "$ !"))
 		return STR("\1");
 	if (str_to_int(name, &n) && n > 0)
-		return (size_t)n <= x->st.args.n ? x->st.args.v[n - 1] : STR("");
+		return (size_t)n <= x->st.args.n ? x->st.args.v[n - 1]
+		       : x->st.args_given        ? STR("")
+						 : STR("\1");
 	*ret_found = false;
 	return STR_NONE;
 }
@@ -252,7 +254,18 @@ static str value_of(struct run *x, const struct shell_part *p)
 	if (found)
 		return v;
 	if (p->index && (f = fact_find(x, x->st.facts, FACT_ARRAY, p->name)) != NULL) {
-		i = arith_value(x, expand_one(x, p->index), &found);
+		str key = expand_one(x, p->index);
+
+		/* Of an associative array the items are still "[key]=value". */
+		for (size_t k = f->items->n; k > 0; k--) {
+			str item = f->items->v[k - 1];
+
+			if (item.n > key.n + 2 && item.p[0] == '[' &&
+				str_starts(str_from(item, 1), key) && item.p[key.n + 1] == ']' &&
+				item.p[key.n + 2] == '=')
+				return str_from(item, key.n + 3);
+		}
+		i = arith_value(x, key, &found);
 		if (!found)
 			return STR("\1");
 		return i >= 0 && (size_t)i < f->items->n ? f->items->v[i] : STR("");

@@ -332,12 +332,14 @@ static str run_function(struct run *x, const struct fact *f, const str *v, size_
 	if (same > 1 || deep > CALLS_MAX)
 		return STR("\1");
 	x->st.args = (struct fields){ 0 };
+	x->st.args_given = true;
 	for (size_t i = 1; i < n; i++)
 		fields_add(x->a, &x->st.args, v[i]);
 	x->calls = &here;
 	out = run_node(x, f->body);
 	x->calls = here.up;
 	x->st.args = saved.args;
+	x->st.args_given = saved.args_given;
 	return out;
 }
 
