@@ -167,7 +167,7 @@ static void do_api(struct run *x, struct cmd *c)
 	struct args it = { .c = c,
 		.shorts = "XHfFqtp",
 		.longs = "method header raw-field field jq template input hostname preview cache" };
-	bool deletes = false;
+	bool deletes = false, forces = false;
 	str path = STR_NONE;
 	struct arg a;
 
@@ -175,11 +175,14 @@ static void do_api(struct run *x, struct cmd *c)
 		return;
 	while (args_next(&it, &a)) {
 		deletes |= arg_is(&a, 'X', "method") && str_in_nocase(a.value, "DELETE");
+		forces |= str_in(a.value, "force=true") && !a.operand;
 		if (a.operand && !str_eq(a.value, STR("api")) && !str_is_set(path))
 			path = a.value;
 	}
 	if (path.n && path.p[0] == '/')
 		path = str_from(path, 1);
+	if (forces && str_has(path, "/git/refs"))
+		FAULT(x, c, RULE_GIT_PUSH, VERDICT_DENY, "this overwrites what others have pushed");
 	if (deletes)
 		FAULT(x, c, RULE_CLOUD, glob_any(path, "repos/*/*/*") ? VERDICT_ASK : VERDICT_DENY,
 			"this deletes something: " STR_FMT, STR_ARG(path));

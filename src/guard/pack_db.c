@@ -39,6 +39,9 @@ static void do_client(struct run *x, struct cmd *c)
 
 	while (!str_in(c->name, k->names))
 		k++;
+	for (size_t i = 1; i < c->n; i++)
+		if (str_in(c->v[i], ":memory: file::memory:"))
+			return; /* a database that ends with the program */
 	it = (struct args){ .c = c, .shorts = k->shorts, .longs = k->longs };
 	it.single = str_in(c->name, "sqlite3 sqlite duckdb");
 	while (args_next(&it, &a)) {
