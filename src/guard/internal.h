@@ -187,6 +187,8 @@ str run_text(struct run *x, str text);     /* a script in the current shell; wha
 str run_child_text(struct run *x, str text, str in);         /* the same in a shell of its own */
 str run_argv(struct run *x, str *v, size_t n, str in);       /* a resolved command */
 str run_code(struct run *x, str language, str code, str in); /* an interpreter's program */
+void run_tcl(struct run *x, const struct cmd *c, str code);
+void run_lisp(struct run *x, const struct cmd *c, str code);
 str cmd_env(const struct cmd *c, str name);
 str cmd_text(struct run *x, const struct cmd *c);
 

@@ -18,10 +18,16 @@ static const struct interpreter {
 	{ "lua luajit lua5.3 lua5.4 texlua", "eli", "", "e", "", "", false },
 	{ "osascript", "el", "", "e", "", "", false },
 	{ "Rscript R", "ef", "", "e", "", "", false },
-	{ "tclsh wish expect", "cf", "", "c", "", "", false },
+	{ "tclsh wish expect jimsh", "cf", "", "c", "", "", false },
+	{ "swift ocaml raku crystal nim gnuplot groovysh kotlin kotlinc jshell csi dotnet-script "
+	  "iex ghc runghc octave octave-cli matlab v",
+		"er", "eval execute", "er", "eval execute", "", false },
+	{ "guile racket sbcl clisp clojure clj bb ecl chez mzscheme gosh", "ecx", "eval", "ecx", "eval",
+		"", false },
 	{ "awk gawk mawk nawk original-awk", "Ffvieo", "field-separator file assign include source",
 		"e", "source", "", true },
-	{ "julia elixir erl ghci scala groovy", "eE", "eval", "eE", "eval", "", false },
+	{ "julia elixir ghci scala groovy", "eE", "eval print", "eE", "eval print", "", false },
+	{ "erl", "", "eval", "", "eval", "", false },
 };
 
 static str language_of(str name)
@@ -33,7 +39,10 @@ static str language_of(str name)
 	       : str_in(name, "nodejs tsx ts-node bun") ? STR("node")
 	       : str_in(name, "jruby")                  ? STR("ruby")
 	       : glob_any(name, "lua*")                 ? STR("lua")
-							: name;
+	       : str_in(name, "tclsh wish expect jimsh") ? STR("tcl")
+	       : str_in(name, "guile racket sbcl clisp clojure clj bb ecl chez mzscheme gosh emacs")
+		       ? STR("lisp")
+		       : name;
 }
 
 static void do_interpreter(struct run *x, struct cmd *c)
@@ -46,7 +55,11 @@ static void do_interpreter(struct run *x, struct cmd *c)
 
 	while (!str_in(c->name, k->names))
 		k++;
-	it = (struct args){ .c = c, .shorts = k->shorts, .longs = k->longs, .posix = true };
+	it = (struct args){ .c = c,
+		.shorts = k->shorts,
+		.longs = k->longs,
+		.posix = true,
+		.single = str_eq(c->name, STR("erl")) };
 	if (c->net_in && c->net_out)
 		FAULT(x, c, RULE_NET_SHELL, VERDICT_DENY,
 			"this connects an interpreter to another machine");
@@ -228,6 +241,11 @@ static void do_editor(struct run *x, struct cmd *c)
 {
 	str line, in = c->in;
 
+	for (size_t i = 1; i < c->n && str_in(c->name, "emacs emacsclient"); i++)
+		if (str_in(c->v[i], "--eval -eval --execute -execute -e") && i + 1 < c->n)
+			run_lisp(x, c, c->v[i + 1]);
+		else if (str_starts(c->v[i], STR("--eval=")) || str_starts(c->v[i], STR("--execute=")))
+			run_lisp(x, c, str_from(c->v[i], (size_t)str_find_char(c->v[i], '=') + 1));
 	for (size_t i = 1; i < c->n; i++) {
 		if (str_in(c->v[i], "-c --cmd -ex --command -e --eval -s") && i + 1 < c->n)
 			editor_command(x, c->v[i + 1]);
@@ -334,11 +352,13 @@ static void do_npm(struct run *x, struct cmd *c)
 const struct program pack_code[] = {
 	{ "python python2 python3 pypy pypy3 python3.8 python3.9 python3.10 python3.11 python3.12 "
 	  "python3.13 ipython perl perl5 ruby jruby node nodejs bun tsx ts-node php lua luajit "
-	  "lua5.3 lua5.4 texlua osascript Rscript R tclsh wish awk gawk mawk nawk original-awk "
+	  "lua5.3 lua5.4 texlua osascript Rscript R tclsh wish expect jimsh swift ocaml raku crystal "
+	  "nim gnuplot groovysh kotlin kotlinc jshell csi dotnet-script iex ghc runghc octave "
+	  "octave-cli guile racket sbcl clisp clojure clj bb ecl chez mzscheme gosh awk gawk mawk nawk original-awk "
 	  "julia elixir erl scala groovy",
 		do_interpreter },
 	{ "deno", do_deno },
-	{ "vim vi nvim view vimdiff ex ed emacs gdb lldb dc nano gvim rvim rview", do_editor },
+	{ "vim vi nvim view vimdiff ex ed emacs emacsclient gdb lldb dc nano gvim rvim rview", do_editor },
 	{ "make gmake bmake", do_make },
 	{ "npm pnpm yarn bun", do_npm },
 	{ "tar gtar bsdtar zip man tcpdump rsync sort gsort split gsplit wget aria2c rg less more "
