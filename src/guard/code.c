@@ -468,8 +468,8 @@ static void judge_call(struct code *k, size_t at, str name, const str *args, siz
 		judge_call(k, at, first, args + 1, n - 1);
 		return;
 	}
-	if (str_in(name, walk_calls) && first.n && !k->walked.n)
-		k->walked = first;
+	for (size_t i = 0; i < n && str_in(name, walk_calls) && !k->walked.n; i++)
+		k->walked = args[i];
 	if (str_in(name, code_calls) && !(js && str_eq(name, STR("exec"))) &&
 		!(str_in(k->language, "perl ruby php") && str_eq(name, STR("exec")))) {
 		if (has_mark(first, "\4"))

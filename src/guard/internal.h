@@ -370,7 +370,7 @@ void judge_rows(struct run *x, struct cmd *c, const struct row *rows);
 
 extern const struct program pack_shell[], pack_wrap[], pack_run[], pack_files[], pack_disk[],
 	pack_git[], pack_net[], pack_secrets[], pack_db[], pack_system[], pack_self[], pack_code[],
-	pack_container[], pack_windows[];
+	pack_container[], pack_windows[], pack_remote[];
 extern const struct row rows_cloud[], rows_db[], rows_system[], rows_container[], rows_git[];
 str output_of(struct run *x, const struct cmd *c);
 
