@@ -35,8 +35,11 @@ static void do_eval(struct run *x, struct cmd *c)
 {
 	size_t from = c->n > 1 && str_eq(c->v[1], STR("--")) ? 2 : 1;
 
-	c->out = from < c->n ? run_text(x, fields_join(x->a, c->v + from, c->n - from, ' '))
-			     : STR("");
+	str text = from < c->n ? fields_join(x->a, c->v + from, c->n - from, ' ') : STR("");
+
+	if (str_find_char(text, '\x1f') >= 0)
+		text = map_tr(x->a, text, STR("\x1f"), STR(" "), false);
+	c->out = text.n ? run_text(x, text) : STR("");
 }
 
 /* Whoever sources a file that is not known runs a script of the project, which is ordinary. */
@@ -72,6 +75,24 @@ static void do_source(struct run *x, struct cmd *c)
 	x->st.args = saved.args;
 }
 
+/* name=(…) as expand.c leaves it: items between brackets, a unit separator between them. */
+static bool declare_array(struct run *x, str name, str value)
+{
+	struct fields *items;
+	str item;
+
+	if (value.n < 2 || value.p[0] != '(' || value.p[value.n - 1] != ')')
+		return false;
+	items = arena_new(x->a, struct fields);
+	*items = (struct fields){ 0 };
+	value = str_n(value.p + 1, value.n - 2);
+	while (str_split(&value, '\x1f', &item) && spend(x, 1))
+		if (item.n)
+			fields_add(x->a, items, item);
+	array_set(x, name, items);
+	return true;
+}
+
 /* export, declare, local, readonly, typeset: their words are assignments. */
 static void do_declare(struct run *x, struct cmd *c)
 {
@@ -93,7 +114,8 @@ static void do_declare(struct run *x, struct cmd *c)
 			var_refer(x, name, str_from(c->v[i], (size_t)eq + 1));
 			continue;
 		}
-		var_set(x, name, str_from(c->v[i], (size_t)eq + 1));
+		if (!declare_array(x, name, str_from(c->v[i], (size_t)eq + 1)))
+			var_set(x, name, str_from(c->v[i], (size_t)eq + 1));
 	}
 	if (!set && !cmd_has(c, "-f") && !cmd_has(c, "-F") && !cmd_has(c, "-n") &&
 		!str_in(c->name, "local")) {

@@ -48,6 +48,28 @@ static void add_token(struct code *k, enum token_kind kind, str text)
 		k->t[k->n++] = (struct token){ kind, text };
 }
 
+/* ${…} in a template: the home when it says so, else unknown. */
+static str without_holes(struct code *k, str text)
+{
+	struct text t = { .a = k->x->a };
+
+	for (size_t i = 0; i < text.n; i++) {
+		ptrdiff_t end = str_starts(str_from(text, i), STR("${"))
+					? str_find_char(str_from(text, i), '}')
+					: -1;
+		str hole = end > 0 ? str_n(text.p + i, (size_t)end) : STR("");
+
+		if (end > 0) {
+			text_add(&t, str_has(hole, "HOME") || str_has(hole, "homedir") ? k->x->c->home
+										       : STR("\1"));
+			i += (size_t)end;
+		} else {
+			text_char(&t, text.p[i]);
+		}
+	}
+	return text_str(&t);
+}
+
 /* A string at i; gives where it ends. Triple quotes count as one. */
 static size_t read_string(struct code *k, str s, size_t i)
 {
@@ -66,6 +88,8 @@ static size_t read_string(struct code *k, str s, size_t i)
 		end = string_end(s, from, q);
 	}
 	text = str_n(s.p + from, MIN(end, s.n) - MIN(from, end));
+	if (q == '`' && i && s.p[i - 1] == '$')
+		text = without_holes(k, text);
 	if (str_find_char(text, '\\') >= 0 && !(i && s.p[i - 1] == 'r'))
 		text = decode_backslashes(k->x->a, text, false);
 	add_token(k,
@@ -280,7 +304,8 @@ static size_t take_args(struct code *k, size_t i, bool bare, str *args, size_t *
 			cur[++n].a = k->x->a;
 			decoder = SIZE_MAX;
 		} else if (t->kind == TOKEN_STRING) {
-			value = string_value(k, i, decoder);
+			if (!(i > 2 && is_name(k, i - 2, "pack") && is_mark(k, i - 3, '.')))
+				value = string_value(k, i, decoder);
 		} else if (t->kind == TOKEN_NAME) {
 			str known = lookup(k, t->text);
 
@@ -369,7 +394,7 @@ static const char walk_calls[] =
 	"list_files walkdir each_child children globSync fwalk";
 static const char sql_calls[] = "execute executemany executescript query exec raw run prepare do "
 				"execute_batch exec_query unsafe executeRawUnsafe queryRawUnsafe "
-				"executeQuery executeUpdate mysqli_query pg_query sql";
+				"executeQuery executeUpdate mysqli_query pg_query sql statement";
 /* Of an object mapper; without a condition before them they mean every row. */
 static const char every_row[] = "delete_all destroy_all drop_table drop_database dropDatabase drop_all "
 				"drop_collection truncate_table drop_tables dropTables dropAllTables";
@@ -463,6 +488,8 @@ static void judge_call(struct code *k, size_t at, str name, const str *args, siz
 		judge_sql(k->x, k->c, first);
 		return;
 	}
+	if (str_in(name, "delete") && method && at > 3 && is_name(k, at - 4, "all") && !first.n)
+		FAULT(k->x, k->c, RULE_DB, VERDICT_DENY, "this deletes every row of a table");
 	if (str_in(name, "array_map call_user_func call_user_func_array array_walk") && n > 1 &&
 		(str_in(first, command_calls) || str_in(first, tree_calls) || str_in(first, file_calls))) {
 		judge_call(k, at, first, args + 1, n - 1);
@@ -587,11 +614,12 @@ static void walk(struct code *k)
 		} else if (words && i + 1 < k->n &&
 			   (k->t[i + 1].kind == TOKEN_STRING || k->t[i + 1].kind == TOKEN_NAME ||
 				   is_mark(k, i + 1, '$') || is_mark(k, i + 1, '%') ||
-				   is_mark(k, i + 1, '@')) &&
+				   is_mark(k, i + 1, '@') || is_mark(k, i + 1, '[')) &&
 			   (str_in(k->t[i].text, command_calls) ||
 				   str_in(k->t[i].text, tree_calls) ||
 				   str_in(k->t[i].text,
-					   "unlink eval print puts p open script rmdir"))) {
+					   "unlink eval print puts p open script rmdir "
+					   "rename move"))) {
 			(void)take_args(k, i + 1, true, args, &n);
 			if (str_eq(k->t[i].text, STR("script")))
 				run_command_args(k, args, 1);
@@ -660,8 +688,9 @@ static void judge_shape(struct code *k)
 		k, "socket Socket TCPSocket fsockopen net IO_Socket INET create_connection "
 		   "make_socket socketConnection gen_tcp stream_socket_client TCPClient");
 	bool shell = code_has(k, "dup2 pty exec spawn system popen child_process subprocess "
-				 "proc_open shell_exec execve passthru execl");
+				 "proc_open shell_exec execve passthru execl execute cmd");
 
+	socket |= str_eq(k->language, STR("lua")) && str_has(k->all, "socket");
 	if (socket && shell &&
 		(str_has(k->all, "/bin/sh") || str_has(k->all, "/bin/bash") ||
 			str_has(k->all, "dup2") || str_has(k->all, "cmd.exe") ||
@@ -669,7 +698,8 @@ static void judge_shape(struct code *k)
 			(str_has(k->all, "while<") && code_has(k, "system exec")) || (code_has(k, "TCPSocket fsockopen") && shell)))
 		FAULT(k->x, k->c, RULE_NET_SHELL, VERDICT_DENY,
 			"this connects a shell to another machine");
-	if (code_has(k, "fetch urlopen requests httpx axios curl_exec LWP getstore HTTParty open_uri") &&
+	if ((str_has(k->all, "http://") || str_has(k->all, "https://") ||
+		    code_has(k, "fetch urlopen requests httpx axios curl_exec LWP getstore HTTParty open_uri")) &&
 		(code_has(k, "eval Function runInThisContext runInNewContext") ||
 			(str_eq(k->language, STR("python")) && code_has(k, "exec"))))
 		FAULT(k->x, k->c, RULE_NET_EXEC, VERDICT_DENY,

@@ -150,6 +150,7 @@ bool spend(struct run *x, unsigned cost); /* false: no more; the caller gives up
 const struct fact *fact_find(struct run *x, const struct fact *list, enum fact_kind kind, str key);
 void var_set(struct run *x, str name, str value);
 void var_refer(struct run *x, str name, str to);
+void array_set(struct run *x, str name, const struct fields *items);
 str var_get(struct run *x, str name); /* STR_NONE: not known */
 void fs_note(struct run *x, enum fact_kind kind, str key, str value);
 str fs_content(struct run *x, str path); /* of a file, with marks for what is not known */

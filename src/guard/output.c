@@ -410,7 +410,7 @@ static str out_git(struct run *x, const struct cmd *c)
 	struct arg a;
 
 	if (row_matches(c, "diff") && !cmd_has(c, "--name-only") && !cmd_has(c, "--cached") &&
-		!cmd_has(c, "--staged") && row_matches(c, "diff $"))
+		!cmd_has(c, "--staged") && (row_matches(c, "diff $") || row_matches(c, "diff HEAD|. $")))
 		return STR("diff --git \1");
 	if (!(row_matches(c, "ls-files") && !cmd_has(c, "-d") && !cmd_has(c, "-u")) &&
 		!(row_matches(c, "diff") && cmd_has(c, "--name-only") &&

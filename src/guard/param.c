@@ -349,6 +349,14 @@ static void slice(
 		fields_add(x->a, ret, all->v[i]);
 }
 
+/* "[key]=value" of an associative array. */
+static str without_key(str item)
+{
+	ptrdiff_t at = item.n && item.p[0] == '[' ? str_find(item, STR("]=")) : -1;
+
+	return at > 0 ? str_from(item, (size_t)at + 2) : item;
+}
+
 str expand_param(
 	struct run *x, const struct shell_part *p, bool *ret_list, struct fields *ret_items)
 {
@@ -368,7 +376,8 @@ str expand_param(
 	else
 		for (size_t i = 0; i < all->n; i++)
 			fields_add(x->a, ret_items,
-				p->op == SHELL_OP_NONE ? all->v[i] : with_op(x, p, all->v[i]));
+				p->op == SHELL_OP_NONE ? without_key(all->v[i])
+						       : with_op(x, p, without_key(all->v[i])));
 	if (!at && p->quoted) {
 		str ifs = var_get(x, STR("IFS"));
 

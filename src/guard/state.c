@@ -63,6 +63,12 @@ void var_refer(struct run *x, str name, str to)
 	x->st.facts = fact_new(x, x->st.facts, FACT_REF, name, to);
 }
 
+void array_set(struct run *x, str name, const struct fields *items)
+{
+	x->st.facts = fact_new(x, x->st.facts, FACT_ARRAY, referred(x, name), STR(""));
+	x->st.facts->items = items;
+}
+
 void var_set(struct run *x, str name, str value)
 {
 	name = referred(x, name);
