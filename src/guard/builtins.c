@@ -35,8 +35,11 @@ static void do_eval(struct run *x, struct cmd *c)
 {
 	size_t from = c->n > 1 && str_eq(c->v[1], STR("--")) ? 2 : 1;
 
-	c->out = from < c->n ? run_text(x, fields_join(x->a, c->v + from, c->n - from, ' '))
-			     : STR("");
+	str text = from < c->n ? fields_join(x->a, c->v + from, c->n - from, ' ') : STR("");
+
+	if (str_find_char(text, '\x1f') >= 0)
+		text = map_tr(x->a, text, STR("\x1f"), STR(" "), false);
+	c->out = text.n ? run_text(x, text) : STR("");
 }
 
 /* Whoever sources a file that is not known runs a script of the project, which is ordinary. */
@@ -57,6 +60,10 @@ static void do_source(struct run *x, struct cmd *c)
 				"this runs what comes from the network as a command");
 		if (secrecy_of(x, path) == SECRET_KEY)
 			judge_read(x, c, c->v[1]);
+		if (str_eq(str_base(c->v[1]), STR("\1")))
+			FAULT(x, c, RULE_EXEC_DYNAMIC, VERDICT_ASK,
+				"hookd cannot tell which script this runs: its name is only known "
+				"when it runs");
 		return;
 	}
 	for (size_t i = 2; i < c->n; i++) {
@@ -68,10 +75,29 @@ static void do_source(struct run *x, struct cmd *c)
 	x->st.args = saved.args;
 }
 
+/* name=(…) as expand.c leaves it: items between brackets, a unit separator between them. */
+static bool declare_array(struct run *x, str name, str value)
+{
+	struct fields *items;
+	str item;
+
+	if (value.n < 2 || value.p[0] != '(' || value.p[value.n - 1] != ')')
+		return false;
+	items = arena_new(x->a, struct fields);
+	*items = (struct fields){ 0 };
+	value = str_n(value.p + 1, value.n - 2);
+	while (str_split(&value, '\x1f', &item) && spend(x, 1))
+		if (item.n)
+			fields_add(x->a, items, item);
+	array_set(x, name, items);
+	return true;
+}
+
 /* export, declare, local, readonly, typeset: their words are assignments. */
 static void do_declare(struct run *x, struct cmd *c)
 {
 	size_t set = 0;
+	bool refers = !str_in(c->name, "export readonly") && cmd_has(c, "-n");
 
 	c->out = STR("");
 	for (size_t i = 1; i < c->n; i++) {
@@ -84,7 +110,12 @@ static void do_declare(struct run *x, struct cmd *c)
 		if (eq <= 0)
 			continue;
 		name = str_head(c->v[i], (size_t)eq - (c->v[i].p[eq - 1] == '+'));
-		var_set(x, name, str_from(c->v[i], (size_t)eq + 1));
+		if (refers) {
+			var_refer(x, name, str_from(c->v[i], (size_t)eq + 1));
+			continue;
+		}
+		if (!declare_array(x, name, str_from(c->v[i], (size_t)eq + 1)))
+			var_set(x, name, str_from(c->v[i], (size_t)eq + 1));
 	}
 	if (!set && !cmd_has(c, "-f") && !cmd_has(c, "-F") && !cmd_has(c, "-n") &&
 		!str_in(c->name, "local")) {
@@ -112,6 +143,7 @@ static void do_set(struct run *x, struct cmd *c)
 		}
 		i += str_eq(c->v[i], STR("--"));
 		x->st.args = (struct fields){ 0 };
+		x->st.args_given = true;
 		for (; i < c->n; i++)
 			fields_add(x->a, &x->st.args, c->v[i]);
 	}
@@ -233,6 +265,30 @@ static void do_mapfile(struct run *x, struct cmd *c)
 	x->st.facts = f;
 }
 
+/* fc without -l runs a line of the history again; which one nobody knows here. */
+static void do_fc(struct run *x, struct cmd *c)
+{
+	c->out = STR("\1");
+	if (!cmd_has(c, "-l"))
+		FAULT(x, c, RULE_EXEC_DYNAMIC, VERDICT_ASK,
+			"hookd cannot tell what this runs: it takes a command from the history");
+}
+
+/* hash -p PATH NAME: the name is that program from now on. */
+static void do_hash(struct run *x, struct cmd *c)
+{
+	struct args it = { .c = c, .shorts = "p" };
+	str path = STR_NONE;
+	struct arg a;
+
+	c->out = STR("");
+	while (args_next(&it, &a))
+		if (a.letter == 'p')
+			path = a.value;
+		else if (a.operand && path.n)
+			fs_note(x, FACT_PROGRAM, a.value, path);
+}
+
 static void do_nothing(struct run *x, struct cmd *c)
 {
 	c->out = STR("");
@@ -291,8 +347,10 @@ const struct program pack_shell[] = {
 	{ "alias", do_alias },
 	{ "read", do_read },
 	{ "mapfile readarray", do_mapfile },
+	{ "fc", do_fc },
+	{ "hash", do_hash },
 	{ ": true false test [ shopt ulimit umask wait jobs bg fg disown return exit break "
-	  "continue hash getopts let unalias enable complete "
+	  "continue getopts let unalias enable complete "
 	  "compgen bind sleep touch mkdir",
 		do_nothing },
 	{ 0 },

@@ -23,6 +23,8 @@ struct code {
 	} vars[VARS_MAX];
 	size_t nvars;
 	unsigned depth;
+	str walked; /* the first directory whose files it goes through */
+	bool loose; /* it deletes what a variable names */
 };
 
 /* -- reading ---------------------------------------------------------------------------------- */
@@ -46,6 +48,28 @@ static void add_token(struct code *k, enum token_kind kind, str text)
 		k->t[k->n++] = (struct token){ kind, text };
 }
 
+/* ${…} in a template: the home when it says so, else unknown. */
+static str without_holes(struct code *k, str text)
+{
+	struct text t = { .a = k->x->a };
+
+	for (size_t i = 0; i < text.n; i++) {
+		ptrdiff_t end = str_starts(str_from(text, i), STR("${"))
+					? str_find_char(str_from(text, i), '}')
+					: -1;
+		str hole = end > 0 ? str_n(text.p + i, (size_t)end) : STR("");
+
+		if (end > 0) {
+			text_add(&t, str_has(hole, "HOME") || str_has(hole, "homedir") ? k->x->c->home
+										       : STR("\1"));
+			i += (size_t)end;
+		} else {
+			text_char(&t, text.p[i]);
+		}
+	}
+	return text_str(&t);
+}
+
 /* A string at i; gives where it ends. Triple quotes count as one. */
 static size_t read_string(struct code *k, str s, size_t i)
 {
@@ -64,10 +88,13 @@ static size_t read_string(struct code *k, str s, size_t i)
 		end = string_end(s, from, q);
 	}
 	text = str_n(s.p + from, MIN(end, s.n) - MIN(from, end));
+	if (q == '`' && i && s.p[i - 1] == '$')
+		text = without_holes(k, text);
 	if (str_find_char(text, '\\') >= 0 && !(i && s.p[i - 1] == 'r'))
 		text = decode_backslashes(k->x->a, text, false);
 	add_token(k,
-		q == '`' && !str_in(k->language, "node deno bun awk") ? TOKEN_COMMAND
+		q == '`' && (!str_in(k->language, "node deno bun awk") || (i && s.p[i - 1] == '$'))
+			? TOKEN_COMMAND
 								      : TOKEN_STRING,
 		text);
 	return MIN(end + (triple ? 3 : 1), s.n);
@@ -113,6 +140,13 @@ static void tokenize(struct code *k, str s)
 			else
 				while (i < s.n && s.p[i] != '\n')
 					i++;
+		} else if (c == '[' && i + 1 < s.n && s.p[i + 1] == '[' &&
+			   str_eq(k->language, STR("lua"))) {
+			ptrdiff_t at = str_find(str_from(s, i), STR("]]"));
+
+			end = at < 0 ? s.n : i + (size_t)at;
+			add_token(k, TOKEN_STRING, str_n(s.p + i + 2, MAX(end, i + 2) - i - 2));
+			i = MIN(end + 2, s.n);
 		} else if (c == '"' || c == '\'' || c == '`') {
 			i = read_string(k, s, i);
 		} else if (name_char(c)) {
@@ -145,6 +179,14 @@ static bool is_name(const struct code *k, size_t i, const char *names)
 	return i < k->n && k->t[i].kind == TOKEN_NAME && str_in(k->t[i].text, names);
 }
 
+static bool code_has(const struct code *k, const char *names)
+{
+	for (size_t i = 0; i < k->n; i++)
+		if (is_name(k, i, names))
+			return true;
+	return false;
+}
+
 static const char net_names[] =
 	"urlopen urlretrieve requests httpx aiohttp fetch axios getstore LWP HTTP curl_exec "
 	"fsockopen TCPSocket open_uri URI recv recvfrom got "
@@ -173,13 +215,76 @@ static str decoded(struct code *k, size_t i, str value)
 	return value;
 }
 
+/* fromCharCode(114, 109), bytes([114, 109]), map(chr, [114, 109]), pack("H*", "726d"): what they make.
+ * Gives where they end, or i when this is none of them. */
+static size_t take_made(struct code *k, size_t i, str *ret)
+{
+	struct text t = { .a = k->x->a };
+	size_t at = i + 2;
+
+	if (is_name(k, i, "pack") && is_mark(k, i + 1, '(') && i + 4 < k->n &&
+		k->t[i + 2].kind == TOKEN_STRING && k->t[i + 4].kind == TOKEN_STRING)
+		return (str_starts(k->t[i + 2].text, STR("H")) &&
+			       decode_hex(k->x->a, k->t[i + 4].text, ret))
+			       ? i + 5
+			       : i;
+	if (!is_name(k, i, "fromCharCode fromCodePoint bytes bytearray map") || !is_mark(k, i + 1, '('))
+		return i;
+	if (is_name(k, i, "map") && !is_name(k, at, "chr"))
+		return i;
+	for (; at < k->n && !is_mark(k, at, ')'); at++) {
+		int64_t code = 0;
+
+		if (k->t[at].kind == TOKEN_NUMBER && str_to_int(k->t[at].text, &code))
+			text_char(&t, (char)(code > 6 && code < 127 ? code : MARK_UNKNOWN));
+	}
+	*ret = text_str(&t);
+	return t.n ? at : i;
+}
+
+/* What a string stands for where it is: a variable's name, an encoding, an address, a secret. */
+static str string_value(struct code *k, size_t i, size_t decoder)
+{
+	str text = k->t[i].text, value = decoder != SIZE_MAX ? decoded(k, decoder, text) : text;
+
+	if (str_in(text, "HOME USERPROFILE") && i > 1 &&
+		(is_name(k, i - 2, "environ ENV env getenv get fetch")))
+		value = k->x->c->home;
+	/* Buffer.from('…', 'base64'), ["…"].pack("H*") */
+	if (is_mark(k, i + 1, ',') && i > 1 && is_name(k, i - 2, "from") && i + 2 < k->n) {
+		if (str_eq(k->t[i + 2].text, STR("base64")))
+			(void)decode_base64(k->x->a, text, &value);
+		else if (str_eq(k->t[i + 2].text, STR("hex")))
+			(void)decode_hex(k->x->a, text, &value);
+	}
+	if (is_mark(k, i + 1, ']') && is_mark(k, i + 2, '.') && is_name(k, i + 3, "pack") &&
+		i + 5 < k->n) {
+		if (str_starts(k->t[i + 5].text, STR("H")))
+			(void)decode_hex(k->x->a, text, &value);
+		else if (str_starts(k->t[i + 5].text, STR("m")))
+			(void)decode_base64(k->x->a, text, &value);
+	}
+	if (decoder == SIZE_MAX ||
+		!is_name(k, decoder, "open readFileSync read_text file_get_contents read readFile "
+				     "fopen get source readLines url"))
+		return value;
+	if (str_starts(text, STR("http://")) || str_starts(text, STR("https://")) ||
+		str_starts(text, STR("ftp://")))
+		return STR("\4");
+	if (secrecy_of(k->x, path_resolve(k->x, text)) != SECRET_NOT) {
+		judge_read(k->x, k->c, text);
+		return STR("\5");
+	}
+	return value;
+}
+
 /* The values of the arguments from i on, up to the bracket that closes them. Pieces joined by
  * operators are one. */
 static size_t take_args(struct code *k, size_t i, bool bare, str *args, size_t *ret_n)
 {
 	struct text cur[ARGS_MANY];
 	unsigned depth = 0;
-	size_t n = 0, decoder = SIZE_MAX;
+	size_t n = 0, decoder = SIZE_MAX, end;
 
 	memset(cur, 0, sizeof(cur));
 	cur[0].a = k->x->a;
@@ -199,22 +304,8 @@ static size_t take_args(struct code *k, size_t i, bool bare, str *args, size_t *
 			cur[++n].a = k->x->a;
 			decoder = SIZE_MAX;
 		} else if (t->kind == TOKEN_STRING) {
-			value = decoder != SIZE_MAX ? decoded(k, decoder, t->text) : t->text;
-			if (str_in(t->text, "HOME USERPROFILE") && i > 1 &&
-				(is_name(k, i - 2, "environ ENV env getenv get")))
-				value = k->x->c->home;
-			/* Buffer.from('…', 'base64') */
-			if (is_mark(k, i + 1, ',') && i > 1 && is_name(k, i - 2, "from") &&
-				i + 2 < k->n && str_eq(k->t[i + 2].text, STR("base64")))
-				(void)decode_base64(k->x->a, t->text, &value);
-			if (decoder != SIZE_MAX &&
-				is_name(k, decoder,
-					"open readFileSync read_text file_get_contents read "
-					"readFile") &&
-				secrecy_of(k->x, path_resolve(k->x, t->text)) != SECRET_NOT) {
-				judge_read(k->x, k->c, t->text);
-				value = STR("\5");
-			}
+			if (!(i > 2 && is_name(k, i - 2, "pack") && is_mark(k, i - 3, '.')))
+				value = string_value(k, i, decoder);
 		} else if (t->kind == TOKEN_NAME) {
 			str known = lookup(k, t->text);
 
@@ -224,6 +315,12 @@ static size_t take_args(struct code *k, size_t i, bool bare, str *args, size_t *
 					i++;
 				continue;
 			}
+			end = take_made(k, i, &value);
+			if (end != i) {
+				text_add(&cur[n], value);
+				i = end;
+				continue;
+			}
 			if (str_is_set(known) && !is_mark(k, i + 1, '('))
 				value = known;
 			else if (str_in(t->text, net_names))
@@ -231,8 +328,10 @@ static size_t take_args(struct code *k, size_t i, bool bare, str *args, size_t *
 			else if (str_in(t->text, home_names) && !is_name(k, i, "expanduser"))
 				value = k->x->c->home;
 			else if (str_in(t->text, "environ env ENV argv") &&
-				 !is_mark(k, i + 1, '[') && !is_mark(k, i + 1, '.') &&
-				 !is_mark(k, i + 1, '{'))
+				 !is_mark(k, i + 1, '[') && !is_mark(k, i + 1, '{') &&
+				 (!is_mark(k, i + 1, '.') ||
+					 is_name(k, i + 2, "to_h to_a to_s each items inspect map "
+							   "entries values copy collect")))
 				value = str_eq(t->text, STR("argv")) ? STR("\1") : STR("\5");
 			else if (str_in(t->text, "getcwd cwd pwd"))
 				value = k->x->st.cwd;
@@ -262,11 +361,14 @@ static const char command_calls[] =
 	"check_output Popen getoutput getstatusoutput shell_exec "
 	"passthru proc_open pcntl_exec execute execvp execvpe execl execlp execle execv execve "
 	"spawnl spawnlp spawnv spawnvp posix_spawn exec capture2 capture3 capture2e popen2 popen3 "
-	"create_subprocess_shell create_subprocess_exec syscmd esyscmd execa execaSync";
+	"create_subprocess_shell create_subprocess_exec syscmd esyscmd execa execaSync cmd shell "
+	"doShellScript command callCommand readProcess";
 static const char tree_calls[] =
 	"rmtree rmSync remove_tree rm_rf rm_r remove_entry_secure remove_entry rimraf removeSync "
 	"emptyDirSync RemoveAll removeAll rm rmdirSync remove_dir_all "
-	"rm_tree delete_tree removedirs rimrafSync emptyDir";
+	"rm_tree delete_tree removedirs rimrafSync emptyDir removeItem deleteDir deleteRecursively "
+	"deleteDirectory removeDirectoryRecursive removePathForcibly del_dir_r rmdir_r remove_all "
+	"rm_rf_secure removeSync deltree";
 static const char file_calls[] =
 	"unlink unlinkSync remove delete rmdir Deno.remove truncate truncateSync";
 static const char write_calls[] =
@@ -286,6 +388,25 @@ static const char code_calls[] =
 	"runInThisContext loadstring load dofile execfile execScript";
 static const char send_calls[] =
 	"post put request sendall send urlopen urlencode Request fetch sendto write";
+
+static const char walk_calls[] =
+	"walk glob iglob rglob finddepth find scandir listdir iterdir readdir readdirSync opendir "
+	"list_files walkdir each_child children globSync fwalk";
+static const char sql_calls[] = "execute executemany executescript query exec raw run prepare do "
+				"execute_batch exec_query unsafe executeRawUnsafe queryRawUnsafe "
+				"executeQuery executeUpdate mysqli_query pg_query sql statement";
+/* Of an object mapper; without a condition before them they mean every row. */
+static const char every_row[] = "delete_all destroy_all drop_table drop_database dropDatabase drop_all "
+				"drop_collection truncate_table drop_tables dropTables dropAllTables";
+
+static bool is_sql(const struct code *k, str s)
+{
+	str word;
+
+	s = str_trim(s);
+	return !str_has(k->all, ":memory:") && str_split(&s, ' ', &word) && s.n &&
+	       str_in_nocase(word, "drop delete truncate update alter with");
+}
 
 static void run_command_args(struct code *k, const str *args, size_t n)
 {
@@ -349,11 +470,33 @@ static str string_before(const struct code *k, size_t i)
 	return STR("");
 }
 
+/* A place that others depend on: moving it away is as good as deleting it. */
+static bool is_held(struct code *k, str path)
+{
+	enum place p = path.n ? place_of(k->x, path_resolve(k->x, path)) : PLACE_UNKNOWN;
+
+	return p == PLACE_ROOT || p == PLACE_SYSTEM || p == PLACE_HOMES || p == PLACE_ABOVE ||
+	       p == PLACE_PROJECT || p == PLACE_GIT;
+}
+
 static void judge_call(struct code *k, size_t at, str name, const str *args, size_t n)
 {
 	bool js = str_in(k->language, "node deno bun"), method = at > 0 && is_mark(k, at - 1, '.');
 	str first = args[0].n ? args[0] : STR("");
 
+	if (str_in(name, sql_calls) && is_sql(k, first)) {
+		judge_sql(k->x, k->c, first);
+		return;
+	}
+	if (str_in(name, "delete") && method && at > 3 && is_name(k, at - 4, "all") && !first.n)
+		FAULT(k->x, k->c, RULE_DB, VERDICT_DENY, "this deletes every row of a table");
+	if (str_in(name, "array_map call_user_func call_user_func_array array_walk") && n > 1 &&
+		(str_in(first, command_calls) || str_in(first, tree_calls) || str_in(first, file_calls))) {
+		judge_call(k, at, first, args + 1, n - 1);
+		return;
+	}
+	for (size_t i = 0; i < n && str_in(name, walk_calls) && !k->walked.n; i++)
+		k->walked = args[i];
 	if (str_in(name, code_calls) && !(js && str_eq(name, STR("exec"))) &&
 		!(str_in(k->language, "perl ruby php") && str_eq(name, STR("exec")))) {
 		if (has_mark(first, "\4"))
@@ -364,15 +507,17 @@ static void judge_call(struct code *k, size_t at, str name, const str *args, siz
 	} else if (str_in(name, command_calls) && !(method && str_in(name, "call run") && js)) {
 		run_command_args(k, args, n);
 	} else if (str_in(name, tree_calls) &&
-		   !(str_eq(name, STR("rm")) && !js && !str_eq(k->language, STR("ruby")))) {
+		   !(str_eq(name, STR("rm")) && !js && !str_in(k->language, "ruby julia"))) {
 		str path = first.n ? first : method ? string_before(k, at) : STR("\1");
 
-		judge_delete(k->x, k->c, path, true);
+		judge_delete(k->x, k->c, map_tr(k->x->a, path, STR("*"), STR("\2"), false), true);
 	} else if (str_in(name, file_calls)) {
 		str path = first.n ? first : method ? string_before(k, at) : STR("");
 
+		k->loose |= !first.n;
 		if (str_find_char(path, '/') >= 0 || str_starts(path, STR(".")))
-			judge_delete(k->x, k->c, path, false);
+			judge_delete(k->x, k->c, map_tr(k->x->a, path, STR("*"), STR("\2"), false),
+				n > 1 && (str_has(k->all, "recursive") || str_has(k->all, "true")));
 	} else if (str_in(name, write_calls)) {
 		str path = method && str_in(name, "write_text write_bytes") ? string_before(k, at)
 									    : first;
@@ -386,8 +531,10 @@ static void judge_call(struct code *k, size_t at, str name, const str *args, siz
 		bool shared;
 
 		judge_write(k->x, k->c, args[1], STR("\1"), false);
-		if (is_protected(k->x, path_resolve(k->x, first), &shared))
-			judge_delete(k->x, k->c, first, false);
+		if (str_in(name, "rename renameSync move mv moveSync") &&
+			(is_protected(k->x, path_resolve(k->x, first), &shared) ||
+				is_held(k, first)))
+			judge_delete(k->x, k->c, first, true);
 	} else if (str_in(name, read_calls)) {
 		str path = first.n ? first : method ? string_before(k, at) : STR("");
 
@@ -398,7 +545,10 @@ static void judge_call(struct code *k, size_t at, str name, const str *args, siz
 
 		if (is_protected(k->x, path_resolve(k->x, first), &shared))
 			judge_write(k->x, k->c, first, STR("\1"), false);
-	} else if (str_in(name, "kill") && n > 0 && str_eq(first, STR("-1"))) {
+	} else if (str_in(name, "urlretrieve getstore download") && n > 1 && args[1].n) {
+		judge_write(k->x, k->c, args[1], STR("\4"), false);
+	} else if (str_in(name, "kill killpg posix_kill") && is_mark(k, at + 2, '-') &&
+		   at + 3 < k->n && str_eq(k->t[at + 3].text, STR("1"))) {
 		FAULT(k->x, k->c, RULE_KILL, VERDICT_DENY, "this ends every process of the user");
 	}
 	if (str_in(name, send_calls) && str_in(name, "post put request urlopen sendall send fetch"))
@@ -428,7 +578,8 @@ static void take_assignment(struct code *k, size_t i)
 
 static void walk(struct code *k)
 {
-	bool words = str_in(k->language, "perl ruby php osascript lua");
+	bool words = str_in(k->language, "perl ruby php osascript lua ocaml ghc raku crystal gnuplot "
+					 "nim elixir");
 
 	for (size_t i = 0; i < k->n && spend(k->x, 2); i++) {
 		str args[ARGS_MANY];
@@ -444,8 +595,11 @@ static void walk(struct code *k)
 			take_assignment(k, i);
 			continue;
 		}
-		if (is_mark(k, i + 1, '(')) {
-			(void)take_args(k, i + 2, false, args, &n);
+		if (str_in(k->t[i].text, every_row) && i > 0 && is_mark(k, i - 1, '.') &&
+			!code_has(k, "where filter filter_by find_by limit"))
+			FAULT(k->x, k->c, RULE_DB, VERDICT_DENY, "this deletes every row of a table");
+		if (is_mark(k, i + 1, '(') || (is_mark(k, i + 1, '!') && is_mark(k, i + 2, '('))) {
+			(void)take_args(k, i + (is_mark(k, i + 1, '(') ? 2 : 3), false, args, &n);
 			judge_call(k, i, k->t[i].text, args, n);
 			/* getattr(os, 'system')('…') */
 			if (str_in(k->t[i].text, "getattr __getattribute__") && n > 1) {
@@ -460,18 +614,51 @@ static void walk(struct code *k)
 		} else if (words && i + 1 < k->n &&
 			   (k->t[i + 1].kind == TOKEN_STRING || k->t[i + 1].kind == TOKEN_NAME ||
 				   is_mark(k, i + 1, '$') || is_mark(k, i + 1, '%') ||
-				   is_mark(k, i + 1, '@')) &&
+				   is_mark(k, i + 1, '@') || is_mark(k, i + 1, '[')) &&
 			   (str_in(k->t[i].text, command_calls) ||
 				   str_in(k->t[i].text, tree_calls) ||
 				   str_in(k->t[i].text,
-					   "unlink eval print puts p open script rmdir"))) {
+					   "unlink eval print puts p open script rmdir "
+					   "rename move"))) {
 			(void)take_args(k, i + 1, true, args, &n);
 			if (str_eq(k->t[i].text, STR("script")))
 				run_command_args(k, args, 1);
 			else
 				judge_call(k, i, k->t[i].text, args, n);
+		} else if (is_name(k, i, "unlink rmdir") && !is_mark(k, i + 1, '.')) {
+			k->loose = true; /* finddepth(sub { unlink }, …) */
 		}
 	}
+	if (k->loose && k->walked.n && (str_find_char(k->walked, '/') >= 0 || k->walked.p[0] == '.')) {
+		bool some = str_find_char(str_base(k->walked), '.') >= 0 &&
+			    str_find_char(str_base(k->walked), '*') >= 0;
+
+		judge_delete(k->x, k->c,
+			some ? map_tr(k->x->a, k->walked, STR("*"), STR("\2"), false)
+			     : map_tr(k->x->a,
+				       arena_strf(k->x->a, STR_FMT "/*", STR_ARG(k->walked)), STR("*"),
+				       STR("\2"), false),
+			!some);
+	}
+}
+
+/* print "…" | "sh": what is printed is what the command reads. */
+static str printed_before(const struct code *k, size_t i)
+{
+	struct text t = { .a = k->x->a };
+	size_t from = i;
+
+	if (!i || !is_mark(k, i - 1, '|'))
+		return STR_NONE;
+	while (from > 0 && k->t[from - 1].kind != TOKEN_LINE && !is_mark(k, from - 1, '{') &&
+		!is_name(k, from, "print printf"))
+		from--;
+	for (; from < i; from++)
+		if (k->t[from].kind == TOKEN_STRING)
+			text_add(&t, k->t[from].text);
+		else if (is_mark(k, from, '$'))
+			text_char(&t, MARK_UNKNOWN);
+	return t.n ? text_str(&t) : STR_NONE;
 }
 
 /* awk: a string beside a pipe is a command, one behind > a file. */
@@ -482,7 +669,9 @@ static void walk_awk(struct code *k)
 			     (is_mark(k, i + 1, '|') && is_name(k, i + 2, "getline"));
 
 		if (k->t[i].kind == TOKEN_STRING && piped)
-			(void)run_child_text(k->x, k->t[i].text, STR_NONE);
+			(void)run_child_text(k->x, k->t[i].text, printed_before(k, i));
+		else if (k->t[i].kind == TOKEN_NAME && piped && str_is_set(lookup(k, k->t[i].text)))
+			(void)run_child_text(k->x, lookup(k, k->t[i].text), printed_before(k, i));
 		else if (k->t[i].kind == TOKEN_STRING && i > 0 && is_mark(k, i - 1, '>'))
 			judge_write(k->x, k->c, k->t[i].text, STR("\1"), false);
 		else if (k->t[i].kind == TOKEN_STRING && i > 0 && is_mark(k, i - 1, '<'))
@@ -493,27 +682,28 @@ static void walk_awk(struct code *k)
 	}
 }
 
-static bool code_has(const struct code *k, const char *names)
-{
-	for (size_t i = 0; i < k->n; i++)
-		if (is_name(k, i, names))
-			return true;
-	return false;
-}
-
 static void judge_shape(struct code *k)
 {
 	bool socket = code_has(
-		k, "socket Socket TCPSocket fsockopen net IO_Socket INET create_connection");
+		k, "socket Socket TCPSocket fsockopen net IO_Socket INET create_connection "
+		   "make_socket socketConnection gen_tcp stream_socket_client TCPClient");
 	bool shell = code_has(k, "dup2 pty exec spawn system popen child_process subprocess "
-				 "proc_open shell_exec execve passthru execl");
+				 "proc_open shell_exec execve passthru execl execute cmd");
 
+	socket |= str_eq(k->language, STR("lua")) && str_has(k->all, "socket");
 	if (socket && shell &&
 		(str_has(k->all, "/bin/sh") || str_has(k->all, "/bin/bash") ||
 			str_has(k->all, "dup2") || str_has(k->all, "cmd.exe") ||
-			code_has(k, "pty") || (code_has(k, "TCPSocket fsockopen") && shell)))
+			code_has(k, "pty fdopen reopen") ||
+			(str_has(k->all, "while<") && code_has(k, "system exec")) || (code_has(k, "TCPSocket fsockopen") && shell)))
 		FAULT(k->x, k->c, RULE_NET_SHELL, VERDICT_DENY,
 			"this connects a shell to another machine");
+	if ((str_has(k->all, "http://") || str_has(k->all, "https://") ||
+		    code_has(k, "fetch urlopen requests httpx axios curl_exec LWP getstore HTTParty open_uri")) &&
+		(code_has(k, "eval Function runInThisContext runInNewContext") ||
+			(str_eq(k->language, STR("python")) && code_has(k, "exec"))))
+		FAULT(k->x, k->c, RULE_NET_EXEC, VERDICT_DENY,
+			"this runs code that comes from the network");
 	if (code_has(k, "fork") && code_has(k, "while loop until for") &&
 		!code_has(k, "wait waitpid"))
 		FAULT(k->x, k->c, RULE_FORKBOMB, VERDICT_DENY,
@@ -555,6 +745,14 @@ str run_code(struct run *x, str language, str code, str in)
 		.all = code,
 		.t = arena_alloc(
 			x->a, MIN(code.n + 1, (size_t)TOKENS_MAX) * sizeof(struct token)) };
+	if (str_in(language, "tcl")) {
+		run_tcl(x, c, code);
+		return STR("\1");
+	}
+	if (str_in(language, "lisp")) {
+		run_lisp(x, c, code);
+		return STR("\1");
+	}
 	x->depth++;
 	tokenize(k, code);
 	judge_shape(k);

@@ -34,6 +34,9 @@ static str program_name(struct run *x, str word)
 	/* Names of PowerShell are written in any case. */
 	if (name.n > 3 && name.p[0] >= 'A' && name.p[0] <= 'Z' && str_find_char(name, '-') > 0)
 		name = str_lower(x->a, name);
+	if (name.n > 5 && str_starts(name, STR("ld")) &&
+		glob_any(name, "ld-linux*.so.? ld-musl-*.so.? ld.so.? ld64.so.? ld-2.*.so"))
+		return STR("ld.so");
 	return name;
 }
 
@@ -99,12 +102,61 @@ static bool run_written(struct run *x, struct cmd *c)
 		return true;
 	}
 	x->st.args = (struct fields){ 0 };
+	x->st.args_given = true;
 	for (size_t i = 1; i < c->n; i++)
 		fields_add(x->a, &x->st.args, c->v[i]);
 	x->st.arg0 = c->v[0];
 	c->out = run_child_text(x, text, c->in);
 	x->st = saved;
 	return true;
+}
+
+/* A program that the same command copied or linked runs under a new name. */
+static bool other_name(struct run *x, struct cmd *c)
+{
+	bool bare = str_find_char(c->v[0], '/') < 0;
+	str path = bare ? c->name : path_join(x, x->st.cwd, c->v[0]);
+
+	for (const struct fact *f = x->fs; f && spend(x, 1); f = f->next)
+		if (f->kind == FACT_PROGRAM &&
+			(str_eq(f->key, path) || (bare && str_eq(str_base(f->key), path)))) {
+			c->name = program_name(x, f->value);
+			return true;
+		}
+	return false;
+}
+
+/* Characters that nobody sees, in an option: it reads like another one. */
+static bool hides_in_option(str w)
+{
+	static const char *const invisible[] = { "\xc2\xad", "\xcd\x8f", "\xd8\x9c", "\xe1\x85\x9f",
+		"\xe1\x85\xa0", "\xe1\xa0\x8e", "\xe2\x80\x8b", "\xe2\x80\x8c", "\xe2\x80\x8d",
+		"\xe2\x80\x8e", "\xe2\x80\x8f", "\xe2\x81\xa0", "\xe2\x81\xa1", "\xe2\x81\xa2",
+		"\xe2\x81\xa3", "\xe2\x81\xa4", "\xe3\x85\xa4", "\xef\xb8\x8e", "\xef\xb8\x8f",
+		"\xef\xbb\xbf", "\xef\xbe\xa0", "\xf3\xa0\x80", "\xf3\xa0\x81" };
+	ptrdiff_t eq = str_find_char(w, '=');
+
+	if (w.n < 3 || w.p[0] != '-' || str_find_char(w, ' ') >= 0)
+		return false;
+	if (eq > 0)
+		w = str_head(w, (size_t)eq);
+	if (!is_odd(w))
+		return false;
+	for (size_t i = 0; i < countof(invisible); i++)
+		if (str_has(w, invisible[i]))
+			return true;
+	return false;
+}
+
+static void judge_options(struct run *x, struct cmd *c)
+{
+	for (size_t i = 1; i < MIN(c->n, 64); i++)
+		if (hides_in_option(c->v[i])) {
+			FAULT(x, c, RULE_EXEC_OBFUSCATED, VERDICT_ASK,
+				"an option holds characters that nobody sees, so a person should "
+				"look at it");
+			return;
+		}
 }
 
 static void note_step(struct run *x, const struct cmd *c)
@@ -132,6 +184,7 @@ static void note_step(struct run *x, const struct cmd *c)
 str run_cmd(struct run *x, struct cmd *c)
 {
 	str word = c->v[0];
+	bool renamed;
 
 	if (!spend(x, 8))
 		return STR("\1");
@@ -147,8 +200,10 @@ str run_cmd(struct run *x, struct cmd *c)
 		FAULT(x, c, RULE_EXEC_OBFUSCATED, VERDICT_ASK,
 			"the name of this program holds characters that look like others, so a "
 			"person should look at it");
+	judge_options(x, c);
+	renamed = x->fs && other_name(x, c);
 	x->last_name = c->name;
-	if (run_written(x, c))
+	if (!renamed && run_written(x, c))
 		return str_is_set(c->out) ? c->out : STR("\1");
 	if (c->env != c->env_end)
 		judge_start_vars(x, c);

@@ -202,8 +202,13 @@ static void add_parts(struct making *m, const struct shell_part *p)
 			add_text(m, tilde(m->x, p->text), true);
 			break;
 		case SHELL_ARRAY:
-			for (const struct shell_word *w = p->items; w; w = w->next)
+			add_text(m, STR("("), true);
+			for (const struct shell_word *w = p->items; w; w = w->next) {
 				add_text(m, expand_one(m->x, w), true);
+				if (w->next)
+					add_text(m, STR("\x1f"), true); /* builtins.c takes it apart */
+			}
+			add_text(m, STR(")"), true);
 			break;
 		case SHELL_BRACE: /* taken apart before */
 			add_text(m, STR("\1"), true);

@@ -88,7 +88,9 @@ enum fact_kind {
 	FACT_FILE,
 	FACT_LINK,
 	FACT_GIT,
-	FACT_SINK
+	FACT_SINK,
+	FACT_REF,    /* declare -n: a name for another variable */
+	FACT_PROGRAM /* a program under another name: copied, linked, hashed */
 };
 
 struct fact {
@@ -106,6 +108,7 @@ struct state {
 	str oldcwd;
 	str arg0;
 	struct fields args;
+	bool args_given; /* false: whoever calls this text decides what $1 is */
 };
 
 struct calling {
@@ -135,6 +138,7 @@ struct run {
 	bool contained; /* in a container that is thrown away */
 	bool elevated;  /* sudo and the like around */
 	bool deferred;
+	bool refs;  /* there is a FACT_REF */
 	uint32_t begin, end; /* of the simple command in the outermost text */
 	bool inner;          /* in a text of which offsets mean nothing */
 };
@@ -145,6 +149,8 @@ bool spend(struct run *x, unsigned cost); /* false: no more; the caller gives up
 
 const struct fact *fact_find(struct run *x, const struct fact *list, enum fact_kind kind, str key);
 void var_set(struct run *x, str name, str value);
+void var_refer(struct run *x, str name, str to);
+void array_set(struct run *x, str name, const struct fields *items);
 str var_get(struct run *x, str name); /* STR_NONE: not known */
 void fs_note(struct run *x, enum fact_kind kind, str key, str value);
 str fs_content(struct run *x, str path); /* of a file, with marks for what is not known */
@@ -182,6 +188,8 @@ str run_text(struct run *x, str text);     /* a script in the current shell; wha
 str run_child_text(struct run *x, str text, str in);         /* the same in a shell of its own */
 str run_argv(struct run *x, str *v, size_t n, str in);       /* a resolved command */
 str run_code(struct run *x, str language, str code, str in); /* an interpreter's program */
+void run_tcl(struct run *x, const struct cmd *c, str code);
+void run_lisp(struct run *x, const struct cmd *c, str code);
 str cmd_env(const struct cmd *c, str name);
 str cmd_text(struct run *x, const struct cmd *c);
 
@@ -363,7 +371,7 @@ void judge_rows(struct run *x, struct cmd *c, const struct row *rows);
 
 extern const struct program pack_shell[], pack_wrap[], pack_run[], pack_files[], pack_disk[],
 	pack_git[], pack_net[], pack_secrets[], pack_db[], pack_system[], pack_self[], pack_code[],
-	pack_container[], pack_windows[];
+	pack_container[], pack_windows[], pack_remote[];
 extern const struct row rows_cloud[], rows_db[], rows_system[], rows_container[], rows_git[];
 str output_of(struct run *x, const struct cmd *c);
 

@@ -116,10 +116,11 @@ void judge_delete(struct run *x, const struct cmd *c, str word, bool recursive)
 		return;
 	}
 	place = place_of(x, path);
+	recursive |= str_ends(path, STR("\2/\2")); /* whatever lists files at every depth */
 	recursive &= place != PLACE_IN_PROJECT || !is_file_name(path);
 	action = recursive ? deletions[place].tree : deletions[place].file;
 	if (recursive && x->remote && action == VERDICT_DENY &&
-		(place == PLACE_ELSEWHERE || place == PLACE_SYSTEM_IN || place == PLACE_IN_HOME))
+		(place == PLACE_ELSEWHERE || place == PLACE_IN_HOME))
 		action = VERDICT_ASK; /* another machine: what is its project is not known */
 	if (recursive && place == PLACE_SYSTEM_IN && str_in(path, "/tmp/\2 /var/tmp/\2"))
 		action = VERDICT_ASK;
@@ -130,6 +131,12 @@ void judge_delete(struct run *x, const struct cmd *c, str word, bool recursive)
 	if (!recursive && place == PLACE_GIT &&
 		(str_ends(path, STR("/.git/HEAD")) || str_ends(path, STR("/.git/index"))))
 		action = VERDICT_ASK;
+	if (glob_any(str_base(path), "*.tfstate *.tfstate.backup") && place != PLACE_TEMP) {
+		FAULT(x, c, RULE_IAC, VERDICT_DENY,
+			"this would delete what says which infrastructure there is: " STR_FMT,
+			STR_ARG(path));
+		return;
+	}
 	if (action > VERDICT_ALLOW)
 		FAULT(x, c, deletions[place].rule, action, "this would delete %s: " STR_FMT,
 			deletions[place].what, STR_ARG(path));
@@ -199,6 +206,13 @@ static bool runs_later(str path, enum guarded guarded)
 					 "*rc *profile *_login *_aliases *zshenv *zlogin");
 }
 
+static bool is_shell_file(str path)
+{
+	return str_has(path, "/.git/hooks/") ||
+	       glob_any(str_base(path), ".bash* .profile .zsh* .zprofile .zlogin .xprofile .xinitrc "
+					".xsession config.fish");
+}
+
 void judge_write(struct run *x, const struct cmd *c, str word, str content, bool append)
 {
 	str path = path_resolve(x, word);
@@ -213,7 +227,10 @@ void judge_write(struct run *x, const struct cmd *c, str word, str content, bool
 		return;
 	}
 	guarded = guarded_of(x, path);
-	if (runs_later(path, guarded) && content.n && !has_mark(content, "\1"))
+	/* What is written here runs later: it is judged as what it will be. */
+	if (content.n && !has_mark(str_head(content, 1), MARKS_HOLE) &&
+		(runs_later(path, guarded) ||
+			((guarded == GUARDED_STARTUP || guarded == GUARDED_GITHOOK) && is_shell_file(path))))
 		(void)run_child_text(x, content, STR_NONE);
 	if (guarded != GUARDED_NOT)
 		FAULT(x, c, writings[guarded].rule, writings[guarded].action,

@@ -126,7 +126,10 @@ static str out_cat(struct run *x, const struct cmd *c)
 /* Only marks that say where text came from. */
 static str taint_of(str s)
 {
-	return has_mark(s, "\4") ? STR("\4") : has_mark(s, "\5") ? STR("\5") : STR("\1");
+	return has_mark(s, "\4")          ? STR("\4")
+	       : has_mark(s, "\5")        ? STR("\5")
+	       : str_has(s, "\1 hookd")   ? STR("\1 hookd\n")
+					  : STR("\1");
 }
 
 static str out_base64(struct run *x, const struct cmd *c)
@@ -370,6 +373,100 @@ static str out_ls(struct run *x, const struct cmd *c)
 	return any ? text_str(&t) : STR("\2\n");
 }
 
+/* -- listings: everything of a kind, which whoever reads it may take for its operands ---------- */
+
+static const struct {
+	const char *programs, *pattern;
+} listings[] = {
+	{ "kubectl oc k", "get" },
+	{ "helm", "list|ls" },
+	{ "nomad", "job status $" },
+	{ "nomad", "status $" },
+	{ "aws", "* list-*|describe-*|ls" },
+	{ "gcloud", ".. list" },
+	{ "az", ".. list" },
+	{ "doctl hcloud linode-cli fly flyctl scw civo vultr-cli", ".. list|ls" },
+	{ "gh glab", "repo|release|secret|variable|gist|codespace|run list" },
+	{ "terraform tofu", "state list" },
+	{ "pulumi", "stack ls" },
+	{ "docker podman nerdctl", "volume|image|container|network|service|stack|secret|node ls" },
+	{ "docker podman nerdctl", "ps|images" },
+	{ "heroku", "apps" },
+	{ "vault", "list|kv" },
+	{ "git", "branch|tag|remote|for-each-ref|show-ref !-d|-D|--delete" },
+	{ "git", "stash list" },
+};
+
+static bool is_listing(const struct cmd *c)
+{
+	for (size_t i = 0; i < countof(listings); i++)
+		if (str_in(c->name, listings[i].programs) && row_matches(c, listings[i].pattern) &&
+			!cmd_has(c, "-l") && !cmd_has(c, "--selector") &&
+			!cmd_has(c, "--field-selector") && !cmd_has(c, "--filter") &&
+			!cmd_has(c, "--merged") && !cmd_has(c, "--query"))
+			return true;
+	return false;
+}
+
+/* git ls-files and the like name files at every depth; pathspecs narrow them. */
+static str out_git(struct run *x, const struct cmd *c)
+{
+	struct args it = { .c = c, .shorts = "xXCc", .longs = "exclude exclude-from git-dir work-tree" };
+	bool nul = cmd_has(c, "-z"), named = false;
+	struct text t = { .a = x->a };
+	struct arg a;
+
+	if (row_matches(c, "diff") && !cmd_has(c, "--name-only") && !cmd_has(c, "--cached") &&
+		!cmd_has(c, "--staged") && (row_matches(c, "diff $") || row_matches(c, "diff HEAD|. $")))
+		return STR("diff --git \1");
+	if (!(row_matches(c, "ls-files") && !cmd_has(c, "-d") && !cmd_has(c, "-u")) &&
+		!(row_matches(c, "diff") && cmd_has(c, "--name-only") &&
+			!cmd_has(c, "--diff-filter") && !cmd_has(c, "--cached")))
+		return is_listing(c) ? STR("\2\n") : STR("\1");
+	while (args_next(&it, &a)) {
+		if (!a.operand || str_in(a.value, "ls-files diff HEAD"))
+			continue;
+		named = true;
+		text_add(&t, map_tr(x->a, a.value, STR("*?"), STR("\2\3"), false));
+		if (!has_mark(text_str(&t), "\2\3") && str_find_char(str_base(a.value), '.') <= 0)
+			text_add(&t, STR("/\2"));
+		text_char(&t, nul ? 0 : '\n');
+	}
+	return named ? text_str(&t) : nul ? str_n("\2/\2\0", 4) : STR("\2/\2\n");
+}
+
+static str out_listing(struct run *x, const struct cmd *c)
+{
+	(void)x;
+	return is_listing(c) ? STR("\2\n") : str_in(c->name, "kubectl helm gh") ? STR("") : STR("\1");
+}
+
+/* awk and the like keep a listing whole unless they choose among its lines. */
+static str out_filter(struct run *x, const struct cmd *c)
+{
+	str in = str_is_set(c->in) ? str_trim(c->in) : STR("");
+
+	(void)x;
+	if (str_eq(in, STR("\2")) || str_eq(in, STR("\2/\2"))) {
+		for (size_t i = 1; i < c->n; i++)
+			if (str_find_char(c->v[i], '/') >= 0 || str_find_char(c->v[i], '~') >= 0 ||
+				str_has(c->v[i], "==") || str_has(c->v[i], "select"))
+				return STR("\1");
+		return in;
+	}
+	return str_is_set(c->in) ? taint_of(c->in) : STR("\1");
+}
+
+/* Numbers of processes: of hookd they keep its name. */
+static str out_pids(struct run *x, const struct cmd *c)
+{
+	(void)x;
+	for (size_t i = 1; i < c->n; i++)
+		if (str_has_nocase(c->v[i], "hookd") || str_has(c->v[i], ":7717"))
+			return STR("\1 hookd\n");
+	return str_has(c->in, "\1 hookd") ? STR("\1 hookd\n") : taint_of(c->in);
+}
+
 /* Everything below the roots, or what the name test lets through. */
 static str out_find(struct run *x, const struct cmd *c)
 {
@@ -382,8 +479,13 @@ static str out_find(struct run *x, const struct cmd *c)
 		first++;
 	for (i = first; i < c->n; i++) {
 		if (str_in(c->v[i], "-name -iname -path -wholename -ipath -regex -iregex") &&
-			i + 1 < c->n)
-			name = str_base(c->v[++i]);
+			i + 1 < c->n) {
+			bool negated = i > first && str_in(c->v[i - 1], "! -not");
+
+			i++;
+			if (!negated)
+				name = str_base(c->v[i]);
+		}
 		narrowed |= str_in(c->v[i], "-newer -mtime -mmin -size -user -group -perm -empty "
 					    "-atime -ctime -samefile -inum -xtype -links");
 		nul |= str_eq(c->v[i], STR("-print0"));
@@ -445,13 +547,19 @@ static const struct {
 	{ "seq date nproc hostname uname id", out_seq },
 	{ "ls dir gls exa eza lsd", out_ls },
 	{ "find gfind", out_find },
+	{ "git", out_git },
+	{ "awk gawk mawk jq yq", out_filter },
+	{ "pidof pgrep lsof ps grep egrep rg fgrep", out_pids },
+	{ "kubectl oc k helm nomad aws gcloud az doctl hcloud linode-cli fly flyctl scw civo "
+	  "vultr-cli gh glab terraform tofu pulumi docker podman nerdctl heroku vault",
+		out_listing },
 	{ "rm mv cp ln chmod chown mkdir touch sleep kill pkill killall cd export crontab",
 		out_empty },
 	/* They print settings for eval, which is what they are for. */
 	{ "ssh-agent direnv brew opam pyenv rbenv nodenv jenv fnm starship zoxide conda dircolors "
 	  "minikube docker-machine keychain "
-	  "gpg-agent thefuck mise rtx lesspipe luarocks register-python-argcomplete kubectl helm "
-	  "gh zellij atuin fzf navi",
+	  "gpg-agent thefuck mise rtx lesspipe luarocks register-python-argcomplete "
+	  "zellij atuin fzf navi",
 		out_env_maker },
 };
 

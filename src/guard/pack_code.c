@@ -18,10 +18,16 @@ static const struct interpreter {
 	{ "lua luajit lua5.3 lua5.4 texlua", "eli", "", "e", "", "", false },
 	{ "osascript", "el", "", "e", "", "", false },
 	{ "Rscript R", "ef", "", "e", "", "", false },
-	{ "tclsh wish expect", "cf", "", "c", "", "", false },
+	{ "tclsh wish expect jimsh", "cf", "", "c", "", "", false },
+	{ "swift ocaml raku crystal nim gnuplot groovysh kotlin kotlinc jshell csi dotnet-script "
+	  "iex ghc runghc octave octave-cli matlab v",
+		"er", "eval execute", "er", "eval execute", "", false },
+	{ "guile racket sbcl clisp clojure clj bb ecl chez mzscheme gosh", "ecx", "eval", "ecx", "eval",
+		"", false },
 	{ "awk gawk mawk nawk original-awk", "Ffvieo", "field-separator file assign include source",
 		"e", "source", "", true },
-	{ "julia elixir erl ghci scala groovy", "eE", "eval", "eE", "eval", "", false },
+	{ "julia elixir ghci scala groovy", "eE", "eval print", "eE", "eval print", "", false },
+	{ "erl", "", "eval", "", "eval", "", false },
 };
 
 static str language_of(str name)
@@ -33,7 +39,10 @@ static str language_of(str name)
 	       : str_in(name, "nodejs tsx ts-node bun") ? STR("node")
 	       : str_in(name, "jruby")                  ? STR("ruby")
 	       : glob_any(name, "lua*")                 ? STR("lua")
-							: name;
+	       : str_in(name, "tclsh wish expect jimsh") ? STR("tcl")
+	       : str_in(name, "guile racket sbcl clisp clojure clj bb ecl chez mzscheme gosh emacs")
+		       ? STR("lisp")
+		       : name;
 }
 
 static void do_interpreter(struct run *x, struct cmd *c)
@@ -46,7 +55,11 @@ static void do_interpreter(struct run *x, struct cmd *c)
 
 	while (!str_in(c->name, k->names))
 		k++;
-	it = (struct args){ .c = c, .shorts = k->shorts, .longs = k->longs, .posix = true };
+	it = (struct args){ .c = c,
+		.shorts = k->shorts,
+		.longs = k->longs,
+		.posix = true,
+		.single = str_eq(c->name, STR("erl")) };
 	if (c->net_in && c->net_out)
 		FAULT(x, c, RULE_NET_SHELL, VERDICT_DENY,
 			"this connects an interpreter to another machine");
@@ -228,6 +241,11 @@ static void do_editor(struct run *x, struct cmd *c)
 {
 	str line, in = c->in;
 
+	for (size_t i = 1; i < c->n && str_in(c->name, "emacs emacsclient"); i++)
+		if (str_in(c->v[i], "--eval -eval --execute -execute -e") && i + 1 < c->n)
+			run_lisp(x, c, c->v[i + 1]);
+		else if (str_starts(c->v[i], STR("--eval=")) || str_starts(c->v[i], STR("--execute=")))
+			run_lisp(x, c, str_from(c->v[i], (size_t)str_find_char(c->v[i], '=') + 1));
 	for (size_t i = 1; i < c->n; i++) {
 		if (str_in(c->v[i], "-c --cmd -ex --command -e --eval -s") && i + 1 < c->n)
 			editor_command(x, c->v[i + 1]);
@@ -304,16 +322,77 @@ static void do_make(struct run *x, struct cmd *c)
 	x->st = saved;
 }
 
+/* Recipes of just, task and the like, when the same command wrote the file. */
+static void do_just(struct run *x, struct cmd *c)
+{
+	static const char *const names[] = { "justfile", "Justfile", ".justfile", "Taskfile.yml",
+		"Taskfile.yaml", "Procfile", "mise.toml", "Makefile.toml" };
+	str file = cmd_value(c, "ftC", 'f', "justfile"), text, line;
+
+	for (size_t i = 0; i <= countof(names); i++) {
+		str name = i < countof(names) ? str_of(names[i]) : file;
+
+		if (!name.n || !fs_known(x, path_resolve(x, name), &text))
+			continue;
+		while (str_split(&text, '\n', &line) && spend(x, 1)) {
+			bool recipe = line.n && (line.p[0] == ' ' || line.p[0] == '\t');
+			ptrdiff_t colon = str_find(line, STR(": "));
+
+			line = str_trim(line);
+			if (str_starts(line, STR("- cmd: ")))
+				line = str_from(line, 7);
+			else if (line.n && strchr("@-", line.p[0]))
+				line = str_trim(str_from(line, 1));
+			else if (!recipe && str_in(str_base(name), "Procfile") && colon > 0)
+				line = str_from(line, (size_t)colon + 2);
+			else if (!recipe)
+				continue;
+			if (line.n > 1 && strchr("\"'", line.p[0]) && line.p[line.n - 1] == line.p[0])
+				line = str_n(line.p + 1, line.n - 2);
+			if (str_find_char(line, ' ') > 0)
+				(void)run_child_text(x, line, STR_NONE);
+		}
+	}
+}
+
+/* cmake -E rm -rf … is rm. */
+static void do_cmake(struct run *x, struct cmd *c)
+{
+	struct fields f = { 0 };
+
+	if (c->n < 4 || !str_eq(c->v[1], STR("-E")) ||
+		!str_in(c->v[2], "rm remove remove_directory env time copy rename"))
+		return;
+	fields_add(x->a, &f,
+		str_in(c->v[2], "rm remove remove_directory") ? STR("rm")
+		: str_eq(c->v[2], STR("copy"))                ? STR("cp")
+		: str_eq(c->v[2], STR("rename"))              ? STR("mv")
+							      : c->v[2]);
+	if (str_eq(c->v[2], STR("remove_directory")))
+		fields_add(x->a, &f, STR("-r"));
+	for (size_t i = 3; i < c->n; i++)
+		fields_add(x->a, &f, c->v[i]);
+	(void)run_argv(x, f.v, f.n, STR_NONE);
+}
+
 /* npm run NAME, when the same command wrote package.json. */
 static void do_npm(struct run *x, struct cmd *c)
 {
-	str text, name;
+	bool run = row_matches(c, "run|run-script|test|start|install|i|ci") ||
+		   !str_eq(c->name, STR("npm"));
 	ptrdiff_t at;
+	str text;
 
-	if (!row_matches(c, "run|run-script|test|start|install|i|ci") ||
+	/* npm pkg set scripts.x=…: a script is judged when it is written. */
+	for (size_t i = 3; i < c->n && row_matches(c, "pkg set"); i++)
+		if (str_starts(c->v[i], STR("scripts.")) && str_find_char(c->v[i], '=') > 0)
+			(void)run_child_text(x,
+				str_from(c->v[i], (size_t)str_find_char(c->v[i], '=') + 1), STR_NONE);
+	if (c->n > 3 && row_matches(c, "set-script"))
+		(void)run_child_text(x, c->v[3], STR_NONE);
+	if (!run ||
 		!fs_known(x, path_resolve(x, STR("package.json")), &text))
 		return;
-	(void)name;
 	/* Every script in it could be the one. */
 	while ((at = str_find(text, STR("\":"))) >= 0) {
 		str rest = str_trim(str_from(text, (size_t)at + 2));
@@ -334,13 +413,17 @@ static void do_npm(struct run *x, struct cmd *c)
 const struct program pack_code[] = {
 	{ "python python2 python3 pypy pypy3 python3.8 python3.9 python3.10 python3.11 python3.12 "
 	  "python3.13 ipython perl perl5 ruby jruby node nodejs bun tsx ts-node php lua luajit "
-	  "lua5.3 lua5.4 texlua osascript Rscript R tclsh wish awk gawk mawk nawk original-awk "
+	  "lua5.3 lua5.4 texlua osascript Rscript R tclsh wish expect jimsh swift ocaml raku crystal "
+	  "nim gnuplot groovysh kotlin kotlinc jshell csi dotnet-script iex ghc runghc octave "
+	  "octave-cli guile racket sbcl clisp clojure clj bb ecl chez mzscheme gosh awk gawk mawk nawk original-awk "
 	  "julia elixir erl scala groovy",
 		do_interpreter },
 	{ "deno", do_deno },
-	{ "vim vi nvim view vimdiff ex ed emacs gdb lldb dc nano gvim rvim rview", do_editor },
+	{ "vim vi nvim view vimdiff ex ed emacs emacsclient gdb lldb dc nano gvim rvim rview", do_editor },
 	{ "make gmake bmake", do_make },
 	{ "npm pnpm yarn bun", do_npm },
+	{ "just task go-task foreman overmind hivemind mise cargo-make", do_just },
+	{ "cmake", do_cmake },
 	{ "tar gtar bsdtar zip man tcpdump rsync sort gsort split gsplit wget aria2c rg less more "
 	  "dc nodemon entr inotifywait fswatch watchexec gdb emacs apt apt-get journalctl "
 	  "systemctl git mysql psql start-stop-daemon cpio logrotate just pip pip3 xterm "

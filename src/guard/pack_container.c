@@ -2,27 +2,38 @@
  * inside. */
 #include "guard/internal.h"
 
+/* Of an engine: who can write to it can start any container. */
+static bool is_socket(str path)
+{
+	return str_ends(path, STR(".sock")) &&
+	       (str_has(path, "docker") || str_has(path, "containerd") || str_has(path, "podman") ||
+		       str_has(path, "crio"));
+}
+
 static bool is_host_path(struct run *x, str path)
 {
 	enum place p = place_of(x, path_resolve(x, path));
 
 	return p == PLACE_ROOT || p == PLACE_HOMES ||
 	       (p == PLACE_SYSTEM && !str_in(path, "/tmp /var/tmp /dev/shm")) ||
-	       str_has(path, "docker.sock") || p == PLACE_DEVICE || path_below(path, STR("/etc")) ||
+	       is_socket(path) || p == PLACE_DEVICE || path_below(path, STR("/etc")) ||
 	       path_below(path, STR("/proc")) || path_below(path, STR("/sys"));
 }
 
 static void judge_mount(struct run *x, struct cmd *c, str spec)
 {
-	ptrdiff_t colon = str_find_char(spec, ':');
-	str source = colon > 0 ? str_head(spec, (size_t)colon) : spec;
+	ptrdiff_t colon;
+	str source = str_starts(spec, STR("=")) ? str_from(spec, 1) : spec;
 	bool read_only = str_ends(spec, STR(":ro"));
 
+	colon = str_find_char(source, ':');
+	if (colon > 0)
+		source = str_head(source, (size_t)colon);
 	if (source.n && (source.p[0] == '/' || source.p[0] == '~' || source.p[0] == '.') &&
 		is_host_path(x, source) && !(read_only && !str_eq(source, STR("/"))) &&
 		!str_in(source, "/etc/localtime /etc/timezone"))
 		FAULT(x, c, RULE_DOCKER_ESCAPE,
-			str_has(source, "docker.sock") ? VERDICT_ASK : VERDICT_DENY,
+			is_socket(source) ? VERDICT_ASK : VERDICT_DENY,
 			"this gives a container power over the host: " STR_FMT, STR_ARG(source));
 	if (source.n && secrecy_of(x, path_resolve(x, source)) == SECRET_KEY && !read_only)
 		FAULT(x, c, RULE_SECRET_READ, VERDICT_ASK,
@@ -42,7 +53,7 @@ static void run_inside(struct run *x, struct cmd *c, size_t from, bool fresh)
 	struct cmd sub = { .v = c->v + from, .n = c->n - from };
 	struct args it = { .c = &sub, .shorts = run_shorts, .longs = run_longs, .posix = true };
 	struct state saved = x->st;
-	bool contained = x->contained, mounted = false;
+	bool contained = x->contained, remote = x->remote, socket = false;
 	str entry = STR_NONE;
 	struct arg a;
 	int image = -1;
@@ -50,7 +61,7 @@ static void run_inside(struct run *x, struct cmd *c, size_t from, bool fresh)
 	while (args_next(&it, &a)) {
 		if (arg_is(&a, 'v', "volume")) {
 			judge_mount(x, c, a.value);
-			mounted = true;
+			socket |= str_has(a.value, ".sock");
 		} else if (arg_is(&a, 0, "mount")) {
 			ptrdiff_t at = str_find(a.value, STR("source=")),
 				  at2 = str_find(a.value, STR("src="));
@@ -58,7 +69,7 @@ static void run_inside(struct run *x, struct cmd *c, size_t from, bool fresh)
 					   : at2 >= 0 ? str_from(a.value, (size_t)at2 + 4)
 						      : STR("");
 
-			mounted = true;
+			socket |= str_has(a.value, ".sock");
 			if (str_split(&rest, ',', &source))
 				judge_mount(x, c, source);
 		} else if (arg_is(&a, 0, "privileged") && !str_eq(a.value, STR("false"))) {
@@ -91,15 +102,20 @@ static void run_inside(struct run *x, struct cmd *c, size_t from, bool fresh)
 
 	if (entry.n)
 		fields_add(x->a, &f, entry);
+	/* With the engine's socket the client inside is as good as the one outside. */
+	else if (socket && str_starts(str_base(sub.v[image]), STR("docker")) &&
+		 (size_t)image + 1 < sub.n && str_in(sub.v[image + 1], "run create exec volume system"))
+		fields_add(x->a, &f, STR("docker"));
 	for (size_t i = (size_t)image + 1; i < sub.n; i++)
 		fields_add(x->a, &f, sub.v[i]);
-	x->contained = true;
-	x->st.cwd = STR("/");
-	(void)mounted;
-	(void)fresh;
+	/* What is thrown away with the container may be deleted; what runs on is as another machine. */
+	x->contained |= fresh && !socket;
+	x->remote |= !fresh;
+	x->st.cwd = fresh ? STR("/") : STR("/app");
 	if (f.n)
 		c->out = run_argv(x, f.v, f.n, c->in);
 	x->contained = contained;
+	x->remote = remote;
 	x->st = saved;
 }
 
@@ -138,17 +154,25 @@ static void do_docker(struct run *x, struct cmd *c)
 /* kubectl exec POD -- CMD; also debug and run. */
 static void do_kubectl(struct run *x, struct cmd *c)
 {
-	bool contained = x->contained;
+	bool contained = x->contained, remote = x->remote, fresh;
 	struct state saved = x->st;
 
 	if (!row_matches(c, "exec|debug|run"))
 		return;
+	fresh = !row_matches(c, "exec");
+	for (size_t i = 1; i < c->n; i++)
+		if (str_has(c->v[i], "hostPath") || str_has(c->v[i], "\"hostPID\":true") ||
+			str_has(c->v[i], "\"privileged\":true"))
+			FAULT(x, c, RULE_DOCKER_ESCAPE, VERDICT_DENY,
+				"this gives a container power over the host");
 	for (size_t i = 1; i + 1 < c->n; i++)
 		if (str_eq(c->v[i], STR("--"))) {
-			x->contained = true;
-			x->st.cwd = STR("/");
+			x->contained |= fresh;
+			x->remote |= !fresh;
+			x->st.cwd = fresh ? STR("/") : STR("/app");
 			c->out = run_argv(x, c->v + i + 1, c->n - i - 1, c->in);
 			x->contained = contained;
+			x->remote = remote;
 			x->st = saved;
 			return;
 		}
@@ -174,7 +198,7 @@ static void do_api(struct run *x, struct cmd *c)
 	struct args it = { .c = c,
 		.shorts = "XHfFqtp",
 		.longs = "method header raw-field field jq template input hostname preview cache" };
-	bool deletes = false;
+	bool deletes = false, forces = false;
 	str path = STR_NONE;
 	struct arg a;
 
@@ -182,11 +206,14 @@ static void do_api(struct run *x, struct cmd *c)
 		return;
 	while (args_next(&it, &a)) {
 		deletes |= arg_is(&a, 'X', "method") && str_in_nocase(a.value, "DELETE");
+		forces |= str_in(a.value, "force=true") && !a.operand;
 		if (a.operand && !str_eq(a.value, STR("api")) && !str_is_set(path))
 			path = a.value;
 	}
 	if (path.n && path.p[0] == '/')
 		path = str_from(path, 1);
+	if (forces && str_has(path, "/git/refs"))
+		FAULT(x, c, RULE_GIT_PUSH, VERDICT_DENY, "this overwrites what others have pushed");
 	if (deletes)
 		FAULT(x, c, RULE_CLOUD, glob_any(path, "repos/*/*/*") ? VERDICT_ASK : VERDICT_DENY,
 			"this deletes something: " STR_FMT, STR_ARG(path));

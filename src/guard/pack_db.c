@@ -30,6 +30,19 @@ static const struct client {
 	{ "db2", "", "", "", "", "", "", true },
 };
 
+/* A database that ends with the program: only what leaves it counts. */
+static void in_memory(struct run *x, struct cmd *c)
+{
+	str in = c->in, line;
+
+	for (size_t i = 1; i < c->n; i++)
+		if (str_starts(c->v[i], STR(".shell ")) || str_starts(c->v[i], STR(".system ")))
+			judge_sql(x, c, c->v[i]);
+	while (in.n && str_split(&in, '\n', &line))
+		if (line.n && line.p[0] == '.')
+			judge_sql(x, c, line);
+}
+
 static void do_client(struct run *x, struct cmd *c)
 {
 	const struct client *k = clients;
@@ -39,6 +52,11 @@ static void do_client(struct run *x, struct cmd *c)
 
 	while (!str_in(c->name, k->names))
 		k++;
+	for (size_t i = 1; i < c->n; i++)
+		if (str_in(c->v[i], ":memory: file::memory:")) {
+			in_memory(x, c);
+			return;
+		}
 	it = (struct args){ .c = c, .shorts = k->shorts, .longs = k->longs };
 	it.single = str_in(c->name, "sqlite3 sqlite duckdb");
 	while (args_next(&it, &a)) {

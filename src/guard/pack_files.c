@@ -79,6 +79,15 @@ static void find_exec(struct run *x, struct cmd *c, size_t at, const struct fiel
 	}
 }
 
+/* "*.ts": files that people write. */
+static bool is_source_pattern(str name)
+{
+	return name.n > 2 && name.p[0] == MARK_STAR && name.p[1] == '.' &&
+	       str_in(str_from(name, 2), "c h cc cpp hpp ts tsx js jsx mjs py go rs java rb php kt "
+					 "swift scala cs sql vue svelte md tf yml yaml json toml "
+					 "proto html css scss ex exs hs ml lua sh");
+}
+
 static void do_find(struct run *x, struct cmd *c)
 {
 	struct fields roots = { 0 };
@@ -94,6 +103,12 @@ static void do_find(struct run *x, struct cmd *c)
 				bool narrow = str_find_char(str_base(roots.v[k]), MARK_STAR) != 0 ||
 					      !str_ends(roots.v[k], STR("\2"));
 
+				if (narrow && (p == PLACE_IN_PROJECT || p == PLACE_PROJECT) &&
+					is_source_pattern(str_base(roots.v[k])))
+					FAULT(x, c, RULE_RM_PROJECT, VERDICT_ASK,
+						"this would delete all sources of one "
+						"kind: " STR_FMT,
+						STR_ARG(roots.v[k]));
 				/* By a name test: single files, however many. */
 				judge_delete(x, c, roots.v[k],
 					!narrow || (p != PLACE_IN_PROJECT && p != PLACE_PROJECT));
@@ -103,6 +118,18 @@ static void do_find(struct run *x, struct cmd *c)
 		else if (str_in(c->v[i], "-fprint -fls -fprint0 -fprintf") && i + 1 < c->n)
 			judge_write(x, c, c->v[i + 1], STR("\1"), false);
 	}
+}
+
+/* "^dist$": the name itself, behind a slash; else nothing. */
+static str whole_name(struct run *x, str pattern)
+{
+	if (pattern.n > 2 && pattern.p[0] == '^' && pattern.p[pattern.n - 1] == '$')
+		pattern = str_n(pattern.p + 1, pattern.n - 2);
+	pattern = map_tr(x->a, pattern, STR("\\\\"), STR(""), true);
+	for (size_t i = 0; i < pattern.n; i++)
+		if (strchr("*?[](){}|^$+ /", pattern.p[i]))
+			return STR("");
+	return arena_strf(x->a, "/" STR_FMT, STR_ARG(pattern));
 }
 
 static void do_fd(struct run *x, struct cmd *c)
@@ -128,8 +155,9 @@ static void do_fd(struct run *x, struct cmd *c)
 	if (!words.n)
 		return;
 	narrowed |= operands.n && !str_in(operands.v[0], ". .* * ^");
-	item = arena_strf(x->a, STR_FMT "/%s", STR_ARG(operands.n > 1 ? operands.v[1] : STR(".")),
-		narrowed ? "\1" : "\2");
+	item = arena_strf(x->a, STR_FMT "/%s" STR_FMT,
+		STR_ARG(operands.n > 1 ? operands.v[1] : STR(".")), narrowed ? "\1" : "\2",
+		STR_ARG(operands.n ? whole_name(x, operands.v[0]) : STR("")));
 	for (size_t i = 0, placed = 0; i <= words.n; i++) {
 		if (i == words.n) {
 			if (!placed)
@@ -172,6 +200,12 @@ static void write_copy(struct run *x, struct cmd *c, str source, str target, boo
 	if (secrecy_of(x, from) == SECRET_KEY)
 		content = STR("\5");
 	judge_write(x, c, target, content, false);
+	if (str_has(from, "bin/")) {
+		str key = path_join(x, x->st.cwd, target);
+
+		fs_note(x, FACT_PROGRAM, key, from);
+		fs_note(x, FACT_PROGRAM, path_join(x, key, str_base(source)), from);
+	}
 	if (!dir && !is_protected(x, path_resolve(x, target), &shared)) {
 		/* The target may be a directory all the same. */
 		str inside = arena_strf(
@@ -263,6 +297,8 @@ static void do_ln(struct run *x, struct cmd *c)
 				 ? path_join(x, x->st.cwd, from.v[i])
 				 : path_resolve(x, from.v[i]);
 
+		if (str_has(to, "bin/"))
+			fs_note(x, FACT_PROGRAM, key, to);
 		fs_note(x, FACT_LINK, key, to);
 		fs_note(x, FACT_LINK, path_join(x, key, str_base(from.v[i])), to);
 		if (!symbolic && secrecy_of(x, to) == SECRET_KEY)
@@ -438,7 +474,10 @@ static void do_truncate(struct run *x, struct cmd *c)
 		path = path_resolve(x, a.value);
 		p = place_of(x, path);
 		judge_write(x, c, a.value, STR("\1"), true);
-		if (p != PLACE_TEMP && p != PLACE_MADE && p != PLACE_DEVICE &&
+		if (is_vital(p) && p != PLACE_GIT)
+			FAULT(x, c, RULE_TRUNCATE, VERDICT_DENY,
+				"this would cut off every file in " STR_FMT, STR_ARG(path));
+		else if (p != PLACE_TEMP && p != PLACE_MADE && p != PLACE_DEVICE &&
 			!(size.n && size.p[0] == '+') &&
 			!glob_any(str_base(path), "*.log *.out *.img *.tmp"))
 			FAULT(x, c, RULE_TRUNCATE, VERDICT_ASK, "this would cut " STR_FMT " off",

@@ -46,15 +46,25 @@ static void git_setting(struct git *g, str name, str value, bool now)
 
 	if (str_starts(str_lower(x->a, name), STR("alias."))) {
 		fs_note(x, FACT_GIT, str_from(name, 6), value);
+		if (!now && value.n && value.p[0] == '!') {
+			(void)run_child_text(x, str_from(value, 1), STR_NONE);
+			FAULT(x, g->c, RULE_GIT_CONFIG, VERDICT_ASK,
+				"this makes git run a program: " STR_FMT " = " STR_FMT, STR_ARG(name),
+				STR_ARG(value));
+		}
 		return;
 	}
+	if (now && glob_any(str_lower(x->a, name), "remote.*.mirror remote.*.push"))
+		fs_note(x, FACT_GIT, STR("push.forced"), value);
 	if (!is_exec_setting(str_lower(x->a, name)))
 		return;
 	if (value.n && value.p[0] == '!')
 		value = str_from(value, 1);
 	if (!glob_any(name, "*path *Path *hookspath *insteadOf"))
 		(void)run_child_text(x, value, STR_NONE);
-	if (!is_tame(value) && !(now && str_in_nocase(name, "core.pager pager.* core.sshcommand") &&
+	if ((!is_tame(value) || (!now && str_starts(value, STR("ssh -i")) &&
+					str_in_nocase(name, "core.sshcommand"))) &&
+		!(now && str_in_nocase(name, "core.pager pager.* core.sshcommand") &&
 				       !has_mark(value, MARKS_HOLE)))
 		FAULT(x, g->c, RULE_GIT_CONFIG, VERDICT_ASK,
 			"this makes git run a program: " STR_FMT " = " STR_FMT, STR_ARG(name),
@@ -88,7 +98,7 @@ static void git_reset(struct git *g)
 {
 	if (has(g, "--hard"))
 		fault(g, RULE_GIT_RESET, VERDICT_DENY, "this throws all uncommitted work away");
-	else if (has(g, "--merge"))
+	else if (has(g, "--merge") || has(g, "--keep"))
 		fault(g, RULE_GIT_RESET, VERDICT_ASK, "this may throw uncommitted work away");
 }
 
@@ -130,8 +140,20 @@ static bool looks_like_path(str s)
 					     "*.css *.html *.cpp *.sh *.php *.kt *.swift"));
 }
 
+/* Files the guard depends on are not git's to put back or take away. */
+static void judge_own_files(struct git *g, const struct fields *paths)
+{
+	bool shared;
+
+	for (size_t i = 0; i < paths->n; i++)
+		if (is_protected(g->x, path_resolve(g->x, paths->v[i]), &shared))
+			fault(g, RULE_SELF, VERDICT_DENY,
+				"this would change something the guard depends on");
+}
+
 static void discard(struct git *g, const struct fields *paths)
 {
+	judge_own_files(g, paths);
 	for (size_t i = 0; i < paths->n; i++)
 		if (is_everything(g, paths->v[i])) {
 			fault(g, RULE_GIT_DISCARD, VERDICT_DENY, "this throws all changes away");
@@ -140,6 +162,22 @@ static void discard(struct git *g, const struct fields *paths)
 	if (paths->n)
 		fault(g, RULE_GIT_DISCARD, VERDICT_ASK,
 			"this throws the changes to these files away");
+}
+
+/* --pathspec-from-file: what the file or the pipe names. */
+static void discard_from_file(struct git *g)
+{
+	str file = cmd_value(&g->sub, "", 0, "pathspec-from-file"), text, line;
+	struct fields paths = { 0 };
+
+	text = str_eq(file, STR("-")) ? g->c->in : fs_content(g->x, path_resolve(g->x, file));
+	if (!text.n)
+		text = STR("\1");
+	text = map_tr(g->x->a, text, str_n("\0", 1), STR("\n"), false);
+	while (str_split(&text, '\n', &line))
+		if (line.n)
+			fields_add(g->x->a, &paths, line);
+	discard(g, &paths);
 }
 
 static void git_checkout(struct git *g)
@@ -158,7 +196,9 @@ static void git_checkout(struct git *g)
 			"this moves a branch and may lose its commits");
 	if (is_switch || has(g, "-p") || has(g, "--patch") || has(g, "-b"))
 		return;
-	if (has(g, "--pathspec-from-file") || has(g, "--ours") || has(g, "--theirs"))
+	if (has(g, "--pathspec-from-file"))
+		discard_from_file(g);
+	if (has(g, "--ours") || has(g, "--theirs"))
 		fault(g, RULE_GIT_DISCARD, VERDICT_ASK, "this throws changes to files away");
 	if (after.n) {
 		discard(g, &after);
@@ -178,9 +218,23 @@ static void git_restore(struct git *g)
 	if (has(g, "-p") || has(g, "--patch"))
 		return;
 	operands(g, "s", "source conflict pathspec-from-file", &paths, &paths);
-	if (has(g, "--pathspec-from-file") && !paths.n)
-		fault(g, RULE_GIT_DISCARD, VERDICT_ASK, "this throws changes to files away");
+	if (has(g, "--pathspec-from-file"))
+		discard_from_file(g);
 	discard(g, &paths);
+}
+
+/* A listing of everything: for-each-ref | xargs … */
+static bool names_all(str ref)
+{
+	return ref.n && ref.p[ref.n - 1] == MARK_STAR;
+}
+
+static bool any_names_all(const struct git *g)
+{
+	for (size_t i = 1; i < g->sub.n; i++)
+		if (names_all(g->sub.v[i]))
+			return true;
+	return false;
 }
 
 static void git_push(struct git *g)
@@ -205,7 +259,10 @@ static void git_push(struct git *g)
 				"this overwrites what others have pushed");
 			return;
 		}
-	if (has(g, "--mirror")) {
+	if (has(g, "--mirror") ||
+		(fact_find(g->x, g->x->fs, FACT_GIT, STR("push.forced")) &&
+			!str_in_nocase(fact_find(g->x, g->x->fs, FACT_GIT, STR("push.forced"))->value,
+				"false 0 no off"))) {
 		fault(g, RULE_GIT_PUSH, VERDICT_DENY,
 			"this makes the remote a copy, deleting every other branch there");
 		return;
@@ -213,9 +270,10 @@ static void git_push(struct git *g)
 	if (has(g, "--delete") || has(g, "-d"))
 		for (size_t i = 1; i < refs.n || i == 1; i++)
 			fault(g, RULE_GIT_PUSH,
-				i < refs.n && glob_any(refs.v[i],
+				i < refs.n && (names_all(refs.v[i]) ||
+						      glob_any(refs.v[i],
 						      "main master trunk develop release* "
-						      "production prod */main */master")
+						      "production prod */main */master"))
 					? VERDICT_DENY
 					: VERDICT_ASK,
 				"this deletes a branch or tag on the remote");
@@ -245,7 +303,7 @@ static void git_branch(struct git *g)
 		     ((has(g, "-d") || has(g, "--delete")) && (has(g, "-f") || has(g, "--force")));
 
 	if (force)
-		fault(g, RULE_GIT_BRANCH, VERDICT_ASK,
+		fault(g, RULE_GIT_BRANCH, any_names_all(g) ? VERDICT_DENY : VERDICT_ASK,
 			"this deletes a branch even if its work is merged nowhere");
 	else if (has(g, "-f") || has(g, "--force") || has(g, "-M") || has(g, "-C"))
 		fault(g, RULE_GIT_BRANCH, VERDICT_ASK,
@@ -255,7 +313,8 @@ static void git_branch(struct git *g)
 static void git_tag(struct git *g)
 {
 	if (has(g, "-d") || has(g, "--delete"))
-		fault(g, RULE_GIT_BRANCH, VERDICT_ASK, "this deletes a tag");
+		fault(g, RULE_GIT_BRANCH, any_names_all(g) ? VERDICT_DENY : VERDICT_ASK,
+			"this deletes a tag");
 }
 
 static void git_stash(struct git *g)
@@ -265,7 +324,8 @@ static void git_stash(struct git *g)
 	if (str_eq(what, STR("clear")))
 		fault(g, RULE_GIT_STASH, VERDICT_DENY, "this drops every stash");
 	else if (str_eq(what, STR("drop")))
-		fault(g, RULE_GIT_STASH, VERDICT_ASK, "this drops a stash");
+		fault(g, RULE_GIT_STASH, any_names_all(g) ? VERDICT_DENY : VERDICT_ASK,
+			"this drops a stash");
 }
 
 static void git_commit(struct git *g)
@@ -292,14 +352,18 @@ static void git_rm(struct git *g)
 	if (has(g, "--cached") || has(g, "-n") || has(g, "--dry-run"))
 		return;
 	operands(g, "", "pathspec-from-file", &paths, &paths);
+	judge_own_files(g, &paths);
 	for (size_t i = 0; i < paths.n; i++)
-		if (is_everything(g, paths.v[i]))
+		if (recursive && place_of(g->x, path_resolve(g->x, paths.v[i])) == PLACE_IN_PROJECT &&
+			!is_everything(g, paths.v[i]))
+			fault(g, RULE_RM_PROJECT, VERDICT_ASK,
+				"this deletes a directory of the project");
+		else if (is_everything(g, paths.v[i]))
 			fault(g, RULE_GIT_DISCARD, VERDICT_DENY,
 				"this deletes every file of the project");
 		else if (has(g, "-f") || has(g, "--force"))
 			fault(g, RULE_GIT_DISCARD, VERDICT_ASK,
 				"this deletes files with changes in them");
-	(void)recursive;
 }
 
 static void git_worktree(struct git *g)
@@ -337,8 +401,12 @@ static void git_gc(struct git *g)
 
 static void git_update_ref(struct git *g)
 {
+	bool stash = g->sub.n > 2 && str_in(g->sub.v[g->sub.n - 1], "refs/stash");
+
 	if (has(g, "-d") || has(g, "--delete") || has(g, "--stdin"))
-		fault(g, RULE_GIT_HISTORY, VERDICT_ASK,
+		fault(g, RULE_GIT_HISTORY,
+			stash || any_names_all(g) || has_mark(g->c->in, "\2") ? VERDICT_DENY
+									     : VERDICT_ASK,
 			"this deletes or moves references behind git's back");
 	else if (g->sub.n > 2 && glob_any(g->sub.v[1], "refs/heads/* HEAD"))
 		fault(g, RULE_GIT_HISTORY, VERDICT_ASK,
@@ -368,6 +436,53 @@ static void git_read_tree(struct git *g)
 	if (has(g, "--reset") || (has(g, "-u") && has(g, "-m")))
 		fault(g, RULE_GIT_DISCARD, VERDICT_DENY,
 			"this overwrites the files of the project with committed ones");
+}
+
+/* The changes of the work tree, applied backwards, are gone. */
+static void git_apply(struct git *g)
+{
+	if ((has(g, "-R") || has(g, "--reverse")) && !has(g, "--check") && !has(g, "--stat") &&
+		str_starts(g->c->in, STR("diff --git \1")))
+		fault(g, RULE_GIT_DISCARD, VERDICT_DENY, "this throws all changes away");
+}
+
+static void git_send_pack(struct git *g)
+{
+	for (size_t i = 1; i < g->sub.n; i++)
+		if (str_in(g->sub.v[i], "--force -f --mirror") ||
+			(g->sub.v[i].n > 1 && g->sub.v[i].p[0] == '+'))
+			fault(g, RULE_GIT_PUSH, VERDICT_DENY,
+				"this overwrites what others have pushed");
+}
+
+/* Transports and options that start a program: ext::sh -c …, --upload-pack=… */
+static void git_transport(struct git *g)
+{
+	struct args it = { .c = &g->sub, .shorts = "ucbo", .longs = "upload-pack exec config remote" };
+	struct arg a;
+
+	while (args_next(&it, &a)) {
+		str value = str_is_set(a.value) ? a.value : STR("");
+
+		if (str_starts(value, STR("ext::"))) {
+			struct text t = { .a = g->x->a };
+
+			for (size_t i = 5; i < value.n; i++) { /* "% " is a blank within a word */
+				i += value.p[i] == '%' && i + 1 < value.n;
+				text_char(&t, value.p[i]);
+			}
+			(void)run_child_text(g->x, text_str(&t), STR_NONE);
+			fault(g, RULE_GIT_CONFIG, VERDICT_ASK, "this makes git run a program");
+		} else if (arg_is(&a, 0, "upload-pack exec") ||
+			   (a.letter == 'u' && str_eq(g->sub.v[0], STR("clone")))) {
+			(void)run_child_text(g->x, value, STR_NONE);
+		} else if ((a.letter == 'c' || arg_is(&a, 0, "config")) &&
+			   str_eq(g->sub.v[0], STR("clone")) && str_find_char(value, '=') > 0) {
+			ptrdiff_t eq = str_find_char(value, '=');
+
+			git_setting(g, str_head(value, (size_t)eq), str_from(value, (size_t)eq + 1), true);
+		}
+	}
 }
 
 static void git_checkout_index(struct git *g)
@@ -456,7 +571,38 @@ static const struct {
 	{ "checkout-index", git_checkout_index },
 	{ "bisect submodule rebase", git_run },
 	{ "config", git_config },
+	{ "apply", git_apply },
+	{ "send-pack", git_send_pack },
+	{ "clone fetch pull ls-remote push remote archive submodule fetch-pack", git_transport },
 };
+
+/* Variables that hook managers read to stay out of the way. */
+static const struct {
+	const char *name, *off; /* off: the values that do it; NULL: any */
+} skips[] = {
+	{ "HUSKY", "0" },
+	{ "HUSKY_SKIP_HOOKS", NULL },
+	{ "SKIP", NULL },
+	{ "LEFTHOOK", "0 false" },
+	{ "LEFTHOOK_EXCLUDE", NULL },
+	{ "OVERCOMMIT_DISABLE", NULL },
+	{ "PRE_COMMIT_ALLOW_NO_CONFIG", NULL },
+	{ "SKIP_SIMPLE_GIT_HOOKS", NULL },
+	{ "CAPTAINHOOK_SKIP_HOOKS", NULL },
+};
+
+static void judge_skips(struct git *g)
+{
+	if (!str_in(g->sub.v[0], "commit push merge rebase am cherry-pick revert pull"))
+		return;
+	for (size_t i = 0; i < countof(skips); i++) {
+		str value = var_get(g->x, str_of(skips[i].name));
+
+		if (value.n && (!skips[i].off || str_in(value, skips[i].off)))
+			fault(g, RULE_GIT_NOVERIFY, VERDICT_ASK,
+				"a variable makes this skip the checks that the user installed");
+	}
+}
 
 /* -- git itself ------------------------------------------------------------------------------- */
 
@@ -496,22 +642,8 @@ static bool run_git_alias(struct git *g, unsigned depth)
 	return true;
 }
 
-/* Variables by which people tell their own checks to stay away. */
-static void judge_skips(struct git *g)
-{
-	static const char *const names[] = { "HUSKY", "HUSKY_SKIP_HOOKS", "LEFTHOOK", "SKIP",
-		"OVERCOMMIT_DISABLE", "PRE_COMMIT_ALLOW_NO_CONFIG" };
-
-	for (size_t i = 0; i < countof(names); i++)
-		if (cmd_env(g->c, str_of(names[i])).n)
-			fault(g, RULE_GIT_NOVERIFY, VERDICT_ASK,
-				"this skips the checks that the user installed");
-}
-
 static void run_sub(struct git *g, unsigned depth)
 {
-	if (str_in(g->sub.v[0], "commit push merge rebase"))
-		judge_skips(g);
 	if (run_git_alias(g, depth))
 		return;
 	if (has_mark(g->sub.v[0], MARKS_HOLE)) {
@@ -521,6 +653,7 @@ static void run_sub(struct git *g, unsigned depth)
 	}
 	if (has(g, "--help") || (g->sub.n == 2 && str_eq(g->sub.v[1], STR("-h"))))
 		return;
+	judge_skips(g);
 	for (size_t i = 0; i < countof(subcommands); i++)
 		if (str_in(g->sub.v[0], subcommands[i].names))
 			subcommands[i].judge(g);
@@ -564,6 +697,12 @@ static void do_git(struct run *x, struct cmd *c)
 					str_from(a.value, (size_t)eq + 1));
 			git_setting(&g, str_head(a.value, (size_t)eq),
 				str_from(a.value, (size_t)eq + 1), true);
+		} else if (arg_is(&a, 0, "config-env") && (eq = str_find_char(a.value, '=')) > 0) {
+			str value = var_get(x, str_from(a.value, (size_t)eq + 1));
+
+			own_settings = true;
+			git_setting(&g, str_head(a.value, (size_t)eq),
+				str_is_set(value) ? value : STR("\1"), true);
 		} else if (arg_is(&a, 0, "work-tree") && str_is_set(a.value)) {
 			x->st.cwd = path_resolve(x, a.value);
 		} else if (a.operand) {
@@ -592,10 +731,41 @@ static void do_git_dash(struct run *x, struct cmd *c)
 	run_sub(&g, 0);
 }
 
+static void do_patch(struct run *x, struct cmd *c)
+{
+	if ((cmd_has(c, "-R") || cmd_has(c, "--reverse")) && !cmd_has(c, "--dry-run") &&
+		str_starts(c->in, STR("diff --git \1")))
+		FAULT(x, c, RULE_GIT_DISCARD, VERDICT_DENY, "this throws all changes away");
+}
+
+/* java -jar bfg-1.14.jar …: the program is the archive. */
+static void do_java(struct run *x, struct cmd *c)
+{
+	for (size_t i = 1; i + 1 < c->n; i++)
+		if (str_eq(c->v[i], STR("-jar"))) {
+			str base = str_base(c->v[i + 1]);
+			struct fields f = { 0 };
+			size_t n = 0;
+
+			while (n < base.n && base.p[n] != '-' && base.p[n] != '.')
+				n++;
+			if (!n || has_mark(str_head(base, n), MARKS_ANY))
+				return;
+			fields_add(x->a, &f, str_head(base, n));
+			for (size_t k = i + 2; k < c->n; k++)
+				fields_add(x->a, &f, c->v[k]);
+			c->out = run_argv(x, f.v, f.n, c->in);
+			return;
+		}
+}
+
 const struct program pack_git[] = {
 	{ "git hub", do_git },
-	{ "git-filter-repo git-filter-branch git-reset git-clean git-push git-checkout git-restore",
+	{ "git-filter-repo git-filter-branch git-reset git-clean git-push git-checkout git-restore "
+	  "git-send-pack git-update-ref git-apply git-rm git-stash git-gc git-reflog",
 		do_git_dash },
+	{ "patch", do_patch },
+	{ "java", do_java },
 	{ 0 },
 };
 
@@ -606,6 +776,10 @@ const struct row rows_git[] = {
 	{ "hg", "update|up|checkout -C|--clean", RULE_GIT_DISCARD, VERDICT_DENY,
 		"this throws all changes away" },
 	{ "hg", "revert --all|-a", RULE_GIT_DISCARD, VERDICT_DENY, "this throws all changes away" },
+	{ "hg", "push -f|--force", RULE_GIT_PUSH, VERDICT_DENY,
+		"this overwrites what others have pushed" },
+	{ "jj", "git push --deleted|--all", RULE_GIT_PUSH, VERDICT_ASK,
+		"this deletes or moves branches on the remote" },
 	{ "hg", "purge|strip", RULE_GIT_CLEAN, VERDICT_DENY, "this deletes files or commits" },
 	{ "jj", "abandon|restore", RULE_GIT_DISCARD, VERDICT_ASK, "this throws changes away" },
 	{ "git", "lfs prune -f|--force", RULE_GIT_HISTORY, VERDICT_ASK,

@@ -136,7 +136,11 @@ static const struct row rows_secrets[] = {
 
 static void do_rows(struct run *x, struct cmd *c)
 {
+	const struct guard_finding *last = x->report->last;
+
 	judge_rows(x, c, rows_secrets);
+	if (x->report->last != last && str_starts(x->report->last->rule, STR("secrets.")))
+		c->out = STR("\5");
 }
 
 const struct program pack_secrets[] = {

@@ -1,7 +1,13 @@
 /* pack_self: hookd itself. An agent must not be able to switch off what watches it. */
 #include "guard/internal.h"
 
-static const char harmful[] = "stop uninstall purge restore restart retention offline rpc";
+static const char harmful[] =
+	"stop uninstall purge restore restart retention offline trust untrust";
+
+/* What rpc may be asked without changing anything. */
+static const char rpc_reads[] = "hello ops status sessions show events event session_events "
+				"activities plans plan transcripts search usage decisions backtest "
+				"rule_counts stats projects hooks hooks_history check purge_preview";
 
 static void do_hookd(struct run *x, struct cmd *c)
 {
@@ -16,11 +22,13 @@ static void do_hookd(struct run *x, struct cmd *c)
 		if (cmd_has(c, "--help") || cmd_has(c, "--dry-run"))
 			return;
 		if (str_in(a.value, harmful) ||
+			(str_in(a.value, "rpc") && !str_in(next, rpc_reads)) ||
 			(str_in(a.value, "config") && str_in(next, "set edit unset")) ||
 			(str_in(a.value, "hooks trust guard rules init db") &&
 				str_in(next,
 					"disable off remove add trust untrust allow enable edit "
-					"set delete approve pause mode import vacuum repair")))
+					"set delete approve pause mode import vacuum repair reload register "
+					"unregister")))
 			FAULT(x, c, RULE_SELF, VERDICT_DENY,
 				"this would change or stop the guard itself");
 		return;
@@ -43,6 +51,51 @@ static void do_service(struct run *x, struct cmd *c)
 	}
 	if (harm && ours)
 		FAULT(x, c, RULE_SELF, VERDICT_DENY, "this would stop the guard itself");
+}
+
+/* fuser -k 7717/tcp */
+static void do_fuser(struct run *x, struct cmd *c)
+{
+	for (size_t i = 1; i < c->n; i++)
+		if ((str_has(c->v[i], "7717") || names_hookd(c->v[i])) &&
+			(cmd_has(c, "-k") || cmd_has(c, "--kill")))
+			FAULT(x, c, RULE_SELF, VERDICT_DENY, "this would end the guard itself");
+}
+
+/* Another agent that nobody watches: its hooks or its questions are switched off. */
+static const struct {
+	const char *programs, *words; /* of which one begins an argument */
+} unwatched[] = {
+	{ "claude", "--dangerously-skip-permissions --allow-dangerously-skip-permissions --bare" },
+	{ "codex", "--dangerously-bypass-approvals-and-sandbox --yolo --dangerously-bypass-hook-trust" },
+	{ "gemini qwen", "--yolo -y --approval-mode=yolo" },
+	{ "copilot", "--allow-all-tools --allow-all --yolo" },
+	{ "cursor-agent agent", "--force -f --yolo" },
+	{ "amp", "--dangerously-allow-all" },
+	{ "droid", "--skip-permissions-unsafe" },
+	{ "crush kimi goose opencode auggie", "--yolo -y --dangerously-skip-permissions" },
+};
+
+static void do_agent(struct run *x, struct cmd *c)
+{
+	bool off = cmd_env(c, STR("CLAUDE_CONFIG_DIR")).n || cmd_env(c, STR("CODEX_HOME")).n ||
+		   cmd_env(c, STR("GEMINI_CLI_HOME")).n || cmd_env(c, STR("HOME")).n;
+
+	for (size_t i = 1; i < c->n; i++) {
+		str next = i + 1 < c->n ? c->v[i + 1] : STR("");
+
+		for (size_t k = 0; k < countof(unwatched); k++)
+			off |= str_in(c->name, unwatched[k].programs) &&
+			       str_in(c->v[i], unwatched[k].words);
+		off |= str_has(c->v[i], "disableAllHooks") || str_has(c->v[i], "features.hooks=false") ||
+		       str_has(c->v[i], "bypassPermissions") || str_has(c->v[i], "danger-full-access") ||
+		       (str_eq(c->v[i], STR("--disable")) && str_has(next, "hooks")) ||
+		       (str_eq(c->v[i], STR("--setting-sources")) && !next.n) ||
+		       (str_eq(c->v[i], STR("--approval-mode")) && str_eq(next, STR("yolo")));
+	}
+	if (off && !cmd_has(c, "--help"))
+		FAULT(x, c, RULE_SELF, VERDICT_DENY,
+			"this starts another agent without the hooks or questions that watch it");
 }
 
 static void do_killer(struct run *x, struct cmd *c)
@@ -94,6 +147,10 @@ void judge_own_vars(struct run *x, const struct cmd *c)
 
 const struct program pack_self[] = {
 	{ "hookd", do_hookd },
+	{ "fuser", do_fuser },
+	{ "claude codex gemini qwen copilot cursor-agent agent amp droid crush kimi goose opencode "
+	  "auggie",
+		do_agent },
 	{ "systemctl service launchctl rc-service sv initctl", do_service },
 	{ "kill pkill killall skill xkill taskkill stop-process", do_killer },
 	{ "sqlite3 sqlite chattr setfacl vim vi nvim nano emacs ed ex code subl patch "

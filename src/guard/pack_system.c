@@ -81,12 +81,15 @@ static void run_crontab(struct run *x, str text)
 static void do_crontab(struct run *x, struct cmd *c)
 {
 	struct args it = { .c = c, .shorts = "u" };
+	bool root = x->elevated;
 	str file = STR_NONE;
 	struct arg a;
 
 	while (args_next(&it, &a)) {
 		if (a.letter == 'l')
 			return;
+		if (a.letter == 'u')
+			root = str_in(a.value, "root 0");
 		if (a.letter == 'r')
 			FAULT(x, c, RULE_CRON, DENY, "this deletes all scheduled jobs");
 		if (a.letter == 'e')
@@ -99,7 +102,9 @@ static void do_crontab(struct run *x, struct cmd *c)
 				   ? (str_is_set(c->in) ? c->in : STR("\1"))
 				   : fs_content(x, path_resolve(x, file));
 
-		FAULT(x, c, RULE_CRON, ASK, "this replaces scheduled jobs");
+		FAULT(x, c, root ? RULE_PERSIST : RULE_CRON, root ? DENY : ASK,
+			root ? "this makes something run by itself as root"
+			     : "this replaces scheduled jobs");
 		run_crontab(x, text);
 	}
 }
@@ -249,9 +254,41 @@ const struct row rows_system[] = {
 		RULE_MKFS, DENY, "this erases a disk" },
 	{ "tmutil", "delete|deletelocalsnapshots|disable", RULE_MKFS, DENY,
 		"this deletes backups" },
-	{ "timeshift snapper restic borg duplicity",
-		".. --delete|--delete-all|delete|forget|prune|remove-all-but-n-full",
+	{ "timeshift snapper restic borg borgmatic duplicity kopia rustic bupstash",
+		".. delete|forget|prune|remove|remove-all-but-n-full|remove-older-than|"
+		"remove-all-inc-of-but-n-full !-n|--dry-run",
 		RULE_RM_OUTSIDE, ASK, "this deletes backups" },
+	{ "restic rustic", ".. forget --unsafe-allow-remove-all", RULE_RM_OUTSIDE, DENY,
+		"this deletes all backups" },
+	{ "restic rustic", ".. forget --keep-last=0|--keep-last=1", RULE_RM_OUTSIDE, DENY,
+		"this deletes all backups" },
+	{ "restic rustic", ".. forget --keep-last .. 0|1 --prune", RULE_RM_OUTSIDE, DENY,
+		"this deletes all backups" },
+	{ "restic rustic", ".. forget --prune !--keep-*", RULE_RM_OUTSIDE, DENY,
+		"this deletes backups for good" },
+	{ "borg", ".. delete !-n|--dry-run", RULE_RM_OUTSIDE, DENY, "this deletes backups" },
+	{ "borg", ".. prune --keep-last=0|--keep-daily=0|--keep-last=1", RULE_RM_OUTSIDE, DENY,
+		"this deletes all backups" },
+	{ "borg", ".. prune !--keep-*|-n|--dry-run|-d|-H|-w|-m|-y", RULE_RM_OUTSIDE, DENY,
+		"this deletes all backups" },
+	{ "duplicity", ".. remove-all-but-n-full .. 0|1 --force", RULE_RM_OUTSIDE, DENY,
+		"this deletes backups" },
+	{ "duplicity", ".. remove-older-than .. 0* --force", RULE_RM_OUTSIDE, DENY,
+		"this deletes all backups" },
+	{ "kopia", "snapshot delete --all-snapshots-for-source|--delete", RULE_RM_OUTSIDE, DENY,
+		"this deletes backups" },
+	{ "wal-g wal-g-pg", "delete everything", RULE_RM_OUTSIDE, DENY, "this deletes all backups" },
+	{ "pgbackrest", ".. stanza-delete", RULE_RM_OUTSIDE, DENY, "this deletes all backups" },
+	{ "barman", "delete", RULE_RM_OUTSIDE, ASK, "this deletes backups" },
+	{ "wmic", "shadowcopy delete", RULE_RM_OUTSIDE, DENY, "this deletes backups" },
+	{ "robocopy", ".. /MIR|/PURGE|/MOVE", RULE_RM_OUTSIDE, DENY,
+		"this deletes what is at the target and not at the source" },
+	{ "sc", "delete|stop|config", RULE_SERVICE, ASK, "this changes a service" },
+	{ "takeown icacls", ".. /r|/reset|/grant*", RULE_CHMOD, ASK,
+		"this changes the rights of many files" },
+	{ "mshta regsvr32 rundll32 msiexec", ".. *http://*|*https://*|javascript:*", RULE_NET_EXEC,
+		DENY, "this runs what comes from the network" },
+	{ "clear-recyclebin", "", RULE_RM_OUTSIDE, ASK, "this empties the recycle bin" },
 	{ "timeshift", "--delete|--delete-all", RULE_RM_OUTSIDE, DENY, "this deletes backups" },
 	{ "vssadmin wbadmin", "delete", RULE_RM_OUTSIDE, DENY, "this deletes backups" },
 	{ "bcdedit", "/delete|/set|*", RULE_PARTITION, ASK, "this changes how the machine starts" },

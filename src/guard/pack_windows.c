@@ -79,6 +79,7 @@ static void run_windows(struct run *x, struct cmd *c, str text)
 		       str_has_nocase(text, "webclient") || str_has_nocase(text, "downloadfile");
 	bool runs = str_has_nocase(text, "iex") || str_has_nocase(text, "invoke-expression") ||
 		    str_has_nocase(text, "start-process") || str_has_nocase(text, "[scriptblock]");
+	struct fields before = { 0 };
 	size_t from = 0;
 
 	if (has_mark(text, "\4") || (fetches && runs))
@@ -91,6 +92,7 @@ static void run_windows(struct run *x, struct cmd *c, str text)
 			"this connects a shell to another machine");
 	for (size_t i = 0; i <= text.n; i++) {
 		struct fields f = { 0 };
+		bool piped = from > 0 && text.p[from - 1] == '|';
 
 		if (i < text.n && !strchr(";\n|&{}", text.p[i]))
 			continue;
@@ -99,10 +101,20 @@ static void run_windows(struct run *x, struct cmd *c, str text)
 		if (!f.n)
 			continue;
 		f.v[0] = str_lower(x->a, f.v[0]);
-		if (str_in(f.v[0], "rm ri rd rmdir del erase remove-item")) {
+		if (str_has(f.v[0], "]::delete")) {
+			for (size_t k = 1; k < f.n; k++)
+				if (!str_in_nocase(f.v[k], "$true true $false false"))
+					delete_windows(x, c, f.v[k],
+						str_has(f.v[0], "directory") && f.n > 2);
+		} else if (str_in(f.v[0], "rm ri rd rmdir del erase remove-item")) {
+			/* … | Remove-Item -Recurse: what the command before it names. */
+			for (size_t k = 1; piped && k < before.n; k++)
+				fields_add(x->a, &f, before.v[k]);
 			struct cmd sub = { .v = f.v, .n = f.n, .name = STR("remove-item") };
 
 			do_remove(x, &sub);
+		} else if (str_in(f.v[0], "get-childitem gci dir ls get-item gi")) {
+			before = f;
 		} else if (!str_in(f.v[0], "iex irm iwr") && !has_mark(f.v[0], MARKS_ANY)) {
 			(void)run_argv(x, f.v, f.n, STR_NONE);
 		}

@@ -218,7 +218,9 @@ static str positional(struct run *x, str name, bool *ret_found)
 	if (str_in(name, "$ !"))
 		return STR("\1");
 	if (str_to_int(name, &n) && n > 0)
-		return (size_t)n <= x->st.args.n ? x->st.args.v[n - 1] : STR("");
+		return (size_t)n <= x->st.args.n ? x->st.args.v[n - 1]
+		       : x->st.args_given        ? STR("")
+						 : STR("\1");
 	*ret_found = false;
 	return STR_NONE;
 }
@@ -252,7 +254,18 @@ static str value_of(struct run *x, const struct shell_part *p)
 	if (found)
 		return v;
 	if (p->index && (f = fact_find(x, x->st.facts, FACT_ARRAY, p->name)) != NULL) {
-		i = arith_value(x, expand_one(x, p->index), &found);
+		str key = expand_one(x, p->index);
+
+		/* Of an associative array the items are still "[key]=value". */
+		for (size_t k = f->items->n; k > 0; k--) {
+			str item = f->items->v[k - 1];
+
+			if (item.n > key.n + 2 && item.p[0] == '[' &&
+				str_starts(str_from(item, 1), key) && item.p[key.n + 1] == ']' &&
+				item.p[key.n + 2] == '=')
+				return str_from(item, key.n + 3);
+		}
+		i = arith_value(x, key, &found);
 		if (!found)
 			return STR("\1");
 		return i >= 0 && (size_t)i < f->items->n ? f->items->v[i] : STR("");
@@ -336,6 +349,14 @@ static void slice(
 		fields_add(x->a, ret, all->v[i]);
 }
 
+/* "[key]=value" of an associative array. */
+static str without_key(str item)
+{
+	ptrdiff_t at = item.n && item.p[0] == '[' ? str_find(item, STR("]=")) : -1;
+
+	return at > 0 ? str_from(item, (size_t)at + 2) : item;
+}
+
 str expand_param(
 	struct run *x, const struct shell_part *p, bool *ret_list, struct fields *ret_items)
 {
@@ -355,7 +376,8 @@ str expand_param(
 	else
 		for (size_t i = 0; i < all->n; i++)
 			fields_add(x->a, ret_items,
-				p->op == SHELL_OP_NONE ? all->v[i] : with_op(x, p, all->v[i]));
+				p->op == SHELL_OP_NONE ? without_key(all->v[i])
+						       : with_op(x, p, without_key(all->v[i])));
 	if (!at && p->quoted) {
 		str ifs = var_get(x, STR("IFS"));
 

@@ -36,10 +36,22 @@ static const char made_names[] =
 static const char made_patterns[] = "*.egg-info cmake-build-* build-* build_* *-build *.dSYM *.pyc "
 				    "*.pyo *.o *.class *.tmp *.log "
 				    "*.bak *.swp *~ *.tsbuildinfo core.* *.orig *.rej .DS_Store "
-				    "npm-debug.log* *_cache *-cache *.gcda *.gcno *.profraw";
+				    "npm-debug.log* *_cache *-cache *.gcda *.gcno *.profraw *.lock *.lockb *-lock.json *-lock.yaml";
 
 static bool is_made_name(str part)
 {
+	char certain[64];
+
+	/* What a live pattern stands for is not known: it must not meet the letters of a name. */
+	if (has_mark(part, "\2\3")) {
+		if (part.n > sizeof(certain))
+			return false;
+		for (size_t i = 0; i < part.n; i++)
+			certain[i] = (char)(part.p[i] == MARK_ANY || part.p[i] == MARK_STAR
+						    ? 0x7f
+						    : part.p[i]);
+		part = str_n(certain, part.n);
+	}
 	return str_in(part, made_names) || glob_any(part, made_patterns);
 }
 
@@ -62,7 +74,7 @@ static bool is_system_dir(str path)
 {
 	for (size_t i = 0; i < countof(system_dirs); i++)
 		if (str_eq(path, str_of(system_dirs[i])) ||
-			(has_mark(path, "\2\3") && path_like(system_dirs[i], path)))
+			(has_mark(path, "\2\3") && glob_match(path, str_of(system_dirs[i]))))
 			return true;
 	return false;
 }
@@ -141,6 +153,15 @@ static enum place place_in_project(str path, str root)
 	return has_made_part(path, root.n) ? PLACE_MADE : PLACE_IN_PROJECT;
 }
 
+/* A live pattern that a home or the project fits. */
+static enum place covers(struct run *x, str path, str root)
+{
+	if (glob_match(path, x->c->home) || glob_match(path, STR("/home")) ||
+		glob_match(path, STR("/Users")) || glob_match(path, STR("/root")))
+		return PLACE_HOMES;
+	return root.n && glob_match(path, root) ? PLACE_PROJECT : PLACE_UNKNOWN;
+}
+
 static enum place place_known(struct run *x, str path, bool all)
 {
 	str root = x->c->root.n ? x->c->root : x->c->cwd;
@@ -162,6 +183,8 @@ static enum place place_known(struct run *x, str path, bool all)
 		return PLACE_PROJECT;
 	if (root.n && path_below(root, path))
 		return PLACE_ABOVE;
+	if (has_mark(path, "\2\3") && covers(x, path, root) != PLACE_UNKNOWN)
+		return covers(x, path, root);
 	if (root.n && path_below(path, root))
 		return place_in_project(path, root);
 	for (size_t i = 0; i < countof(temp_dirs); i++) {
@@ -333,10 +356,22 @@ static const char *const own_in_home[] = { ".local/share/hookd/**", ".local/stat
 static const char *const shared_in_home[] = { ".claude/settings.json",
 	".claude/settings.local.json", ".claude", ".claude/hooks/**", ".codex/hooks.json",
 	".codex/config.toml", ".codex", ".gemini/settings.json", ".gemini", ".claude.json",
-	".config/claude/settings.json" };
+	".config/claude/settings.json", ".cursor/hooks.json", ".cursor/hooks/**",
+	".cursor/cli-config.json", ".copilot", ".copilot/config.json", ".copilot/hooks/**",
+	".copilot/settings.json", ".qwen/settings.json", ".qwen", ".config/opencode/opencode.json",
+	".config/opencode/opencode.jsonc", ".config/opencode/plugin/**",
+	".config/opencode/plugins/**", ".opencode/**", ".codeium/hooks.json",
+	".codeium/windsurf/hooks.json", ".windsurf/hooks.json", ".factory/settings.json",
+	".factory/hooks/**", ".augment/settings.json", ".kiro/hooks/**", ".kiro/settings/**",
+	".config/amp/settings.json", ".config/crush/crush.json", ".config/goose/config.yaml",
+	".cline/hooks/**", "Documents/Cline/Rules/Hooks/**", ".gemini/hooks/**" };
 static const char *const shared_in_project[] = { ".claude/settings.json",
 	".claude/settings.local.json", ".codex/hooks.json", ".codex/config.toml",
-	".gemini/settings.json" };
+	".gemini/settings.json", ".cursor/hooks.json", ".qwen/settings.json",
+	".windsurf/hooks.json", ".factory/settings.json", ".opencode/opencode.json" };
+static const char *const dirs_in_project[] = { ".claude/hooks/**", ".cursor/hooks/**",
+	".opencode/plugin/**", ".opencode/plugins/**", ".kiro/hooks/**", ".github/hooks/**",
+	".factory/hooks/**", ".clinerules/hooks/**", ".gemini/hooks/**" };
 static const char *const own_in_system[] = { "/etc/hookd/**", "/etc/hookd",
 	"/etc/claude-code/managed-settings.json", "/usr/lib/systemd/user/hookd*",
 	"/etc/systemd/*/hookd*", "/run/user/*/hookd/**", "/run/user/*/hookd",
@@ -384,7 +419,9 @@ bool is_protected(struct run *x, str path, bool *ret_shared)
 	}
 	if (any_like(own_in_system, countof(own_in_system), path))
 		return true;
-	if (str_in(last, "hookd hookc") &&
+	if ((str_in(last, "hookd hookc") ||
+		    (has_mark(last, "\2\3") && last.n > 3 && last.p[0] == 'h' &&
+			    (glob_match(last, STR("hookd")) || glob_match(last, STR("hookc"))))) &&
 		(str_has(path, "/bin/") || str_has(path, "/sbin/") || str_has(path, "/libexec/")))
 		return true;
 	if (path_below(path, root) && path.n > root.n) {
@@ -392,7 +429,8 @@ bool is_protected(struct run *x, str path, bool *ret_shared)
 
 		if (str_eq(rest, STR(".hookd")) || str_starts(rest, STR(".hookd/")))
 			return true;
-		if (str_in(rest, ".claude .codex .gemini"))
+		if (str_in(rest, ".claude .codex .gemini") ||
+			any_like(dirs_in_project, countof(dirs_in_project), rest))
 			return *ret_shared = true;
 	}
 	if (ends_like(shared_in_project, countof(shared_in_project), path))

@@ -173,14 +173,43 @@ bool row_matches(const struct cmd *c, const char *pattern)
 	return true;
 }
 
-void judge_row(struct run *x, struct cmd *c, const struct row *row)
+/* Nothing happens: help is shown, or the program only says what it would do. */
+static bool only_tells(const struct cmd *c, enum rule rule)
+{
+	if (cmd_has(c, "--help") || (c->n == 3 && str_eq(c->v[2], STR("help"))))
+		return true;
+	if (rule != RULE_CLOUD && rule != RULE_K8S && rule != RULE_IAC && rule != RULE_IAM &&
+		rule != RULE_DOCKER_PRUNE && rule != RULE_PKG_PUBLISH && rule != RULE_PKG_REMOVE)
+		return false;
+	for (size_t i = 1; i < c->n && !str_eq(c->v[i], STR("--")); i++)
+		if (str_in(c->v[i], "--dry-run --dryrun --dry-run=client --dry-run=server "
+				    "--dry-run=true --dry_run"))
+			return true;
+	return false;
+}
+
+/* A listing of everything among the operands: "get … -o name | xargs delete". */
+static bool takes_listing(const struct cmd *c)
 {
 	for (size_t i = 1; i < c->n; i++)
-		if (str_eq(c->v[i], STR("--help")))
-			return;
-	if (spend(x, 2 + (unsigned)c->n) && row_matches(c, row->pattern))
-		FAULT(x, c, row->rule, row->action, "%s (" STR_FMT ")", row->reason,
-			STR_ARG(cmd_text(x, c)));
+		if (c->v[i].n && c->v[i].p[0] != '-' &&
+			c->v[i].p[c->v[i].n - 1] == MARK_STAR)
+			return true;
+	return false;
+}
+
+void judge_row(struct run *x, struct cmd *c, const struct row *row)
+{
+	enum verdict_action action = row->action;
+
+	if (!spend(x, 2 + (unsigned)c->n) || !row_matches(c, row->pattern) ||
+		only_tells(c, row->rule))
+		return;
+	if ((row->rule == RULE_CLOUD || row->rule == RULE_K8S || row->rule == RULE_IAC ||
+		    row->rule == RULE_DOCKER_PRUNE) &&
+		takes_listing(c))
+		action = VERDICT_DENY;
+	FAULT(x, c, row->rule, action, "%s (" STR_FMT ")", row->reason, STR_ARG(cmd_text(x, c)));
 }
 
 void judge_rows(struct run *x, struct cmd *c, const struct row *rows)

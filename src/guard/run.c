@@ -280,6 +280,23 @@ static str run_compound(struct run *x, const struct shell_node *n)
 
 /* -- simple commands -------------------------------------------------------------------------- */
 
+/* name[key]=value: the next item of a list, or one that keeps its key as in name=([key]=value). */
+static void assign_item(struct run *x, str name, str key, str value)
+{
+	const struct fact *f = fact_find(x, x->st.facts, FACT_ARRAY, name);
+	struct fields *items = arena_new(x->a, struct fields);
+	int64_t at;
+
+	*items = (struct fields){ 0 };
+	for (size_t i = 0; f && i < f->items->n && spend(x, 1); i++)
+		fields_add(x->a, items, f->items->v[i]);
+	fields_add(x->a, items,
+		str_to_int(key, &at) && at == (int64_t)items->n
+			? value
+			: arena_strf(x->a, "[" STR_FMT "]=" STR_FMT, STR_ARG(key), STR_ARG(value)));
+	array_set(x, name, items);
+}
+
 static void assign(struct run *x, const struct shell_assign *s)
 {
 	str value, old;
@@ -305,8 +322,8 @@ static void assign(struct run *x, const struct shell_assign *s)
 		value = join_out(x, str_is_set(old) ? old : STR(""), value);
 	}
 	if (s->index) {
-		(void)expand_one(x, s->index);
-		value = STR("\1");
+		assign_item(x, s->name, expand_one(x, s->index), value);
+		return;
 	}
 	var_set(x, s->name, value);
 }
@@ -332,12 +349,14 @@ static str run_function(struct run *x, const struct fact *f, const str *v, size_
 	if (same > 1 || deep > CALLS_MAX)
 		return STR("\1");
 	x->st.args = (struct fields){ 0 };
+	x->st.args_given = true;
 	for (size_t i = 1; i < n; i++)
 		fields_add(x->a, &x->st.args, v[i]);
 	x->calls = &here;
 	out = run_node(x, f->body);
 	x->calls = here.up;
 	x->st.args = saved.args;
+	x->st.args_given = saved.args_given;
 	return out;
 }
 

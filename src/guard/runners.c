@@ -21,8 +21,6 @@ static const struct runner {
 	{ "op", "run", "", "env-file", 0, false },
 	{ "direnv", "exec", "", "", 1, false },
 	{ "ip", "netns", "", "", 2, false },
-	{ "lxc incus", "exec", "", "env user cwd", 1, false },
-	{ "multipass", "exec", "", "", 1, false },
 	{ "tmux",
 		"new new-session neww new-window split-window splitw respawn-pane run run-shell "
 		"if-shell send-keys send",
@@ -97,8 +95,8 @@ static void do_runner(struct run *x, struct cmd *c)
 
 const struct program pack_run[] = {
 	{ "uv poetry pipenv rye hatch pdm pipx bundle npm pnpm yarn bun conda mamba micromamba "
-	  "perf mise rtx asdf rbenv pyenv nodenv op direnv ip lxc incus "
-	  "multipass tmux nix cargo snap flatpak toolbox distrobox",
+	  "perf mise rtx asdf rbenv pyenv nodenv op direnv ip "
+	  "tmux nix cargo snap flatpak toolbox distrobox",
 		do_runner },
 	{ 0 },
 };

@@ -44,8 +44,34 @@ static struct fact *fact_new(
 	return f;
 }
 
+/* The variable that a name stands for: declare -n makes one stand for another. */
+static str referred(struct run *x, str name)
+{
+	for (int i = 0; x->refs && i < 4; i++) {
+		const struct fact *f = fact_find(x, x->st.facts, FACT_REF, name);
+
+		if (!f)
+			break;
+		name = f->value;
+	}
+	return name;
+}
+
+void var_refer(struct run *x, str name, str to)
+{
+	x->refs = true;
+	x->st.facts = fact_new(x, x->st.facts, FACT_REF, name, to);
+}
+
+void array_set(struct run *x, str name, const struct fields *items)
+{
+	x->st.facts = fact_new(x, x->st.facts, FACT_ARRAY, referred(x, name), STR(""));
+	x->st.facts->items = items;
+}
+
 void var_set(struct run *x, str name, str value)
 {
+	name = referred(x, name);
 	x->st.facts = fact_new(x, x->st.facts, FACT_VAR, name, value);
 }
 
@@ -123,6 +149,7 @@ str var_get(struct run *x, str name)
 {
 	const struct fact *f;
 
+	name = referred(x, name);
 	for (f = x->st.facts; f; f = f->next)
 		if ((f->kind == FACT_VAR || f->kind == FACT_ARRAY) && str_eq(f->key, name))
 			break;
@@ -154,5 +181,7 @@ str fs_content(struct run *x, str path)
 		return STR("");
 	if (is_protected(x, path, &shared) && !shared)
 		return STR("hookd\1"); /* a number in it is that of the daemon */
+	if (str_ends(path, STR(".pid")) && str_has(path, "hookd"))
+		return STR("\1 hookd\n");
 	return secrecy_of(x, path) != SECRET_NOT ? STR("\5") : STR("\1");
 }

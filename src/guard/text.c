@@ -210,11 +210,15 @@ str text_for_shell(struct arena *a, str s)
 	return str_n(p, s.n);
 }
 
+enum { PEOPLE_MAX = 1 << 14 };
+
 str text_for_people(struct arena *a, str s)
 {
 	struct text t = { .a = a };
 	size_t from = 0;
 
+	/* Far below TEXT_MAX, where a text would be cut with a mark of its own. */
+	s = str_cut_utf8(s, PEOPLE_MAX);
 	if (!has_mark(s, MARKS_ANY))
 		return s;
 	for (size_t i = 0; i < s.n; i++) {

@@ -28,8 +28,11 @@ static const struct wrapper {
 	{ "sudoedit", "u", "user", 99, 0, NULL },
 	{ "nohup setsid builtin fakeroot catchsegv eatmydata unbuffer caffeinate torsocks tsocks "
 	  "linux64 linux32 i386 x86_64 nocache "
-	  "dbus-run-session dbus-launch busybox toybox noglob nocorrect - gtime pseudo",
+	  "dbus-run-session dbus-launch busybox toybox noglob nocorrect - gtime pseudo shx",
 		"", "", 0, 0, NULL },
+	{ "ld.so", "", "library-path preload argv0 audit inhibit-rpath glibc-hwcaps-prepend", 0, 0,
+		NULL },
+	{ "wsl", "du", "distribution user cd shell-type", 0, 0, NULL },
 	{ "exec", "a", "", 0, 0, NULL },
 	{ "nice", "n", "adjustment", 0, 0, NULL },
 	{ "ionice", "cnpPu", "class classdata pid", 0, 0, NULL },
@@ -94,8 +97,6 @@ static const struct wrapper {
 	{ "vagrant", "", "command", 99, WRAP_REMOTE, "c command" },
 	{ "dsh pssh pdsh clush", "whlt", "hosts host user", 0, WRAP_TEXT | WRAP_REMOTE, NULL },
 	{ "screen dtach", "tscnSLpF", "", 0, 0, NULL },
-	{ "expect", "c", "", 99, 0, NULL },
-	{ "wsl", "deu", "distribution exec user cd", 0, 0, NULL },
 	{ "sshpass", "pfdeP", "", 0, 0, NULL },
 	{ 0 },
 };
@@ -144,11 +145,35 @@ static size_t behind_dashes(const struct cmd *c)
 	return c->n;
 }
 
+/* Options that say where the command runs. */
+static const struct {
+	const char *names;
+	char letter;
+	const char *longs;
+} goes_to[] = {
+	{ "sudo", 'D', "chdir" },
+	{ "run0", 0, "chdir" },
+	{ "systemd-run", 0, "working-directory" },
+	{ "unshare nsenter", 'w', "wd" },
+	{ "bwrap firejail", 0, "chdir" },
+	{ "proot", 'w', "cwd" },
+	{ "wsl", 0, "cd" },
+};
+
+static void change_dir(struct run *x, const struct cmd *c, const struct arg *a)
+{
+	for (size_t i = 0; i < countof(goes_to); i++)
+		if (str_in(c->name, goes_to[i].names) && str_is_set(a->value) &&
+			((goes_to[i].letter && a->letter == goes_to[i].letter) ||
+				arg_is(a, 0, goes_to[i].longs)))
+			x->st.cwd = path_resolve(x, a->value);
+}
+
 static void do_wrapper(struct run *x, struct cmd *c)
 {
 	const struct wrapper *w = wrapper_of(c->name);
 	struct args it = { .c = c, .shorts = w->shorts, .longs = w->longs, .posix = true };
-	struct fact *facts = x->st.facts;
+	struct state saved = x->st;
 	unsigned skipped = 0;
 	struct arg a;
 
@@ -157,12 +182,14 @@ static void do_wrapper(struct run *x, struct cmd *c)
 		return;
 	}
 	while (args_next(&it, &a)) {
+		change_dir(x, c, &a);
 		if (is_command_option(w, &a) && str_is_set(a.value)) {
 			bool elevated = x->elevated;
 
 			x->elevated |= (w->flags & WRAP_ROOT) != 0;
 			c->out = run_child_text(x, a.value, c->in);
 			x->elevated = elevated;
+			x->st = saved;
 			return;
 		}
 		if (!a.operand || (w->skip && skipped < w->skip)) {
@@ -180,10 +207,10 @@ static void do_wrapper(struct run *x, struct cmd *c)
 			continue;
 		}
 		run_rest(x, c, a.at, w->flags);
-		x->st.facts = facts;
+		x->st = saved;
 		return;
 	}
-	x->st.facts = facts;
+	x->st = saved;
 	if (str_is_set(c->in) &&
 		str_in(c->name, "su sudo doas script runuser chroot")) /* a shell that reads */
 		c->out = cmd_has(c, "-l") || cmd_has(c, "-v") ||
@@ -211,6 +238,8 @@ static void do_env(struct run *x, struct cmd *c)
 		} else if (arg_is(&a, 'S', "split-string")) {
 			struct fields all = { 0 };
 
+			/* It begins with options and assignments of env itself. */
+			fields_add(x->a, &all, STR("env"));
 			fields_add(x->a, &all, a.value);
 			for (size_t i = it.i; i < c->n; i++)
 				fields_add(x->a, &all, c->v[i]);
@@ -306,6 +335,7 @@ static void do_shell_script(struct run *x, struct cmd *c, size_t at)
 	}
 	x->st.arg0 = c->v[at];
 	x->st.args = (struct fields){ 0 };
+	x->st.args_given = true;
 	for (size_t i = at + 1; i < c->n; i++)
 		fields_add(x->a, &x->st.args, c->v[i]);
 	c->out = run_child_text(x, text, STR_NONE);
@@ -318,6 +348,7 @@ static void run_dash_c(struct run *x, struct cmd *c, size_t at)
 
 	x->st.arg0 = at + 1 < c->n ? c->v[at + 1] : STR("bash");
 	x->st.args = (struct fields){ 0 };
+	x->st.args_given = true;
 	for (size_t i = at + 2; i < c->n; i++)
 		fields_add(x->a, &x->st.args, c->v[i]);
 	c->out = run_child_text(x, c->v[at], c->in);
@@ -328,6 +359,8 @@ static void do_shell(struct run *x, struct cmd *c)
 {
 	struct args it = { .c = c, .shorts = "oO", .longs = "rcfile init-file", .posix = true };
 	bool dash_c = false, dash_s = false;
+	struct state saved = x->st;
+	size_t first = 0;
 	struct arg a;
 	str text;
 
@@ -354,13 +387,21 @@ static void do_shell(struct run *x, struct cmd *c)
 			run_dash_c(x, c, a.at);
 			return;
 		}
-		if (dash_s)
+		if (dash_s) {
+			first = a.at;
 			break;
+		}
 		do_shell_script(x, c, a.at);
 		return;
 	}
-	if (str_is_set(c->in) && !dash_c)
-		c->out = run_child_text(x, c->in, STR_NONE);
+	if (!str_is_set(c->in) || dash_c)
+		return;
+	x->st.args = (struct fields){ 0 };
+	x->st.args_given = true;
+	for (size_t i = first; first && i < c->n; i++) /* sh -s ARGS */
+		fields_add(x->a, &x->st.args, c->v[i]);
+	c->out = run_child_text(x, c->in, STR_NONE);
+	x->st = saved;
 }
 
 /* -- ssh -------------------------------------------------------------------------------------- */
@@ -550,7 +591,7 @@ const struct program pack_wrap[] = {
 	{ "sudo doas pkexec run0 sudoedit nohup setsid builtin fakeroot catchsegv eatmydata "
 	  "unbuffer caffeinate torsocks tsocks linux64 linux32 "
 	  "i386 x86_64 nocache dbus-run-session dbus-launch busybox toybox noglob nocorrect - "
-	  "gtime pseudo exec nice ionice timeout gtimeout stdbuf gstdbuf time "
+	  "gtime pseudo shx exec nice ionice timeout gtimeout stdbuf gstdbuf time "
 	  "chrt taskset numactl flock chroot unshare nsenter strace ltrace valgrind heaptrack "
 	  "perf-trace rr gdb lldb script watch su runuser gosu "
 	  "su-exec setuidgid chpst setpriv capsh prlimit cpulimit setarch arch faketime "
@@ -558,7 +599,7 @@ const struct program pack_wrap[] = {
 	  "firejail bwrap proot rlwrap xvfb-run proxychains proxychains4 cgexec npx bunx pnpx uvx "
 	  "dotenv dotenvx aws-vault doppler infisical "
 	  "chamber teller cross-env env-cmd nodemon entr hyperfine concurrently nix-shell "
-	  "ssh-agent vagrant dsh pssh pdsh clush screen dtach expect sshpass wsl",
+	  "ssh-agent vagrant dsh pssh pdsh clush screen dtach sshpass ld.so wsl",
 		do_wrapper },
 	{ "env", do_env },
 	{ "printenv", do_printenv },
