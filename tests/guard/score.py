@@ -5,6 +5,9 @@ CORPUS has one JSON object per line with id, command, rule, expect, class and wh
 `hookd guard check` printed for it: id, decision, rule and reason per line. Prints how each class
 and each expectation fared, then the rows that were not decided as expected. A tool, not a test:
 it exits 0 whatever the score.
+
+Rows are text. Write them with an editor or from a program, never through a shell: a row may look like the end of a
+here-document, and then what follows it runs.
 """
 import json
 import sys
