@@ -49,18 +49,18 @@ static void add_token(struct code *k, enum token_kind kind, str text)
 }
 
 /* ${…} in a template: the home when it says so, else unknown. */
-static str without_holes(struct code *k, str text)
+static str without_holes(struct code *k, str text, const char *open)
 {
 	struct text t = { .a = k->x->a };
 
 	for (size_t i = 0; i < text.n; i++) {
-		ptrdiff_t end = str_starts(str_from(text, i), STR("${"))
+		ptrdiff_t end = str_starts(str_from(text, i), str_of(open))
 					? str_find_char(str_from(text, i), '}')
 					: -1;
 		str hole = end > 0 ? str_n(text.p + i, (size_t)end) : STR("");
 
 		if (end > 0) {
-			text_add(&t, str_has(hole, "HOME") || str_has(hole, "homedir") ? k->x->c->home
+			text_add(&t, str_has_nocase(hole, "HOME") || str_has(hole, "~") ? k->x->c->home
 										       : STR("\1"));
 			i += (size_t)end;
 		} else {
@@ -88,8 +88,10 @@ static size_t read_string(struct code *k, str s, size_t i)
 		end = string_end(s, from, q);
 	}
 	text = str_n(s.p + from, MIN(end, s.n) - MIN(from, end));
-	if (q == '`' && i && s.p[i - 1] == '$')
-		text = without_holes(k, text);
+	if (q == '`' || (q == '"' && str_eq(k->language, STR("ruby"))))
+		text = without_holes(k, text, q == '`' ? "${" : "#{");
+	else if (i && s.p[i - 1] == 'f' && str_eq(k->language, STR("python")))
+		text = without_holes(k, text, "{");
 	if (str_find_char(text, '\\') >= 0 && !(i && s.p[i - 1] == 'r'))
 		text = decode_backslashes(k->x->a, text, false);
 	add_token(k,
@@ -327,7 +329,7 @@ static size_t take_args(struct code *k, size_t i, bool bare, str *args, size_t *
 				value = STR("\4");
 			else if (str_in(t->text, home_names) && !is_name(k, i, "expanduser"))
 				value = k->x->c->home;
-			else if (str_in(t->text, "environ env ENV argv") &&
+			else if (str_in(t->text, "environ env ENV _ENV argv") &&
 				 !is_mark(k, i + 1, '[') && !is_mark(k, i + 1, '{') &&
 				 (!is_mark(k, i + 1, '.') ||
 					 is_name(k, i + 2, "to_h to_a to_s each items inspect map "
@@ -362,7 +364,7 @@ static const char command_calls[] =
 	"passthru proc_open pcntl_exec execute execvp execvpe execl execlp execle execv execve "
 	"spawnl spawnlp spawnv spawnvp posix_spawn exec capture2 capture3 capture2e popen2 popen3 "
 	"create_subprocess_shell create_subprocess_exec syscmd esyscmd execa execaSync cmd shell "
-	"doShellScript command callCommand readProcess";
+	"doShellScript command callCommand readProcess Process Command";
 static const char tree_calls[] =
 	"rmtree rmSync remove_tree rm_rf rm_r remove_entry_secure remove_entry rimraf removeSync "
 	"emptyDirSync RemoveAll removeAll rm rmdirSync remove_dir_all "
@@ -399,13 +401,14 @@ static const char sql_calls[] = "execute executemany executescript query exec ra
 static const char every_row[] = "delete_all destroy_all drop_table drop_database dropDatabase drop_all "
 				"drop_collection truncate_table drop_tables dropTables dropAllTables";
 
-static bool is_sql(const struct code *k, str s)
+static bool is_sql(str s)
 {
 	str word;
 
 	s = str_trim(s);
-	return !str_has(k->all, ":memory:") && str_split(&s, ' ', &word) && s.n &&
-	       str_in_nocase(word, "drop delete truncate update alter with");
+	return str_split(&s, ' ', &word) && s.n &&
+	       str_in_nocase(word, "drop delete truncate update alter with select insert create pragma "
+				   "replace explain show begin grant revoke analyze merge copy");
 }
 
 static void run_command_args(struct code *k, const str *args, size_t n)
@@ -484,10 +487,13 @@ static void judge_call(struct code *k, size_t at, str name, const str *args, siz
 	bool js = str_in(k->language, "node deno bun"), method = at > 0 && is_mark(k, at - 1, '.');
 	str first = args[0].n ? args[0] : STR("");
 
-	if (str_in(name, sql_calls) && is_sql(k, first)) {
-		judge_sql(k->x, k->c, first);
+	if (str_in(name, sql_calls) && is_sql(first)) {
+		if (!str_has(k->all, ":memory:"))
+			judge_sql(k->x, k->c, first);
 		return;
 	}
+	if (str_in(name, "flushall flushdb flushAll flushDb drop_database dropDatabase"))
+		FAULT(k->x, k->c, RULE_DB, VERDICT_DENY, "this empties a database");
 	if (str_in(name, "delete") && method && at > 3 && is_name(k, at - 4, "all") && !first.n)
 		FAULT(k->x, k->c, RULE_DB, VERDICT_DENY, "this deletes every row of a table");
 	if (str_in(name, "array_map call_user_func call_user_func_array array_walk") && n > 1 &&
@@ -504,6 +510,8 @@ static void judge_call(struct code *k, size_t at, str name, const str *args, siz
 				"this runs code that comes from the network");
 		else if (first.n && !str_eq(first, STR("\1")) && k->depth < 6)
 			(void)run_code(k->x, k->language, first, STR_NONE);
+	} else if (str_eq(name, STR("execute")) && method && !first.n) { /* "…".execute() of Groovy */
+		(void)run_child_text(k->x, string_before(k, at), STR_NONE);
 	} else if (str_in(name, command_calls) && !(method && str_in(name, "call run") && js)) {
 		run_command_args(k, args, n);
 	} else if (str_in(name, tree_calls) &&
@@ -514,7 +522,7 @@ static void judge_call(struct code *k, size_t at, str name, const str *args, siz
 	} else if (str_in(name, file_calls)) {
 		str path = first.n ? first : method ? string_before(k, at) : STR("");
 
-		k->loose |= !first.n;
+		k->loose |= !first.n || str_ends(first, STR("/"));
 		if (str_find_char(path, '/') >= 0 || str_starts(path, STR(".")))
 			judge_delete(k->x, k->c, map_tr(k->x->a, path, STR("*"), STR("\2"), false),
 				n > 1 && (str_has(k->all, "recursive") || str_has(k->all, "true")));
@@ -695,7 +703,8 @@ static void judge_shape(struct code *k)
 		(str_has(k->all, "/bin/sh") || str_has(k->all, "/bin/bash") ||
 			str_has(k->all, "dup2") || str_has(k->all, "cmd.exe") ||
 			code_has(k, "pty fdopen reopen") ||
-			(str_has(k->all, "while<") && code_has(k, "system exec")) || (code_has(k, "TCPSocket fsockopen") && shell)))
+			(str_has(k->all, "while<") && code_has(k, "system exec")) ||
+			(code_has(k, "TCPSocket fsockopen") && shell)))
 		FAULT(k->x, k->c, RULE_NET_SHELL, VERDICT_DENY,
 			"this connects a shell to another machine");
 	if ((str_has(k->all, "http://") || str_has(k->all, "https://") ||

@@ -162,7 +162,8 @@ static const struct {
 static bool holds_data(str path)
 {
 	return glob_any(
-		str_base(path), "*.sqlite *.sqlite3 *.db *.mdb *.dump *.rdb *.aof *.ibd *.frm");
+		str_base(path), "*.sqlite *.sqlite3 *.db *.mdb *.dump *.rdb *.aof *.ibd *.frm "
+				"*.tfstate");
 }
 
 /* A process substitution that takes what is written: its commands read it. */

@@ -19,7 +19,7 @@ static const struct interpreter {
 	{ "osascript", "el", "", "e", "", "", false },
 	{ "Rscript R", "ef", "", "e", "", "", false },
 	{ "tclsh wish expect jimsh", "cf", "", "c", "", "", false },
-	{ "swift ocaml raku crystal nim gnuplot groovysh kotlin kotlinc jshell csi dotnet-script "
+	{ "swift ocaml raku nim gnuplot groovysh kotlin kotlinc jshell csi dotnet-script "
 	  "iex ghc runghc octave octave-cli matlab v",
 		"er", "eval execute", "er", "eval execute", "", false },
 	{ "guile racket sbcl clisp clojure clj bb ecl chez mzscheme gosh", "ecx", "eval", "ecx", "eval",
@@ -105,14 +105,14 @@ static void do_interpreter(struct run *x, struct cmd *c)
 
 static void do_deno(struct run *x, struct cmd *c)
 {
-	str text;
+	str text, language = str_eq(c->name, STR("deno")) ? c->name : STR("ruby");
 
 	if (c->n < 2)
 		return;
 	if (str_eq(c->v[1], STR("eval"))) {
 		for (size_t i = 2; i < c->n; i++)
 			if (c->v[i].n && c->v[i].p[0] != '-')
-				(void)run_code(x, STR("deno"), c->v[i], STR_NONE);
+				(void)run_code(x, language, c->v[i], STR_NONE);
 	} else if (str_eq(c->v[1], STR("run"))) {
 		for (size_t i = 2; i < c->n; i++) {
 			if (str_starts(c->v[i], STR("http://")) ||
@@ -413,12 +413,12 @@ static void do_npm(struct run *x, struct cmd *c)
 const struct program pack_code[] = {
 	{ "python python2 python3 pypy pypy3 python3.8 python3.9 python3.10 python3.11 python3.12 "
 	  "python3.13 ipython perl perl5 ruby jruby node nodejs bun tsx ts-node php lua luajit "
-	  "lua5.3 lua5.4 texlua osascript Rscript R tclsh wish expect jimsh swift ocaml raku crystal "
+	  "lua5.3 lua5.4 texlua osascript Rscript R tclsh wish expect jimsh swift ocaml raku "
 	  "nim gnuplot groovysh kotlin kotlinc jshell csi dotnet-script iex ghc runghc octave "
 	  "octave-cli guile racket sbcl clisp clojure clj bb ecl chez mzscheme gosh awk gawk mawk nawk original-awk "
 	  "julia elixir erl scala groovy",
 		do_interpreter },
-	{ "deno", do_deno },
+	{ "deno crystal", do_deno },
 	{ "vim vi nvim view vimdiff ex ed emacs emacsclient gdb lldb dc nano gvim rvim rview", do_editor },
 	{ "make gmake bmake", do_make },
 	{ "npm pnpm yarn bun", do_npm },

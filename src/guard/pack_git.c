@@ -534,6 +534,10 @@ static void git_config(struct git *g)
 	struct arg a;
 
 	while (args_next(&it, &a)) {
+		if (arg_is(&a, 0, "unset unset-all") && cmd_has(&g->sub, "--unset") &&
+			str_in_nocase(g->sub.v[g->sub.n - 1], "core.hookspath"))
+			fault(g, RULE_GIT_NOVERIFY, VERDICT_ASK,
+				"this takes away the checks that the user installed");
 		if (arg_is(&a, 0,
 			    "get get-all list unset get-regexp remove-section edit show-origin"))
 			return;

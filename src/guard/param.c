@@ -231,8 +231,11 @@ static const struct fields *list_of(struct run *x, const struct shell_part *p, b
 	str index;
 
 	if (str_in(p->name, "@ *")) {
+		static str one = { "\1", 1 };
+		static const struct fields any = { .v = &one, .n = 1, .cap = 1 };
+
 		*ret_at = p->name.p[0] == '@';
-		return &x->st.args;
+		return x->st.args.n || x->st.args_given ? &x->st.args : &any;
 	}
 	if (!p->index)
 		return NULL;

@@ -36,7 +36,8 @@ static const char made_names[] =
 static const char made_patterns[] = "*.egg-info cmake-build-* build-* build_* *-build *.dSYM *.pyc "
 				    "*.pyo *.o *.class *.tmp *.log "
 				    "*.bak *.swp *~ *.tsbuildinfo core.* *.orig *.rej .DS_Store "
-				    "npm-debug.log* *_cache *-cache *.gcda *.gcno *.profraw *.lock *.lockb *-lock.json *-lock.yaml";
+				    "npm-debug.log* *_cache *-cache *.gcda *.gcno *.profraw "
+				    "*.lock *.lockb *-lock.json *-lock.yaml";
 
 static bool is_made_name(str part)
 {
