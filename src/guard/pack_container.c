@@ -132,7 +132,7 @@ static void do_docker(struct run *x, struct cmd *c)
 	if (row_matches(c, "rm|rmi|kill|container|image") &&
 		(cmd_has(c, "-f") || cmd_has(c, "--force")))
 		for (size_t i = 2; i < c->n; i++)
-			if (has_mark(str_head(c->v[i], 1), MARKS_HOLE))
+			if (has_mark(str_head(c->v[i], 1), MARKS_HOLE) || (c->v[i].n && c->v[i].p[0] == MARK_STAR))
 				FAULT(x, c, RULE_DOCKER_PRUNE, VERDICT_DENY,
 					"this removes containers or images that are only known "
 					"when it runs");

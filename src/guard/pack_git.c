@@ -98,7 +98,7 @@ static void git_reset(struct git *g)
 {
 	if (has(g, "--hard"))
 		fault(g, RULE_GIT_RESET, VERDICT_DENY, "this throws all uncommitted work away");
-	else if (has(g, "--merge") || has(g, "--keep"))
+	else if (has(g, "--merge")) /* --keep refuses where it would lose something */
 		fault(g, RULE_GIT_RESET, VERDICT_ASK, "this may throw uncommitted work away");
 }
 
