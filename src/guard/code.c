@@ -482,20 +482,28 @@ static bool is_held(struct code *k, str path)
 	       p == PLACE_PROJECT || p == PLACE_GIT;
 }
 
-static void judge_call(struct code *k, size_t at, str name, const str *args, size_t n)
+/* Drivers and object mappers of databases. True: the call is theirs. */
+static bool judge_db_call(struct code *k, size_t at, str name, str first, bool method)
 {
-	bool js = str_in(k->language, "node deno bun"), method = at > 0 && is_mark(k, at - 1, '.');
-	str first = args[0].n ? args[0] : STR("");
-
 	if (str_in(name, sql_calls) && is_sql(first)) {
 		if (!str_has(k->all, ":memory:"))
 			judge_sql(k->x, k->c, first);
-		return;
+		return true;
 	}
 	if (str_in(name, "flushall flushdb flushAll flushDb drop_database dropDatabase"))
 		FAULT(k->x, k->c, RULE_DB, VERDICT_DENY, "this empties a database");
 	if (str_in(name, "delete") && method && at > 3 && is_name(k, at - 4, "all") && !first.n)
 		FAULT(k->x, k->c, RULE_DB, VERDICT_DENY, "this deletes every row of a table");
+	return false;
+}
+
+static void judge_call(struct code *k, size_t at, str name, const str *args, size_t n)
+{
+	bool js = str_in(k->language, "node deno bun"), method = at > 0 && is_mark(k, at - 1, '.');
+	str first = args[0].n ? args[0] : STR("");
+
+	if (judge_db_call(k, at, name, first, method))
+		return;
 	if (str_in(name, "array_map call_user_func call_user_func_array array_walk") && n > 1 &&
 		(str_in(first, command_calls) || str_in(first, tree_calls) || str_in(first, file_calls))) {
 		judge_call(k, at, first, args + 1, n - 1);

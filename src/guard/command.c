@@ -52,7 +52,7 @@ static bool is_odd(str name)
 /* The program is not known as a whole. True: nothing more can be said. */
 static bool unknown_program(struct run *x, struct cmd *c)
 {
-	str word = c->v[0];
+	str word = c->v[0], rest;
 
 	if (has_mark(word, "\4")) {
 		FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY,
@@ -72,6 +72,13 @@ static bool unknown_program(struct run *x, struct cmd *c)
 		"hookd cannot tell which program this runs: its name is only known when it runs "
 		"(" STR_FMT ")",
 		STR_ARG(cmd_text(x, c)));
+	/* What is not known may be nothing: r$1m. */
+	rest = map_tr(x->a, c->name, STR(MARKS_HOLE), STR(""), true);
+	for (size_t i = 0; i < countof(candidates); i++)
+		if (rest.n < c->name.n && str_eq(rest, str_of(candidates[i]))) {
+			c->name = rest;
+			return false;
+		}
 	return true;
 }
 
