@@ -219,14 +219,15 @@ str text_for_people(struct arena *a, str s)
 
 	/* Far below TEXT_MAX, where a text would be cut with a mark of its own. */
 	s = str_cut_utf8(s, PEOPLE_MAX);
-	if (!has_mark(s, MARKS_ANY))
+	if (!has_mark(s, MARKS_ANY "\x1f"))
 		return s;
 	for (size_t i = 0; i < s.n; i++) {
-		if (!has_mark(str_n(s.p + i, 1), MARKS_ANY))
+		if (!has_mark(str_n(s.p + i, 1), MARKS_ANY "\x1f"))
 			continue;
 		text_add(&t, str_n(s.p + from, i - from));
 		text_add(&t, s.p[i] == MARK_STAR  ? STR("*")
 			     : s.p[i] == MARK_ANY ? STR("?")
+			     : s.p[i] == 0x1f     ? STR(" ") /* between the items of an array */
 						  : STR("…"));
 		from = i + 1;
 	}
