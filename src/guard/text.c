@@ -60,11 +60,20 @@ bool has_mark(str s, const char *marks)
 
 static bool in_words(str s, const char *words, bool nocase)
 {
+	if (!nocase) { /* the tables are long: most words differ in their first letter */
+		while (words && *words) {
+			if (words[0] == s.p[0] && strncmp(words, s.p, s.n) == 0 &&
+				!memchr(s.p, 0, s.n) && (words[s.n] == ' ' || !words[s.n]))
+				return true;
+			words = strchr(words, ' ');
+			words += words != NULL;
+		}
+		return false;
+	}
 	while (*words) {
 		size_t n = strcspn(words, " ");
 
-		if (n == s.n &&
-			(nocase ? str_eq_nocase(str_n(words, n), s) : memcmp(words, s.p, n) == 0))
+		if (n == s.n && str_eq_nocase(str_n(words, n), s))
 			return true;
 		words += n + (words[n] == ' ');
 	}
