@@ -32,13 +32,14 @@ static const char pattern_first[] = "grep egrep fgrep rg ag ack zgrep sed awk ga
 
 void judge_operands(struct run *x, struct cmd *c)
 {
-	bool reader = str_in(c->name, readers),
-	     skip = str_in(c->name, pattern_first) && !cmd_has(c, "-e") && !cmd_has(c, "-f");
-	bool names = str_in(c->name, "grep rg") &&
-		     (cmd_has(c, "-l") || cmd_has(c, "-q") || cmd_has(c, "-c"));
+	bool reader, skip, names;
 
-	if (str_in(c->name, users))
+	if (c->n < 2 || str_in(c->name, users))
 		return;
+	reader = str_in(c->name, readers);
+	skip = str_in(c->name, pattern_first) && !cmd_has(c, "-e") && !cmd_has(c, "-f");
+	names = str_in(c->name, "grep rg") &&
+		(cmd_has(c, "-l") || cmd_has(c, "-q") || cmd_has(c, "-c"));
 	for (size_t i = 1; i < c->n; i++) {
 		str w = c->v[i];
 		enum secrecy s;

@@ -83,6 +83,7 @@ static str join_out(struct run *x, str a, str b)
 static str run_list(struct run *x, const struct shell_node *n)
 {
 	enum shell_then before = SHELL_THEN_SEMI;
+	struct text all = { .a = x->a }; /* grows in place: a list may be long */
 	str out = STR("");
 
 	for (const struct shell_node *c = n->children; c; c = c->next) {
@@ -106,7 +107,14 @@ static str run_list(struct run *x, const struct shell_node *n)
 			else
 				state_join(x, &saved, &saved, &after);
 		}
-		out = join_out(x, out, got);
+		if (out.n && got.n && !(str_eq(out, got) && str_eq(out, STR("\1")))) {
+			if (!all.n)
+				text_add(&all, out);
+			text_add(&all, got);
+			out = text_str(&all);
+		} else if (got.n) {
+			out = got;
+		}
 		before = c->then;
 	}
 	return out;

@@ -60,11 +60,20 @@ bool has_mark(str s, const char *marks)
 
 static bool in_words(str s, const char *words, bool nocase)
 {
+	if (!nocase) { /* the tables are long: most words differ in their first letter */
+		while (words && *words) {
+			if (words[0] == s.p[0] && strncmp(words, s.p, s.n) == 0 &&
+				!memchr(s.p, 0, s.n) && (words[s.n] == ' ' || !words[s.n]))
+				return true;
+			words = strchr(words, ' ');
+			words += words != NULL;
+		}
+		return false;
+	}
 	while (*words) {
 		size_t n = strcspn(words, " ");
 
-		if (n == s.n &&
-			(nocase ? str_eq_nocase(str_n(words, n), s) : memcmp(words, s.p, n) == 0))
+		if (n == s.n && str_eq_nocase(str_n(words, n), s))
 			return true;
 		words += n + (words[n] == ' ');
 	}
@@ -219,14 +228,15 @@ str text_for_people(struct arena *a, str s)
 
 	/* Far below TEXT_MAX, where a text would be cut with a mark of its own. */
 	s = str_cut_utf8(s, PEOPLE_MAX);
-	if (!has_mark(s, MARKS_ANY))
+	if (!has_mark(s, MARKS_ANY "\x1f"))
 		return s;
 	for (size_t i = 0; i < s.n; i++) {
-		if (!has_mark(str_n(s.p + i, 1), MARKS_ANY))
+		if (!has_mark(str_n(s.p + i, 1), MARKS_ANY "\x1f"))
 			continue;
 		text_add(&t, str_n(s.p + from, i - from));
 		text_add(&t, s.p[i] == MARK_STAR  ? STR("*")
 			     : s.p[i] == MARK_ANY ? STR("?")
+			     : s.p[i] == 0x1f     ? STR(" ") /* between the items of an array */
 						  : STR("…"));
 		from = i + 1;
 	}
