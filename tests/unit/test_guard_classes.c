@@ -156,7 +156,6 @@ static const struct {
 	{ VERDICT_DENY, "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=core.pager GIT_CONFIG_VALUE_0='rm -rf ~' git log" },
 	{ VERDICT_DENY, "git clone 'ext::rm -rf% ~' x" },
 	{ VERDICT_DENY, "git fetch --upload-pack='rm -rf ~' origin" },
-	{ VERDICT_ASK, "git reset --keep HEAD~1" },
 	{ VERDICT_ASK, "HUSKY=0 git push" },
 	{ VERDICT_ASK, "export SKIP=flake8; git commit -m x" },
 	{ VERDICT_ASK, "LEFTHOOK=0 git commit -m x" },
