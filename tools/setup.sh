@@ -30,6 +30,7 @@ package libcmocka-dev
 package python3-pytest
 need iproute2 ip
 need shfmt shfmt
+need curl curl
 
 [ -z "$missing" ] && exit 0
 if [ "${1:-}" = --print ]; then

@@ -243,6 +243,11 @@ void hook_answer_read(const struct hook *h, const struct event *e, const struct 
 		fail(ret, how_it_ended(r, a));
 		return;
 	}
+	/* The codes are curl's, and none of them is an answer. */
+	if (h->type == HOOK_HTTP && r->exit_code) {
+		fail(ret, err.n ? err : how_it_ended(r, a));
+		return;
+	}
 	if (h->code_agent ? r->exit_code != 0 : r->exit_code == 2) {
 		block(e, err.n || !h->code_agent ? err : clean(a, out, REASON_MAX), ret);
 		return;

@@ -436,6 +436,10 @@ char **hook_environment(
 	env_add(&l, "HOOKD_AGENT", e->agent);
 	snprintf(mark, sizeof mark, "%s" STR_FMT ":%s", where->token, STR_ARG(str_head(where->chain, 3000)), h->id);
 	env_add(&l, "HOOKD_HOOK", where->token[0] ? str_of(mark) : STR_NONE);
+	if (h->type == HOOK_HTTP) {
+		env_add(&l, "HOOKD_HTTP_URL", h->url);
+		env_add(&l, "HOOKD_HTTP_HEADERS", h->headers);
+	}
 	add_tool(&l, e, tool_name);
 	env_add(&l, "SESSION_ID", e->session);
 	env_add(&l, "FILE_PATH", e->file_path);

@@ -98,6 +98,7 @@ struct hook {
 	enum hook_type type;
 	enum hook_state state;
 	str command, url, prompt;
+	str headers; /* of an http hook, a line each */
 	const str *args; /* exec form: the command is a program */
 	size_t nargs;
 	bool exec_form, bash; /* bash: its text is for bash, not for sh */

@@ -235,6 +235,8 @@ static void tie(struct tie *t, struct hook *h)
 	size_t n;
 
 	t->names_file = false;
+	if (h->type == HOOK_HTTP)
+		return; /* runs nothing of the tree */
 	if (h->exec_form) {
 		str *all = arena_alloc(a, (h->nargs + 1) * sizeof *all);
 
@@ -263,7 +265,7 @@ void hook_set_settle(struct hook_set *s, const char *copies)
 		if (h->state != HOOK_LIVE)
 			continue;
 		if (h->group->source->scope == HOOK_USER) {
-			if (h->exec_form) {
+			if (h->exec_form && h->type == HOOK_COMMAND) {
 				const char **out = arena_alloc(&s->arena, (h->nargs + 2) * sizeof *out);
 
 				out[0] = arena_cstr(&s->arena, hook_expand_root(h->command, s->root, &s->arena));

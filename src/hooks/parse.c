@@ -1,9 +1,11 @@
 /* A file's text becomes groups and hooks. Everything that is left out is named with its place. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/limits.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "config/names.h"
@@ -362,7 +364,6 @@ static void make_keys(const struct raw *raw, struct hook *h)
 static bool take_type(struct parser *p, const struct raw *raw, const struct json *v, struct hook *h)
 {
 	static const char *const not_run[HOOK_TYPE_MAX] = {
-		[HOOK_HTTP] = "http hooks are not run in this release",
 		[HOOK_PROMPT] = "a prompt hook needs an LLM and is not run in this release",
 		[HOOK_AGENT] = "an agent hook needs an LLM and is not run in this release",
 		[HOOK_MCP_TOOL] = "mcp_tool hooks are not run in this release",
@@ -387,6 +388,52 @@ static bool take_type(struct parser *p, const struct raw *raw, const struct json
 		h->state = HOOK_NOT_RUN;
 	}
 	return true;
+}
+
+/* A name is one word of letters, digits and dashes; a value stays on its line. */
+static bool is_header(str name, str value)
+{
+	for (size_t i = 0; i < name.n; i++)
+		if (!isalnum((unsigned char)name.p[i]) && name.p[i] != '-' && name.p[i] != '_')
+			return false;
+	for (size_t i = 0; i < value.n; i++)
+		if ((unsigned char)value.p[i] < ' ' && value.p[i] != '\t')
+			return false;
+	return name.n > 0;
+}
+
+/* Where an http hook goes, and with what. */
+static bool take_http(struct parser *p, const struct raw *raw, const struct json *v, struct hook *h)
+{
+	struct buf lines = BUF_INIT(KIB(64));
+	bool good = true;
+
+	if (h->type != HOOK_HTTP)
+		return true;
+	buf_add_str(&lines, STR("Content-Type: application/json"));
+	if (!(str_starts(h->url, STR("http://")) || str_starts(h->url, STR("https://"))) || !is_header(STR("x"), h->url)) {
+		complain(p, v->begin, "a url begins with http:// or https://, and stands on one line");
+		good = false;
+	}
+	if (raw->headers && raw->headers->type != JSON_OBJECT) {
+		complain(p, raw->headers->begin, "headers are an object of texts");
+		good = false;
+	}
+	json_each(m, raw->headers && raw->headers->type == JSON_OBJECT ? raw->headers : NULL) {
+		if (m->type != JSON_STRING || !is_header(m->key, m->text)) {
+			complain(p, m->begin, "'" STR_FMT "' is no header: a name and a text on one line", STR_ARG(m->key));
+			good = false;
+		} else {
+			buf_addf(&lines, "\n" STR_FMT ": " STR_FMT, STR_ARG(m->key), STR_ARG(m->text));
+		}
+	}
+	if (lines.full) {
+		complain(p, v->begin, "the headers are larger than 64 KiB");
+		good = false;
+	}
+	h->headers = arena_str(p->a, buf_str(&lines));
+	buf_release(&lines);
+	return good;
 }
 
 static enum verdict_action failure_of(str text)
@@ -445,6 +492,7 @@ static void take_hook(struct parser *p, struct hook_group *g, const struct raw_g
 	h->on_failure = failure_of(raw.on_failure);
 	dialect = str_is_set(raw.exit_dialect) ? raw.exit_dialect : group->exit_dialect;
 	h->code_agent = str_is_set(dialect) ? str_eq(dialect, STR("code-agent")) : p->code_agent;
+	good &= take_http(p, &raw, v, h);
 	good &= take_timeout(p, &raw, h);
 	good &= take_env(p, &raw, h);
 	if (!good)

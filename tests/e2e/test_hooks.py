@@ -1,9 +1,11 @@
 """The user's own hooks through the real path: hookc, daemon, real scripts, the agent's answer."""
+import http.server
 import json
 import os
 import re
 import signal
 import subprocess
+import threading
 import time
 
 import pytest
@@ -608,3 +610,90 @@ def test_a_large_call_reaches_the_hook_whole(world):
     call = payload("PreToolUse", tool_name="Write", tool_input={"file_path": "/x", "content": "y" * 500000})
     assert specific(world.hookc("PreToolUse", call))["permissionDecisionReason"] == "large"
     assert int(out.read_text()) > 500000
+
+
+# -- http -------------------------------------------------------------------------------------------------------
+
+
+class Server:
+    """A server on loopback that keeps what it is sent and answers as told."""
+
+    def __init__(self, status=200, body="", location=None):
+        self.seen = []
+        owner = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                data = self.rfile.read(int(self.headers["Content-Length"]))
+                owner.seen.append((self.path, dict(self.headers), json.loads(data)))
+                self.send_response(status)
+                if location:
+                    self.send_header("Location", location)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body.encode())
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = "http://127.0.0.1:%d" % self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def post(url, **more):
+    return {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "http", "url": url, **more}]}]}
+
+
+def test_an_http_hook_is_posted_the_event_and_decides(world):
+    said = {"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny",
+                                   "permissionDecisionReason": "the server says no"}}
+    with Server(body=json.dumps(said)) as server:
+        configure(world, post(server.url + "/hook", headers={"X-Team": "a \"quoted\" $(value) 'x'"}, name="web"))
+        long = "echo " + "x" * 300000
+        done = specific(world.hookc("PreToolUse", bash(long)))
+        assert done["permissionDecision"] == "deny" and done["permissionDecisionReason"] == "the server says no"
+        [(path, headers, body)] = server.seen
+    assert path == "/hook" and headers["X-Team"] == "a \"quoted\" $(value) 'x'"
+    assert headers["Content-Type"] == "application/json"
+    assert (body["tool_name"], body["tool_input"], body["hook_event_name"]) == ("Bash", {"command": long}, "PreToolUse")
+    [d] = world.json("decisions", "--json")["decisions"]
+    assert (d["rule"], d["decision"]) == ("hook:web", "deny")
+
+
+@pytest.mark.parametrize("on_failure, decision", [(None, None), ("deny", "deny")])
+def test_an_http_hook_that_fails(world, on_failure, decision):
+    more = {"on_failure": on_failure} if on_failure else {}
+    with Server(status=500, body='{"decision": "block", "reason": "not read"}') as server:
+        configure(world, post(server.url, **more))
+        done = specific(world.hookc("PreToolUse", bash()))
+    assert done.get("permissionDecision") == decision
+    if decision:
+        assert "500" in done["permissionDecisionReason"] and "not read" not in done["permissionDecisionReason"]
+    assert specific(world.hookc("PreToolUse", bash(session="s2"))).get("permissionDecision") == decision  # nobody listens
+
+
+def test_redirections_are_not_followed(world):
+    with Server(body='{"decision": "block", "reason": "elsewhere"}') as other:
+        with Server(status=302, location=other.url) as server:
+            configure(world, post(server.url, on_failure="ask"))
+            done = specific(world.hookc("PreToolUse", bash()))
+        assert done.get("permissionDecision") != "deny" and other.seen == []
+
+
+def test_a_projects_http_hook_is_not_posted_untrusted(world):
+    root = world.top / "proj"
+    (root / ".hookd").mkdir(parents=True)
+    with Server(body='{"decision": "block", "reason": "x"}') as server:
+        (root / ".hookd/config.json").write_text(json.dumps({"hooks": post(server.url)}))
+        for p in (world.top, root, root / ".hookd"):
+            p.chmod(0o755)
+        assert answer(world.hookc("PreToolUse", bash(cwd=str(root)))) == {}
+        assert server.seen == []

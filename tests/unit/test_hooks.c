@@ -61,8 +61,10 @@ static const struct {
 	{ HOOK(COMMAND ", \"on_failure\": \"deny\", \"timeout\": 40"), 1, 0, 1, "agents wait 30 s", 1, 38 },
 	{ HOOK(COMMAND ", \"async\": 1"), 0, 1, 1, "true or false", 1, 83 },
 	{ HOOK(COMMAND ", \"name\": \"a\", \"name\": \"b\""), 1, 0, 1, "more than once", 1, 74 },
-	{ HOOK("\"type\": \"http\", \"url\": \"http://x/\""), 1, 0, 1, "http hooks are not run in this release", 1,
-		38 },
+	{ HOOK("\"type\": \"http\", \"url\": \"http://x/\""), 1, 0, 0, NULL, 0, 0 },
+	{ HOOK("\"type\": \"http\", \"url\": \"file:///etc/passwd\""), 0, 1, 1, "begins with http://", 1, 38 },
+	{ HOOK("\"type\": \"http\", \"url\": \"http://x/\", \"headers\": {\"A\": \"b\\nC: d\"}"), 0, 1, 1,
+		"is no header", 1, 92 },
 	{ HOOK("\"type\": \"prompt\", \"prompt\": \"p\""), 1, 0, 1, "needs an LLM", 1, 38 },
 	{ HOOK("\"type\": \"http\""), 0, 1, 1, "needs a url", 1, 38 },
 	{ "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"(\", \"hooks\": []}]}}", 0, 1, 1, "is no pattern", 1, 39 },
@@ -331,7 +333,7 @@ static void identical_hooks_run_once(void **state)
 	const char *user = "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{" COMMAND ", \"timeout\": 3, \"on_failure\": "
 		"\"deny\"},"
 		"{" COMMAND ", \"args\": [\"a\"]}, {\"type\": \"prompt\", \"prompt\": \"x\"}, {\"type\": \"http\", "
-			"\"url\": \"x\"}]}]}}";
+			"\"url\": \"http://x\", \"disabled\": true}]}]}}";
 	struct hook_set *s = hook_set_new();
 	struct hook *list[HOOKS_MAX];
 	struct event e;
