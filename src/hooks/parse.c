@@ -408,10 +408,11 @@ static bool take_http(struct parser *p, const struct raw *raw, const struct json
 	struct buf lines = BUF_INIT(KIB(64));
 	bool good = true;
 
-	if (h->type != HOOK_HTTP)
+	if (h->type != HOOK_HTTP || str_empty(h->url))
 		return true;
 	buf_add_str(&lines, STR("Content-Type: application/json"));
-	if (!(str_starts(h->url, STR("http://")) || str_starts(h->url, STR("https://"))) || !is_header(STR("x"), h->url)) {
+	if (!(str_starts(h->url, STR("http://")) || str_starts(h->url, STR("https://"))) ||
+		!is_header(STR("x"), h->url)) {
 		complain(p, v->begin, "a url begins with http:// or https://, and stands on one line");
 		good = false;
 	}
@@ -421,7 +422,8 @@ static bool take_http(struct parser *p, const struct raw *raw, const struct json
 	}
 	json_each(m, raw->headers && raw->headers->type == JSON_OBJECT ? raw->headers : NULL) {
 		if (m->type != JSON_STRING || !is_header(m->key, m->text)) {
-			complain(p, m->begin, "'" STR_FMT "' is no header: a name and a text on one line", STR_ARG(m->key));
+			complain(p, m->begin, "'" STR_FMT "' is no header: a name and a text on one line",
+				STR_ARG(m->key));
 			good = false;
 		} else {
 			buf_addf(&lines, "\n" STR_FMT ": " STR_FMT, STR_ARG(m->key), STR_ARG(m->text));
