@@ -179,8 +179,8 @@ static void note_step(struct run *x, const struct cmd *c)
 		.depth = x->depth, .argv = cmd_text(x, c), .begin = x->begin, .end = x->end
 	};
 	if (str_is_set(c->in))
-		s->note = arena_strf(x->a, "reads: %.*s", (int)MIN(c->in.n, 200),
-			text_for_people(x->a, str_head(c->in, 200)).p);
+		s->note = arena_strf(x->a, "reads: " STR_FMT,
+			STR_ARG(text_for_people(x->a, str_cut_utf8(c->in, 200))));
 	if (r->last_step)
 		r->last_step->next = s;
 	else
