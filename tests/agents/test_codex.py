@@ -105,8 +105,7 @@ def test_a_person_trusts_at_the_start(rig, codex, installed, model):
     before = codex.config.read_text()
     with Terminal([codex.program, *codex.options(m)], codex.env(m), rig.project) as t:
         t.wait("12 hooks are new or changed")
-        t.press("2")
-        t.wait("› 2. Trust all and continue")
+        t.press_until("2", "the second choice", lambda: "›2.Trustall" in t.text())
         t.press_until(ENTER, "trust", lambda: codex.config.read_text().count("trusted_hash") == 12)
     assert ("ok", "Codex CLI trusts all 12 hooks") in doctor(installed)
     after = codex.config.read_text()

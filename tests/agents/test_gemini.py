@@ -95,7 +95,9 @@ def test_a_person_quits(rig, gemini, installed, model):
         t.wait("Type your message", seconds=40)
         t.type("hello")
         t.wait("Fine.")
+        here = t.mark()
         t.press("/quit")
+        t.wait("/quit", here)
         t.press_until(ENTER, "the end", t.ended)
         assert t.end() == 0
     ends = named(installed.wait_for_event("SessionEnd"), "SessionEnd")
