@@ -160,6 +160,8 @@ static void keep_in_spool(struct offline *o, const struct event *e)
 		return;
 	redact_and_mute(redactor, &o->cli->arena, p->run, e, &record, &report);
 	record.marks |= EVENT_SPOOLED;
+	/* Clients tell milliseconds. What has to take the spool came after what the daemon still took in the same one. */
+	record.at_us += USEC_PER_MSEC - 1;
 	record.order_us = record.at_us;
 	r = spool_write(p->spool, &record, false);
 	/* Not rotated from here: the daemon would go on writing to the file that was put aside. */
