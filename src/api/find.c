@@ -191,3 +191,11 @@ int op_read_filter(struct op_call *call, int64_t limit, struct op_filter *ret)
 		return 0;
 	return op_find_project(call, "project", &ret->project);
 }
+
+int op_read_filter_of(struct op_call *call, int64_t limit, struct op_filter *ret, int64_t *ret_session)
+{
+	int r = op_read_filter(call, limit, ret);
+
+	*ret_session = 0;
+	return r < 0 || !json_get(call->params, STR("session")) ? r : op_find_session(call, "session", ret_session);
+}

@@ -45,6 +45,8 @@ struct op_filter {
 };
 
 int op_read_filter(struct op_call *call, int64_t limit, struct op_filter *ret);
+/* The same for lists that may be of one session: *ret_session is its key, or 0. */
+int op_read_filter_of(struct op_call *call, int64_t limit, struct op_filter *ret, int64_t *ret_session);
 
 /* Sessions of a filter bound as ?1 project, ?2 agent, ?3 since, ?4 until, ?5 all. */
 #define OP_FILTER_SQL                                                                                          \

@@ -10,21 +10,6 @@
 
 /* -- hooks ------------------------------------------------------------------------------------- */
 
-static void write_problems(struct json_writer *w, const struct hook_source *source)
-{
-	jw_key(w, "problems");
-	jw_array(w);
-	for (const struct hook_problem *p = source->problems; p; p = p->next) {
-		jw_object(w);
-		jw_field_bool(w, "error", p->error);
-		jw_field_int(w, "line", p->line);
-		jw_field_int(w, "col", p->col);
-		jw_field_str(w, "text", p->text);
-		jw_end_object(w);
-	}
-	jw_end_array(w);
-}
-
 static void write_sources(struct json_writer *w, const struct hook_set *s)
 {
 	jw_key(w, "sources");
@@ -35,7 +20,7 @@ static void write_sources(struct json_writer *w, const struct hook_set *s)
 		jw_field_str(w, "scope", str_of(hook_scope_names[source->scope]));
 		jw_field_bool(w, "last_good", source->kept);
 		jw_field_int(w, "errors", source->errors);
-		write_problems(w, source);
+		hooks_write_problems(w, source);
 		jw_end_object(w);
 	}
 	jw_end_array(w);

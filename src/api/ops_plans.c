@@ -29,10 +29,8 @@ int op_plans(struct op_call *call)
 {
 	int64_t session = 0;
 	struct op_filter f;
-	int r = op_read_filter(call, 50, &f);
+	int r = op_read_filter_of(call, 50, &f, &session);
 
-	if (r == 0 && json_get(call->params, STR("session")))
-		r = op_find_session(call, "session", &session);
 	if (r < 0)
 		return r;
 	jw_object(call->w);

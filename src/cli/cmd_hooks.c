@@ -112,17 +112,7 @@ static void write_source(struct json_writer *w, const struct hook_source *source
 	jw_object(w);
 	jw_field_str(w, "path", source->path);
 	jw_field_bool(w, "valid", !source->errors);
-	jw_key(w, "problems");
-	jw_array(w);
-	for (const struct hook_problem *p = source->problems; p; p = p->next) {
-		jw_object(w);
-		jw_field_bool(w, "error", p->error);
-		jw_field_int(w, "line", p->line);
-		jw_field_int(w, "col", p->col);
-		jw_field_str(w, "text", p->text);
-		jw_end_object(w);
-	}
-	jw_end_array(w);
+	hooks_write_problems(w, source);
 	jw_end_object(w);
 }
 

@@ -137,6 +137,9 @@ struct hook_source {
 	unsigned count;
 };
 
+/* "problems": [{error, line, col, text}] of a source, as a member of an open object. */
+void hooks_write_problems(struct json_writer *w, const struct hook_source *source);
+
 struct hook_set {
 	struct arena arena;
 	unsigned refs;

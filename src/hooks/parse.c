@@ -666,3 +666,18 @@ void hooks_parse(struct hook_set *s, struct hook_source *source)
 	if (json_get(root, STR("hooks")))
 		take_hooks(&p, json_get(root, STR("hooks")));
 }
+
+void hooks_write_problems(struct json_writer *w, const struct hook_source *source)
+{
+	jw_key(w, "problems");
+	jw_array(w);
+	for (const struct hook_problem *p = source->problems; p; p = p->next) {
+		jw_object(w);
+		jw_field_bool(w, "error", p->error);
+		jw_field_int(w, "line", p->line);
+		jw_field_int(w, "col", p->col);
+		jw_field_str(w, "text", p->text);
+		jw_end_object(w);
+	}
+	jw_end_array(w);
+}
