@@ -23,7 +23,7 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-SRC = HERE.parent.parent / "src"
+SRC = HERE.parent.parent / "src/common"
 
 # Where `hookd status --json` says what.
 KEYS = {

@@ -25,7 +25,7 @@ BIG = 1000  # calls of the one large session
 
 
 def capture_version():
-    header = (pathlib.Path(__file__).resolve().parents[2] / "src/capture/capture.h").read_text()
+    header = (pathlib.Path(__file__).resolve().parents[2] / "src/storage/capture/capture.h").read_text()
     return re.search(r"CAPTURE_VERSION = (\d+)", header)[1]
 
 

@@ -13,7 +13,7 @@ import pytest
 from world import ROOT, alive, payload, wait_for
 
 HOME_CLAUDE = ".claude/settings.json"
-KINDS = re.findall(r"\[EVENT_\w+\] = \{ \"(\w+)\"", (ROOT / "src/event/kinds.c").read_text())[1:]
+KINDS = re.findall(r"\[EVENT_\w+\] = \{ \"(\w+)\"", (ROOT / "src/common/event/kinds.c").read_text())[1:]
 
 
 def script(path, text, mode=0o755):

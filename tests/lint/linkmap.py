@@ -16,7 +16,7 @@ def placed(text):
     """Object files with at least one byte in the program."""
     start = text.index('Linker script and memory map')
     found = {}
-    # " .text.name  0x000000000000123  0x45 path/to/libhookd.a(store_store.c.o)"; long names wrap.
+    # " .text.name  0x000000000000123  0x45 path/to/libhookd.a(storage_store_store.c.o)"; long names wrap.
     for m in re.finditer(r'^ (\.[\w.$-]+)\s+0x([0-9a-f]+)\s+0x([0-9a-f]+) (\S.*)$', text[start:], re.M):
         section, address, size, origin = m.groups()
         if int(address, 16) and int(size, 16) and not section.startswith(('.debug', '.comment', '.note', '.stab')):
@@ -30,7 +30,7 @@ def main():
     objects = placed(text)
     modules = {}
     for origin, section in objects.items():
-        m = re.search(r'[(/]([a-z]+)_[\w]+\.c\.o\)?$', origin)
+        m = re.search(r'[(/][a-z]+_([a-z]+)_[\w]+\.c\.o\)?$', origin)
         if m:
             modules.setdefault(m[1], (origin, section))
     bad = ['%s (%s, for %s)' % (name, *modules[name]) for name in sorted(FORBIDDEN_MODULES & set(modules))]

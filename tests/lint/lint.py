@@ -17,13 +17,13 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 # A module includes only modules of lower layers, and itself.
 LAYERS = {
     0: 'base',
-    1: 'os json loop wire event config match',
-    2: 'journal store server redact net shell',
-    3: 'agents guard install hooks trust transcript search llm',
-    4: 'capture history context memory effort outbox',
-    5: 'engine',
-    6: 'api daemon',
-    7: 'cli client',
+    1: 'os json match event wire config loop',
+    2: 'agents redact server shell journal store',
+    3: 'transcript guard trust hooks install',
+    4: 'history capture',
+    6: 'engine',
+    7: 'api daemon',
+    8: 'cli client',
 }
 LAYER = {name: layer for layer, names in LAYERS.items() for name in names.split()}
 
@@ -35,7 +35,6 @@ SAME_LAYER = {
     ('wire', 'os'): 'talk.c checks who is at the other end',
     ('store', 'journal'): 'the writer folds what the journal holds',
     ('guard', 'trust'): 'rules of a project come from files that are read as trust reads them',
-    ('install', 'agents'): 'which events an agent has is in its table',
     ('hooks', 'install'): 'an entry that calls hookc is us, and install knows what that looks like',
     ('hooks', 'trust'): 'what lies in a project runs only as it was trusted',
     ('daemon', 'api'): 'the daemon serves the operations',
@@ -46,7 +45,7 @@ PUBLIC = {
     'base/': 'each header of base is a module of its own',
     'json/edit.h': 'editing JSON as text: for config and install, who change files of people',
     'config/names.h': 'did-you-mean, for whoever reads what people wrote',
-    'config/places.h': 'hookc-side code wants directories without the option table',
+    'config/paths.h': 'hookc-side code wants directories without the option table',
     'daemon/spawn.h': 'starting a daemon must not link one',
 }
 
@@ -54,12 +53,13 @@ PUBLIC = {
 LIBRARIES = {'event2/': {'loop'}, 'sqlite3.h': {'store'}, 'pcre2.h': {'match'}}
 
 # Records are made by redact(), by decoding, and from the rows of a damaged store; tests make samples.
-RECORD_MAKERS = ('src/redact/', 'src/event/record.c', 'src/store/recover.c', 'src/capture/fold.c', 'src/capture/rewind.c')  # the last two read rows back that were records
+RECORD_MAKERS = ('src/input/redact/', 'src/common/event/record.c', 'src/storage/store/salvage.c',
+                 'src/storage/capture/fold.c', 'src/storage/capture/rewind.c')  # the last two read rows back that were records
 
 FILE_LINES, FUNCTION_LINES, COLUMNS = 1000, 80, 120
 
 # Modules whose lines are still wider; a row goes when they have been folded.
-WIDER = {'src/api/': 132, 'src/cli/': 132, 'src/daemon/': 132}
+WIDER = {'src/program/api/': 132, 'src/program/cli/': 132, 'src/program/daemon/': 132}
 
 # Words that speak of a machine hookd was written on, not of hookd.
 FOREIGN = [re.compile(p) for p in (
@@ -90,7 +90,7 @@ def read(path):
 
 def module_of(path):
     parts = path.split('/')
-    return parts[1] if parts[0] == 'src' and len(parts) > 2 else None
+    return parts[2] if parts[0] == 'src' and len(parts) > 3 else None
 
 
 def check_include(path, line, module, header):
@@ -169,14 +169,14 @@ def compile_flags(build):
     """The flags one of our files is compiled with, from the build itself."""
     with open(os.path.join(build, 'compile_commands.json'), encoding='utf-8') as f:
         for row in json.load(f):
-            if row['file'].endswith('src/base/str.c'):
+            if row['file'].endswith('src/common/base/str.c'):
                 keep, skip = [], False
                 for word in shlex.split(row['command']):
                     if not skip and word not in ('-c', '-o', '-MF', '-MQ', '-MD', '-MMD'):
                         keep.append(word)
                     skip = word in ('-c', '-o', '-MF', '-MQ')
                 return row['directory'], keep
-    raise SystemExit('lint: src/base/str.c is not in compile_commands.json')
+    raise SystemExit('lint: src/common/base/str.c is not in compile_commands.json')
 
 
 def check_banned(build):
@@ -189,7 +189,7 @@ def check_banned(build):
                 f.write('void f(void);\n%s\n' % name)
             ok = subprocess.run(flags + ['-fsyntax-only', path], cwd=where, capture_output=True, check=False).returncode == 0
             if ok != want:
-                problem('src/base/banned.h', 0, 'is not in force: strcpy compiles' if ok else 'a harmless file does not compile')
+                problem('src/common/base/banned.h', 0, 'is not in force: strcpy compiles' if ok else 'a harmless file does not compile')
 
 
 def main():

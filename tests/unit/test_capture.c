@@ -630,7 +630,7 @@ static void test_rows(void **state)
 }
 
 /* Backwards, so that every turn told aside comes before the hooks that say whose it is. */
-static struct store *told_backwards(const struct line *told, unsigned lines)
+static struct store *knows_backwards(const struct line *told, unsigned lines)
 {
 	struct store *s = fresh_store();
 	unsigned order[LINES_MAX];
@@ -645,7 +645,7 @@ static struct store *told_backwards(const struct line *told, unsigned lines)
 
 static void test_rows_of_codex(void **state)
 {
-	struct store *s = told_backwards(codex, countof(codex));
+	struct store *s = knows_backwards(codex, countof(codex));
 
 	check_row(s,
 		"SELECT group_concat(native_id || status || coalesce(transcript, ''), ' ') FROM "
@@ -696,7 +696,7 @@ static void test_rows_of_codex(void **state)
 
 static void test_rows_of_gemini(void **state)
 {
-	struct store *s = told_backwards(gemini, countof(gemini));
+	struct store *s = knows_backwards(gemini, countof(gemini));
 
 	check_row(s,
 		"SELECT group_concat(json_extract(input, '$.command') || ':' || state || ':' || "
@@ -735,7 +735,7 @@ static void test_thread_that_is_a_session(void **state)
 		{ 3, "codex", "a1", EVENT_TURN_COMPLETE, NULL, NULL, "/c", TOLD("t9", "more", "\"done\"") },
 		{ 4, "codex", "r1", EVENT_SUBAGENT_STOP, NULL, NULL, "/c", SUB("u1", "a1") },
 	};
-	struct store *s = told_backwards(lines, countof(lines));
+	struct store *s = knows_backwards(lines, countof(lines));
 
 	check_row(s,
 		"SELECT group_concat(native_id || events || coalesce(last_assistant, ''), ' ') "
@@ -755,11 +755,11 @@ static void test_time(void **state)
 	struct record r = record_of(&a, 1), late;
 
 	assert_int_equal(capture_fold(c, s, &r), 1);
-	assert_int_equal(capture_tend(s, r.at_us + 299 * INT64_C(1000000)), 0);
-	assert_true(capture_tend(s, r.at_us + 301 * INT64_C(1000000)) > 0);
+	assert_int_equal(capture_complete_stale(s, r.at_us + 299 * INT64_C(1000000)), 0);
+	assert_true(capture_complete_stale(s, r.at_us + 301 * INT64_C(1000000)) > 0);
 	check_row(s, "SELECT closed_by FROM batches", "janitor");
 	check_row(s, "SELECT status FROM sessions", "active");
-	assert_true(capture_tend(s, r.at_us + 3601 * INT64_C(1000000)) > 0);
+	assert_true(capture_complete_stale(s, r.at_us + 3601 * INT64_C(1000000)) > 0);
 	check_row(s, "SELECT status || closed_by FROM sessions", "completedjanitor");
 	late = record_of(&a, 3);
 	assert_int_equal(capture_fold(c, s, &late), 1);
@@ -782,7 +782,7 @@ static void test_rebuild(void **state)
 	for (unsigned i = 0; i < LINES; i++)
 		order[i] = i;
 	fold_in_order(s, order, LINES, NULL);
-	assert_true(capture_tend(s, clock_wall_us()) >= 0); /* as a rebuild does at its end */
+	assert_true(capture_complete_stale(s, clock_wall_us()) >= 0); /* as a rebuild does at its end */
 	dump(s, &want);
 	assert_int_equal(store_exec(s,
 				 "DELETE FROM facts; DELETE FROM activities WHERE key % 2; UPDATE batches SET "

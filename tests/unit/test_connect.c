@@ -293,7 +293,7 @@ static void a_project_has_hooks_alone(void **state)
 	assert_false(is_there(".codex"));
 }
 
-static void places_can_be_elsewhere(void **state)
+static void paths_can_be_elsewhere(void **state)
 {
 	struct install_plan p;
 	struct err err;
@@ -515,7 +515,7 @@ int main(void)
 		TEST(broken_toml_stops_everything),
 		TEST(one_stale_file_stops_both),
 		TEST(a_project_has_hooks_alone),
-		TEST(places_can_be_elsewhere),
+		TEST(paths_can_be_elsewhere),
 		TEST(hashes_are_those_of_codex),
 		TEST(trust_is_read_in_every_form),
 		TEST(trust_of_something_else_is_none),

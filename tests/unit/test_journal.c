@@ -13,7 +13,7 @@
 /* Adds the records [from, to) as one batch and flushes it. */
 static int append(struct journal *j, unsigned from, unsigned to, str payload)
 {
-	struct journal_mark end;
+	struct journal_pos end;
 
 	for (unsigned n = from; n < to; n++) {
 		struct record r = record_sample(n, payload);
@@ -84,7 +84,7 @@ static void test_round_trip(void **state)
 {
 	const char *dir = test_dir();
 	struct journal *j;
-	struct journal_mark end, before;
+	struct journal_pos end, before;
 	unsigned numbers[64];
 	size_t n;
 
@@ -92,11 +92,11 @@ static void test_round_trip(void **state)
 	before = journal_end(j);
 	assert_int_equal(before.offset, JOURNAL_FIRST_OFFSET);
 	assert_int_equal(journal_flush(j, &end), 0);
-	assert_int_equal(journal_mark_cmp(&before, &end), 0);
+	assert_int_equal(journal_pos_cmp(&before, &end), 0);
 	assert_int_equal(append(j, 0, 1, STR("{}")), 0);
 	assert_int_equal(append(j, 1, 20, STR("{\"a\":\"b\"}")), 0);
 	end = journal_end(j);
-	assert_true(journal_mark_cmp(&before, &end) < 0 && journal_mark_cmp(&end, &before) > 0);
+	assert_true(journal_pos_cmp(&before, &end) < 0 && journal_pos_cmp(&end, &before) > 0);
 	journal_free(j);
 	assert_int_equal(read_numbers(segment(dir, end.segment), numbers, 64, &n), 0);
 	assert_int_equal(n, 20);
@@ -122,7 +122,7 @@ static void test_record_comes_back_whole(void **state)
 	const char *dir = test_dir();
 	struct record in = record_sample(7, STR("{\"x\":\"\\u0000\"}")), out;
 	struct journal_reader reader;
-	struct journal_mark end;
+	struct journal_pos end;
 	struct journal *j;
 	str body;
 
@@ -204,7 +204,7 @@ static void test_rotates_when_told(void **state)
 {
 	const char *dir = test_dir();
 	struct record r = record_sample(1, STR("{}"));
-	struct journal_mark before, end;
+	struct journal_pos before, end;
 	unsigned numbers[8];
 	struct journal *j;
 
@@ -273,7 +273,7 @@ static void test_largest_record(void **state)
 static void test_order_rises(void **state)
 {
 	const char *dir = test_dir();
-	struct journal_mark end;
+	struct journal_pos end;
 	struct journal *j;
 	int64_t last = 0;
 

@@ -276,9 +276,9 @@ static void life_end(struct life *l)
 	l->j = NULL;
 }
 
-static struct journal_mark append(struct life *l, unsigned from, unsigned to)
+static struct journal_pos append(struct life *l, unsigned from, unsigned to)
 {
-	struct journal_mark end = { 0 };
+	struct journal_pos end = { 0 };
 
 	for (unsigned n = from; n < to; n++) {
 		struct record r = record_sample(n, STR("{}"));
@@ -359,7 +359,7 @@ static bool has_trouble(const struct writer_state *s, uint64_t n)
 static void test_live(void **state)
 {
 	struct writer_state s;
-	struct journal_mark end;
+	struct journal_pos end;
 	struct life l;
 
 	life_init(&l);
@@ -376,7 +376,7 @@ static void test_live(void **state)
 	assert_int_equal(s.doubled + s.damaged + s.spooled, 0);
 	assert_int_equal(s.unfolded_bytes, 0);
 	assert_int_equal(s.oldest_unfolded_us, 0);
-	assert_int_equal(journal_mark_cmp(&s.committed, &end), 0);
+	assert_int_equal(journal_pos_cmp(&s.committed, &end), 0);
 	assert_true(s.commits >= 1 && commits_told >= 1);
 	assert_int_equal(count_rows(&l), 200);
 	/* The newest segment is never deleted. */
@@ -404,7 +404,7 @@ static void test_replay_of_several_segments(void **state)
 
 static void test_resumes_where_it_was(void **state)
 {
-	struct journal_mark end;
+	struct journal_pos end;
 	struct life l;
 
 	life_init(&l);
@@ -436,7 +436,7 @@ static void test_resumes_where_it_was(void **state)
 /* Another file with the number of one that was folded: nothing of it may be skipped. */
 static void test_impostor_segment(void **state)
 {
-	struct journal_mark end;
+	struct journal_pos end;
 	struct life l;
 
 	life_init(&l);
@@ -456,7 +456,7 @@ static void test_impostor_segment(void **state)
 /* A power cut may take back bytes behind a committed position. */
 static void test_position_past_the_end(void **state)
 {
-	struct journal_mark end;
+	struct journal_pos end;
 	struct life l;
 
 	life_init(&l);
@@ -475,7 +475,7 @@ static void test_position_past_the_end(void **state)
 static void test_doubles_count_once(void **state)
 {
 	struct writer_state s;
-	struct journal_mark end;
+	struct journal_pos end;
 	struct record r = record_sample(3, STR("{}"));
 	struct life l;
 
@@ -658,7 +658,7 @@ static void test_spool_only_damaged(void **state)
 static void test_fold_error_is_tried_again(void **state)
 {
 	struct writer_state s;
-	struct journal_mark end;
+	struct journal_pos end;
 	struct life l;
 
 	life_init(&l);
@@ -714,7 +714,7 @@ static void test_store_that_cannot_be_opened(void **state)
 
 static void test_wait(void **state)
 {
-	struct journal_mark end, later;
+	struct journal_pos end, later;
 	struct life l;
 
 	life_init(&l);
@@ -748,7 +748,7 @@ static void *wait_in_thread(void *arg)
 {
 	struct life *l = arg;
 
-	return (void *)(intptr_t)writer_wait(l->w, (struct journal_mark){ .segment = 999 }, PATIENCE_MS);
+	return (void *)(intptr_t)writer_wait(l->w, (struct journal_pos){ .segment = 999 }, PATIENCE_MS);
 }
 
 static void test_stop_frees_who_waits(void **state)
@@ -786,7 +786,7 @@ static void *open_again_and_again(void *arg)
 static void test_readers_beside_the_writer(void **state)
 {
 	pthread_t t[2];
-	struct journal_mark end = { 0 };
+	struct journal_pos end = { 0 };
 	struct life l;
 
 	life_init(&l);
@@ -806,7 +806,7 @@ static void test_readers_beside_the_writer(void **state)
 
 static int case_commit_fails(const char *dir)
 {
-	struct journal_mark end;
+	struct journal_pos end;
 	struct writer_state s;
 	struct life l;
 

@@ -29,7 +29,7 @@ static struct record make(int n, str payload)
 	return r;
 }
 
-static int append(struct fixture *f, int n, str payload, struct journal_mark *end)
+static int append(struct fixture *f, int n, str payload, struct journal_pos *end)
 {
 	struct record r = make(n, payload);
 
@@ -81,7 +81,7 @@ static int teardown(void **state)
 static void test_nothing_follows_a_torn_record(void **state)
 {
 	struct fixture *f = *state;
-	struct journal_mark end;
+	struct journal_pos end;
 	struct rlimit old, low;
 	struct journal_reader r;
 	str body;
@@ -109,7 +109,7 @@ static void test_nothing_follows_a_torn_record(void **state)
 static void test_a_reader_forgets_half_a_record(void **state)
 {
 	struct fixture *f = *state;
-	struct journal_mark end;
+	struct journal_pos end;
 	struct journal_reader r;
 	str body;
 	int fd;
@@ -132,7 +132,7 @@ static void test_a_reader_forgets_half_a_record(void **state)
 static void test_a_reader_stops_at_its_end(void **state)
 {
 	struct fixture *f = *state;
-	struct journal_mark first, second;
+	struct journal_pos first, second;
 	struct journal_reader r;
 	str body;
 
@@ -153,7 +153,7 @@ static void test_a_reader_stops_at_its_end(void **state)
 static void test_a_number_that_is_taken_is_passed_over(void **state)
 {
 	struct fixture *f = *state;
-	struct journal_mark before = journal_end(f->journal), end;
+	struct journal_pos before = journal_end(f->journal), end;
 	int fd;
 
 	assert_int_equal(journal_segment_path(f->path, f->dir, before.segment + 1), 0);

@@ -1,0 +1,101 @@
+/* config: the options, as one table.
+ *
+ * A row of options[] is everything there is to know about an option: name, type, default (as text),
+ * limits, a sentence. The same rows read the file, check it, print `hookd config`, and make the JSON
+ * Schema. The file is JSON with comments; names are paths ("log.level" is {"log": {"level": …}}).
+ *
+ * Layers, the later one wins: default, user file. (Project layers come with trust.) Each value
+ * remembers where it came from, for `config show --origin`.
+ *
+ * A broken file never stops hookd: the daemon starts with what it understands and says what it does
+ * not; `config validate` names file, line and column. */
+#ifndef HOOKD_CONFIG_CONFIG_H
+#define HOOKD_CONFIG_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/macro.h"
+#include "base/str.h"
+#include "config/paths.h"
+
+enum option_type { OPTION_BOOL, OPTION_INT, OPTION_ENUM, OPTION_TEXT };
+
+enum option_id {
+	OPTION_DURABILITY,
+	OPTION_LOG_LEVEL,
+	OPTION_LOG_MAX_MB,
+	OPTION_RETENTION_DAYS,
+	OPTION_STORE_LINGER_MS,
+	OPTION_STORE_MAX_MB,
+	OPTION_ID_MAX,
+};
+
+struct option {
+	const char *name;
+	enum option_type type;
+	const char *fallback;        /* the default, as text */
+	int64_t minimum, maximum;    /* OPTION_INT */
+	const char *const *choices;  /* OPTION_ENUM; ends with NULL */
+	int (*check)(str value, struct err *err); /* OPTION_TEXT; may be NULL */
+	const char *text;            /* a sentence: schema, help, reference */
+};
+
+extern const struct option options[OPTION_ID_MAX];
+
+enum config_origin { ORIGIN_DEFAULT, ORIGIN_USER, ORIGIN_MAX };
+extern const char *const config_origin_names[ORIGIN_MAX];
+
+struct config_value {
+	char *text;      /* as written, checked */
+	int64_t number;  /* int, bool, index of the choice */
+	enum config_origin origin;
+	unsigned line;   /* in the file */
+};
+
+struct config {
+	struct config_value values[OPTION_ID_MAX];
+};
+
+/* One complaint about the file: what is wrong and where. */
+struct config_problem {
+	struct config_problem *next;
+	struct err err;
+};
+
+/* Reads the user's file. Always gives a usable config; problems (in order, owned by the caller,
+ * config_problems_free) say what was left out. A missing file is no problem. */
+void config_load(const char *path, struct config *ret, struct config_problem **ret_problems);
+/* The same for a text that is already in memory: what config_load does after reading. */
+void config_parse(str text, struct config *ret, struct config_problem **ret_problems);
+void config_release(struct config *c);
+void config_problems_free(struct config_problem *p);
+
+static inline int64_t config_number(const struct config *c, enum option_id id)
+{
+	return c->values[id].number;
+}
+
+static inline str config_text(const struct config *c, enum option_id id)
+{
+	return str_of(c->values[id].text);
+}
+
+/* By name, compared like event names. NULL and a suggestion in err when there is none. */
+const struct option *config_find(str name, struct err *err);
+/* Checks one value; the complaint names the option, the value and what would fit. */
+int config_check(const struct option *o, str value, struct config_value *ret, struct err *err);
+
+/* Changes one option in the user's file, keeping comments and formatting of everything else; an
+ * absent file is made. The value is checked first. */
+int config_set(const char *path, const struct option *o, str value, struct err *err);
+/* The text that config_set would write, appended to ret; touches no file. -EBADMSG: the text is not
+ * JSON, err names line and column. */
+int config_edit(str text, const struct option *o, str value, struct buf *ret, struct err *err);
+
+/* The JSON Schema of the file. */
+void config_write_schema(struct buf *b);
+
+#endif

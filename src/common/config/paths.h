@@ -1,0 +1,36 @@
+/* paths: where everything lives.
+ *
+ * HOOKD_DIR, when set, holds everything. Otherwise the XDG directories. A state directory given on the
+ * command line (--dir, which `hookd init` writes into every hook line) wins over the environment: an
+ * agent's environment can be set by a project, and must not lead hookc to another daemon. Such a
+ * directory remembers where its config and data are in a file called `places`. */
+#ifndef HOOKD_CONFIG_PATHS_H
+#define HOOKD_CONFIG_PATHS_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/fs.h"
+
+struct paths {
+	char config[FS_PATH];  /* config.json */
+	char data[FS_PATH];    /* directory */
+	char store[FS_PATH];   /* data/hookd.db */
+	char state[FS_PATH];   /* directory: */
+	char journal[FS_PATH]; /*   state/journal */
+	char spool[FS_PATH];   /*   state/spool */
+	char backups[FS_PATH]; /*   state/backups */
+	char log[FS_PATH];     /*   state/hookd.log */
+	char run[FS_PATH];     /*   state/run */
+	char lock[FS_PATH];    /*   state/run/hookd.lock, held by the daemon for life */
+	char socket[FS_PATH];  /*   state/run/hookd.sock, always */
+	char runtime_socket[FS_PATH]; /* $XDG_RUNTIME_DIR/hookd/hookd.sock, or "" */
+};
+
+/* dir: the --dir argument, or NULL. -EINVAL with a text that says what is missing (HOME). */
+int paths_find(const char *dir, struct paths *ret, struct err *err);
+
+/* Makes the directories, private, and writes `places`. */
+int paths_make(const struct paths *p, struct err *err);
+
+#endif

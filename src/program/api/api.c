@@ -1,0 +1,346 @@
+/* Requests in, answers out: the JSON-RPC shell around the table. */
+#include "api/api.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "api/follow.h"
+#include "base/alloc.h"
+#include "base/limits.h"
+#include "base/log.h"
+
+enum {
+	/* JSON-RPC's own numbers. */
+	RPC_PARSE_ERROR = -32700,
+	RPC_NO_METHOD = -32601,
+	RPC_BAD_REQUEST = -32600,
+	RPC_FAILED = -32000,
+	CATCH_UP_MS = 3000, /* how long a reader waits for the writer */
+	CATCH_UP_TRIES = 20, /* what takes long anyway waits longer, as long as there is no trouble */
+};
+
+struct api {
+	struct api_context ctx;
+	pthread_mutex_t lock; /* of store: workers take turns */
+	struct store *store;
+	/* Readers run one after the other: they share the store's handle anyway, and may each wait for
+	 * the writer or scan for seconds. The other worker stays free for events. */
+	struct request *running, *first, **last;
+	struct request *later; /* answered when what they began has ended */
+	struct follow *follow;
+};
+
+/* One request under way. */
+struct request {
+	struct request *next;
+	struct api *api;
+	struct conn *conn;
+	struct arena arena;
+	const struct op *op;
+	struct json *root;
+	struct buf result;
+	struct err err;
+	struct journal_pos seen; /* everything acknowledged when it came */
+	int failed;
+};
+
+int64_t op_param_int(const struct op_call *call, const char *name, int64_t fallback, int64_t min, int64_t max)
+{
+	int64_t value;
+
+	if (!json_int(json_get(call->params, str_of(name)), &value))
+		return fallback;
+	return value < min ? min : value > max ? max : value;
+}
+
+str op_param_str(const struct op_call *call, const char *name)
+{
+	return json_str(json_get(call->params, str_of(name)));
+}
+
+/* -- answering --------------------------------------------------------------------------------- */
+
+static void request_free(struct request *q)
+{
+	buf_release(&q->result);
+	arena_release(&q->arena);
+	free(q);
+}
+
+static void send_answer(struct request *q, int code)
+{
+	struct buf b;
+	struct json_writer w = JSON_WRITER(&b);
+	struct json *id = json_get(q->root, STR("id"));
+	struct iovec piece;
+
+	buf_init(&b, LIMIT_RPC_REPLY);
+	jw_object(&w);
+	jw_field_str(&w, "jsonrpc", STR("2.0"));
+	jw_key(&w, "id");
+	if (id)
+		jw_value(&w, id);
+	else
+		jw_null(&w);
+	if (code) {
+		jw_key(&w, "error");
+		jw_object(&w);
+		jw_field_int(&w, "code", code);
+		jw_field_str(&w, "message", str_of(q->err.text));
+		jw_end_object(&w);
+	} else {
+		jw_key(&w, "result");
+		jw_raw(&w, buf_str(&q->result));
+	}
+	jw_end_object(&w);
+	buf_add_char(&b, '\n');
+	/* The result may have left out what did not fit and gone on with what did. */
+	if (b.full || (!code && q->result.full)) {
+		buf_clear(&b);
+		buf_add_str(&b, STR("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,\"message\":"
+				    "\"the answer is larger than 24 MiB; ask for less\"}}\n"));
+	}
+	piece = (struct iovec){ b.p, b.len };
+	conn_answer(q->conn, &piece, 1);
+	buf_release(&b);
+	request_free(q);
+}
+
+static void run_op(struct request *q, struct store *store)
+{
+	struct json *params = json_get(q->root, STR("params"));
+	struct json_writer w = JSON_WRITER(&q->result);
+	struct op_call call = { .api = q->api, .ctx = &q->api->ctx, .store = store, .arena = &q->arena, .w = &w,
+		.err = &q->err, .later = q };
+
+	call.params = params ? params : json_get(q->root, STR("args"));
+	q->failed = q->op->run(&call);
+	if (q->failed < 0 && !q->err.text[0])
+		err_set(&q->err, q->failed, "%s", strerror(-q->failed));
+}
+
+void op_finish(struct request *q, str result)
+{
+	for (struct request **at = &q->api->later; *at; at = &(*at)->next)
+		if (*at == q) {
+			*at = q->next;
+			break;
+		}
+	buf_clear(&q->result);
+	buf_add_str(&q->result, result);
+	send_answer(q, 0);
+}
+
+/* -- on a worker ------------------------------------------------------------------------------- */
+
+static void catch_up(struct request *q)
+{
+	struct writer *w = q->api->ctx.writer;
+	struct writer_state state;
+	int tries = q->op->alone ? CATCH_UP_TRIES : 1, r;
+
+	do {
+		r = writer_wait(w, q->seen, CATCH_UP_MS);
+		writer_get_state(w, &state);
+	} while (r == -ETIMEDOUT && --tries > 0 && !state.trouble[0]);
+	/* Old rows are better than none, when the store can be read at all. */
+	if (r < 0)
+		log_warn(LOG_API, "%s answers without the newest events: the store is behind", q->op->name);
+}
+
+/* The store is fine, only what was asked for is not there. */
+static bool is_refusal(int r)
+{
+	return r == -EINVAL || r == -ENOENT || r == -EEXIST || r == -ENOTUNIQ;
+}
+
+static void read_store(struct request *q)
+{
+	struct api *a = q->api;
+
+	/* The writer may have made a new store. */
+	if (a->store && store_presence(a->store) != STORE_PRESENT) {
+		store_close(a->store);
+		a->store = NULL;
+	}
+	q->failed = a->store ? 0 : store_open(a->ctx.paths->store, STORE_READ, NULL, &a->store, &q->err);
+	if (q->failed == 0)
+		q->failed = store_exec(a->store, "BEGIN");
+	if (q->failed == 0)
+		run_op(q, a->store);
+	if (a->store)
+		store_exec(a->store, "ROLLBACK");
+	/* A damaged or replaced store is opened afresh next time. */
+	if (q->failed < 0 && !is_refusal(q->failed) && a->store) {
+		store_close(a->store);
+		a->store = NULL;
+	}
+}
+
+static int write_store(struct store *s, void *arg)
+{
+	struct request *q = arg;
+
+	run_op(q, s);
+	return q->failed;
+}
+
+static void work(void *arg)
+{
+	struct request *q = arg;
+	struct api *a = q->api;
+
+	catch_up(q);
+	if (q->op->place == OP_WRITER) {
+		int r = writer_call(a->ctx.writer, write_store, q);
+
+		/* The commit itself may fail after the operation has said yes. */
+		if (r < 0 && q->failed >= 0)
+			q->failed = err_set(&q->err, r, "the store cannot be written (%s); see: hookd status",
+				strerror(-r));
+		return;
+	}
+	if (q->op->alone) {
+		run_op(q, NULL);
+		return;
+	}
+	pthread_mutex_lock(&a->lock);
+	read_store(q);
+	pthread_mutex_unlock(&a->lock);
+	if (q->failed == -EUCLEAN)
+		writer_suspect(a->ctx.writer);
+}
+
+static void worked(void *arg);
+
+static void run_next(struct api *a)
+{
+	a->running = a->first;
+	if (!a->running)
+		return;
+	a->first = a->first->next;
+	if (!a->first)
+		a->last = &a->first;
+	loop_submit(a->ctx.loop, work, worked, a->running);
+}
+
+static void worked(void *arg)
+{
+	struct request *q = arg;
+
+	run_next(q->api);
+	send_answer(q, q->failed < 0 ? RPC_FAILED : 0);
+}
+
+/* -- requests ---------------------------------------------------------------------------------- */
+
+static const struct op *find_op(str name)
+{
+	for (const struct op *o = ops; o->name; o++)
+		if (str_eq_name(name, str_of(o->name)))
+			return o;
+	return NULL;
+}
+
+static void refuse(struct request *q, int code, const char *text)
+{
+	err_set(&q->err, -EINVAL, "%s", text);
+	send_answer(q, code);
+}
+
+void api_line(struct conn *c, str line, void *arg)
+{
+	struct api *a = arg;
+	struct request *q = xcalloc(1, sizeof *q);
+	struct json *method;
+
+	q->api = a;
+	q->conn = c;
+	buf_init(&q->result, LIMIT_RPC_REPLY);
+	/* The line lies in the connection's buffer until the answer, so the tree may borrow from it. */
+	if (json_parse(&q->arena, line, JSON_LENIENT_UTF8, &q->root, &q->err) < 0) {
+		send_answer(q, RPC_PARSE_ERROR);
+		return;
+	}
+	method = json_get(q->root, STR("method"));
+	if (!method)
+		method = json_get(q->root, STR("cmd"));
+	if (!method || method->type != JSON_STRING) {
+		refuse(q, RPC_BAD_REQUEST, "a request is an object with a method");
+		return;
+	}
+	q->op = find_op(method->text);
+	if (!q->op) {
+		refuse(q, RPC_NO_METHOD, "there is no such method; the method 'ops' lists them");
+		return;
+	}
+	if (q->op->place == OP_LOOP) {
+		run_op(q, NULL);
+		send_answer(q, q->failed < 0 ? RPC_FAILED : 0);
+		return;
+	}
+	if (q->op->place == OP_LATER) {
+		q->next = a->later;
+		a->later = q;
+		run_op(q, NULL);
+		if (q->failed < 0) {
+			a->later = q->next;
+			send_answer(q, RPC_FAILED);
+		}
+		return;
+	}
+	q->seen = journal_end(a->ctx.journal);
+	if (q->op->rotates && engine_rotate(a->ctx.engine, &q->seen) < 0) {
+		refuse(q, RPC_FAILED, "the journal cannot begin a new segment; is the disk full?");
+		return;
+	}
+	*a->last = q;
+	a->last = &q->next;
+	if (!a->running)
+		run_next(a);
+}
+
+const struct api_context *api_context_of(const struct api *a)
+{
+	return &a->ctx;
+}
+
+void api_turn_ended(void *arg)
+{
+	follow_soon(((struct api *)arg)->follow);
+}
+
+struct api *api_new(const struct api_context *ctx)
+{
+	struct api *a = xcalloc(1, sizeof *a);
+
+	a->ctx = *ctx;
+	a->last = &a->first;
+	pthread_mutex_init(&a->lock, NULL);
+	a->follow = follow_new(ctx);
+	return a;
+}
+
+void api_free(struct api *a)
+{
+	struct request *next;
+
+	if (!a)
+		return;
+	/* At a stop: no worker takes them any more. */
+	if (a->running)
+		request_free(a->running);
+	for (struct request *q = a->first; q; q = next) {
+		next = q->next;
+		request_free(q);
+	}
+	for (struct request *q = a->later; q; q = next) {
+		next = q->next;
+		request_free(q);
+	}
+	follow_free(a->follow);
+	store_close(a->store);
+	pthread_mutex_destroy(&a->lock);
+	free(a);
+}

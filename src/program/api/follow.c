@@ -1,0 +1,178 @@
+/* Tokens of sessions under way. Hooks do not tell them, transcripts do: after a turn has ended, what is new in the
+ * transcripts of the sessions of the last hour is read, for its tokens only (everything else has been told).
+ *
+ * A worker reads, the writer stores; the loop only starts it, and one reading runs at a time. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "api/follow.h"
+#include "api/import.h"
+#include "api/ops.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "history/history.h"
+
+enum {
+	AFTER_MS = 1000,            /* the agent writes its last lines, the store gets the event */
+	SESSIONS = 32,              /* at once, the latest first */
+	LATEST_US = 3600 * 1000000ull,
+	FRAME_BYTES = 256 << 10,
+	BYTES_AT_ONCE = 64 << 20,   /* then the rest waits for the next time: a worker is shared */
+};
+
+struct follow {
+	struct api_context ctx;
+	struct loop_timer *timer;
+	struct redactor *redactor;
+	bool running, again;
+};
+
+static int store_frame(struct follow *f, struct history *h, const char *path, struct buf *records)
+{
+	struct buf frame = BUF_INIT(LIMIT_FRAME), head = BUF_INIT(MIB(1));
+	struct import_frame m = { .capture = f->ctx.capture, .purpose = "tokens" };
+	int r;
+
+	history_write_head(h, path, &head);
+	wire_records_begin(&frame, buf_str(&head));
+	buf_add_str(&frame, buf_str(records));
+	buf_clear(records);
+	m.body = buf_str(&frame);
+	r = frame.full ? -E2BIG : writer_call(f->ctx.writer, import_take_frame, &m);
+	buf_release(&frame);
+	buf_release(&head);
+	return r;
+}
+
+static int read_tokens(struct follow *f, struct history *h, const char *path, int64_t *budget)
+{
+	struct buf records = BUF_INIT(LIMIT_FRAME - MIB(2)), record = BUF_INIT(LIMIT_RECORD);
+	struct transcript_counts n = { 0 };
+	struct record r;
+	int got = 0, result = 0;
+
+	while (result == 0 && (int64_t)n.bytes < *budget && (got = history_next(h, &r)) == 1) {
+		transcript_get_counts(history_transcript(h), &n);
+		if (r.kind != EVENT_MODEL_USAGE)
+			continue;
+		buf_clear(&record);
+		if (record_encode(&r, &record) == 0)
+			wire_records_add(&records, buf_str(&record));
+		if (records.len > FRAME_BYTES)
+			result = store_frame(f, h, path, &records);
+	}
+	if (result == 0)
+		result = store_frame(f, h, path, &records);
+	*budget -= (int64_t)n.bytes;
+	f->again |= got == 1;
+	buf_release(&records);
+	buf_release(&record);
+	return result;
+}
+
+struct candidate {
+	struct transcript_request request;
+	struct candidate *next;
+};
+
+/* The sessions' files and where they were read to. */
+static struct candidate *find_candidates(struct store *s, struct arena *a)
+{
+	struct candidate *first = NULL, **last = &first;
+	struct query *q = store_ask(s,
+		"SELECT s.agent, s.transcript, t.identity, t.offset, t.state FROM sessions s LEFT JOIN transcripts t "
+		"ON t.path = s.transcript AND t.purpose = 'tokens' WHERE s.last_at > ?1 AND s.transcript IS NOT NULL "
+		"ORDER BY s.last_at DESC LIMIT ?2",
+		"ii", clock_wall_us() - (int64_t)LATEST_US, (int64_t)SESSIONS);
+
+	while (query_step(q) == 1) {
+		struct candidate *c = arena_new(a, struct candidate);
+
+		c->request = (struct transcript_request){ .agent = arena_cstr(a, query_str(q, 0)),
+			.path = arena_cstr(a, query_str(q, 1)),
+			.identity = query_is_null(q, 2) ? STR_NONE : arena_str(a, query_str(q, 2)),
+			.offset = query_int(q, 3),
+			.state = arena_str(a, query_str(q, 4)) };
+		*last = c;
+		last = &c->next;
+	}
+	query_reset(q);
+	return first;
+}
+
+static void work(void *arg)
+{
+	struct follow *f = arg;
+	struct arena arena = { 0 };
+	struct store *s = NULL;
+	struct err err = { 0 };
+	int64_t budget = BYTES_AT_ONCE;
+	const char *home = getenv("HOME");
+	struct candidate *list = NULL;
+
+	if (home && store_open(f->ctx.paths->store, STORE_READ, NULL, &s, &err) == 0)
+		list = find_candidates(s, &arena);
+	store_close(s);
+	for (struct candidate *c = list; c && budget > 0; c = c->next) {
+		struct history *h;
+
+		/* The path came with an event: only what lies where the agent keeps its history is opened. */
+		if (!transcript_is_history(home, c->request.agent, c->request.path))
+			continue;
+		if (history_open(&c->request, f->redactor, &h, &err) < 0)
+			continue;
+		if (transcript_was_replaced(history_transcript(h)) ||
+			c->request.offset < transcript_size(history_transcript(h)))
+			if (read_tokens(f, h, c->request.path, &budget) < 0)
+				budget = 0;
+		history_close(h);
+	}
+	arena_release(&arena);
+}
+
+static void worked(void *arg)
+{
+	struct follow *f = arg;
+
+	f->running = false;
+	if (f->again)
+		loop_timer_set(f->timer, AFTER_MS * USEC_PER_MSEC);
+	f->again = false;
+}
+
+static void begin(void *arg)
+{
+	struct follow *f = arg;
+
+	if (!f->redactor)
+		f->redactor = redactor_new();
+	f->running = true;
+	loop_submit(f->ctx.loop, work, worked, f);
+}
+
+void follow_soon(struct follow *f)
+{
+	if (f->running)
+		f->again = true;
+	else
+		loop_timer_set(f->timer, AFTER_MS * USEC_PER_MSEC);
+}
+
+struct follow *follow_new(const struct api_context *ctx)
+{
+	struct follow *f = xcalloc(1, sizeof *f);
+
+	f->ctx = *ctx;
+	f->timer = loop_timer_new(ctx->loop, begin, f);
+	return f;
+}
+
+void follow_free(struct follow *f)
+{
+	if (!f)
+		return;
+	loop_timer_free(f->timer);
+	redactor_free(f->redactor);
+	free(f);
+}

@@ -1,0 +1,386 @@
+/* Keeping the store: backup, repair, purge, retention. Whatever writes runs as a job of the writer. */
+#include "api/ops_store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/log.h"
+
+enum {
+	EXAMPLES = 5,
+	CHECKPOINT_TRIES = 4,
+	RETAIN_MS = 20000, /* by hand: the rest goes in the background */
+};
+
+static int refuse_writer(struct op_call *call, int r)
+{
+	struct writer_state state;
+
+	writer_get_state(call->ctx->writer, &state);
+	return err_set(call->err, r, "%s", state.trouble[0] ? state.trouble : strerror(-r));
+}
+
+/* -- backup ------------------------------------------------------------------------------------ */
+
+static void write_summary(struct json_writer *w, const struct store_summary *s)
+{
+	jw_field_int(w, "bytes", s->bytes);
+	jw_field_int(w, "schema", s->version);
+	jw_field_int(w, "events", s->events);
+	jw_field_int(w, "sessions", s->sessions);
+}
+
+static int make_backup(struct op_call *call, char path[FS_PATH], struct store_summary *ret)
+{
+	const struct paths *p = call->ctx->paths;
+	str file = op_param_str(call, "file");
+	char when[CLOCK_TEXT];
+	int r;
+
+	if (json_true(json_get(call->params, STR("automatic")))) {
+		r = store_backup_daily(p->store, p->backups, true, path, call->err);
+		return r < 0 ? r : store_inspect(path, ret, call->err);
+	}
+	if (str_is_set(file)) {
+		if (str_empty(file) || file.p[0] != '/' || file.n >= FS_PATH - 16)
+			return err_set(call->err, -EINVAL, "'file' must be an absolute path");
+		snprintf(path, FS_PATH, STR_FMT, STR_ARG(file));
+	} else {
+		r = fs_private_dir(p->backups);
+		if (r < 0)
+			return err_set(call->err, r, "the directory %s cannot be used: %s", p->backups, strerror(-r));
+		store_time_name(when);
+		snprintf(path, FS_PATH, "%.*s/hookd-%s.db", FS_PATH - 100, p->backups, when);
+	}
+	return store_backup(p->store, path, ret, call->err);
+}
+
+int op_backup(struct op_call *call)
+{
+	struct store_summary summary = { 0 };
+	int64_t begin = clock_mono_us();
+	char path[FS_PATH];
+	int r = make_backup(call, path, &summary);
+
+	if (r == -EUCLEAN)
+		writer_suspect(call->ctx->writer);
+	if (r < 0)
+		return r;
+	jw_object(call->w);
+	jw_field_str(call->w, "path", str_of(path));
+	write_summary(call->w, &summary);
+	jw_field_int(call->w, "ms", (clock_mono_us() - begin) / USEC_PER_MSEC);
+	jw_end_object(call->w);
+	return 0;
+}
+
+/* -- repair ------------------------------------------------------------------------------------ */
+
+static int check_job(struct store *s, void *arg)
+{
+	return store_check(s, arg);
+}
+
+static int check_only(struct op_call *call, struct buf *problems)
+{
+	_cleanup_(store_closep) struct store *s = NULL;
+	int r = store_open(call->ctx->paths->store, STORE_READ, NULL, &s, call->err);
+
+	if (r == 0)
+		return store_check(s, problems);
+	buf_addf(problems, "%s\n", call->err->text);
+	return r;
+}
+
+int op_repair(struct op_call *call)
+{
+	struct buf problems = BUF_INIT(1 << 20);
+	bool dry = json_true(json_get(call->params, STR("dry_run")));
+	struct store_summary summary = { 0 };
+	struct writer_state state;
+	char backup[FS_PATH] = "";
+	int r = dry ? check_only(call, &problems) : writer_maintain(call->ctx->writer, check_job, &problems);
+
+	if (r < 0 && r != -EUCLEAN) {
+		buf_release(&problems);
+		return call->err->text[0] ? r : refuse_writer(call, r);
+	}
+	if (dry)
+		(void)store_newest_backup(call->ctx->paths->backups, backup, &summary);
+	writer_get_state(call->ctx->writer, &state);
+	jw_object(call->w);
+	jw_field_bool(call->w, "ok", r == 0);
+	jw_field_str(call->w, "problems", buf_str(&problems));
+	jw_field_bool(call->w, "repaired", r < 0 && !dry && state.open && state.recovery[0]);
+	jw_field_str(call->w, "recovery", str_of(state.recovery));
+	jw_field_str(call->w, "trouble", str_of(state.trouble));
+	if (backup[0])
+		jw_field_str(call->w, "backup", str_of(backup));
+	jw_end_object(call->w);
+	buf_release(&problems);
+	return 0;
+}
+
+/* -- purge: what ------------------------------------------------------------------------------- */
+
+static int read_choice(struct op_call *call, struct capture_choice *ret)
+{
+	struct json *sessions = json_get(call->params, STR("sessions"));
+	str match = op_param_str(call, "match");
+	struct buf b = BUF_INIT(1 << 20);
+
+	*ret = (struct capture_choice){ .project = op_param_str(call, "project"), .agent = op_param_str(call, "agent"),
+		.before_us = op_param_int(call, "before_us", 0, 0, INT64_MAX) };
+	if (sessions && (sessions->type != JSON_ARRAY || !sessions->first))
+		return err_set(call->err, -EINVAL, "'sessions' must be an array of ids");
+	if (sessions && json_write(&b, sessions) == 0)
+		ret->sessions = arena_str(call->arena, buf_str(&b));
+	buf_release(&b);
+	if (!str_empty(match))
+		ret->match = capture_match_text(call->arena, match);
+	if (!str_is_set(ret->sessions) && !str_is_set(ret->project) && !str_is_set(ret->agent) && !ret->before_us &&
+		!str_is_set(ret->match))
+		return err_set(call->err, -EINVAL,
+			"say what is to be deleted: sessions, project, agent, before_us or match");
+	return 0;
+}
+
+static void write_count(struct json_writer *w, const struct capture_count *c)
+{
+	jw_field_int(w, "sessions", c->sessions);
+	jw_field_int(w, "events", c->events);
+	jw_field_int(w, "bytes", c->bytes);
+}
+
+static void add_path(const char *path, void *arg)
+{
+	jw_str(arg, str_of(path));
+}
+
+static void each_copy(struct op_call *call, unsigned which, void (*fn)(const char *path, void *arg), void *arg)
+{
+	const struct paths *p = call->ctx->paths;
+	const char *const dirs[4] = { p->store, p->backups, p->journal, p->spool };
+
+	store_each_copy(dirs, which, fn, arg);
+}
+
+static int write_examples(struct op_call *call, const struct capture_choice *choice)
+{
+	struct json_writer *w = call->w;
+	struct query *q = capture_list(call->store, choice, EXAMPLES);
+	int got;
+
+	jw_key(w, "examples");
+	jw_array(w);
+	while ((got = query_step(q)) == 1) {
+		jw_object(w);
+		jw_field_str(w, "agent", query_str(q, 1));
+		jw_field_str(w, "id", query_str(q, 2));
+		jw_field_str(w, "title", query_str(q, 3));
+		jw_field_str(w, "cwd", query_str(q, 4));
+		jw_field_int(w, "last_us", query_int(q, 5));
+		jw_field_int(w, "events", query_int(q, 6));
+		jw_end_object(w);
+	}
+	query_reset(q);
+	jw_end_array(w);
+	return got;
+}
+
+int op_purge_preview(struct op_call *call)
+{
+	struct capture_choice choice;
+	struct capture_count count = { 0 };
+	struct json_writer *w = call->w;
+	int r = read_choice(call, &choice);
+
+	if (r == 0)
+		r = capture_count(call->store, &choice, &count);
+	if (r < 0)
+		return r;
+	jw_object(w);
+	write_count(w, &count);
+	r = write_examples(call, &choice);
+	jw_key(w, "backups");
+	jw_array(w);
+	each_copy(call, STORE_COPY_OWN, add_path, w);
+	jw_end_array(w);
+	jw_key(w, "copies");
+	jw_array(w);
+	each_copy(call, STORE_COPY_USER, add_path, w);
+	jw_end_array(w);
+	jw_end_object(w);
+	return r;
+}
+
+/* -- purge: doing it --------------------------------------------------------------------------- */
+
+struct purge {
+	struct capture *capture;
+	const char *data;
+	struct capture_choice choice;
+	struct capture_count count;
+	bool rewritten, flushed;
+};
+
+/* The WAL holds old pages until it is truncated; readers in the middle of a query delay that. */
+static bool empty_wal(struct store *s)
+{
+	int64_t busy = 1;
+
+	for (int i = 0; i < CHECKPOINT_TRIES && busy; i++)
+		if (store_number(s, &busy, "PRAGMA wal_checkpoint(TRUNCATE)", "") != 1)
+			busy = 1;
+	return !busy;
+}
+
+static int purge_job(struct store *s, void *arg)
+{
+	struct purge *p = arg;
+	int64_t used = store_used_bytes(s);
+	int r = capture_purge(p->capture, s, &p->choice, &p->count);
+
+	if (r < 0)
+		return r;
+	p->count.bytes = MAX(used - store_used_bytes(s), 0);
+	/* Pages that were split long ago may keep a piece of what moved on; only writing everything anew is
+	 * sure. Without room for that, free pages are given back at least. */
+	if (fs_free_bytes(p->data) > 3 * used)
+		p->rewritten = store_exec(s, "VACUUM") == 0;
+	while (!p->rewritten && capture_shrink_some(s) == 1)
+		;
+	p->flushed = empty_wal(s);
+	return 0;
+}
+
+static void delete_copy(const char *path, void *arg)
+{
+	const char *spared = arg;
+
+	if (strcmp(path, spared) != 0 && unlink(path) < 0 && errno != ENOENT)
+		log_warn(LOG_STORE, "%s could not be deleted: %s", path, strerror(errno));
+}
+
+static void write_purged(struct op_call *call, const struct purge *p, const char *fresh, bool keep)
+{
+	struct json_writer *w = call->w;
+
+	jw_object(w);
+	write_count(w, &p->count);
+	jw_field_bool(w, "rewritten", p->rewritten);
+	jw_field_bool(w, "wal_emptied", p->flushed);
+	jw_field_bool(w, "backups_kept", keep);
+	if (fresh[0])
+		jw_field_str(w, "backup", str_of(fresh));
+	jw_key(w, "copies");
+	jw_array(w);
+	each_copy(call, STORE_COPY_USER | (keep ? STORE_COPY_OWN : 0), add_path, w);
+	jw_end_array(w);
+	jw_end_object(w);
+}
+
+int op_purge(struct op_call *call)
+{
+	const struct paths *paths = call->ctx->paths;
+	struct purge p = { .capture = call->ctx->capture, .data = paths->data };
+	bool keep = json_true(json_get(call->params, STR("keep_backups")));
+	bool all = json_true(json_get(call->params, STR("all_copies")));
+	char fresh[FS_PATH] = "";
+	struct err err = { 0 };
+	int r = read_choice(call, &p.choice);
+
+	if (r < 0)
+		return r;
+	r = writer_maintain(call->ctx->writer, purge_job, &p);
+	if (r < 0)
+		return refuse_writer(call, r);
+	if (!keep) {
+		if (store_backup_daily(paths->store, paths->backups, true, fresh, &err) < 0) {
+			log_error(LOG_STORE, "no backup could be made after a purge: %s", err.text);
+			fresh[0] = 0;
+		}
+		each_copy(call, STORE_COPY_OWN | (all ? STORE_COPY_USER : 0), delete_copy, fresh);
+	}
+	log_info(LOG_STORE, "purged %lld sessions and %lld events", (long long)p.count.sessions,
+		(long long)p.count.events);
+	write_purged(call, &p, fresh, keep);
+	return 0;
+}
+
+/* -- retention --------------------------------------------------------------------------------- */
+
+static struct capture_limits limits_of(const struct api_context *ctx)
+{
+	return (struct capture_limits){ .days = config_number(ctx->config, OPTION_RETENTION_DAYS),
+		.bytes = config_number(ctx->config, OPTION_STORE_MAX_MB) << 20 };
+}
+
+static void write_limits(struct json_writer *w, const struct capture_limits *limits, int64_t used)
+{
+	jw_field_int(w, "days", limits->days);
+	jw_field_int(w, "max_bytes", limits->bytes);
+	jw_field_int(w, "used_bytes", used);
+}
+
+int op_retention(struct op_call *call)
+{
+	struct capture_limits limits = limits_of(call->ctx);
+	struct capture_count beyond;
+	int r = capture_beyond(call->store, &limits, clock_wall_us(), &beyond);
+
+	if (r < 0)
+		return r;
+	jw_object(call->w);
+	write_limits(call->w, &limits, store_used_bytes(call->store));
+	jw_key(call->w, "beyond");
+	jw_object(call->w);
+	write_count(call->w, &beyond);
+	jw_end_object(call->w);
+	jw_end_object(call->w);
+	return 0;
+}
+
+struct retaining {
+	struct capture_limits limits;
+	struct capture_count gone;
+	int64_t used;
+	bool more;
+};
+
+static int retain_job(struct store *s, void *arg)
+{
+	struct retaining *t = arg;
+	int64_t until = clock_mono_us() + RETAIN_MS * USEC_PER_MSEC;
+	int r = 1;
+
+	while (r == 1 && clock_mono_us() < until)
+		r = capture_retain_some(s, &t->limits, clock_wall_us(), &t->gone);
+	t->more = r == 1;
+	while (r == 0 && clock_mono_us() < until && capture_shrink_some(s) == 1)
+		;
+	t->used = store_used_bytes(s);
+	return r < 0 ? r : 0;
+}
+
+int op_retain(struct op_call *call)
+{
+	struct retaining t = { .limits = limits_of(call->ctx) };
+	int r = writer_maintain(call->ctx->writer, retain_job, &t);
+
+	if (r < 0)
+		return refuse_writer(call, r);
+	jw_object(call->w);
+	write_limits(call->w, &t.limits, t.used);
+	jw_key(call->w, "deleted");
+	jw_object(call->w);
+	jw_field_int(call->w, "sessions", t.gone.sessions);
+	jw_field_int(call->w, "events", t.gone.events);
+	jw_end_object(call->w);
+	jw_field_bool(call->w, "more", t.more);
+	jw_end_object(call->w);
+	return 0;
+}

@@ -1,0 +1,533 @@
+/* doctor: proves the whole path instead of describing it.
+ *
+ * Each installed hook line is run as the agent would run it, with a payload of our own in that agent's
+ * form, and the event is looked for in the store under its session; the event before a tool is given
+ * the words of the built-in test rule, and its denial must come back as that agent wants it. These
+ * events stay in the store under sessions named hookd-doctor-…, which lists leave out. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agents/agents.h"
+#include "base/clock.h"
+#include "base/ulid.h"
+#include "cli/commands.h"
+#include "config/config.h"
+#include "daemon/daemon.h"
+#include "install/install.h"
+
+enum { HOOK_LIMIT_MS = 5000, OUTPUT_MAX = 65536 };
+
+enum finding { FINDING_OK, FINDING_NOTE, FINDING_BAD, FINDING_MAX };
+
+struct doctor {
+	struct cli *cli;
+	struct buf json;
+	struct json_writer w;
+	unsigned found[FINDING_MAX];
+	bool as_json;
+};
+
+static void tell(struct doctor *d, enum finding f, const char *what, const char *fmt, ...) _printf_(4, 5);
+static void tell(struct doctor *d, enum finding f, const char *what, const char *fmt, ...)
+{
+	static const char *const signs[FINDING_MAX] = { "ok", "note", "BAD" };
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	d->found[f]++;
+	if (!d->as_json) {
+		printf("%-5s %-10s ", signs[f], what);
+		cli_print_safe(str_of(text));
+		putchar('\n');
+		fflush(stdout);
+		return;
+	}
+	jw_object(&d->w);
+	jw_field_str(&d->w, "check", str_of(what));
+	jw_field_str(&d->w, "finding", f == FINDING_BAD ? STR("bad") : str_of(signs[f]));
+	jw_field_str(&d->w, "text", str_of(text));
+	jw_end_object(&d->w);
+}
+
+/* -- paths, config, daemon -------------------------------------------------------------------- */
+
+static void check_places(struct doctor *d)
+{
+	const struct paths *p = &d->cli->paths;
+	const char *dirs[] = { p->state, p->data, p->run, p->journal, p->spool };
+	struct stat st;
+
+	for (size_t i = 0; i < countof(dirs); i++) {
+		if (stat(dirs[i], &st) < 0)
+			tell(d, FINDING_BAD, "places", "%s: %s", dirs[i], strerror(errno));
+		else if (st.st_uid != geteuid())
+			tell(d, FINDING_BAD, "places", "%s belongs to another user", dirs[i]);
+		else if (st.st_mode & 077)
+			tell(d, FINDING_BAD, "places", "%s can be entered by others; chmod 700 it", dirs[i]);
+	}
+	if (!d->found[FINDING_BAD])
+		tell(d, FINDING_OK, "places", "%s and the rest are private", p->state);
+}
+
+static void check_config(struct doctor *d)
+{
+	struct config_problem *problems;
+	struct config config;
+
+	config_load(d->cli->paths.config, &config, &problems);
+	for (const struct config_problem *p = problems; p; p = p->next)
+		tell(d, FINDING_BAD, "config", "%s:%u:%u: %s", d->cli->paths.config, p->err.line, p->err.col,
+			p->err.text);
+	if (!problems)
+		tell(d, FINDING_OK, "config", "durability %s; %s", config.values[OPTION_DURABILITY].text,
+			access(d->cli->paths.config, F_OK) == 0 ? d->cli->paths.config
+								 : "no config file, defaults hold");
+	config_problems_free(problems);
+	config_release(&config);
+}
+
+static bool check_daemon(struct doctor *d)
+{
+	struct json *s = NULL;
+	struct err err = { 0 };
+	int64_t pid = 0;
+	str trouble;
+
+	if (cli_call(d->cli, true, "status", STR_NONE, &s, &err) < 0) {
+		tell(d, FINDING_BAD, "daemon", "%s", err.text);
+		return false;
+	}
+	json_int(json_get(s, STR("pid")), &pid);
+	tell(d, FINDING_OK, "daemon", "answers, pid %lld", (long long)pid);
+	if (!str_eq(json_str(json_get(s, STR("version"))), STR(HOOKD_VERSION)))
+		tell(d, FINDING_NOTE, "daemon",
+			"it is of another release than this command; hookd restart brings them together");
+	trouble = json_str(json_path(s, "store", "trouble", NULL));
+	if (!str_empty(trouble))
+		tell(d, FINDING_BAD, "store", STR_FMT, STR_ARG(trouble));
+	else
+		tell(d, FINDING_OK, "store", "open and up to date");
+	trouble = json_str(json_path(s, "journal", "trouble", NULL));
+	if (!str_empty(trouble))
+		tell(d, FINDING_BAD, "journal", STR_FMT, STR_ARG(trouble));
+	return true;
+}
+
+/* -- hook lines -------------------------------------------------------------------------------- */
+
+/* What differs in what agents say and understand. */
+static const struct form {
+	const char *agent;
+	const char *shell_tool;
+	const char *more;       /* members that only this agent sends */
+	const char *response;   /* of a tool */
+	const char *denial[3];  /* where in the answer "deny" must stand */
+	const char *note;
+} forms[] = {
+	{ .agent = "claude",
+		.shell_tool = "Bash",
+		.more = "\"tool_use_id\":\"hookd-doctor\"",
+		.response = "{\"stdout\":\"\"}",
+		.denial = { "hookSpecificOutput", "permissionDecision" } },
+	{ .agent = "codex",
+		.shell_tool = "Bash",
+		.more = "\"tool_use_id\":\"hookd-doctor\",\"turn_id\":\"hookd-doctor\",\"transcript_path\":null,"
+			"\"model\":\"none\",\"permission_mode\":\"default\"",
+		.response = "\"\"",
+		.denial = { "hookSpecificOutput", "permissionDecision" } },
+	{ .agent = "gemini",
+		.shell_tool = "run_shell_command",
+		.more = "\"transcript_path\":\"\"",
+		.response = "{\"llmContent\":\"\",\"returnDisplay\":\"\"}",
+		.denial = { "decision" },
+		.note = "it runs no hooks in folders that it does not trust; nothing is captured there" },
+};
+
+static const struct form *form_of(const struct agent *agent)
+{
+	for (size_t i = 0; i < countof(forms); i++)
+		if (strcmp(forms[i].agent, agent->name) == 0)
+			return &forms[i];
+	return &forms[0];
+}
+
+static enum event_kind kind_of(const struct agent *agent, str event)
+{
+	for (const struct agent_event *row = agent->events; row->native; row++)
+		if (str_eq(event, str_of(row->native)))
+			return row->kind;
+	return event_kind_by_name(event);
+}
+
+static void write_hook_payload(struct buf *b, const struct agent *agent, const char *session, str event)
+{
+	const struct form *f = form_of(agent);
+	struct json_writer w = JSON_WRITER(b);
+	char cwd[FS_PATH];
+
+	jw_object(&w);
+	jw_field_str(&w, "session_id", str_of(session));
+	jw_field_str(&w, "hook_event_name", event);
+	jw_field_str(&w, "cwd", str_of(getcwd(cwd, sizeof cwd)));
+	jw_field_str(&w, "prompt", STR("hookd doctor"));
+	jw_field_str(&w, "tool_name", str_of(f->shell_tool));
+	jw_key(&w, "tool_input");
+	jw_object(&w);
+	jw_field_str(&w, "command", STR("echo hookd-selftest-deny"));
+	jw_end_object(&w);
+	if (kind_of(agent, event) == EVENT_POST_TOOL_USE) {
+		jw_key(&w, "tool_response");
+		jw_raw(&w, str_of(f->response));
+	}
+	buf_addf(b, ",%s", f->more);
+	jw_end_object(&w);
+}
+
+/* What Codex hands to its notify program. */
+static void write_notify_payload(struct buf *b, const char *session)
+{
+	struct json_writer w = JSON_WRITER(b);
+	char cwd[FS_PATH];
+
+	jw_object(&w);
+	jw_field_str(&w, "type", STR("agent-turn-complete"));
+	jw_field_str(&w, "thread-id", str_of(session));
+	jw_field_str(&w, "turn-id", STR("hookd-doctor"));
+	jw_field_str(&w, "cwd", str_of(getcwd(cwd, sizeof cwd)));
+	jw_key(&w, "input-messages");
+	jw_array(&w);
+	jw_str(&w, STR("hookd doctor"));
+	jw_end_array(&w);
+	jw_field_str(&w, "last-assistant-message", STR("hookd doctor"));
+	jw_end_object(&w);
+}
+
+/* A line as the agent would run it, and what it gets on stdin. */
+struct call {
+	char **argv;
+	str input;
+};
+
+static void make_call(struct doctor *d, const struct agent *agent, const struct install_entry *e, const char *session,
+	struct call *ret)
+{
+	struct arena *a = &d->cli->arena;
+	struct buf b = BUF_INIT(2 * FS_PATH + 1024);
+	size_t n = 0;
+
+	if (e->is_notify)
+		write_notify_payload(&b, session);
+	else
+		write_hook_payload(&b, agent, session, e->event);
+	ret->input = arena_str(a, buf_str(&b));
+	ret->argv = arena_alloc(a, (e->nargs + 4) * sizeof *ret->argv);
+	if (e->shell) {
+		ret->argv[n++] = (char *)"/bin/sh";
+		ret->argv[n++] = (char *)"-c";
+	}
+	ret->argv[n++] = (char *)arena_cstr(a, e->command);
+	for (size_t i = 0; i < e->nargs; i++)
+		ret->argv[n++] = (char *)arena_cstr(a, e->args[i]);
+	if (e->is_notify) {
+		ret->argv[n++] = (char *)arena_cstr(a, ret->input);
+		ret->input = STR("");
+	}
+	buf_release(&b);
+}
+
+/* Everything the process writes, until it ends or the time is up. */
+static void collect(int fd, pid_t pid, struct buf *out)
+{
+	int64_t until = clock_mono_us() + HOOK_LIMIT_MS * USEC_PER_MSEC;
+
+	while (true) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		int64_t left = (until - clock_mono_us()) / USEC_PER_MSEC;
+		char *to = buf_reserve(out, 4096);
+		ssize_t n = left > 0 && to && poll(&p, 1, (int)left) > 0 ? read(fd, to, 4096) : -1;
+
+		if (n < 0)
+			kill(pid, SIGKILL);
+		if (n <= 0)
+			return;
+		buf_commit(out, (size_t)n);
+	}
+}
+
+/* Runs a call with nothing but HOME in its environment. The exit code, or -errno. */
+static int fire(struct doctor *d, const struct call *call, struct buf *out)
+{
+	char *home = arena_alloc(&d->cli->arena, FS_PATH), *env[] = { home, NULL };
+	posix_spawn_file_actions_t actions;
+	int in[2], back[2], r, status;
+	pid_t pid;
+
+	snprintf(home, FS_PATH, "HOME=%s", getenv("HOME") ? getenv("HOME") : "/");
+	if (pipe2(in, O_CLOEXEC) < 0 || pipe2(back, O_CLOEXEC) < 0)
+		return -errno;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, in[0], 0);
+	posix_spawn_file_actions_adddup2(&actions, back[1], 1);
+	posix_spawn_file_actions_adddup2(&actions, back[1], 2);
+	r = posix_spawn(&pid, call->argv[0], &actions, NULL, call->argv, env);
+	posix_spawn_file_actions_destroy(&actions);
+	close(in[0]);
+	close(back[1]);
+	signal(SIGPIPE, SIG_IGN);
+	if (r == 0)
+		(void)fs_write_all(in[1], call->input.p, call->input.n);
+	close(in[1]);
+	if (r == 0)
+		collect(back[0], pid, out);
+	close(back[0]);
+	if (r != 0)
+		return -r;
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -EINTR;
+}
+
+/* Whether the answer denies in the agent's own form. */
+static bool says_deny(struct doctor *d, const struct agent *agent, str answer)
+{
+	const struct form *f = form_of(agent);
+	struct json *v = NULL;
+
+	if (json_parse(&d->cli->arena, arena_str(&d->cli->arena, answer), 0, &v, NULL) < 0)
+		return false;
+	for (size_t i = 0; v && f->denial[i]; i++)
+		v = json_get(v, str_of(f->denial[i]));
+	return str_eq(json_str(v), STR("deny"));
+}
+
+/* How many events of that session and name (any, when it is not set) the store has. */
+static int count_stored(struct doctor *d, const char *session, str event)
+{
+	struct json *result = NULL;
+	struct err err = { 0 };
+	int n = 0;
+
+	if (cli_call(d->cli, false, "events", arena_strf(&d->cli->arena, "{\"session\":\"%s\",\"limit\":100}", session),
+		    &result, &err) < 0)
+		return 0;
+	json_each(e, json_get(result, STR("events")))
+		n += !str_is_set(event) || str_eq(json_str(json_get(e, STR("native_event"))), event);
+	return n;
+}
+
+static void check_line(struct doctor *d, const struct agent *agent, const struct install_entry *e)
+{
+	char session[64], id[ULID_TEXT + 1];
+	struct ulid u = ulid_make();
+	struct buf out = BUF_INIT(OUTPUT_MAX);
+	bool decides = kind_of(agent, e->event) == EVENT_PRE_TOOL_USE, denied;
+	struct call call;
+	int64_t began;
+	int exit_code, stored;
+
+	ulid_format(&u, id);
+	snprintf(session, sizeof session, "hookd-doctor-%s", id);
+	make_call(d, agent, e, session, &call);
+	began = clock_mono_us();
+	exit_code = fire(d, &call, &out);
+	began = clock_mono_us() - began;
+	stored = count_stored(d, session, e->is_notify ? STR_NONE : e->event);
+	denied = says_deny(d, agent, buf_str(&out));
+	if (exit_code < 0)
+		tell(d, FINDING_BAD, agent->name, STR_FMT ": " STR_FMT " cannot be run: %s", STR_ARG(e->event),
+			STR_ARG(e->command), strerror(-exit_code));
+	else if (exit_code != 0)
+		tell(d, FINDING_BAD, agent->name, STR_FMT ": the hook ended with %d: " STR_FMT,
+			STR_ARG(e->event), exit_code, STR_ARG(str_head(buf_str(&out), 200)));
+	else if (stored != 1)
+		tell(d, FINDING_BAD, agent->name,
+			STR_FMT ": the event is in the store %d times instead of once", STR_ARG(e->event),
+			stored);
+	else if (decides && !denied)
+		tell(d, FINDING_BAD, agent->name, STR_FMT ": the test rule's denial did not come back",
+			STR_ARG(e->event));
+	else
+		tell(d, e->current ? FINDING_OK : FINDING_NOTE, agent->name,
+			STR_FMT ": fired, stored once%s (%.1f ms)%s", STR_ARG(e->event),
+			denied ? ", denial came back" : "", (double)began / 1000,
+			e->current
+				? ""
+				: "; it calls another hookc or state directory than this one; run: hookd init");
+	buf_release(&out);
+}
+
+/* A hook that works and is never run is the trouble nobody sees: the agent says nothing. */
+static void check_trust(struct doctor *d, const struct agent *agent, const struct install_entry *entries)
+{
+	unsigned all = 0, untrusted = 0, disabled = 0;
+
+	for (const struct install_entry *e = entries; e; e = e->next) {
+		all += e->trust != INSTALL_TRUST_NONE;
+		untrusted += e->trust == INSTALL_UNTRUSTED;
+		disabled += e->trust == INSTALL_DISABLED;
+	}
+	if (untrusted)
+		tell(d, FINDING_BAD, agent->name, "%s skips %u of %u hooks until you trust them: %s", agent->label,
+			untrusted, all, install_how_to_trust(agent));
+	if (disabled)
+		tell(d, FINDING_NOTE, agent->name, "%u of %u hooks are switched off in %s", disabled, all,
+			agent->label);
+	if (all && !untrusted && !disabled)
+		tell(d, FINDING_OK, agent->name, "%s trusts all %u hooks", agent->label, all);
+}
+
+/* What init would say about the files. */
+static void check_files(struct doctor *d, const struct install_request *q)
+{
+	struct install_plan plan;
+	struct err err;
+
+	if (install_plan_add(q, &d->cli->arena, &plan, &err) < 0)
+		return;
+	for (unsigned i = 0; i < plan.n; i++)
+		if (str_is_set(plan.files[i].note))
+			tell(d, FINDING_NOTE, q->agent->name, "%s: " STR_FMT, plan.files[i].path,
+				STR_ARG(plan.files[i].note));
+}
+
+/* What rules may want and this agent cannot do. */
+static void check_verbs(struct doctor *d, const struct agent *agent)
+{
+	static const struct {
+		unsigned verb;
+		const char *text;
+	} verbs[] = {
+		{ AGENT_DENIES, "it cannot be told to leave a call alone: rules are only recorded" },
+		{ AGENT_ASKS, "it cannot be told to ask a person: where a rule would ask, it is told no" },
+		{ AGENT_CHANGES_INPUT, "it takes no changed input" },
+		{ AGENT_TAKES_CONTEXT, "it takes no context" },
+		{ AGENT_CONTINUES, "it cannot be told to go on at the end of a turn" },
+	};
+
+	for (size_t i = 0; i < countof(verbs); i++)
+		if (!(agent->verbs & verbs[i].verb))
+			tell(d, FINDING_NOTE, agent->name, "%s", verbs[i].text);
+}
+
+/* A denial that was not heeded: an answer the agent threw away, or a hook it does not run. */
+static void check_heeded(struct doctor *d)
+{
+	struct json *result = NULL;
+	struct err err = { 0 };
+
+	if (cli_call(d->cli, false, "rule_counts", STR_NONE, &result, &err) < 0)
+		return;
+	json_each(rule, json_get(result, STR("rules")))
+		if (cell_int(rule, "ran_anyway"))
+			tell(d, FINDING_BAD, "rules",
+				"%lld calls that " STR_FMT " denied ran all the same; see: hookd decisions --rule " STR_FMT,
+				(long long)cell_int(rule, "ran_anyway"), STR_ARG(cell_text(rule, "rule")),
+				STR_ARG(cell_text(rule, "rule")));
+}
+
+static void check_agent(struct doctor *d, const struct agent *agent)
+{
+	char project[FS_PATH], hookc[FS_PATH];
+	struct install_request q = { .agent = agent,
+		.home = getenv("HOME"),
+		.hookc = hookc,
+		.state = d->cli->paths.state };
+	const char *self = cli_self_path(d->cli), *slash = strrchr(self, '/');
+	struct install_entry *entries = NULL;
+	struct err err = { 0 };
+	int r;
+
+	snprintf(hookc, sizeof hookc, "%.*s/hookc", slash ? (int)(slash - self) : 1, slash ? self : ".");
+	if (cli_has(d->cli, "project"))
+		q.project = getcwd(project, sizeof project);
+	r = install_list(&q, &d->cli->arena, &entries, &err);
+	if (r == -EOPNOTSUPP)
+		return;
+	if (r < 0) {
+		tell(d, FINDING_BAD, agent->name, "%s", err.text);
+		return;
+	}
+	if (!entries) {
+		if (install_agent_found(&q))
+			tell(d, FINDING_NOTE, agent->name,
+				"%s is here but hookd is not installed in it; run: hookd init", agent->label);
+		return;
+	}
+	for (const struct install_entry *e = entries; e; e = e->next)
+		check_line(d, agent, e);
+	check_trust(d, agent, entries);
+	check_files(d, &q);
+	check_verbs(d, agent);
+	if (form_of(agent)->note)
+		tell(d, FINDING_NOTE, agent->name, "%s", form_of(agent)->note);
+}
+
+/* -- all --------------------------------------------------------------------------------------- */
+
+static void show_duties(struct doctor *d)
+{
+	char every[CLOCK_TEXT];
+
+	for (const struct duty *duty = daemon_duties; duty->text; duty++) {
+		clock_format_age(duty->every_us, every);
+		tell(d, FINDING_OK, "janitor", "%s, every %s", duty->text, every);
+	}
+}
+
+static int run(struct cli *cli)
+{
+	struct doctor d = { .cli = cli, .as_json = cli_has(cli, "json") };
+	struct err err = { 0 };
+
+	buf_init(&d.json, 1 << 20);
+	d.w = (struct json_writer)JSON_WRITER(&d.json);
+	if (paths_make(&cli->paths, &err) < 0)
+		return cli_fail("%s", err.text);
+	jw_object(&d.w);
+	jw_key(&d.w, "checks");
+	jw_array(&d.w);
+	check_places(&d);
+	check_config(&d);
+	if (check_daemon(&d))
+		for (size_t i = 0; agents[i]; i++)
+			check_agent(&d, agents[i]);
+	check_heeded(&d);
+	if (cli_has(cli, "verbose"))
+		show_duties(&d);
+	jw_end_array(&d.w);
+	jw_field_bool(&d.w, "ok", !d.found[FINDING_BAD]);
+	jw_end_object(&d.w);
+	if (d.as_json)
+		puts(d.json.p);
+	else
+		puts(d.found[FINDING_BAD] ? "\nsomething needs attention: see the lines marked BAD" : "\nall is well");
+	buf_release(&d.json);
+	return d.found[FINDING_BAD] ? EXIT_FAILED : EXIT_DONE;
+}
+
+static const struct cmd_option doctor_options[] = {
+	{ "project", 0, NULL, false, "look at the hooks of the project in this directory" },
+	{ "verbose", 'v', NULL, false, "also list what the janitor does" },
+	{ "json", 0, NULL, false, "print JSON" },
+	{ 0 },
+};
+
+const struct cmd cmd_doctor = {
+	.name = "doctor",
+	.args = "",
+	.text = "Prove that every installed hook works, by sending a real event through it.",
+	.options = doctor_options,
+	.run = run,
+};

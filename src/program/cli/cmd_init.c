@@ -1,0 +1,137 @@
+/* init: connects agents. */
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "cli/backtest.h"
+#include "cli/hooks.h"
+#include "cli/import.h"
+
+/* hookc stands beside hookd. */
+static int find_hookc(struct cli *cli, char out[FS_PATH])
+{
+	const char *self = cli_self_path(cli), *slash = strrchr(self, '/');
+	int n = snprintf(
+		out, FS_PATH, "%.*s/hookc", slash ? (int)(slash - self) : 1, slash ? self : ".");
+
+	if (n < 0 || n >= FS_PATH || out[0] != '/')
+		return cli_fail("hookd cannot tell where it stands; start it by its absolute path");
+	if (access(out, X_OK) < 0)
+		return cli_fail("%s: %s; hookc must stand beside hookd, install both", out,
+			strerror(errno));
+	return 0;
+}
+
+static void print_next_steps(const struct hook_changes *c, bool history)
+{
+	printf("\nNext:\n"
+	       "  use %s as before\n"
+	       "  hookd doctor     sends an event through every hook and follows it to the store\n"
+	       "  hookd tail -f    shows events as they arrive\n"
+	       "  hookd rules      lists what the guard denies or asks about\n"
+	       "  hookd uninstall  takes the hooks out again\n",
+		c->n == 1 ? c->list[0]->plan.agent->label : "your agents");
+	for (unsigned i = 0; i < c->n; i++)
+		if (strcmp(c->list[i]->plan.agent->name, "codex") == 0)
+			puts("  codex            asks about new hooks when it starts (or type /hooks there): trust hookc");
+	if (history)
+		puts("  hookd sessions   lists what was read\n"
+		     "  hookd search …   finds prompts, answers, commands and plans by their words\n"
+		     "  hookd usage      tokens by day, project, agent or model, and about what they cost");
+}
+
+static int print_json(const struct hook_changes *c, int daemon, const struct err *err,
+	const struct import_result *history)
+{
+	struct buf b = BUF_INIT(MIB(64));
+	struct json_writer w = JSON_WRITER(&b);
+
+	hooks_write_json(&w, c, /* applied= */ true);
+	jw_field_bool(&w, "daemon_running", daemon == 0 || daemon == -EEXIST);
+	if (daemon < 0 && daemon != -EEXIST)
+		jw_field_str(&w, "daemon_error", str_of(err->text));
+	jw_field_int(&w, "imported", history->fresh);
+	jw_end_object(&w);
+	puts(b.p);
+	buf_release(&b);
+	return EXIT_DONE;
+}
+
+/* Hooks are in place whether or not the daemon runs (hookc starts it too), so its trouble is told
+ * and nothing more. */
+static int start_daemon(struct cli *cli, struct err *err)
+{
+	int r = cli_start_daemon(cli, err);
+
+	if (r < 0 && r != -EEXIST)
+		cli_fail("the daemon did not start: %s; the hooks are installed and keep events "
+			 "until it does",
+			err->text);
+	return r;
+}
+
+static int run(struct cli *cli)
+{
+	struct hook_work work = { install_plan_add, install_agent_found, NULL };
+	char hookc[FS_PATH];
+	struct hook_changes c;
+	struct err err = { 0 };
+	struct import_result history = { 0 };
+	bool imported = false;
+	int r = find_hookc(cli, hookc), daemon;
+
+	work.hookc = hookc;
+	if (r == 0)
+		r = hooks_plan(cli, &work, &c);
+	if (r != 0)
+		return r;
+	if (!c.n)
+		return cli_fail("no agent that hookd can connect was found here; name one: hookd "
+				"init --agent claude");
+	r = hooks_agree(cli, &c, c.n == 1 ? "Change its settings as shown?" : "Change their settings as shown?");
+	if (r != 0)
+		return r < 0 ? EXIT_DONE : r;
+	if (paths_make(&cli->paths, &err) < 0)
+		return cli_fail("%s", err.text);
+	r = hooks_apply(&c);
+	if (r != 0)
+		return r;
+	if (!cli_has(cli, "json"))
+		hooks_print_done(&c);
+	fflush(stdout);
+	daemon = start_daemon(cli, &err);
+	if (daemon == 0 || daemon == -EEXIST) {
+		if (!cli_has(cli, "json"))
+			puts("The daemon is running.");
+		if (!cli_has(cli, "no-import"))
+			imported = import_offer(cli, cli_has(cli, "yes"), cli_has(cli, "json"), &history);
+		if (imported && !cli_has(cli, "json"))
+			backtest_tell(cli);
+	}
+	if (cli_has(cli, "json"))
+		return print_json(&c, daemon, &err, &history);
+	print_next_steps(&c, imported);
+	return EXIT_DONE;
+}
+
+static const struct cmd_option init_options[] = {
+	{ "agent", 'a', "NAME", true, "connect this agent; without it: all that are found" },
+	{ "project", 0, NULL, false,
+		"only in the current directory, in the file that is not checked in" },
+	{ "all-events", 0, NULL, false, "also the events that hookd does not need by default" },
+	{ "no-import", 0, NULL, false, "leave the history that agents have written alone" },
+	{ "dry-run", 'n', NULL, false, "show the change and make none" },
+	{ "yes", 'y', NULL, false, "do not ask" },
+	{ "json", 0, NULL, false, "print JSON" },
+	{ 0 },
+};
+
+const struct cmd cmd_init = {
+	.name = "init",
+	.args = "",
+	.text = "Connect coding agents: put hookd's hooks into their own settings, and start the "
+		"daemon.",
+	.options = init_options,
+	.run = run,
+};

@@ -1,0 +1,215 @@
+/* version, help, rpc, logs, db: small commands. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "wire/wire.h"
+
+/* -- version and help -------------------------------------------------------------------------- */
+
+static int run_version(struct cli *cli)
+{
+	if (cli_has(cli, "json"))
+		printf("{\"version\":\"%s\",\"protocol\":%d}\n", HOOKD_VERSION, WIRE_PROTO);
+	else
+		printf("hookd %s (protocol %d)\n", HOOKD_VERSION, WIRE_PROTO);
+	return EXIT_DONE;
+}
+
+static const struct cmd_option json_option[] = { { "json", 0, NULL, false, "print JSON" }, { 0 } };
+
+const struct cmd cmd_version = {
+	.name = "version",
+	.args = "",
+	.text = "Print the version.",
+	.flags = CMD_ANYWHERE,
+	.options = json_option,
+	.run = run_version,
+};
+
+static int run_help(struct cli *cli)
+{
+	const struct cmd *c;
+
+	if (!cli->nargs) {
+		cli_print_overview();
+		return EXIT_DONE;
+	}
+	c = cli_find(cli->args[0]);
+	if (!c)
+		return cli_usage_error(cli, "there is no command '%s'", cli->args[0]);
+	cli_print_help(c);
+	return EXIT_DONE;
+}
+
+const struct cmd cmd_help = {
+	.name = "help",
+	.args = "[COMMAND]",
+	.text = "Show the commands, or how to use one.",
+	.flags = CMD_ANYWHERE,
+	.max_args = 1,
+	.run = run_help,
+};
+
+/* -- rpc --------------------------------------------------------------------------------------- */
+
+static int run_rpc(struct cli *cli)
+{
+	struct json *params = NULL, *result;
+	struct err err = { 0 };
+	str text = cli->nargs > 1 ? str_of(cli->args[1]) : STR_NONE;
+
+	if (cli->nargs > 1 && json_parse(&cli->arena, text, 0, &params, &err) < 0)
+		return cli_fail("the parameters are not JSON: %s (column %u)", err.text, err.col);
+	result = cli_ask(cli, cli->args[0], text);
+	return result ? cli_print_json(result) : EXIT_FAILED;
+}
+
+const struct cmd cmd_rpc = {
+	.name = "rpc",
+	.args = "METHOD [JSON]",
+	.text = "Call an operation of the daemon; the method 'ops' lists them.",
+	.min_args = 1,
+	.max_args = 2,
+	.run = run_rpc,
+};
+
+/* -- logs -------------------------------------------------------------------------------------- */
+
+enum { LOG_TAIL = 1 << 20 };
+
+/* Copies what is new in the file; notices when it was rotated. */
+static off_t copy_from(const char *path, off_t at)
+{
+	_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char room[8192];
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return at;
+	if (st.st_size < at)
+		at = 0;
+	while ((n = pread(fd, room, sizeof room, at)) > 0) {
+		fwrite(room, 1, (size_t)n, stdout);
+		at += n;
+	}
+	fflush(stdout);
+	return at;
+}
+
+/* Where the last `lines` lines begin, looking at the last MiB. */
+static off_t tail_offset(const char *path, int64_t lines)
+{
+	_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	static char room[LOG_TAIL];
+	struct stat st;
+	off_t from;
+	ssize_t n;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return 0;
+	from = st.st_size > LOG_TAIL ? st.st_size - LOG_TAIL : 0;
+	n = pread(fd, room, sizeof room, from);
+	for (ssize_t i = n - 1; i > 0; i--)
+		if (room[i - 1] == '\n' && --lines == 0)
+			return from + i;
+	return from;
+}
+
+static int run_logs(struct cli *cli)
+{
+	const struct timespec pause = { .tv_nsec = 250000000 };
+	struct stat st;
+	int64_t lines;
+	off_t at;
+
+	if (!str_to_int(str_of(cli_value(cli, "lines", "50")), &lines) || lines < 1)
+		return cli_usage_error(cli, "--lines needs a number from 1 on");
+	if (stat(cli->paths.log, &st) < 0 && !cli_has(cli, "follow"))
+		return cli_fail("there is no log yet at %s; it is made when the daemon starts", cli->paths.log);
+	at = copy_from(cli->paths.log, tail_offset(cli->paths.log, lines));
+	while (cli_has(cli, "follow") && !ferror(stdout)) {
+		nanosleep(&pause, NULL);
+		at = copy_from(cli->paths.log, at);
+	}
+	return EXIT_DONE;
+}
+
+static const struct cmd_option logs_options[] = {
+	{ "follow", 'f', NULL, false, "go on as lines are written" },
+	{ "lines", 'n', "N", false, "begin with the last N lines (default 50)" },
+	{ 0 },
+};
+
+const struct cmd cmd_logs = {
+	.name = "logs",
+	.args = "",
+	.text = "Show hookd.log.",
+	.options = logs_options,
+	.run = run_logs,
+};
+
+/* -- db ---------------------------------------------------------------------------------------- */
+
+enum { DB_MS = 30 * 60 * 1000 }; /* a large store is read whole */
+
+static void print_repair(struct cli *cli, const struct json *result)
+{
+	str backup = json_str(json_get(result, STR("backup")));
+
+	if (!cli_has(cli, "dry-run"))
+		puts(json_true(json_get(result, STR("repaired"))) ? "it was repaired:" :
+								    "it could not be repaired; see: hookd status");
+	else
+		printf("would set it aside and make a new one from %s" STR_FMT
+		       ", what can be read of it, and the journal\n",
+			str_is_set(backup) ? "the backup " : "nothing (there is no backup)", STR_ARG(backup));
+	if (!cli_has(cli, "dry-run"))
+		printf(STR_FMT "\n", STR_ARG(json_str(json_get(result, STR("recovery")))));
+}
+
+static int run_db(struct cli *cli)
+{
+	bool repair = strcmp(cli->args[0], "repair") == 0, ok;
+	struct json *result;
+
+	if (!repair && strcmp(cli->args[0], "check") != 0)
+		return cli_usage_error(cli, "there is no 'db %s'; there are 'db check' and 'db repair'", cli->args[0]);
+	cli->answer_ms = DB_MS;
+	result = cli_ask(cli, repair ? "repair" : "check",
+		cli_has(cli, "dry-run") ? STR("{\"dry_run\":true}") : STR_NONE);
+	if (!result)
+		return EXIT_FAILED;
+	ok = json_true(json_get(result, STR("ok")));
+	if (cli_has(cli, "json"))
+		cli_print_json(result);
+	else if (ok)
+		puts("the store is sound");
+	else
+		fprintf(stderr, "hookd: the store is damaged:\n" STR_FMT,
+			STR_ARG(json_str(json_get(result, STR("problems")))));
+	if (repair && !ok && !cli_has(cli, "json"))
+		print_repair(cli, result);
+	return ok || json_true(json_get(result, STR("repaired"))) ? EXIT_DONE : EXIT_FAILED;
+}
+
+static const struct cmd_option db_options[] = {
+	{ "dry-run", 0, NULL, false, "repair: only say what would be done" },
+	{ "json", 0, NULL, false, "print JSON" },
+	{ 0 },
+};
+
+const struct cmd cmd_db = {
+	.name = "db",
+	.args = "check|repair",
+	.text = "Check the store for damage, or repair it: damaged files are set aside, never deleted.",
+	.min_args = 1,
+	.max_args = 1,
+	.options = db_options,
+	.run = run_db,
+};

@@ -1,0 +1,120 @@
+/* Starting a daemon that has nothing to do with whoever starts it: own session, no descriptors, no
+ * environment beyond what it needs. An agent waits for the end of its hook's output, so a daemon that
+ * kept it open would hang the agent. Used by commands and by `hookd offline`; links no store. */
+#include "daemon/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "os/os.h"
+
+/* What the daemon may know of its starter's environment: an agent's may hold anything, credentials
+ * included, and a project may have set it. */
+static const char *const kept_env[] = { "HOME", "USER", "LOGNAME", "PATH", "LANG", "TZ", "XDG_RUNTIME_DIR",
+	"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS",
+	"TSAN_OPTIONS", NULL };
+
+static void clean_environment(char **out, size_t max)
+{
+	extern char **environ;
+	size_t n = 0;
+
+	for (char **e = environ; *e && n + 1 < max; e++)
+		for (size_t i = 0; kept_env[i]; i++) {
+			size_t len = strlen(kept_env[i]);
+
+			if (strncmp(*e, kept_env[i], len) == 0 && (*e)[len] == '=')
+				out[n++] = *e;
+		}
+	out[n] = NULL;
+}
+
+/* Between fork and exec only what is safe there. The second fork makes init the parent, so nobody has
+ * to wait for the daemon. */
+static _Noreturn void become_daemon(const char *self, char *const argv[], char *const env[], int ready_fd)
+{
+	int null = open("/dev/null", O_RDWR);
+	sigset_t none;
+
+	setsid();
+	if (fork() != 0)
+		_exit(0);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGCHLD, SIG_DFL);
+	dup2(null, 0);
+	dup2(null, 1);
+	dup2(null, 2);
+	/* Descriptor 3 tells the starter that the daemon listens; everything above is closed. */
+	if (ready_fd != 3)
+		dup2(ready_fd, 3);
+	else
+		fcntl(3, F_SETFD, 0);
+	os_close_from(4);
+	if (chdir("/") < 0)
+		_exit(1);
+	execve(self, argv, env);
+	_exit(1);
+}
+
+static int wait_ready(int fd, int timeout_ms, struct err *err)
+{
+	int64_t until = clock_mono_us() + timeout_ms * USEC_PER_MSEC;
+	char text[256];
+	ssize_t n;
+
+	for (;;) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		int64_t left = (until - clock_mono_us()) / USEC_PER_MSEC;
+		int got = poll(&p, 1, left > 0 ? (int)left : 0);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return err_set(err, -ETIMEDOUT, "the daemon has been started but does not listen yet");
+		break;
+	}
+	n = read(fd, text, sizeof text - 1);
+	if (n > 0 && text[0] == '+')
+		return 0;
+	if (n <= 0)
+		return err_set(err, -ECHILD, "the daemon ended before it listened; see hookd.log");
+	text[n] = 0;
+	return err_set(err, text[0] == '=' ? -EEXIST : -ECHILD, "%s", text + 1);
+}
+
+int daemon_spawn(const char *self, const struct paths *paths, int timeout_ms, struct err *err)
+{
+	char *argv[] = { (char *)self, (char *)"run", (char *)"--detached", (char *)"--dir",
+		(char *)paths->state, NULL };
+	char *env[countof(kept_env) + 1];
+	int fds[2], r;
+	pid_t pid;
+
+	clean_environment(env, countof(env));
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return err_set(err, -errno, "no pipe for the daemon's start: %s", strerror(errno));
+	pid = fork();
+	if (pid == 0)
+		become_daemon(self, argv, env, fds[1]);
+	close(fds[1]);
+	if (pid < 0) {
+		r = err_set(err, -errno, "the daemon cannot be started: %s", strerror(errno));
+	} else {
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+		r = timeout_ms ? wait_ready(fds[0], timeout_ms, err) : 0;
+	}
+	close(fds[0]);
+	return r;
+}

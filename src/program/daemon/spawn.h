@@ -1,0 +1,18 @@
+/* spawn: starting the daemon from outside. Apart from daemon.h, because `hookd offline` uses this and
+ * must not link what the daemon is made of. */
+#ifndef HOOKD_DAEMON_SPAWN_H
+#define HOOKD_DAEMON_SPAWN_H
+
+#include "base/err.h"
+#include "config/paths.h"
+
+/* Descriptor on which `hookd run --detached` says how its start went: "+" when it listens, "=" and a
+ * text when another daemon has the lock, "-" and a text when it failed. */
+enum { SPAWN_READY_FD = 3 };
+
+/* Starts `self run --detached --dir STATE` in a session of its own, with none of the caller's
+ * descriptors, and waits up to timeout_ms until it listens (0: does not wait). -EEXIST: another one
+ * runs already. err in words. */
+int daemon_spawn(const char *self, const struct paths *paths, int timeout_ms, struct err *err);
+
+#endif

@@ -1,0 +1,120 @@
+/* engine: the path of an event through the daemon, and nothing else.
+ *
+ *   pipeline.c   the picture as code: understand, remember, decide, answer
+ *   hooks_stage.c  the user's own hooks, at the decision seam
+ *   turn.c       what one event owns while it is under way; exactly one answer
+ *   notice.c     one line for the person after trouble
+ *   audit.c      what was decided, as events of hookd's own
+ *   janitor.c    everything periodic, as one table of duties
+ *
+ * DESIGN. A turn begins with a frame and ends with one DONE. It is answered when two things hold: its
+ * record is in the journal (all turns of one loop iteration share one write), and nobody holds it. A
+ * step that needs time takes a hold and releases it later; meanwhile the client gets a WAIT frame
+ * every 50 ms. Nothing here blocks: payloads over LIMIT_INLINE_PAYLOAD are parsed and redacted on a
+ * worker, and the disk belongs to the writer thread.
+ *
+ * Everything runs on the loop thread unless a function says otherwise. */
+#ifndef HOOKD_ENGINE_ENGINE_H
+#define HOOKD_ENGINE_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/macro.h"
+#include "event/event.h"
+#include "guard/guard.h"
+#include "journal/journal.h"
+#include "loop/loop.h"
+#include "server/server.h"
+#include "store/store.h"
+
+struct engine;
+struct hooks;
+
+struct engine_config {
+	struct loop *loop;
+	struct journal *journal;
+	const char *run_dir; /* for the markers of muted sessions; must outlive the engine */
+	/* Where user hooks are configured and remembered; state NULL: none run. Must outlive the engine. */
+	const char *home, *user_config, *state;
+	bool strict;         /* durability: answer after the commit */
+	struct guard *guard;       /* the loop's, and one for large events, which a worker judges; both outlive it */
+	struct guard *guard_large;
+};
+
+struct engine *engine_new(const struct engine_config *config);
+void engine_free(struct engine *e);
+DEFINE_FREEP(struct engine, engine_free);
+
+/* Called when an agent's turn or session has ended; set once, before the loop runs. */
+void engine_on_turn_end(struct engine *e, void (*fn)(void *arg), void *arg);
+
+/* The writer is started after the engine, because it reports to it. */
+void engine_set_writer(struct engine *e, struct writer *w);
+
+/* Handler of the server: a frame has come. arg is the engine. */
+void engine_hook(struct conn *c, str body, void *arg);
+
+/* The loop's before-sleep step: one journal write for all turns of this iteration, then their
+ * answers. arg is the engine. */
+void engine_before_sleep(void *arg);
+
+/* Closes the journal's segment and has the writer fold what is in it; *ret: the place to wait for, after which the
+ * old segments are gone. */
+int engine_rotate(struct engine *e, struct journal_pos *ret);
+
+/* The writer has committed something; any thread. arg is the engine. */
+void engine_committed(void *arg);
+
+/* The daemon is about to end: kills the hooks that run and starts no more, so that their turns can be answered. */
+void engine_stop_hooks(struct engine *e);
+
+/* The user's hooks, for operations; NULL without. */
+struct hooks *engine_hooks(struct engine *e);
+
+/* Turns that have not been answered yet. */
+unsigned engine_turns(const struct engine *e);
+
+/* What an agent was heard to say. */
+enum { AGENTS_SEEN_MAX = 16 };
+
+struct agent_seen {
+	char name[32];
+	int64_t last_us;
+	uint64_t before, after; /* tool events */
+	bool reported;
+};
+
+struct engine_state {
+	struct agent_seen agents[AGENTS_SEEN_MAX];
+	uint64_t received;  /* frames */
+	uint64_t journaled; /* acknowledged */
+	uint64_t unstored;  /* answered, but the journal could not take them */
+	uint64_t late, incomplete, not_json, muted, secrets;
+	uint64_t verdicts[VERDICT_ACTION_MAX];
+	uint64_t kinds[EVENT_KIND_MAX];
+	int64_t last_event_us;
+	char journal_trouble[128];
+};
+
+void engine_get_state(const struct engine *e, struct engine_state *ret);
+
+/* The agent reports tools only after they ran: its hook for before is missing, and no rule can stop it. */
+bool engine_misses_before(const struct agent_seen *a);
+
+/* -- janitor ----------------------------------------------------------------------------------- */
+
+/* Everything periodic. A row costs nothing while the daemon is idle if its period is long: an idle
+ * daemon wakes up at most twice a minute. */
+struct duty {
+	const char *text; /* shown by doctor */
+	int64_t every_us;
+	void (*run)(void *arg);
+};
+
+struct janitor;
+
+struct janitor *janitor_new(struct loop *l, const struct duty *duties, void *arg);
+void janitor_free(struct janitor *j);
+
+#endif

@@ -1,0 +1,94 @@
+/* capture: records become rows a person can find again.
+ *
+ * DESIGN (docs/model.md tells it whole). capture_fold() is the one way into the store: live events,
+ * replay after a crash and spool pickup all come through it, in any order and any number of times.
+ * Row one is `events`, keyed by the ULID; a record whose key is there already changes nothing. All
+ * other rows of a session are a fold over its events sorted by (ord, id): an event that comes in order
+ * is applied at once; one that belongs earlier makes the session dirty, and capture_finish() rewinds
+ * it to the batch the event falls into and applies again from there.
+ *
+ *   fold.c      the way in, the table of handlers, order
+ *   rewind.c    dirty sessions, and rebuilding everything after a change of this code
+ *   session.c   sessions, labels, parents          window.c    windows and subagents
+ *   batch.c     prompts and their answers          activity.c  tool calls and other happenings
+ *   plan.c      plans and their versions           project.c   directories and what they belong to
+ *   summary.c   what is kept of inputs and outputs usage.c     tokens
+ *   imported.c  history beside what was told live  decision.c  what hookd said
+ *   tend.c      what time does: stuck batches, stale sessions
+ *   forget.c    deleting: what is chosen by the user, what is beyond the limits
+ *
+ * Runs on the writer thread, inside its transaction. */
+#ifndef HOOKD_CAPTURE_CAPTURE_H
+#define HOOKD_CAPTURE_CAPTURE_H
+
+#include "base/arena.h"
+#include "event/event.h"
+#include "store/store.h"
+
+/* Raised when the fold changes, so that stores of earlier releases are folded again. */
+enum { CAPTURE_VERSION = 4 };
+
+struct capture;
+
+struct capture *capture_new(void);
+void capture_free(struct capture *c);
+
+/* 1: new; 0: seen before; -errno: the transaction must be rolled back (and capture_forget() called). */
+int capture_fold(struct capture *c, struct store *s, const struct record *r);
+/* Before each commit: sessions that got late events are put right. */
+int capture_finish(struct capture *c, struct store *s);
+/* After a rollback: what was noted for the transaction is void. */
+void capture_forget(struct capture *c);
+
+/* Folds sessions again that an import left unsettled, at most so many. How many are left, or -errno; inside a
+ * transaction. */
+int capture_refold_due(struct capture *c, struct store *s, int sessions);
+
+/* Some rows of a rebuild, when one is due. 1: more to do; 0: nothing left; -errno. Its own
+ * transactions, so that events are folded in between. */
+int capture_rebuild_some(struct capture *c, struct store *s);
+
+/* What time does. now_us: wall clock. Inside a transaction. Returns how many rows changed. */
+enum { CAPTURE_BATCH_STUCK_S = 300, CAPTURE_SESSION_STALE_S = 3600 };
+int capture_complete_stale(struct store *s, int64_t now_us);
+
+/* -- deleting ---------------------------------------------------------------------------------- */
+
+/* What is chosen: every condition that is set must hold. Without `match` whole sessions, with it only the events
+ * that hold the text (and sessions that have none left). */
+struct capture_choice {
+	str sessions; /* JSON array of native ids; STR_NONE: any */
+	str project;  /* name or path; its worktrees as well */
+	str agent;
+	int64_t before_us; /* sessions whose last event is older; 0: any */
+	str match;         /* as it stands in JSON text, see capture_match_text() */
+};
+
+struct capture_count {
+	int64_t sessions, events, bytes;
+};
+
+/* How a text looks inside the payloads, which are JSON. */
+str capture_match_text(struct arena *a, str text);
+
+int capture_count(struct store *s, const struct capture_choice *choice, struct capture_count *ret);
+/* The chosen sessions, newest first: key, agent, id, title, cwd, last_at, events chosen. */
+struct query *capture_list(struct store *s, const struct capture_choice *choice, int64_t limit);
+
+/* Deletes the chosen; transactions of its own. */
+int capture_purge(struct capture *c, struct store *s, const struct capture_choice *choice, struct capture_count *ret);
+
+struct capture_limits {
+	int64_t days;  /* 0: for ever */
+	int64_t bytes; /* of the store in use */
+};
+
+/* What is beyond the limits, by the rows alone: completed sessions, oldest first. */
+int capture_beyond(struct store *s, const struct capture_limits *limits, int64_t now_us, struct capture_count *ret);
+/* Deletes some of it. 1: there is more; 0: nothing is beyond the limits; -errno. Transactions of its own. */
+int capture_retain_some(struct store *s, const struct capture_limits *limits, int64_t now_us,
+	struct capture_count *ret);
+/* Gives free pages back to the file system, some at a time. 1: there are more. */
+int capture_shrink_some(struct store *s);
+
+#endif

@@ -1,0 +1,51 @@
+/* What time does to projections. Marks on top of the fold: a later event undoes them. */
+#include "base/clock.h"
+#include "capture/internal.h"
+
+static const struct {
+	const char *sql;
+	int64_t after_us;
+} tends[] = {
+	/* A batch whose last sign of life is long ago was not answered, or its Stop was lost. */
+	{ "UPDATE batches SET status = 'completed', closed_by = 'janitor', ended_at = last_at WHERE status = "
+	  "'active' AND last_at < ?1",
+		CAPTURE_BATCH_STUCK_S *USEC_PER_SEC },
+	{ "UPDATE sessions SET batch = NULL WHERE batch IS NOT NULL AND (SELECT status FROM batches WHERE key "
+	  "= sessions.batch) = 'completed' "
+	  "AND last_at < ?1",
+		CAPTURE_BATCH_STUCK_S *USEC_PER_SEC },
+	/* An agent that was killed sends no SessionEnd. Nothing is deleted; lists leave out what has
+	 * next to nothing in it. */
+	{ "UPDATE sessions SET status = 'completed', closed_by = 'janitor', ended_at = last_at WHERE status = "
+	  "'active' AND last_at < ?1",
+		CAPTURE_SESSION_STALE_S *USEC_PER_SEC },
+	{ "UPDATE sessions SET hidden = 1 WHERE hidden = 0 AND status = 'completed' AND prompts = 0 AND tools "
+	  "= 0 AND events < 3 AND last_at < ?1",
+		CAPTURE_SESSION_STALE_S *USEC_PER_SEC },
+	/* A fork, or a clear whose end was not seen: the last session of the same agent and project that
+	 * began before it. */
+	{ "UPDATE sessions SET parent_reason = 'inferred', parent = (SELECT p.key FROM sessions p WHERE "
+	  "p.agent = sessions.agent "
+	  "  AND p.project IS sessions.project AND p.key <> sessions.key AND p.started_at < "
+	  "sessions.started_at "
+	  "  AND p.last_at > sessions.started_at - 86400000000 ORDER BY p.last_at DESC LIMIT 1) "
+	  "WHERE parent IS NULL AND parent_reason IS NULL AND started_at < ?1 AND last_at > ?1 - 3600000000 "
+	  "AND project IS NOT NULL "
+	  "  AND (SELECT source FROM windows w WHERE w.session = sessions.key AND w.agent_id IS NULL ORDER BY "
+	  "ord LIMIT 1) IN ('clear', 'fork')",
+		10 * USEC_PER_SEC },
+};
+
+int capture_complete_stale(struct store *s, int64_t now_us)
+{
+	int64_t changed = 0;
+	int r;
+
+	for (size_t i = 0; i < countof(tends); i++) {
+		r = store_do(s, tends[i].sql, "i", now_us - tends[i].after_us);
+		if (r < 0)
+			return r;
+		changed += store_changes(s);
+	}
+	return (int)changed;
+}

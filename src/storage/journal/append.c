@@ -1,0 +1,415 @@
+/* Appending: the loop thread's half of the journal. */
+#include "journal/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "journal/format.h"
+
+enum {
+	RETIRED_MAX = 16,
+	CLOCK_STEP_US = 1000000,   /* a smaller step back is not worth a correction */
+	CLIENT_LATE_US = 60000000, /* a client that waited longer than this has another clock */
+	MOMENTS = 16, /* milliseconds that events may still come for, side by side */
+	NUMBERS_TRIED = 64, /* a segment's number may be taken by a file that is none of ours */
+};
+
+struct journal {
+	char dir[FS_PATH];
+	int fd;
+	struct journal_pos end;
+	struct buf batch;
+	int64_t now_us;  /* the wall clock without its backward steps */
+	int64_t step_us; /* the sum of those */
+	struct {
+		int64_t ms, last_us;
+	} moments[MOMENTS]; /* the last place given out in a client's millisecond */
+	bool torn; /* bytes behind `end` that could not be taken away */
+	_Atomic uint64_t abandoned; /* number of a segment that must not be written any more */
+	/* What the disk is still owed. The loop only notes it down here; whoever calls
+	 * journal_sync() pays, because a sync may take longer than any hook may wait. */
+	struct {
+		pthread_mutex_t lock;
+		bool file, dir;
+		uint64_t segment; /* the current one */
+		int retired[RETIRED_MAX]; /* descriptors of closed segments, not yet synced */
+		int nretired;
+	} owed;
+};
+
+void format_segment_header(uint8_t out[SEGMENT_HEADER], uint64_t number, uint64_t identity)
+{
+	memcpy(out, SEGMENT_MAGIC, 8);
+	format_put(out + 8, SEGMENT_VERSION, 8);
+	format_put(out + 16, number, 8);
+	format_put(out + 24, identity, 8);
+}
+
+int format_add_record(struct buf *b, const struct record *r)
+{
+	size_t at = b->len, n;
+	uint8_t prefix[RECORD_PREFIX] = { 0 };
+
+	/* A longer record would look like damage to the reader, and everything behind it with it. */
+	if (buf_add(b, prefix, sizeof prefix) < 0 || record_encode(r, b) < 0 ||
+		b->len - at - RECORD_PREFIX > LIMIT_RECORD) {
+		b->len = at;
+		if (b->cap)
+			b->p[at] = 0;
+		b->full = false;
+		return -E2BIG;
+	}
+	n = b->len - at - RECORD_PREFIX;
+	format_put(b->p + at, n, 4);
+	format_put(b->p + at + 4, format_checksum(b->p + at, b->p + at + RECORD_PREFIX, n), 4);
+	return 0;
+}
+
+int journal_segment_path(char out[4096], const char *dir, uint64_t number)
+{
+	int n = snprintf(out, FS_PATH, "%s/%016llx.j", dir, (unsigned long long)number);
+
+	return n < 0 || n >= FS_PATH ? -ENAMETOOLONG : 0;
+}
+
+/* Leaves the current descriptor for journal_sync() to sync and close. */
+static void retire_segment(struct journal *j, uint64_t next)
+{
+	pthread_mutex_lock(&j->owed.lock);
+	j->owed.dir = true;
+	j->owed.segment = next;
+	if (j->fd >= 0) {
+		/* The writer syncs every second, so sixteen closed segments waiting means it hangs; then
+		 * the kernel writes the oldest back in its own time. */
+		if (j->owed.nretired == RETIRED_MAX) {
+			close(j->owed.retired[0]);
+			memmove(j->owed.retired, j->owed.retired + 1, (RETIRED_MAX - 1) * sizeof(int));
+			j->owed.nretired--;
+		}
+		j->owed.retired[j->owed.nretired++] = j->fd;
+		j->owed.file = false;
+	}
+	pthread_mutex_unlock(&j->owed.lock);
+}
+
+static int create_segment(struct journal *j, struct journal_pos *next, char path[FS_PATH])
+{
+	int fd = -1, r = 0;
+
+	for (int i = 0; i < NUMBERS_TRIED && fd < 0 && r == 0; i++) {
+		next->segment++;
+		r = journal_segment_path(path, j->dir, next->segment);
+		if (r < 0)
+			break;
+		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+		if (fd < 0 && errno != EEXIST)
+			r = -errno;
+	}
+	return fd >= 0 ? fd : r < 0 ? r : -EEXIST;
+}
+
+/* Opens the segment after the current one. */
+static int open_segment(struct journal *j)
+{
+	uint8_t header[SEGMENT_HEADER];
+	struct journal_pos next = { .segment = j->end.segment, .offset = SEGMENT_HEADER };
+	char path[FS_PATH];
+	int fd, r;
+
+	if (getrandom(&next.identity, sizeof next.identity, 0) < 0)
+		next.identity = (uint64_t)clock_wall_us();
+	next.identity &= INT64_MAX; /* kept in a signed column of the store */
+	fd = create_segment(j, &next, path);
+	if (fd == -ENOENT && fs_private_dir(j->dir) == 0) {
+		/* Somebody removed the directory. */
+		next.segment = j->end.segment;
+		fd = create_segment(j, &next, path);
+	}
+	if (fd < 0)
+		return fd;
+	format_segment_header(header, next.segment, next.identity);
+	r = journal_fault("write");
+	if (r == 0)
+		r = fs_write_all(fd, header, sizeof header);
+	if (r < 0) {
+		close(fd);
+		unlink(path);
+		return r;
+	}
+	retire_segment(j, next.segment);
+	j->fd = fd;
+	j->end = next;
+	j->torn = false;
+	return 0;
+}
+
+int journal_open(const char *dir, struct journal **ret)
+{
+	struct journal *j = xcalloc(1, sizeof *j);
+	_cleanup_(freep) uint64_t *numbers = NULL;
+	size_t n = 0;
+	int r;
+
+	snprintf(j->dir, sizeof j->dir, "%s", dir);
+	j->fd = -1;
+	pthread_mutex_init(&j->owed.lock, NULL);
+	buf_init(&j->batch, 4 * LIMIT_RECORD);
+	r = fs_private_dir(dir);
+	if (r == 0)
+		r = journal_list(dir, &numbers, &n);
+	if (r == 0) {
+		j->end.segment = n ? numbers[n - 1] : 0;
+		r = open_segment(j);
+	}
+	if (r < 0) {
+		journal_free(j);
+		return r;
+	}
+	*ret = j;
+	return 0;
+}
+
+void journal_free(struct journal *j)
+{
+	if (!j)
+		return;
+	for (int i = 0; i < j->owed.nretired; i++)
+		close(j->owed.retired[i]);
+	fs_closep(&j->fd);
+	pthread_mutex_destroy(&j->owed.lock);
+	buf_release(&j->batch);
+	free(j);
+}
+
+struct journal_pos journal_end(const struct journal *j)
+{
+	return j->end;
+}
+
+/* A daemon that is behind meets two events of one millisecond after it is over: the later one comes behind the
+ * first all the same. */
+static int64_t place_in(struct journal *j, int64_t ms, int64_t us)
+{
+	size_t at = (size_t)ms % MOMENTS;
+
+	if (j->moments[at].ms == ms)
+		us = MAX(us, j->moments[at].last_us + 1);
+	j->moments[at].ms = ms;
+	j->moments[at].last_us = us;
+	return us;
+}
+
+/* Where an event stands among the others: at the moment its client had it, since hooks that run side
+ * by side overtake each other on their way here. Two things are put right: steps back of the clock are
+ * taken out, and a client's time that cannot be true gives way to ours, which always rises. Clients tell
+ * milliseconds; within one, whoever arrived first was first: a hook that waited for the answer to another
+ * one may well begin in the same millisecond. */
+static int64_t order_of(struct journal *j, int64_t at_us)
+{
+	int64_t now = clock_wall_us() + j->step_us;
+
+	if (now < j->now_us - CLOCK_STEP_US)
+		j->step_us += j->now_us - now;
+	j->now_us = MAX(now, j->now_us + 1);
+	at_us += j->step_us;
+	if (at_us > j->now_us || at_us <= j->now_us - CLIENT_LATE_US)
+		return j->now_us;
+	return place_in(j, at_us / USEC_PER_MSEC, MIN(j->now_us, at_us + USEC_PER_MSEC - 1));
+}
+
+int journal_add(struct journal *j, struct record *r)
+{
+	if (!(r->marks & EVENT_SPOOLED))
+		r->order_us = order_of(j, r->at_us);
+	return format_add_record(&j->batch, r);
+}
+
+/* A write that did not happen in full must leave no trace, or the next record would follow a torn
+ * one and be lost with it. */
+static void undo_write(struct journal *j)
+{
+	j->torn = journal_fault("truncate") < 0 || ftruncate(j->fd, (off_t)j->end.offset) < 0;
+	if (!j->torn)
+		return;
+	log_warn(LOG_JOURNAL, "segment %016llx cannot be truncated after a failed write, leaving it",
+		(unsigned long long)j->end.segment);
+	(void)open_segment(j);
+}
+
+/* The current segment must be one whose records will be read. */
+static int make_ready(struct journal *j)
+{
+	if (j->torn)
+		undo_write(j);
+	if (j->torn)
+		return -EIO;
+	if (atomic_load_explicit(&j->abandoned, memory_order_relaxed) == j->end.segment)
+		return open_segment(j);
+	return 0;
+}
+
+int journal_flush(struct journal *j, struct journal_pos *ret_end)
+{
+	int r;
+
+	if (j->batch.len) {
+		r = make_ready(j);
+		if (r == 0) {
+			r = journal_fault("write");
+			if (r == 0)
+				r = fs_write_all(j->fd, j->batch.p, j->batch.len);
+			if (r < 0)
+				undo_write(j);
+		}
+		if (r < 0) {
+			buf_clear(&j->batch);
+			return r;
+		}
+		j->end.offset += j->batch.len;
+		pthread_mutex_lock(&j->owed.lock);
+		j->owed.file = true;
+		pthread_mutex_unlock(&j->owed.lock);
+		/* A burst or a giant payload must not keep its memory for ever. */
+		if (j->batch.cap > MIB(1))
+			buf_release(&j->batch);
+		else
+			buf_clear(&j->batch);
+	}
+	*ret_end = j->end;
+	if (j->end.offset >= LIMIT_SEGMENT)
+		(void)open_segment(j);
+	return 0;
+}
+
+void journal_abandon(struct journal *j, uint64_t segment)
+{
+	atomic_store_explicit(&j->abandoned, segment, memory_order_relaxed);
+}
+
+int journal_rotate(struct journal *j, struct journal_pos *ret_before)
+{
+	int r = make_ready(j);
+
+	*ret_before = j->end;
+	if (r == 0)
+		r = open_segment(j);
+	return r;
+}
+
+static int sync_and_close(int fd)
+{
+	int r = journal_fault("fsync");
+
+	if (r == 0 && fdatasync(fd) < 0)
+		r = -errno;
+	close(fd);
+	return r;
+}
+
+/* A file without a name is lost when the process ends. */
+static void check_linked(struct journal *j, int fd, uint64_t segment)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == 0 && st.st_nlink == 0)
+		journal_abandon(j, segment);
+}
+
+int journal_sync(struct journal *j)
+{
+	int fds[RETIRED_MAX + 1], n, r = 0, one = -1;
+	uint64_t segment;
+	bool dir;
+
+	pthread_mutex_lock(&j->owed.lock);
+	n = j->owed.nretired;
+	memcpy(fds, j->owed.retired, (size_t)n * sizeof(int));
+	dir = j->owed.dir;
+	segment = j->owed.segment;
+	j->owed.nretired = 0;
+	j->owed.dir = false;
+	if (j->owed.file) {
+		/* A copy, so that the loop may retire the original meanwhile. Without a descriptor
+		 * for it the debt stays. */
+		one = fcntl(j->fd, F_DUPFD_CLOEXEC, 0);
+		if (one >= 0)
+			fds[n++] = one;
+		else
+			r = -errno;
+		j->owed.file = one < 0;
+	}
+	pthread_mutex_unlock(&j->owed.lock);
+	if (one >= 0)
+		check_linked(j, one, segment);
+	for (int i = 0; i < n; i++) {
+		one = sync_and_close(fds[i]);
+		r = r < 0 ? r : one;
+	}
+	if (dir) {
+		one = fs_sync_dir(j->dir);
+		r = r < 0 ? r : one;
+		if (one < 0) {
+			pthread_mutex_lock(&j->owed.lock);
+			j->owed.dir = true;
+			pthread_mutex_unlock(&j->owed.lock);
+		}
+	}
+	return r;
+}
+
+bool journal_needs_sync(struct journal *j)
+{
+	bool needs;
+
+	pthread_mutex_lock(&j->owed.lock);
+	needs = j->owed.file || j->owed.dir || j->owed.nretired;
+	pthread_mutex_unlock(&j->owed.lock);
+	return needs;
+}
+
+int spool_write(const char *dir, const struct record *r, bool sync)
+{
+	struct buf b;
+	uint8_t header[SEGMENT_HEADER];
+	char temp[FS_PATH], path[FS_PATH], id[ULID_TEXT + 1];
+	int fd = -1, result;
+
+	buf_init(&b, LIMIT_RECORD + KIB(64));
+	ulid_format(&r->id, id);
+	snprintf(temp, sizeof temp, "%s/.%s.tmp", dir, id);
+	snprintf(path, sizeof path, "%s/%s.j", dir, id);
+	format_segment_header(header, 0, format_get(r->id.b + 8, 8) & INT64_MAX);
+	buf_add(&b, header, sizeof header);
+	result = format_add_record(&b, r);
+	if (result == 0)
+		result = fs_private_dir(dir);
+	if (result == 0)
+		result = journal_fault("write");
+	if (result == 0) {
+		fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+		result = fd < 0 ? -errno : fs_write_all(fd, b.p, b.len);
+	}
+	if (result == 0 && sync && fsync(fd) < 0)
+		result = -errno;
+	if (result == 0 && rename(temp, path) < 0)
+		result = -errno;
+	if (result == 0 && sync)
+		result = fs_sync_dir(dir);
+	if (result < 0 && fd >= 0)
+		unlink(temp);
+	fs_closep(&fd);
+	buf_release(&b);
+	return result;
+}

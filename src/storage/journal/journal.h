@@ -1,0 +1,125 @@
+/* journal: the queue of everything acknowledged.
+ *
+ * DESIGN. The loop thread appends records and answers; the writer thread reads them back from the
+ * same files and folds them into the store. So the journal is the queue: what survives a crash is
+ * exactly what was queued, and live folding, replay after a crash and spool pickup are one reader.
+ *
+ * Files: <dir>/<number>.j, 16 hex digits. A segment begins with a header (magic, version, number,
+ * a random identity) and holds records: length, CRC-32C over length and body, body (event/record.c).
+ *
+ *   - every start opens a new segment; a segment past LIMIT_SEGMENT is closed and the next opened
+ *   - numbers only rise; the identity tells a file from an impostor with the same number, so a
+ *     stored position can never make the reader skip records it has not seen
+ *   - records of one loop iteration go out in one write(2); journal_flush() succeeds for all of them
+ *     or for none: after a short or failed write the file is truncated back, or, if even that fails,
+ *     left behind and a new segment opened; nothing more is written until one of the two worked
+ *   - a reader of the segment that is being written stops at the end it was told: what lies behind
+ *     may yet be truncated away
+ *   - a bad checksum ends that segment only; the file is set aside as <number>.j.damaged, never deleted
+ *   - a segment is deleted only after a FULL commit of everything in it, and never the newest one
+ *
+ * The spool holds what `hookd offline` could not give to a daemon: one record per file, the same
+ * format, <ulid>.j, written under another name and renamed, so that a reader sees whole files only.
+ *
+ * Threads: struct journal belongs to the loop; readers are independent and only open files. The only
+ * calls for another thread are journal_sync(), journal_needs_sync() and journal_abandon(). */
+#ifndef HOOKD_JOURNAL_JOURNAL_H
+#define HOOKD_JOURNAL_JOURNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/macro.h"
+#include "event/event.h"
+
+/* A place in the journal: everything before it is in. */
+struct journal_pos {
+	uint64_t segment;
+	uint64_t identity;
+	uint64_t offset;
+};
+
+static inline int journal_pos_cmp(const struct journal_pos *a, const struct journal_pos *b)
+{
+	if (a->segment != b->segment)
+		return a->segment < b->segment ? -1 : 1;
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+/* -- appending (loop thread) ------------------------------------------------------------------- */
+
+struct journal;
+
+int journal_open(const char *dir, struct journal **ret);
+void journal_free(struct journal *j);
+DEFINE_FREEP(struct journal, journal_free);
+
+/* Puts the record into the current batch and sets its order_us: the client's time, if it can be true;
+ * spooled records bring theirs. -E2BIG: larger than any record may
+ * be. Nothing is on disk before journal_flush(). */
+int journal_add(struct journal *j, struct record *r);
+
+/* Writes the batch. 0: all of it is in the file, *ret_end is the place behind it. -errno: none of it
+ * is, and the batch is empty again. An empty batch is fine. */
+int journal_flush(struct journal *j, struct journal_pos *ret_end);
+
+/* Goes on in a new segment, so that everything up to *ret_before can be folded and its file deleted. The batch
+ * under way goes into the new one. -errno: the old segment stays in use. */
+int journal_rotate(struct journal *j, struct journal_pos *ret_before);
+
+/* Brings what was flushed (and closed segments, and the directory) to the disk. From any thread; may
+ * block, so never from the loop. */
+int journal_sync(struct journal *j);
+bool journal_needs_sync(struct journal *j);
+
+/* What is appended to this segment from now on would never be read (damaged, or its file is gone): the
+ * next flush goes to a new one, if it is still the current one. From any thread. */
+void journal_abandon(struct journal *j, uint64_t segment);
+
+/* The place behind the last flushed record. */
+struct journal_pos journal_end(const struct journal *j);
+
+/* -- reading ----------------------------------------------------------------------------------- */
+
+struct journal_reader {
+	int fd;
+	struct buf data; /* bytes read and not yet used */
+	size_t used;     /* of data */
+	uint64_t offset; /* in the file, of data.p[used] */
+	uint64_t end;    /* nothing from here on is looked at; UINT64_MAX until the caller knows better */
+	uint64_t number, identity;
+};
+
+/* Opens a file and checks its header. -EBADMSG: not a journal (or cut inside the header). */
+int journal_reader_open(struct journal_reader *r, const char *path);
+void journal_reader_close(struct journal_reader *r);
+/* Goes on at offset, which must be a record's beginning. */
+void journal_reader_seek(struct journal_reader *r, uint64_t offset);
+
+/* The next record's bytes, valid until the next call. 1: one record; 0: no whole record is there
+ * (yet); -EBADMSG: a bad checksum or length, the segment ends here; other -errno: reading failed. */
+int journal_reader_next(struct journal_reader *r, str *ret_body);
+
+enum { JOURNAL_FIRST_OFFSET = 32 };
+
+/* Numbers of the segments in dir, rising. The caller frees. */
+int journal_list(const char *dir, uint64_t **ret_numbers, size_t *ret_n);
+int journal_segment_path(char out[4096], const char *dir, uint64_t number);
+int journal_delete_segment(const char *dir, uint64_t number);
+/* Sets a damaged segment aside as <number>.j.damaged. */
+int journal_quarantine(const char *dir, uint64_t number);
+
+/* -- spool ------------------------------------------------------------------------------------- */
+
+/* Writes one record as a file of its own. sync: on disk when it returns. */
+int spool_write(const char *dir, const struct record *r, bool sync);
+
+/* -- shared with tests: the n-th write, sync, … fails ------------------------------------------ */
+
+/* Makes the n-th call fail from then on as the plan says; see fault.c. Before there are threads. */
+void journal_fault_plan(str plan);
+/* 0, or the -errno with which this call is to fail. */
+int journal_fault(const char *what);
+
+#endif

@@ -1,0 +1,255 @@
+/* The writer's care for its store: opening it, noticing that it is damaged or gone, and making it anew. */
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "store/thread.h"
+
+enum {
+	RECOVER_EVERY_MS = 10000, /* a disk that goes on damaging stores must not be filled with them */
+	SUSPECT_EVERY_MS = 60000, /* a whole check because somebody met trouble */
+};
+
+/* What a recovery said is in the store until somebody has shown it. */
+static void load_recovery(struct writer *w)
+{
+	struct query *q = store_query(w->store, "SELECT value FROM facts WHERE name = 'recovery'");
+	char text[sizeof w->state.recovery] = "";
+
+	if (query_step(q) == 1)
+		snprintf(text, sizeof text, STR_FMT, STR_ARG(query_str(q, 0)));
+	query_reset(q);
+	pthread_mutex_lock(&w->lock);
+	memcpy(w->state.recovery, text, sizeof text);
+	w->state.open = true;
+	pthread_mutex_unlock(&w->lock);
+}
+
+int writer_open_store(struct writer *w)
+{
+	struct err err = { 0 };
+	int r;
+
+	if (w->store)
+		return 0;
+	r = store_open(w->store_path, STORE_WRITE, w->backup_dir, &w->store, &err);
+	if (r < 0) {
+		writer_set_trouble(w, err.text);
+		return r;
+	}
+	writer_set_trouble(w, "");
+	load_recovery(w);
+	return 0;
+}
+
+/* -- recovery ---------------------------------------------------------------------------------- */
+
+/* Everything that is in the journal has to be looked at again; known events cost a look at their key. */
+static void close_store(struct writer *w)
+{
+	writer_close_reader(w);
+	store_close(w->store);
+	w->store = NULL;
+	if (w->config.finish)
+		(void)w->config.finish(NULL, w->config.fold_arg);
+	pthread_mutex_lock(&w->lock);
+	w->state.open = false;
+	w->urgent = w->spool = true;
+	w->at = (struct journal_pos){ 0 };
+	if (!w->wanted_since_us) {
+		w->wanted_since_us = clock_mono_us();
+		w->wanted_wall_us = clock_wall_us();
+	}
+	pthread_mutex_unlock(&w->lock);
+}
+
+/* Tells the log, status, and whoever looks into facts for something to tell the user. */
+static void report_recovery(struct writer *w, const char *text)
+{
+	log_warn(LOG_STORE, "%s", text);
+	pthread_mutex_lock(&w->lock);
+	snprintf(w->state.recovery, sizeof w->state.recovery, "%s", text);
+	pthread_mutex_unlock(&w->lock);
+	(void)store_do(w->store, "INSERT INTO facts(name, value) VALUES ('recovery', ?1) "
+				 "ON CONFLICT(name) DO UPDATE SET value = ?1", "s", str_of(text));
+}
+
+struct salvaging {
+	struct writer *w;
+	unsigned pending;
+};
+
+static int commit_salvaged(struct writer *w)
+{
+	int r = w->config.finish ? w->config.finish(w->store, w->config.fold_arg) : 0;
+
+	return r < 0 ? r : store_exec(w->store, "COMMIT");
+}
+
+static int take_salvaged(const struct record *record, void *arg)
+{
+	struct salvaging *s = arg;
+	int r, got = s->w->config.fold(s->w->store, record, s->w->config.fold_arg);
+
+	if (got < 0 || ++s->pending < BATCH_RECORDS)
+		return got;
+	s->pending = 0;
+	r = commit_salvaged(s->w);
+	if (r == 0)
+		r = store_exec(s->w->store, "BEGIN IMMEDIATE");
+	return r < 0 ? r : got;
+}
+
+static void salvage(struct writer *w, const char *damaged, struct salvage *found)
+{
+	struct salvaging s = { .w = w };
+	int r = store_exec(w->store, "BEGIN IMMEDIATE");
+
+	if (r == 0)
+		r = store_salvage(damaged, w->store, take_salvaged, &s, found);
+	if (r == 0)
+		r = commit_salvaged(w);
+	if (r == 0)
+		return;
+	log_error(LOG_STORE, "not everything could be read back from %s: %s", damaged, strerror(-r));
+	store_exec(w->store, "ROLLBACK");
+	if (w->config.finish)
+		(void)w->config.finish(NULL, w->config.fold_arg);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* The store is damaged: what there is of it is set aside, and a new one is made from the newest good backup,
+ * from what can be read of the old one, and (by folding as usual) from the journal. */
+int writer_recover(struct writer *w)
+{
+	char aside[FS_PATH], backup[FS_PATH], before[FS_PATH], text[320];
+	struct store_summary summary = { 0 };
+	struct salvage found = { 0 };
+	struct err err = { 0 };
+	int r;
+
+	if (w->recovered_us && clock_mono_us() - w->recovered_us < RECOVER_EVERY_MS * USEC_PER_MSEC)
+		return -EUCLEAN;
+	close_store(w);
+	w->recovered_us = clock_mono_us();
+	r = store_set_aside(w->store_path, "damaged", aside);
+	if (r < 0) {
+		snprintf(text, sizeof text, "the store is damaged and cannot be renamed: %s", strerror(-r));
+		writer_set_trouble(w, text);
+		return r;
+	}
+	log_error(LOG_STORE, "the store is damaged; it is kept as %s", aside);
+	if (store_newest_backup(w->backup_dir, backup, &summary) == 0 &&
+		store_restore(backup, w->store_path, before, &err) < 0) {
+		log_error(LOG_STORE, "%s", err.text);
+		backup[0] = 0;
+	}
+	r = writer_open_store(w);
+	if (r < 0)
+		return r;
+	salvage(w, aside, &found);
+	snprintf(text, sizeof text,
+		"the store was damaged and is kept as %.60s; the new one has %s%.60s%s%u events read from the damaged "
+		"file%s, and what the journal holds", base_name(aside),
+		backup[0] ? "the backup " : "", base_name(backup), backup[0] ? ", " : "", found.fresh,
+		found.cut ? " (not all, it took too long)" : "");
+	report_recovery(w, text);
+	return 0;
+}
+
+/* -- a file that is no longer there ------------------------------------------------------------ */
+
+/* A WAL is applied to whatever file it lies beside, so one that belongs to a file that is gone must go first. */
+static void move_old_wal(struct writer *w, const char *to)
+{
+	static const char *const tails[] = { "-wal", "-shm" };
+	char from[FS_PATH + 8], name[FS_PATH + 96];
+
+	for (size_t i = 0; i < countof(tails); i++) {
+		snprintf(from, sizeof from, "%s%s", w->store_path, tails[i]);
+		snprintf(name, sizeof name, "%s%s", to, tails[i]);
+		(void)rename(from, name);
+	}
+}
+
+/* Its pages are still readable through the open descriptor: bring them home. */
+static int bring_wal_home(struct writer *w)
+{
+	int r = store_exec(w->store, "PRAGMA wal_checkpoint(TRUNCATE)");
+
+	close_store(w);
+	if (r == 0)
+		log_warn(LOG_STORE, "the WAL of the store was taken away; nothing is lost");
+	else
+		log_error(LOG_STORE, "the WAL of the store was taken away: %s", strerror(-r));
+	return 0;
+}
+
+/* The open handle still reads the old file, so what it holds is saved before it is closed: to the old
+ * place, or, if something else is there now, beside it. */
+int writer_find_store(struct writer *w)
+{
+	enum store_presence is = w->store ? store_presence(w->store) : STORE_PRESENT;
+	char when[CLOCK_TEXT], copy[FS_PATH + 80], text[320];
+	bool gone = is == STORE_GONE, own_wal;
+	int r;
+
+	if (is == STORE_PRESENT)
+		return 0;
+	if (is == STORE_WAL_GONE)
+		return bring_wal_home(w);
+	store_time_name(when);
+	snprintf(copy, sizeof copy, "%s.replaced-%s", w->store_path, when);
+	r = store_rescue(w->store, copy);
+	own_wal = store_owns_wal(w->store);
+	close_store(w);
+	if (own_wal)
+		move_old_wal(w, copy);
+	if (r == 0 && gone && rename(copy, w->store_path) < 0)
+		r = -errno;
+	if (r < 0)
+		log_error(LOG_STORE, "the store was taken away and could not be saved: %s", strerror(-r));
+	snprintf(text, sizeof text, "the file of the store was %s while in use; %s%.200s",
+		gone ? "deleted" : "replaced",
+		r < 0 ? "what it held is lost" : gone ? "it has been written again" : "the old one is kept as ",
+		r < 0 || gone ? "" : base_name(copy));
+	r = writer_open_store(w);
+	if (r == 0)
+		report_recovery(w, text);
+	return r;
+}
+
+/* -- is it damage? ----------------------------------------------------------------------------- */
+
+bool writer_is_damaged(struct writer *w, int trouble)
+{
+	/* These have other reasons, and end by themselves or need a person. */
+	static const int others[] = { -ENOSPC, -EBUSY, -EROFS, -EACCES, -ENOMEM, -EMEDIUMTYPE, -EPROTONOSUPPORT,
+		-ENOENT, -ELOOP, -ECANCELED };
+	int64_t now = clock_mono_us(), pause = trouble == -EUCLEAN ? RECOVER_EVERY_MS : SUSPECT_EVERY_MS;
+	struct buf problems = BUF_INIT(1 << 16);
+	bool damaged;
+
+	for (size_t i = 0; i < countof(others); i++)
+		if (trouble == others[i])
+			return false;
+	if (!w->store)
+		return trouble == -EUCLEAN;
+	if (w->suspected_us && now - w->suspected_us < pause * USEC_PER_MSEC)
+		return false;
+	w->suspected_us = now;
+	store_exec(w->store, "ROLLBACK");
+	damaged = store_check(w->store, &problems) < 0 || store_check_schema(w->store, &problems) == -EUCLEAN;
+	if (damaged)
+		log_error(LOG_STORE, "the store is damaged: " STR_FMT, STR_ARG(str_head(buf_str(&problems), 500)));
+	buf_release(&problems);
+	return damaged;
+}

@@ -1,0 +1,233 @@
+/* store: the SQLite database, behind one rule.
+ *
+ * DESIGN. Exactly one connection, in the writer thread of the daemon, ever writes or checkpoints
+ * (SQLite before 3.51.3 can damage a WAL database when two do); everybody else opens it read-only.
+ * The writer reads records from the journal and the spool, folds them through a callback (capture/)
+ * and commits in batches with synchronous=FULL: as fast as NORMAL at a hundred rows a commit, and a
+ * segment may be deleted after it.
+ *
+ *   loop ──mark──▶ writer: journal ─▶ fold ─▶ COMMIT (rows + journal position) ─▶ delete segments
+ *                     └──▶ loop: "everything up to this mark is committed"
+ *
+ * Migrations are numbered SQL files compiled in; before the first one that changes an existing
+ * store a copy is taken with SQLite's backup call, and each runs in one transaction with its number.
+ * A store from a newer release is refused, not touched.
+ *
+ *   store.c    opening, migrating, querying        writer.c   the thread: journal and spool in, rows out
+ *   backup.c   copies: backup, restore             recover.c  its care for a store that is damaged or gone
+ *   salvage.c  what can be read of a damaged one   carve.c    the same from bare pages
+ *
+ * Same-layer use: store reads journal/. */
+#ifndef HOOKD_STORE_STORE_H
+#define HOOKD_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/macro.h"
+#include "base/str.h"
+#include "event/event.h"
+#include "journal/journal.h"
+
+struct store;
+
+enum store_mode {
+	STORE_READ,  /* read-only; any thread, one handle per thread */
+	STORE_WRITE, /* the writer thread; migrates */
+};
+
+/* err says in words what is wrong and what to do: -EUCLEAN damaged, -EPROTONOSUPPORT newer release,
+ * -EMEDIUMTYPE somebody else's database, -ENOENT no store yet (STORE_READ). backups is the directory for
+ * the copy taken before a migration. */
+int store_open(const char *path, enum store_mode mode, const char *backups, struct store **ret,
+	struct err *err);
+void store_close(struct store *s);
+DEFINE_FREEP(struct store, store_close);
+
+int store_schema_version(void);
+
+/* -- queries ----------------------------------------------------------------------------------- */
+
+/* A prepared statement, kept by the store under its SQL text (which must be a literal or live as
+ * long as the store). Bind from 1 on, step, read columns from 0 on, and reset; store_query() resets
+ * by itself. Columns are valid until the next step. */
+struct query;
+
+struct query *store_query(struct store *s, const char *sql);
+void query_bind_int(struct query *q, int at, int64_t value);
+void query_bind_str(struct query *q, int at, str value); /* STR_NONE is NULL */
+void query_bind_blob(struct query *q, int at, const void *p, size_t n);
+void query_bind_null(struct query *q, int at);
+/* 1: a row; 0: done; -errno: failed (-ENOSPC, -EIO, -EUCLEAN, …). */
+int query_step(struct query *q);
+/* Steps to the end and resets: for statements without rows. 0 or -errno. */
+int query_run(struct query *q);
+void query_reset(struct query *q);
+int64_t query_int(struct query *q, int column);
+str query_str(struct query *q, int column);
+bool query_is_null(struct query *q, int column);
+
+/* store_query() and all its bindings in one call. types has a letter per value: i int64_t, k int64_t
+ * that is NULL when 0, s str, b const void * and size_t. */
+struct query *store_ask(struct store *s, const char *sql, const char *types, ...);
+/* The same, run to its end: 0 or -errno. */
+int store_do(struct store *s, const char *sql, const char *types, ...);
+/* The same for one number: 1 and *ret from the first column of the first row, 0: no row, -errno. A
+ * NULL gives 0. */
+int store_number(struct store *s, int64_t *ret, const char *sql, const char *types, ...);
+
+int64_t store_changes(struct store *s);
+int64_t store_last_rowid(struct store *s);
+
+/* Runs SQL that needs no binding; for migrations and pragmas. */
+int store_exec(struct store *s, const char *sql);
+
+/* integrity_check and foreign keys; problems as lines in out. 0 when there are none, -EUCLEAN else. */
+int store_check(struct store *s, struct buf *out);
+
+/* Whether tables and indexes are what the migrations make: a flipped bit in their text is no damage to SQLite. */
+int store_check_schema(struct store *s, struct buf *out);
+
+/* The pages only, and the first problem only: a second for half a gigabyte. 0, -EUCLEAN, -errno. */
+int store_quick_check(struct store *s, struct err *err);
+
+/* The text of SQLite's last complaint. */
+const char *store_error(struct store *s);
+
+/* Whether the open file is still the one at its path: somebody may delete or replace it any time. */
+enum store_presence { STORE_PRESENT, STORE_GONE, STORE_REPLACED, STORE_WAL_GONE };
+enum store_presence store_presence(struct store *s);
+/* The WAL at the path is the one this handle uses. */
+bool store_owns_wal(struct store *s);
+
+/* Bytes in use, without free pages. */
+int64_t store_used_bytes(struct store *s);
+
+/* -- copies (backup.c) ------------------------------------------------------------------------- */
+
+struct store_summary {
+	int version;
+	int64_t bytes, events, sessions, last_us; /* last_us: of the newest event, 0 for none */
+};
+
+/* "2026-11-15T08-27-50-123Z": now, fit for a file name. */
+void store_time_name(char out[64]);
+
+/* A backup, or any store that lies still: is it hookd's, of a release we can read, and sound? Reads all of
+ * it and writes nothing. -EMEDIUMTYPE, -EPROTONOSUPPORT and -EUCLEAN as for store_open(). */
+int store_inspect(const char *path, struct store_summary *ret, struct err *err);
+
+/* A copy of a store that others may be writing: one file, checked, private, there as a whole or not at all.
+ * -EEXIST: something has that name. */
+int store_backup(const char *store, const char *to, struct store_summary *ret, struct err *err);
+
+/* Puts a copy of `from` in the place of the store, which nobody may have open; the present one is kept
+ * beside it, and aside is what it is called now ("" when there was none). */
+int store_restore(const char *from, const char *store, char aside[4096], struct err *err);
+
+/* The daily copy, dir/auto-<time>.db: made when the newest is a day old and the store has changed since, or
+ * when `now`; the newest three are kept. 1: ret is a new one; 0: none is due. */
+int store_backup_daily(const char *store, const char *dir, bool now, char ret[4096], struct err *err);
+
+/* Files that hold copies of what was captured, beside the store, the journal and the spool themselves. */
+enum store_copy {
+	STORE_COPY_OWN = 1 << 0,  /* made by hookd without being asked: daily, before a migration */
+	STORE_COPY_USER = 1 << 1, /* asked for, or set aside because of damage, restore or replacement */
+};
+/* Calls fn for each. dirs: store's path, backups, journal, spool. */
+void store_each_copy(const char *const dirs[4], unsigned which, void (*fn)(const char *path, void *arg), void *arg);
+
+/* The newest sound backup in dir that is not newer than this release; -ENOENT. */
+int store_newest_backup(const char *dir, char ret[4096], struct store_summary *ret_summary);
+
+/* -- recovery (salvage.c) ---------------------------------------------------------------------- */
+
+/* Renames the store, its WAL and its index to <path>.<what>-<time>…; nobody may write to it any more. */
+int store_set_aside(const char *path, const char *what, char ret[4096]);
+
+struct salvage {
+	unsigned read, known, fresh; /* rows of events: readable, there already, put back */
+	bool cut;                    /* a limit of time was reached */
+};
+
+/* Reads what can be read of a damaged store (from both ends of its events, and from between its bad pages)
+ * and hands every event to take: 1 new, 0 known, -errno ends it. Names and facts the user gave go into
+ * `into` directly. Inside the caller's transaction, which take may commit and begin again. */
+int store_salvage(const char *damaged, struct store *into, int (*take)(const struct record *r, void *arg), void *arg,
+	struct salvage *ret);
+
+/* Writes what an open handle sees to a file; its own may be deleted already. */
+int store_rescue(struct store *s, const char *to);
+
+/* -- the writer thread ------------------------------------------------------------------------- */
+
+struct writer;
+
+struct writer_config {
+	const char *store_path, *journal_dir, *spool_dir, *backup_dir;
+	struct journal *journal; /* for its once-a-second sync; may be NULL */
+	int linger_ms;           /* how long to gather before a commit when nobody waits */
+	/* Folds one record inside the current transaction. 1: new; 0: seen before; -errno: the batch
+	 * is rolled back and tried again later. */
+	int (*fold)(struct store *s, const struct record *r, void *arg);
+	/* Before each commit; and after a rollback, with s NULL: what was noted for it is void. */
+	int (*finish)(struct store *s, void *arg);
+	/* When there is nothing to fold: 1: do it again soon; 0: done; -errno. May be NULL. */
+	int (*idle)(struct store *s, void *arg);
+	void *fold_arg;
+	/* Called on the writer thread after each commit. */
+	void (*committed)(void *arg);
+	void *arg;
+};
+
+/* What the writer did, for status. Counters rise; from any thread. */
+struct writer_state {
+	bool open;            /* the store is open and migrated */
+	char trouble[320];    /* why folding stands still, or "" */
+	char recovery[320];   /* what the last recovery did, or "" */
+	uint64_t folded, doubled, spooled, damaged, commits;
+	uint64_t replayed; /* new ones from segments of an earlier daemon */
+	uint64_t taken; /* records read from the segments this daemon wrote itself */
+	uint64_t unfolded_bytes;
+	struct journal_pos committed;
+	int64_t oldest_unfolded_us; /* wall time of the oldest record not yet committed, or 0 */
+	int64_t cpu_us;
+};
+
+/* Opens nothing yet: the thread itself opens, migrates and replays, so that the daemon listens and
+ * decides meanwhile. The config's strings are copied. */
+struct writer *writer_start(const struct writer_config *config);
+/* Commits what is there, syncs the journal and ends the thread; whoever waits is told. */
+void writer_stop(struct writer *w);
+/* After writer_stop(), when no thread can ask any more. */
+void writer_free(struct writer *w);
+
+/* There are records up to end. urgent: somebody waits, do not linger. Never blocks. */
+void writer_notify(struct writer *w, struct journal_pos end, bool urgent);
+/* Something may lie in the spool. */
+void writer_notify_spool(struct writer *w);
+
+/* Waits until everything up to end is committed: 0, -ETIMEDOUT, or
+ * -ECANCELED when the writer has been stopped. Not for the loop thread. */
+int writer_wait(struct writer *w, struct journal_pos end, int timeout_ms);
+
+/* Runs something with the store on the writer thread, in a transaction of its own (-errno rolls it back):
+ * later, or at once with its result (not from the loop thread). The only way to write besides events. */
+void writer_post(struct writer *w, int (*run)(struct store *s, void *arg), void *arg);
+/* Later, and then done with the result on the writer thread (-ECANCELED: the writer has been stopped, run was
+ * not called; done is, here). */
+void writer_post_then(struct writer *w, int (*run)(struct store *s, void *arg), void (*done)(int result, void *arg),
+	void *arg);
+int writer_call(struct writer *w, int (*run)(struct store *s, void *arg), void *arg);
+/* For what takes transactions of its own (or none, like VACUUM): runs after journal and spool have been
+ * folded as far as they go. Any job that gives -EUCLEAN makes the writer check the store, and recover it if
+ * it is damaged. */
+int writer_maintain(struct writer *w, int (*run)(struct store *s, void *arg), void *arg);
+/* A reader met damage; from any thread. The writer looks for itself. */
+void writer_suspect(struct writer *w);
+
+void writer_get_state(struct writer *w, struct writer_state *ret);
+
+#endif

@@ -1,0 +1,62 @@
+/* The writer thread's own; for writer.c and recover.c. */
+#ifndef HOOKD_STORE_THREAD_H
+#define HOOKD_STORE_THREAD_H
+
+#include <pthread.h>
+
+#include "base/fs.h"
+#include "store/store.h"
+
+enum { BATCH_RECORDS = 512 }; /* rows in one commit at most */
+
+struct writer {
+	struct writer_config config;
+	char store_path[FS_PATH], journal_dir[FS_PATH], spool_dir[FS_PATH], backup_dir[FS_PATH];
+	pthread_t thread;
+
+	/* Under lock: what the others tell the thread, and what it tells them. */
+	pthread_mutex_t lock;
+	pthread_cond_t wake, folded;
+	struct journal_pos wanted;
+	bool has_wanted, urgent, spool, stop, stopped, suspect;
+	struct writer_job *jobs, **last_job; /* first in, first out */
+	int64_t wanted_since_us; /* monotonic: when the oldest unfolded mark was announced */
+	int64_t wanted_wall_us;
+	int64_t stop_by_us;
+	struct writer_state state;
+
+	/* The thread's own. */
+	struct store *store;
+	struct journal_reader reader; /* open on segment `at`, when reader_open */
+	bool reader_open, unknown; /* unknown: the open segment holds a record of a later release */
+	struct journal_pos at; /* folded up to here (committed or in the current batch) */
+	int64_t last_sync_us;
+	uint64_t first_own; /* number of the first segment of this daemon */
+	bool idle_work;     /* the idle callback has more to do */
+	int64_t recovered_us, suspected_us; /* monotonic: when last, or 0 */
+};
+
+/* Something somebody else wants done with the store. */
+struct writer_job {
+	struct writer_job *next;
+	int (*run)(struct store *s, void *arg);
+	void (*then)(int result, void *arg);
+	void *arg;
+	bool waited_for, done, bare; /* bare: brings its own transactions */
+	int result;
+};
+
+/* writer.c */
+void writer_set_trouble(struct writer *w, const char *text);
+void writer_close_reader(struct writer *w);
+
+/* recover.c. 0 when the store is open. */
+int writer_open_store(struct writer *w);
+/* Notices when somebody took the file away, and saves what it held. 0, or -errno. */
+int writer_find_store(struct writer *w);
+/* Is the store damaged? trouble: what made somebody ask, or 0. Reads all of it, though not again and again. */
+bool writer_is_damaged(struct writer *w, int trouble);
+/* Makes a new store; the journal has to be folded again afterwards. */
+int writer_recover(struct writer *w);
+
+#endif
