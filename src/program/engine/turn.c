@@ -13,7 +13,7 @@ enum {
 	SPARE_TURNS = 64,
 	WAIT_EVERY_MS = 50,  /* a quarter of what the client allows between frames: starting hooks holds the loop up */
 	FLUSH_ROUNDS = 64,   /* pipelined requests answered before other descriptors get their turn */
-	COMMIT_MS = 1000,    /* durability strict: longest wait for a commit */
+	SYNC_MS = 1000,      /* durability strict: longest wait for a sync */
 };
 
 /* -- life of a turn ---------------------------------------------------------------------------- */
@@ -139,26 +139,28 @@ static void send_wait(struct turn *t, int64_t now)
 	conn_send(t->conn, &piece, 1);
 }
 
-/* Durability strict: answers whoever's commit has come. A store in trouble or a hanging disk must not
+/* Durability strict: answers whoever's sync has come. A disk that fails or hangs must not
  * become the agent's trouble: then the answer goes without it and says so, "journaled". */
-static void settle_uncommitted(struct engine *e)
+static void settle_unsynced(struct engine *e)
 {
-	struct turn *t = e->uncommitted.first, *next;
+	struct turn *t = e->unsynced.first, *next;
 	int64_t now = clock_mono_us();
-	struct writer_state w;
+	struct journal_sync_state s;
 
 	if (!t)
 		return;
-	writer_get_state(e->writer, &w);
-	turn_list_init(&e->uncommitted);
+	journal_syncer_get_state(e->syncer, &s);
+	turn_list_init(&e->unsynced);
 	for (; t; t = next) {
 		next = t->next;
-		if (journal_pos_cmp(&t->mark, &w.committed) <= 0)
+		if (journal_pos_cmp(&t->mark, &s.failed) <= 0)
+			turn_written(t, WIRE_STORED_JOURNALED);
+		else if (journal_pos_cmp(&t->mark, &s.synced) <= 0)
 			turn_written(t, WIRE_STORED_COMMITTED);
-		else if (w.trouble[0] || now - t->flushed_us > COMMIT_MS * USEC_PER_MSEC)
+		else if (now - t->flushed_us > SYNC_MS * USEC_PER_MSEC)
 			turn_written(t, WIRE_STORED_JOURNALED);
 		else
-			turn_list_add(&e->uncommitted, t);
+			turn_list_add(&e->unsynced, t);
 	}
 }
 
@@ -168,12 +170,12 @@ static void be_patient(void *arg)
 	int64_t now = clock_mono_us();
 
 	e->patience_set = false;
-	settle_uncommitted(e);
+	settle_unsynced(e);
 	for (struct turn *t = e->waiting; t; t = t->next)
 		send_wait(t, now);
-	for (struct turn *t = e->uncommitted.first; t; t = t->next)
+	for (struct turn *t = e->unsynced.first; t; t = t->next)
 		send_wait(t, now);
-	if (e->waiting || e->uncommitted.first)
+	if (e->waiting || e->unsynced.first)
 		set_patience(e);
 }
 
@@ -207,10 +209,10 @@ static void flush_once(struct engine *e)
 		next = t->next;
 		t->mark = mark;
 		e->state.journaled += r == 0;
-		if (r == 0 && e->config.strict) {
+		if (r == 0 && e->config.strict && e->syncer) {
 			t->stored = WIRE_STORED_JOURNALED;
 			t->flushed_us = clock_mono_us();
-			turn_list_add(&e->uncommitted, t);
+			turn_list_add(&e->unsynced, t);
 			set_patience(e);
 		} else {
 			turn_written(t, r == 0 ? WIRE_STORED_JOURNALED : WIRE_STORED_NO);
@@ -218,7 +220,9 @@ static void flush_once(struct engine *e)
 	}
 	/* After the answers: waking a thread may cost as much as all the rest. */
 	if (r == 0 && e->writer)
-		writer_notify(e->writer, mark, e->config.strict);
+		writer_notify(e->writer, mark, false);
+	if (r == 0 && e->syncer)
+		journal_syncer_notify(e->syncer, e->config.strict);
 }
 
 static void nothing(void *arg)
@@ -251,17 +255,17 @@ int engine_rotate(struct engine *e, struct journal_pos *ret)
 
 /* -- durability: strict ------------------------------------------------------------------------ */
 
-static void finish_committed(void *arg)
+static void finish_synced(void *arg)
 {
-	settle_uncommitted(arg);
+	settle_unsynced(arg);
 }
 
-void engine_committed(void *arg)
+void engine_synced(void *arg)
 {
 	struct engine *e = arg;
 
 	if (e->config.strict)
-		loop_post(e->config.loop, finish_committed, e);
+		loop_post(e->config.loop, finish_synced, e);
 }
 
 /* -- the engine -------------------------------------------------------------------------------- */
@@ -283,7 +287,7 @@ struct engine *engine_new(const struct engine_config *config)
 	e->worker_redactor = redactor_new();
 	pthread_mutex_init(&e->worker_lock, NULL);
 	turn_list_init(&e->unflushed);
-	turn_list_init(&e->uncommitted);
+	turn_list_init(&e->unsynced);
 	e->patience = loop_timer_new(config->loop, be_patient, e);
 	if (config->state)
 		e->hooks = hooks_new(&(struct hooks_config){ .loop = config->loop, .redactor = e->redactor,
@@ -311,7 +315,7 @@ void engine_free(struct engine *e)
 	hooks_free(e->hooks); /* before the turns that their hooks are for */
 	/* Whoever still waits is told by the closed connection. */
 	free_turns(e->unflushed.first);
-	free_turns(e->uncommitted.first);
+	free_turns(e->unsynced.first);
 	free_turns(e->waiting);
 	free_turns(e->spare);
 	loop_timer_free(e->patience);
@@ -321,9 +325,10 @@ void engine_free(struct engine *e)
 	free(e);
 }
 
-void engine_set_writer(struct engine *e, struct writer *w)
+void engine_set_writer(struct engine *e, struct writer *w, struct journal_syncer *s)
 {
 	e->writer = w;
+	e->syncer = s;
 }
 
 void engine_stop_hooks(struct engine *e)

@@ -1,7 +1,7 @@
 /* turn: one event under way. Internal to engine/.
  *
  * A turn owns its arena, and everything in it: frame fields, event, record, verdict. It is on exactly
- * one list: unflushed (its record waits for the write), uncommitted (durability strict), held, or
+ * one list: unflushed (its record waits for the write), unsynced (durability strict), held, or
  * spare. The connection is borrowed until the answer. */
 #ifndef HOOKD_ENGINE_TURN_H
 #define HOOKD_ENGINE_TURN_H
@@ -33,7 +33,7 @@ struct turn {
 	bool written; /* the journal has had its say: stored is final */
 	enum wire_stored stored;
 	struct journal_pos mark;
-	int64_t flushed_us; /* monotonic; durability strict: since when it waits for its commit */
+	int64_t flushed_us; /* monotonic; durability strict: since when it waits for its sync */
 	int64_t spoke_us; /* monotonic: when the client last heard from us */
 };
 
@@ -58,12 +58,13 @@ static inline void turn_list_add(struct turn_list *l, struct turn *t)
 struct engine {
 	struct engine_config config;
 	struct writer *writer;
+	struct journal_syncer *syncer;
 	struct redactor *redactor; /* the loop's own */
 	/* Workers share one: large payloads are rare and may queue for it. */
 	struct redactor *worker_redactor;
 	pthread_mutex_t worker_lock;
 	struct hooks *hooks; /* NULL: there is nowhere to read them from */
-	struct turn_list unflushed, uncommitted;
+	struct turn_list unflushed, unsynced;
 	struct turn *waiting; /* held after the write; any order */
 	struct turn *spare;
 	unsigned nspare, turns;
