@@ -76,6 +76,7 @@ enum {
 	EVENT_IS_DECISION = 1 << 0, /* the answer can stop or change what the agent does */
 	EVENT_IS_TOOL = 1 << 1,     /* speaks of one tool call */
 	EVENT_TAKES_CONTEXT = 1 << 2, /* the answer may carry text for the model */
+	EVENT_IS_OWN = 1 << 3, /* made by hookd alone: an agent's event of that name is an unknown one */
 };
 
 struct event_kind_info {
@@ -118,6 +119,7 @@ enum event_mark {
 	EVENT_SPOOLED = 1 << 4,  /* came through the spool: order is the client's time */
 	EVENT_LATE = 1 << 5,     /* arrived past its deadline; recorded, nothing was run */
 	EVENT_IMPORTED = 1 << 6, /* read from what the agent wrote itself: order is the time written there */
+	EVENT_UNFOLDED = 1 << 7, /* in the store only: nothing could be made from it */
 };
 
 struct event {

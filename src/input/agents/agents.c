@@ -54,6 +54,8 @@ static void find_kind(const struct agent *agent, struct event *e)
 			return;
 		}
 	e->kind = event_kind_by_name(e->native);
+	if (event_kinds[e->kind].flags & EVENT_IS_OWN)
+		e->kind = EVENT_UNKNOWN;
 }
 
 static void find_tool(const struct agent *agent, struct event *e)
@@ -150,6 +152,8 @@ void agent_read_record(const struct record *r, struct arena *a, struct event *re
 
 	agent_parse(agent_find(r->agent), &hook, a, ret);
 	ret->marks = r->marks;
+	if (event_kinds[r->kind].flags & EVENT_IS_OWN)
+		ret->kind = r->kind;
 }
 
 /* -- answers ----------------------------------------------------------------------------------- */

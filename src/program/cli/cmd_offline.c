@@ -180,6 +180,7 @@ static void keep_decision(struct offline *o, const struct agent *agent, const st
 	if (!str_is_set(hook.payload))
 		return;
 	agent_parse(agent, &hook, &o->cli->arena, &decision);
+	decision.kind = EVENT_DECISION;
 	keep_in_spool(o, &decision);
 }
 

@@ -281,9 +281,11 @@ static void start_watching(struct daemon *d)
 	d->janitor = janitor_new(d->loop, daemon_duties, d);
 }
 
-static int fold(struct store *s, const struct record *r, void *arg)
+static int fold(struct store *s, const struct record *r, bool careful, void *arg)
 {
-	return capture_fold(((struct daemon *)arg)->capture, s, r);
+	struct capture *c = ((struct daemon *)arg)->capture;
+
+	return careful ? capture_fold_carefully(c, s, r) : capture_fold(c, s, r);
 }
 
 static int finish(struct store *s, void *arg)

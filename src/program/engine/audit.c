@@ -18,6 +18,7 @@ void audit_turn(struct turn *t)
 	hook.id = ulid_make();
 	hook.at_ms = clock_wall_us() / USEC_PER_MSEC;
 	agent_parse(t->agent, &hook, &t->arena, &e);
+	e.kind = EVENT_DECISION; /* hookd's own: no agent's event is called so */
 	/* A muted session's decisions are kept without what they were about, like everything else of it. */
 	redact(t->engine->redactor, &t->arena, &e, t->record.marks & EVENT_PRIVATE ? REDACT_MUTED : 0, &record, NULL);
 	if (journal_add(t->engine->config.journal, &record) == 0)

@@ -41,6 +41,7 @@ int writer_open_store(struct writer *w)
 	}
 	writer_set_trouble(w, "");
 	load_recovery(w);
+	writer_count_aside(w);
 	return 0;
 }
 
@@ -91,7 +92,7 @@ static int commit_salvaged(struct writer *w)
 static int take_salvaged(const struct record *record, void *arg)
 {
 	struct salvaging *s = arg;
-	int r, got = s->w->config.fold(s->w->store, record, s->w->config.fold_arg);
+	int r, got = s->w->config.fold(s->w->store, record, true, s->w->config.fold_arg);
 
 	if (got < 0 || ++s->pending < BATCH_RECORDS)
 		return got;
@@ -233,7 +234,7 @@ bool writer_is_damaged(struct writer *w, int trouble)
 {
 	/* These have other reasons, and end by themselves or need a person. */
 	static const int others[] = { -ENOSPC, -EBUSY, -EROFS, -EACCES, -ENOMEM, -EMEDIUMTYPE, -EPROTONOSUPPORT,
-		-ENOENT, -ELOOP, -ECANCELED };
+		-ENOENT, -ELOOP, -ECANCELED, -EPROTO };
 	int64_t now = clock_mono_us(), pause = trouble == -EUCLEAN ? RECOVER_EVERY_MS : SUSPECT_EVERY_MS;
 	struct buf problems = BUF_INIT(1 << 16);
 	bool damaged;

@@ -1,4 +1,4 @@
-/* The writer thread's own; for writer.c and recover.c. */
+/* The writer thread's own; for writer.c, fold.c and recover.c. */
 #ifndef HOOKD_STORE_THREAD_H
 #define HOOKD_STORE_THREAD_H
 
@@ -46,8 +46,15 @@ struct writer_job {
 };
 
 /* writer.c */
+void writer_count_aside(struct writer *w);
 void writer_set_trouble(struct writer *w, const char *text);
+
+/* fold.c */
 void writer_close_reader(struct writer *w);
+
+/* fold.c: as far as was announced. 0, or -errno for trouble that is tried again. */
+int writer_fold_journal(struct writer *w);
+int writer_fold_spool(struct writer *w);
 
 /* recover.c. 0 when the store is open. */
 int writer_open_store(struct writer *w);
