@@ -184,12 +184,21 @@ static int give_up(struct writer *w, int cause)
 	return cause;
 }
 
+/* As on a disk that no longer answers. */
+static void rehearse_hanging(void)
+{
+	if (journal_fault("hang") < 0)
+		for (;;)
+			pause();
+}
+
 /* 1: more may follow; 0, -EBADMSG: the segment ends here; *ret_trouble: why the transaction must be rolled back. */
 static int take_batch(struct writer *w, struct batch *b, int *ret_trouble)
 {
 	str body = STR_NONE;
 	int got = 0, r = store_exec(w->store, "BEGIN IMMEDIATE");
 
+	rehearse_hanging();
 	while (r == 0 && b->records < BATCH_RECORDS && b->bytes < BATCH_BYTES) {
 		got = journal_reader_next(&w->reader, &body);
 		if (got != 1)

@@ -27,8 +27,7 @@ struct store {
 	sqlite3 *db;
 	struct query queries[QUERIES_MAX];
 	size_t nqueries;
-	int failed;        /* what the last failure was called, and its words; see store_failure() */
-	char failure[200];
+	char failure[200]; /* the words of the last failure since BEGIN; see store_failure() */
 	bool still; /* see store_open_still(): trouble with it is expected */
 	char path[FS_PATH];
 	dev_t dev, wal_dev; /* the files it was opened on; see store_is_current() */

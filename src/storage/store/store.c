@@ -60,14 +60,13 @@ static int note_failure(struct store *s, int rc, const char *sql)
 
 	if (rc == SQLITE_OK || rc == SQLITE_ROW || rc == SQLITE_DONE)
 		return 0;
-	s->failed = store_errno(rc);
 	snprintf(s->failure, sizeof s->failure, "%s, at %.*s", sqlite3_errmsg(s->db), MIN(head, FAILURE_SQL), sql);
-	return s->failed;
+	return store_errno(rc);
 }
 
 const char *store_failure(struct store *s, int r)
 {
-	return s && s->failure[0] && s->failed == r ? s->failure : strerror(-r);
+	return s && s->failure[0] ? s->failure : strerror(-r);
 }
 
 const char *store_error(struct store *s)
@@ -84,6 +83,16 @@ int store_exec(struct store *s, const char *sql)
 	rc = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
 	/* A rollback where nothing is left to roll back says nothing about why. */
 	return strcmp(sql, "ROLLBACK") == 0 ? store_errno(rc) : note_failure(s, rc, sql);
+}
+
+void store_interrupt(struct store *s)
+{
+	sqlite3_interrupt(s->db);
+}
+
+void store_set_patience(struct store *s, int ms)
+{
+	sqlite3_busy_timeout(s->db, ms);
 }
 
 int store_schema_version(void)

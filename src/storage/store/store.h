@@ -49,6 +49,11 @@ DEFINE_FREEP(struct store, store_close);
 
 int store_schema_version(void);
 
+/* Ends the statement under way, which then gives -ECANCELED. From any thread, as long as the store is open. */
+void store_interrupt(struct store *s);
+/* How long to wait for somebody else's lock. */
+void store_set_patience(struct store *s, int ms);
+
 /* -- queries ----------------------------------------------------------------------------------- */
 
 /* A prepared statement, kept by the store under its SQL text (which must be a literal or live as
@@ -96,7 +101,7 @@ int store_quick_check(struct store *s, struct err *err);
 
 /* The text of SQLite's last complaint. */
 const char *store_error(struct store *s);
-/* Why something gave r: SQLite's own words and the statement, as long as no later one has failed; else the errno's. */
+/* Why something gave r: SQLite's own words and the statement, of the last that failed since BEGIN; else the errno's. */
 const char *store_failure(struct store *s, int r);
 /* A full disk, a failing one, no memory, a lock, damage: trying the same again may help, trying something else does not. */
 bool store_is_environment(int r);

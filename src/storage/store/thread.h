@@ -24,6 +24,7 @@ struct writer {
 	int64_t wanted_wall_us;
 	int64_t stop_by_us;
 	struct writer_state state;
+	struct store *open; /* the thread's store while it is open: to be interrupted */
 
 	/* The thread's own. */
 	struct store *store;
@@ -58,6 +59,7 @@ int writer_fold_spool(struct writer *w);
 
 /* recover.c. 0 when the store is open. */
 int writer_open_store(struct writer *w);
+void writer_close_store(struct writer *w);
 /* Notices when somebody took the file away, and saves what it held. 0, or -errno. */
 int writer_find_store(struct writer *w);
 /* Is the store damaged? trouble: what made somebody ask, or 0. Reads all of it, though not again and again. */

@@ -18,6 +18,7 @@
 
 enum {
 	RETRY_MS = 1000,              /* after trouble with the store */
+	LAST_PATIENCE_MS = 200,       /* with readers, for the last checkpoint */
 	STOP_MS = 400,                /* for what is left when asked to stop; more stays for the next start */
 };
 
@@ -300,9 +301,10 @@ static void *writer_main(void *arg)
 	run_jobs(w); /* nobody is left waiting */
 	writer_close_reader(w);
 	if (w->store) {
-		/* Leaves a store that is one file, whoever may still read it. */
+		/* Leaves a store that is one file, whoever may still read it; though not at any price. */
+		store_set_patience(w->store, LAST_PATIENCE_MS);
 		store_exec(w->store, "PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)");
-		store_close(w->store);
+		writer_close_store(w);
 	}
 	return NULL;
 }
@@ -340,6 +342,8 @@ struct writer *writer_start(const struct writer_config *config)
 
 void writer_stop(struct writer *w)
 {
+	struct timespec until;
+
 	if (!w)
 		return;
 	pthread_mutex_lock(&w->lock);
@@ -347,7 +351,17 @@ void writer_stop(struct writer *w)
 	w->stop_by_us = clock_mono_us() + STOP_MS * USEC_PER_MSEC;
 	pthread_cond_signal(&w->wake);
 	pthread_mutex_unlock(&w->lock);
-	pthread_join(w->thread, NULL);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 1;
+	/* A statement that takes longer than that is broken off; the journal still has what it was for. */
+	while (pthread_timedjoin_np(w->thread, NULL, &until) == ETIMEDOUT) {
+		pthread_mutex_lock(&w->lock);
+		if (w->open)
+			store_interrupt(w->open);
+		pthread_mutex_unlock(&w->lock);
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_sec += 1;
+	}
 	pthread_mutex_lock(&w->lock);
 	w->stopped = true;
 	pthread_cond_broadcast(&w->folded);
