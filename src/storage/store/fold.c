@@ -19,7 +19,7 @@
 
 enum {
 	BATCH_BYTES = 8 << 20,
-	WAL_FULL = 4 << 20,           /* past this it is checkpointed */
+	WAL_FULL = 8 << 20,           /* past this it is checkpointed */
 	WAL_LARGE = 64 << 20,         /* past this it is truncated as well: readers have held it up */
 };
 

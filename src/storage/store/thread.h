@@ -7,7 +7,7 @@
 #include "base/fs.h"
 #include "store/store.h"
 
-enum { BATCH_RECORDS = 1024 }; /* rows in one commit at most */
+enum { BATCH_RECORDS = 2048 }; /* rows in one commit at most */
 
 struct writer {
 	struct writer_config config;

@@ -19,7 +19,7 @@
 enum {
 	FOLD_RECORDS = 64,            /* enough for a commit of their own */
 	FOLD_BYTES = 256 << 10,
-	GATHER_MS = 250,              /* between commits of a burst */
+	GATHER_MS = 500,              /* between commits of a burst */
 	SOON_MS = 2000,               /* after the end of a turn */
 	CHECKPOINT_AFTER_MS = 30000,  /* of quiet */
 	RETRY_MS = 1000,              /* after trouble with the store */
