@@ -17,7 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 # A module includes only modules of lower layers, and itself.
 LAYERS = {
     0: 'base',
-    1: 'os json match event wire config loop',
+    1: 'os json match event wire config loop project',
     2: 'agents redact server shell journal store',
     3: 'transcript guard trust hooks install',
     4: 'history capture',

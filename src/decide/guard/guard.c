@@ -1,4 +1,6 @@
 /* guard: events in, verdicts out. */
+#include <errno.h>
+
 #include "guard/internal.h"
 
 /* The words that prove a deny arrives: harmless in any shell, and nobody types them by chance. */
@@ -181,17 +183,14 @@ static bool nobody_answers(const struct event *e)
 		"bypassPermissions dontAsk dont_ask bypass yolo never headless full-auto");
 }
 
-void guard_decide(const struct guard_policy *policy, const struct guard_context *c,
-	const struct event *e, struct arena *a, struct verdict *v, struct guard_report *report)
+int guard_judge(const struct guard_policy *policy, const struct guard_context *c, const struct event *e,
+	struct arena *a, struct guard_report *report)
 {
-	struct guard_report own = { 0 };
 	struct guard_context full = with_defaults(c);
 	struct run x;
 
 	if (e->kind != EVENT_PRE_TOOL_USE && e->kind != EVENT_PERMISSION_REQUEST)
-		return;
-	if (!report)
-		report = &own;
+		return 0;
 	run_init(&x, policy, &full, a, report);
 	if (e->marks & EVENT_CUT)
 		guard_add_finding(&x, STR("hookd.cut"), VERDICT_ASK,
@@ -206,6 +205,11 @@ void guard_decide(const struct guard_policy *policy, const struct guard_context 
 	judge_tool(&x, e);
 	judge_user_tool(&x, e);
 	lower_findings(report);
+	return x.wants_disk ? -EAGAIN : 0;
+}
+
+void guard_apply(const struct guard_report *report, const struct event *e, struct arena *a, struct verdict *v)
+{
 	for (const struct guard_finding *f = report->findings; f; f = f->next) {
 		bool harder = f->action == VERDICT_ASK && nobody_answers(e);
 
@@ -220,6 +224,17 @@ void guard_decide(const struct guard_policy *policy, const struct guard_context 
 				.end = f->end,
 				.observed = f->observed });
 	}
+}
+
+int guard_decide(const struct guard_policy *policy, const struct guard_context *c, const struct event *e,
+	struct arena *a, struct verdict *v, struct guard_report *report)
+{
+	struct guard_report own = { 0 };
+	int r = guard_judge(policy, c, e, a, report ? report : &own);
+
+	if (r == 0)
+		guard_apply(report ? report : &own, e, a, v);
+	return r;
 }
 
 void guard_selftest_context(const struct event *e, struct arena *a, struct verdict *v)

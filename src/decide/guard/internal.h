@@ -134,6 +134,7 @@ struct run {
 	unsigned processes; /* numbers of process substitutions */
 	const struct calling *calls;
 	bool spent;     /* a budget is used up: said once */
+	bool wants_disk; /* the disk must be asked and may not be: nothing that was found counts */
 	bool remote;    /* on another host: paths are not ours */
 	bool contained; /* in a container that is thrown away */
 	bool elevated;  /* sudo and the like around */
@@ -145,6 +146,8 @@ struct run {
 
 enum { DEPTH_MAX = 40 };
 
+/* A bound of the reading was reached and something was left out: a person should look. */
+void reach_cap(struct run *x, const char *what);
 bool spend(struct run *x, unsigned cost); /* false: no more; the caller gives up, and ask stands */
 
 const struct fact *fact_find(struct run *x, const struct fact *list, enum fact_kind kind, str key);
@@ -155,6 +158,8 @@ str var_get(struct run *x, str name); /* STR_NONE: not known */
 void fs_note(struct run *x, enum fact_kind kind, str key, str value);
 str fs_content(struct run *x, str path); /* of a file, with marks for what is not known */
 bool fs_known(struct run *x, str path, str *ret);
+/* The same for a word; where the command has written nothing yet, no link needs to be followed to say so. */
+bool fs_written(struct run *x, str word, str *ret);
 
 /* -- words (expand.c, param.c) ---------------------------------------------------------------- */
 
@@ -266,6 +271,13 @@ enum guarded {
 };
 enum guarded guarded_of(struct run *x, str path);
 
+/* -- one event in two steps (guard.c) ----------------------------------------------------------- */
+
+/* -EAGAIN: the context's real_path may not ask the disk now, and the report is not to be used. */
+int guard_judge(const struct guard_policy *policy, const struct guard_context *c, const struct event *e,
+	struct arena *a, struct guard_report *report);
+void guard_apply(const struct guard_report *report, const struct event *e, struct arena *a, struct verdict *v);
+
 /* -- judging (judge.c) ------------------------------------------------------------------------ */
 
 enum rule {
@@ -273,6 +285,7 @@ enum rule {
 	RULE_CUT,
 	RULE_UNREAD,
 	RULE_BUDGET,
+	RULE_CAP,
 	RULE_EXEC_DYNAMIC,
 	RULE_EXEC_OBFUSCATED,
 	RULE_EXEC_UNPARSED,

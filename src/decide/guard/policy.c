@@ -2,6 +2,7 @@
  * its place, and left out; a rule whose own examples do not hold is wrong. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"
@@ -15,7 +16,7 @@ struct reading {
 	str text;
 	struct guard_problem **tail;
 	unsigned problems;
-	struct json *examples; /* of the rule that is being read */
+	struct err ignored; /* problems beyond the last that is kept */
 };
 
 #define complain(r, at, ...)                                                   \
@@ -27,11 +28,10 @@ struct reading {
 
 static struct err *add_problem(struct reading *r)
 {
-	static struct err ignored;
 	struct guard_problem *p;
 
 	if (++r->problems > PROBLEMS_MAX)
-		return &ignored;
+		return &r->ignored;
 	p = xcalloc(1, sizeof(*p));
 	*r->tail = p;
 	r->tail = &p->next;
@@ -405,46 +405,92 @@ static void read_guard(struct reading *r, const struct json *guard)
 
 /* -- policies --------------------------------------------------------------------------------- */
 
-static struct guard_policy *parse(str text, bool project, struct guard_problem **ret_problems)
+/* What the options say, without comments and spaces. */
+static void digest(struct guard_policy *p, const struct json *guard)
+{
+	struct buf b = BUF_INIT(4 * LIMIT_CONFIG);
+	struct json_writer w = JSON_WRITER(&b);
+	struct sha256 hash;
+
+	if (guard)
+		jw_value(&w, guard);
+	sha256_init(&hash);
+	sha256_add(&hash, b.p, b.len);
+	sha256_end(&hash, p->digest);
+	buf_release(&b);
+}
+
+static int parse(
+	str text, bool project, struct guard_policy **ret, struct guard_problem **ret_problems, struct err *err)
 {
 	struct guard_policy *p = xcalloc(1, sizeof(*p));
 	struct reading r = { .p = p, .text = text, .tail = ret_problems };
-	struct json *root, *guard;
+	struct json *root = NULL, *guard;
 	struct arena a;
+	int result;
 
 	p->refs = 1;
 	p->project = project;
 	arena_init(&p->arena);
 	arena_init(&a);
 	*ret_problems = NULL;
-	/* A file that is not JSON is config's complaint. */
-	if (text.n && json_parse(&a, text, JSON_COMMENTS, &root, NULL) == 0 &&
-		(guard = json_get(root, STR("guard"))) != NULL)
+	*ret = p;
+	result = text.n ? json_parse(&a, text, JSON_COMMENTS, &root, err) : 0;
+	guard = json_get(root, STR("guard"));
+	digest(p, guard);
+	if (guard)
 		read_guard(&r, guard);
 	arena_release(&a);
-	return p;
+	return result;
 }
 
+/* A file that is not JSON is config's complaint. */
 struct guard_policy *guard_policy_parse(str text, struct guard_problem **ret_problems)
 {
-	return parse(text, /* project= */ false, ret_problems);
+	struct guard_policy *p;
+
+	(void)parse(text, /* project= */ false, &p, ret_problems, NULL);
+	return p;
 }
 
 struct guard_policy *guard_policy_parse_project(str text, struct guard_problem **ret_problems)
 {
-	return parse(text, /* project= */ true, ret_problems);
+	struct guard_policy *p;
+
+	(void)parse(text, /* project= */ true, &p, ret_problems, NULL);
+	return p;
+}
+
+int guard_policy_read(const char *path, struct guard_policy **ret, struct guard_problem **ret_problems, struct err *err)
+{
+	struct buf b = BUF_INIT(LIMIT_CONFIG);
+	int r = path && path[0] ? fs_read_file(path, &b) : -ENOENT;
+
+	*ret = NULL;
+	*ret_problems = NULL;
+	if (r < 0 && r != -ENOENT) {
+		buf_release(&b);
+		return err_set(err, r, "%s: %s", path, strerror(-r));
+	}
+	r = parse(buf_str(&b), /* project= */ false, ret, ret_problems, err);
+	buf_release(&b);
+	if (r < 0) {
+		guard_policy_unref(TAKE(*ret));
+		guard_problems_free(TAKE(*ret_problems));
+	}
+	return r;
 }
 
 struct guard_policy *guard_policy_load(const char *path, struct guard_problem **ret_problems)
 {
-	struct buf b = BUF_INIT(LIMIT_CONFIG);
 	struct guard_policy *p;
 
-	if (!path || !path[0] || fs_read_file(path, &b) < 0)
-		buf_clear(&b);
-	p = guard_policy_parse(buf_str(&b), ret_problems);
-	buf_release(&b);
-	return p;
+	return guard_policy_read(path, &p, ret_problems, NULL) == 0 ? p : guard_policy_parse(STR(""), ret_problems);
+}
+
+bool guard_policy_same(const struct guard_policy *a, const struct guard_policy *b)
+{
+	return memcmp(a->digest, b->digest, sizeof(a->digest)) == 0;
 }
 
 struct guard_policy *guard_policy_ref(struct guard_policy *p)

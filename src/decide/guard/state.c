@@ -8,6 +8,11 @@
  * millisecond that a decision may take at worst. */
 enum { STEPS_MAX = 400000 };
 
+void reach_cap(struct run *x, const char *what)
+{
+	FAULT(x, NULL, RULE_CAP, VERDICT_ASK, "this has more %s than are checked, so a person should look at it", what);
+}
+
 bool spend(struct run *x, unsigned cost)
 {
 	if (x->spent)
@@ -166,6 +171,11 @@ bool fs_known(struct run *x, str path, str *ret)
 	if (f)
 		*ret = f->value;
 	return f != NULL;
+}
+
+bool fs_written(struct run *x, str word, str *ret)
+{
+	return x->fs && fs_known(x, path_resolve(x, word), ret);
 }
 
 str fs_content(struct run *x, str path)

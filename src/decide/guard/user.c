@@ -114,7 +114,7 @@ static void ask_rules(
 		if (!spend(x, 8) || (whole && p->rules[i].needs_command) ||
 			!all_hold(&s, p->rules[i].when))
 			continue;
-		guard_add_finding(x, r->name, r->decision,
+		guard_add_finding(x, arena_str(x->a, r->name), r->decision, /* the policy may be replaced */
 			r->message.n ? arena_strf(x->a, STR_FMT " (your rule " STR_FMT ")",
 					       STR_ARG(r->message), STR_ARG(r->name))
 				     : arena_strf(x->a, "your rule " STR_FMT " says so",

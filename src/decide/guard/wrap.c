@@ -377,7 +377,7 @@ static void do_shell(struct run *x, struct cmd *c)
 		else if (a.letter == 's')
 			dash_s = true;
 		else if (arg_is(&a, 0, "rcfile init-file") &&
-			 fs_known(x, path_resolve(x, a.value), &text))
+			 fs_written(x, a.value, &text))
 			(void)run_child_text(x, text, STR_NONE);
 		else if (arg_is(&a, 0, "version help"))
 			return;

@@ -194,7 +194,7 @@ static int answer_alone(struct offline *o)
 	struct event e;
 
 	agent_parse(agent, &o->hook, &o->cli->arena, &e);
-	guard_event(guard, &e, &o->cli->arena, &verdict);
+	(void)guard_event(guard, &e, &o->cli->arena, &verdict, /* may_use_disk= */ true);
 	if (o->decision && p->state[0])
 		hooks_decide_alone(&(struct hooks_where){ .agent = arena_cstr(&o->cli->arena, e.agent),
 			.cwd = arena_cstr(&o->cli->arena, e.cwd), .home = getenv("HOME"), .user_config = p->config,

@@ -38,8 +38,7 @@ struct engine_config {
 	/* Where user hooks are configured and remembered; state NULL: none run. Must outlive the engine. */
 	const char *home, *user_config, *state;
 	bool strict;         /* durability: answer after the commit */
-	struct guard *guard;       /* the loop's, and one for large events, which a worker judges; both outlive it */
-	struct guard *guard_large;
+	struct guard *guard; /* must outlive the engine */
 };
 
 struct engine *engine_new(const struct engine_config *config);

@@ -57,7 +57,7 @@ struct stage {
 static void stage_guard(struct turn *t)
 {
 	if (!t->judged)
-		guard_event(t->engine->config.guard, &t->event, &t->arena, &t->verdict);
+		(void)guard_event(t->engine->config.guard, &t->event, &t->arena, &t->verdict, /* may_use_disk= */ true);
 }
 
 static void stage_selftest(struct turn *t)
@@ -181,7 +181,7 @@ static void work_on_large(void *arg)
 	make_record(t, e->worker_redactor);
 	/* Reading a megabyte of shell takes longer than the loop may be held. */
 	if (!(t->event.marks & EVENT_LATE))
-		guard_event(e->config.guard_large, &t->event, &t->arena, &t->verdict);
+		(void)guard_event(e->config.guard, &t->event, &t->arena, &t->verdict, /* may_use_disk= */ true);
 	t->judged = true;
 	pthread_mutex_unlock(&e->worker_lock);
 }
