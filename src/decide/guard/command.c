@@ -166,12 +166,12 @@ static void judge_options(struct run *x, struct cmd *c)
 		}
 }
 
-static void note_step(struct run *x, const struct cmd *c)
+static void note_step(struct run *x, struct cmd *c)
 {
 	struct guard_report *r = x->report;
 	struct guard_step *s;
 
-	r->commands++;
+	c->number = ++r->commands;
 	if (!x->c->explain)
 		return;
 	s = arena_new(x->a, struct guard_step);

@@ -26,8 +26,7 @@ static void judge_whole(struct run *x, str command)
 	if (str_find(command, STR(SELFTEST_WORDS)) >= 0)
 		guard_add_finding(x, STR("hookd.selftest"), VERDICT_DENY,
 			STR("hookd denied this command: it contains " SELFTEST_WORDS
-			    ", the words that test whether a denial reaches the agent"),
-			STR_NONE);
+			    ", the words that test whether a denial reaches the agent"));
 	if (hides_text(command))
 		FAULT(x, NULL, RULE_EXEC_OBFUSCATED, VERDICT_ASK,
 			"this holds characters that change the direction of text, so that a reader "
@@ -195,13 +194,11 @@ int guard_judge(const struct guard_policy *policy, const struct guard_context *c
 	if (e->marks & EVENT_CUT)
 		guard_add_finding(&x, STR("hookd.cut"), VERDICT_ASK,
 			STR("this tool call is larger than hookd can check, so a person should "
-			    "look at it"),
-			STR_NONE);
+			    "look at it"));
 	if (e->marks & EVENT_NOT_JSON)
 		guard_add_finding(&x, STR("hookd.unread"), VERDICT_ASK,
 			STR("hookd cannot read what this tool call would do, so a person should "
-			    "look at it"),
-			STR_NONE);
+			    "look at it"));
 	judge_tool(&x, e);
 	judge_user_tool(&x, e);
 	lower_findings(report);

@@ -58,7 +58,7 @@ DEFINE_FREEP(struct guard_policy, guard_policy_unref);
 
 size_t guard_policy_rules(const struct guard_policy *p, const struct guard_user_rule **ret);
 bool guard_policy_disabled(const struct guard_policy *p, str rule);
-bool guard_policy_observes(const struct guard_policy *p);
+bool guard_policy_observes(const struct guard_policy *p, str rule); /* its findings are reported, not enforced */
 /* Both were read from the same words, comments and spaces aside. */
 bool guard_policy_same(const struct guard_policy *a, const struct guard_policy *b);
 
@@ -83,6 +83,7 @@ struct guard_finding {
 	enum verdict_action action;
 	uint32_t begin, end; /* of the simple command in the command line */
 	str argv;            /* what was understood */
+	unsigned command;    /* number of the resolved command; 0: about the call as a whole */
 	bool observed;       /* by a rule that only watches: does not count */
 	bool lowered;        /* a user's allow took it back */
 	str override;        /* of a user's allow: the one rule it is about */
@@ -96,12 +97,14 @@ struct guard_step {
 	uint32_t begin, end;
 };
 
+/* Findings are only ever added: a later one never changes what an earlier one says. */
 struct guard_report {
 	struct guard_finding *findings, *last;
 	struct guard_step *steps, *last_step;
 	unsigned commands; /* resolved simple commands */
 	unsigned cost;     /* steps of work */
 	bool spent;        /* a budget ended the reading */
+	bool full[VERDICT_ACTION_MAX]; /* a finding of this strength did not fit: said once */
 };
 
 /* Lets every rule speak. An event whose payload was cut or did not parse cannot be judged, so a

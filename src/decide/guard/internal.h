@@ -185,6 +185,7 @@ struct cmd {
 	const struct fact *env_end;
 	bool net_out, net_in; /* joined to the network by redirection */
 	bool bare_builtin;
+	unsigned number; /* in the report, from 1 */
 };
 
 str run_node(struct run *x, const struct shell_node *n);
@@ -345,7 +346,10 @@ enum rule {
 
 void find_fault(
 	struct run *x, const struct cmd *c, enum rule rule, enum verdict_action action, str reason);
-void guard_add_finding(struct run *x, str rule, enum verdict_action action, str reason, str argv);
+/* A finding about the call as a whole, in words of its own. */
+void guard_add_finding(struct run *x, str rule, enum verdict_action action, str reason);
+/* Adds a copy, with where the run stands and whether the policy only observes. */
+void add_finding(struct run *x, const struct cmd *c, const struct guard_finding *f);
 #define FAULT(x, c, rule, action, ...) \
 	find_fault((x), (c), (rule), (action), arena_strf((x)->a, __VA_ARGS__))
 
@@ -379,8 +383,8 @@ struct row {
 };
 
 bool row_matches(const struct cmd *c, const char *pattern);
-void judge_row(struct run *x, struct cmd *c, const struct row *row);
-void judge_rows(struct run *x, struct cmd *c, const struct row *rows);
+/* Whether the row held, whatever the policy makes of it. */
+bool judge_row(struct run *x, struct cmd *c, const struct row *row);
 
 extern const struct program pack_shell[], pack_wrap[], pack_run[], pack_files[], pack_disk[],
 	pack_git[], pack_net[], pack_secrets[], pack_db[], pack_system[], pack_self[], pack_code[],

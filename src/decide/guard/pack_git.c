@@ -370,13 +370,9 @@ static void git_worktree(struct git *g)
 {
 	str what = g->sub.n > 1 ? g->sub.v[1] : STR("");
 
-	if (str_eq(what, STR("remove")))
-		fault(g, RULE_GIT_WORKTREE, VERDICT_ASK,
-			has(g, "-f") || has(g, "--force")
-				? "this removes a worktree with the changes in it"
-				: "this removes a worktree");
-	if (str_eq(what, STR("remove")) && !has(g, "-f") && !has(g, "--force"))
-		g->x->report->last->lowered = true; /* git refuses when there are changes */
+	/* Without force git itself refuses when there are changes. */
+	if (str_eq(what, STR("remove")) && (has(g, "-f") || has(g, "--force")))
+		fault(g, RULE_GIT_WORKTREE, VERDICT_ASK, "this removes a worktree with the changes in it");
 }
 
 static void git_reflog(struct git *g)

@@ -336,22 +336,33 @@ static void read_rule(struct reading *r, const struct json *v)
 		p->nrules++;
 }
 
-static void read_disable(struct reading *r, const struct json *v)
+/* Names of rules, built-in or the user's own. What protects hookd itself stays. Whether there is such a rule is asked
+ * last, because the rules may stand behind the list. */
+static void read_names(struct reading *r, const struct json *v, struct fields *names)
 {
 	if (v->type != JSON_ARRAY) {
-		complain(r, v->begin, "'guard.disable' must be a list of names of rules");
+		complain(r, v->begin, "'guard." STR_FMT "' must be a list of names of rules", STR_ARG(v->key));
 		return;
 	}
-	json_each(item, v) {
-		str name = json_str(item);
+	json_each(item, v)
+		fields_add(&r->p->arena, names, arena_str(&r->p->arena, json_str(item)));
+}
 
-		if (!is_builtin(name) || str_starts(name, STR("hookd.")))
-			complain(r, item->begin,
-				"no built-in rule that can be disabled is called '" STR_FMT "'",
-				STR_ARG(name));
-		else
-			fields_add(&r->p->arena, &r->p->disabled, arena_str(&r->p->arena, name));
-	}
+static bool is_rule(const struct guard_policy *p, str name)
+{
+	for (size_t i = 0; i < p->nrules; i++)
+		if (str_eq(p->listed[i].name, name))
+			return true;
+	return is_builtin(name) && !str_starts(name, STR("hookd."));
+}
+
+static void check_names(struct reading *r, const struct json *list)
+{
+	if (list && list->type == JSON_ARRAY)
+		json_each(item, list)
+			if (!is_rule(r->p, json_str(item)))
+				complain(r, item->begin, "no rule that can be switched off is called '" STR_FMT "'",
+					STR_ARG(json_str(item)));
 }
 
 static void read_rules(struct reading *r, const struct json *v)
@@ -390,16 +401,22 @@ static void read_guard(struct reading *r, const struct json *guard)
 			complain(r, m->begin, "'guard." STR_FMT "' is the user's to set; a project may only add rules",
 				STR_ARG(m->key));
 		else if (str_eq(m->key, STR("disable")))
-			read_disable(r, m);
+			read_names(r, m, &r->p->disabled);
+		else if (str_eq(m->key, STR("observe")))
+			read_names(r, m, &r->p->observed);
 		else if (!str_eq(m->key, STR("mode")))
 			complain(r, m->begin,
 				"unknown option 'guard." STR_FMT
-				"'; there are mode, disable and rules",
+				"'; there are mode, disable, observe and rules",
 				STR_ARG(m->key));
 		else if (!str_in(json_str(m), "observe enforce"))
 			complain(r, m->begin, "'guard.mode' must be observe or enforce");
 		else
 			r->p->observe = str_eq(json_str(m), STR("observe"));
+	}
+	if (!r->p->project) {
+		check_names(r, json_get(guard, STR("disable")));
+		check_names(r, json_get(guard, STR("observe")));
 	}
 }
 
@@ -520,19 +537,24 @@ void guard_problems_free(struct guard_problem *p)
 	}
 }
 
-bool guard_policy_disabled(const struct guard_policy *p, str rule)
+static bool is_listed(const struct fields *names, str rule)
 {
-	if (p && p->project && is_builtin(rule))
-		return true;
-	for (size_t i = 0; p && i < p->disabled.n; i++)
-		if (str_eq(p->disabled.v[i], rule))
+	for (size_t i = 0; i < names->n; i++)
+		if (str_eq(names->v[i], rule))
 			return true;
 	return false;
 }
 
-bool guard_policy_observes(const struct guard_policy *p)
+bool guard_policy_disabled(const struct guard_policy *p, str rule)
 {
-	return p && p->observe;
+	if (p && p->project && is_builtin(rule))
+		return true;
+	return p && is_listed(&p->disabled, rule) && !str_starts(rule, STR("hookd."));
+}
+
+bool guard_policy_observes(const struct guard_policy *p, str rule)
+{
+	return p && (p->observe || is_listed(&p->observed, rule)) && !str_starts(rule, STR("hookd."));
 }
 
 size_t guard_policy_rules(const struct guard_policy *p, const struct guard_user_rule **ret)

@@ -98,6 +98,18 @@ static bool all_hold(const struct subject *s, const struct cond *c)
 	return true;
 }
 
+/* Copies what it says: the policy may be replaced before the verdict is read. */
+static void add_user_finding(struct run *x, const struct cmd *c, const struct guard_user_rule *r)
+{
+	add_finding(x, c, &(struct guard_finding){ .rule = arena_str(x->a, r->name),
+		.action = r->decision,
+		.reason = r->message.n ? arena_strf(x->a, STR_FMT " (your rule " STR_FMT ")", STR_ARG(r->message),
+					       STR_ARG(r->name))
+				     : arena_strf(x->a, "your rule " STR_FMT " says so", STR_ARG(r->name)),
+		.observed = r->observe,
+		.override = arena_str(x->a, r->override) });
+}
+
 static void ask_rules(
 	struct run *x, const struct cmd *c, const struct event *e, str text, bool whole)
 {
@@ -114,16 +126,7 @@ static void ask_rules(
 		if (!spend(x, 8) || (whole && p->rules[i].needs_command) ||
 			!all_hold(&s, p->rules[i].when))
 			continue;
-		guard_add_finding(x, arena_str(x->a, r->name), r->decision, /* the policy may be replaced */
-			r->message.n ? arena_strf(x->a, STR_FMT " (your rule " STR_FMT ")",
-					       STR_ARG(r->message), STR_ARG(r->name))
-				     : arena_strf(x->a, "your rule " STR_FMT " says so",
-					       STR_ARG(r->name)),
-			c ? cmd_text(x, c) : STR_NONE);
-		if (x->report->last && str_eq(x->report->last->rule, r->name)) {
-			x->report->last->observed |= r->observe;
-			x->report->last->override = r->override;
-		}
+		add_user_finding(x, c, r);
 	}
 }
 
@@ -151,7 +154,7 @@ void lower_findings(struct guard_report *r)
 		if (allow->action != VERDICT_ALLOW || allow->observed)
 			continue;
 		for (struct guard_finding *f = r->findings; f; f = f->next) {
-			bool same = f->begin == allow->begin && str_eq(f->argv, allow->argv);
+			bool same = f->command == allow->command;
 
 			if (!same || f->action < VERDICT_ASK || str_starts(f->rule, STR("hookd.")))
 				continue;

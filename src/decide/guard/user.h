@@ -38,7 +38,7 @@ struct guard_policy {
 	struct arena arena;
 	bool observe;
 	bool project; /* a project's: only adds rules that deny or ask; the built-in ones are the user's policy's */
-	struct fields disabled;
+	struct fields disabled, observed; /* names of rules */
 	struct guard_user_rule *listed; /* what others see; the same order */
 	struct user_rule *rules;
 	size_t nrules;
