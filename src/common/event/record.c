@@ -20,6 +20,7 @@ static const struct {
 	{ 5, offsetof(struct record, transcript_path) }, { 6, offsetof(struct record, agent_id) },
 	{ 7, offsetof(struct record, tool_name) }, { 8, offsetof(struct record, tool_use_id) },
 	{ 9, offsetof(struct record, host) },      { 10, offsetof(struct record, payload) },
+	{ 11, offsetof(struct record, twin) },
 };
 
 enum { TAG_KIND = 64, TAG_CLASS = 65 };

@@ -137,6 +137,9 @@ DEFINE_FREEP(struct guard, guard_free);
  * the answer is always 0. */
 int guard_event(struct guard *g, const struct event *e, struct arena *a, struct verdict *v, bool may_use_disk);
 
+/* When the disk does not answer: the same by the text alone, with what is known of the directory. */
+void guard_event_by_text(struct guard *g, const struct event *e, struct arena *a, struct verdict *v);
+
 /* The user's policy as it is applied now; the caller's to unref. */
 struct guard_policy *guard_in_force(struct guard *g);
 /* What was wrong with the rules when they were read; the caller's to free. */

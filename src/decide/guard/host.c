@@ -283,21 +283,21 @@ int guard_differs(struct guard *g)
 
 /* -- deciding ---------------------------------------------------------------------------------- */
 
+/* lookups NULL: nothing is known of links. */
 static int judge(struct guard *g, const struct guard_policy *policy, const struct directory *d, const struct event *e,
-	struct arena *a, struct verdict *v, bool may_use_disk)
+	struct arena *a, struct verdict *v, struct lookups *lookups)
 {
 	const struct guard_policy *policies[1 + PROJECT_FILES] = { policy };
 	struct guard_report reports[1 + PROJECT_FILES] = { 0 };
 	struct guard_context c = guard_context_of(e);
-	struct lookups lookups = { .may_use_disk = may_use_disk };
 	int r = 0, n = 1;
 
 	if (!c.home.n && g->home)
 		c.home = str_of(g->home);
 	if (!c.root.n && d)
 		c.root = arena_str(a, str_of(d->root)); /* the verdict may quote it after the directory is forgotten */
-	c.real_path = real_path;
-	c.real_path_arg = &lookups;
+	c.real_path = lookups ? real_path : NULL;
+	c.real_path_arg = lookups;
 	c.own = g->own;
 	c.nown = g->nown;
 	for (int i = 0; d && i < PROJECT_FILES; i++)
@@ -312,6 +312,7 @@ static int judge(struct guard *g, const struct guard_policy *policy, const struc
 
 int guard_event(struct guard *g, const struct event *e, struct arena *a, struct verdict *v, bool may_use_disk)
 {
+	struct lookups lookups = { .may_use_disk = may_use_disk };
 	struct guard_policy *policy;
 	struct directory *d;
 	int r;
@@ -322,8 +323,18 @@ int guard_event(struct guard *g, const struct event *e, struct arena *a, struct 
 	if (r < 0)
 		return r;
 	policy = guard_in_force(g);
-	r = judge(g, policy, d, e, a, v, may_use_disk);
+	r = judge(g, policy, d, e, a, v, &lookups);
 	guard_policy_unref(policy);
 	directory_unref(d);
 	return r;
+}
+
+void guard_event_by_text(struct guard *g, const struct event *e, struct arena *a, struct verdict *v)
+{
+	struct guard_policy *policy = guard_in_force(g);
+	struct directory *d = find_directory(g, e->cwd);
+
+	(void)judge(g, policy, d, e, a, v, NULL);
+	guard_policy_unref(policy);
+	directory_unref(d);
 }

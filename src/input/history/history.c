@@ -300,6 +300,8 @@ static void make_record(struct history *h, enum event_kind kind, struct record *
 	hook.id = make_id(h, kind, at);
 	hook.payload = buf_str(&h->payload);
 	agent_parse(h->agent, &hook, &h->arena, &e);
+	if (event_kinds[kind].flags & EVENT_IS_OWN)
+		e.kind = kind; /* which no agent can say */
 	e.at_us = at;
 	e.marks |= EVENT_IMPORTED;
 	if (kind == EVENT_USER_PROMPT_SUBMIT)

@@ -409,15 +409,15 @@ static void check_verbs(struct doctor *d, const struct agent *agent)
 		unsigned verb;
 		const char *text;
 	} verbs[] = {
-		{ AGENT_DENIES, "it cannot be told to leave a call alone: rules are only recorded" },
-		{ AGENT_ASKS, "it cannot be told to ask a person: where a rule would ask, it is told no" },
-		{ AGENT_CHANGES_INPUT, "it takes no changed input" },
-		{ AGENT_TAKES_CONTEXT, "it takes no context" },
-		{ AGENT_CONTINUES, "it cannot be told to go on at the end of a turn" },
+		{ TAKES_DENY, "it cannot be told to leave a call alone: rules are only recorded" },
+		{ TAKES_ASK, "its hooks cannot ask a person: where a rule would ask, the call is denied" },
+		{ TAKES_INPUT, "it takes no changed input" },
+		{ TAKES_CONTEXT, "it takes no context" },
+		{ TAKES_MORE, "it cannot be told to go on at the end of a turn" },
 	};
 
 	for (size_t i = 0; i < countof(verbs); i++)
-		if (!(agent->verbs & verbs[i].verb))
+		if (!(agent_takes_anywhere(agent) & verbs[i].verb))
 			tell(d, FINDING_NOTE, agent->name, "%s", verbs[i].text);
 }
 

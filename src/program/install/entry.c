@@ -3,10 +3,6 @@
 #include "base/limits.h"
 #include "install/files.h"
 
-/* A hook on the first takes the agent's own work over instead of watching it; the other one is told
- * in another way than by hooks. */
-static const enum event_kind never[] = { EVENT_WORKTREE_CREATE, EVENT_TURN_COMPLETE };
-
 /* Seconds after which the agent gives up. Decisions may run the user's own hooks; the end of a
  * session keeps a person waiting. */
 enum { DECISION_SECONDS = 30, OTHER_SECONDS = 10 };
@@ -37,21 +33,13 @@ static enum event_kind kind_of(const struct agent *agent, str event)
 	return event_kind_by_name(event);
 }
 
-static bool is_never(enum event_kind kind)
-{
-	for (size_t i = 0; i < countof(never); i++)
-		if (never[i] == kind)
-			return true;
-	return false;
-}
-
 const struct agent_event *entry_next_wanted(
 	const struct install_request *q, const struct agent_event *last)
 {
 	const struct agent_event *row = last ? last + 1 : q->agent->events;
 
-	while (row->native &&
-		(row->not_a_hook || is_never(row->kind) || !(row->by_default || q->all_events)))
+	while (row->native && (row->flags & AGENT_EVENT_NOT_A_HOOK ||
+				      !(row->flags & AGENT_EVENT_DEFAULT || q->all_events)))
 		row++;
 	return row->native ? row : NULL;
 }
