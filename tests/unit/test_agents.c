@@ -923,7 +923,7 @@ static void test_copilot_is_stopped_by_json(void **state)
 	struct event e = { .kind = EVENT_PRE_TOOL_USE };
 
 	assert_str(answer_of(&agent_copilot, &e, &(struct verdict){ DENY }),
-		STR("{\"permissionDecision\":\"deny\",\"permissionDecisionReason\":\"no\"}"));
+		STR("{\"permissionDecision\":\"deny\",\"permissionDecisionReason\":\"no \\\"way\\\"\\n\"}"));
 	e.kind = EVENT_USER_PROMPT_SUBMIT;
 	assert_int_equal(answer_of(&agent_copilot, &e, &(struct verdict){ DENY }).n, 0);
 	assert_int_equal(agent_hears(&agent_copilot, &e, &(struct verdict){ DENY }), VERDICT_NONE);

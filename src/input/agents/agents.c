@@ -5,6 +5,9 @@
 
 #include "agents/adapters.h"
 #include "base/limits.h"
+#include "base/utf8.h"
+
+enum { EXIT_REASON_MAX = 8192 };
 
 const struct agent *const agents[] = {
 	&agent_claude, &agent_codex,    &agent_gemini,   &agent_cursor,  &agent_copilot,
@@ -354,11 +357,15 @@ void answer_by_exit_code(const struct event *e, const struct verdict *v, unsigne
 {
 	bool deny = v->action == VERDICT_DENY && takes & TAKES_DENY;
 	bool more = v->continue_turn && takes & TAKES_MORE;
+	struct buf text = BUF_INIT(4 * EXIT_REASON_MAX);
 
 	if (!deny && !more)
 		return;
+	utf8_add_clean(&text, str_cut_utf8(str_trim(v->reason), EXIT_REASON_MAX));
+	buf_add_char(&text, '\n');
 	ret->exit_code = 2;
-	ret->err = arena_strf(a, STR_FMT "\n", STR_ARG(v->reason));
+	ret->err = arena_str(a, buf_str(&text));
+	buf_release(&text);
 }
 
 void agent_render(const struct agent *agent, const struct event *e, const struct verdict *v, struct arena *a,
