@@ -200,6 +200,31 @@ static void test_a_reload_looks_at_projects_afresh(void **state)
 	assert_int_equal(ask(g, STR("make deploy")), VERDICT_DENY);
 }
 
+/* An event whose bytes are not there: whoever reads it faults. */
+static void test_a_crash_while_judging_asks(void **state)
+{
+	_cleanup_(guard_freep) struct guard *g = guard_new(&paths);
+	static const char *const modes[] = { "default", "bypassPermissions" };
+	struct verdict v;
+
+	for (size_t i = 0; i < countof(modes); i++) {
+		struct event e = { .kind = EVENT_PRE_TOOL_USE,
+			.tool_class = TOOL_SHELL,
+			.tool_name = STR("Bash"),
+			.cwd = str_of(project),
+			.permission_mode = str_of(modes[i]),
+			.command = str_n((const char *)(uintptr_t)64, 100),
+			.raw = str_n((const char *)(uintptr_t)64, 100) };
+
+		v = (struct verdict){ 0 };
+		assert_int_equal(guard_event(g, &e, &arena, &v, true), 0);
+		assert_int_equal(v.action, i ? VERDICT_DENY : VERDICT_ASK);
+		assert_true(str_eq(v.rule, STR("hookd.crashed")));
+		assert_non_null(v.rulings);
+	}
+	assert_int_equal(ask(g, STR("git push --force")), VERDICT_DENY);
+}
+
 /* -- many threads ------------------------------------------------------------------------------ */
 
 enum { THREADS = 4, ROUNDS = 300 };
@@ -265,6 +290,7 @@ int main(void)
 		T(test_more_paths_than_are_looked_up_are_asked_about),
 		T(test_a_reload_brings_the_file_into_force),
 		T(test_a_reload_looks_at_projects_afresh),
+		T(test_a_crash_while_judging_asks),
 		T(test_threads_judge_while_the_policy_is_replaced),
 	};
 

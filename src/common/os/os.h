@@ -49,6 +49,14 @@ int os_child_start(const struct os_child *c, pid_t *ret);
  * read. -ENXIO: nowhere up to its end. Where the system cannot tell, everything is data and the answer is offset. */
 long long os_next_data(int fd, long long offset);
 
+/* Calls fn, on this thread. 0: it came back; else the signal of the crash that ended it: a fault, an abort, a stack
+ * that ran out. fn must be fit to be left in the middle: it holds no lock, and what it allocates belongs to the caller
+ * (an arena). Crashes outside of such a call, and in other threads, end the process as ever. os_catch_crashes() comes
+ * first, once in a process and again after anybody else has set handlers for these signals; before it nothing is
+ * caught. */
+void os_catch_crashes(void);
+int os_call_guarded(void (*fn)(void *arg), void *arg);
+
 /* Shown by ps and top; best effort. */
 void os_thread_name(const char *name);
 

@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/log.h"
+#include "base/sha256.h"
 #include "guard/internal.h"
 #include "os/os.h"
 #include "project/project.h"
@@ -193,6 +194,7 @@ struct guard *guard_new(const struct paths *p)
 	char self[FS_PATH], hookc[FS_PATH + 8];
 	const char *home = getenv("HOME");
 
+	os_catch_crashes();
 	pthread_mutex_init(&g->lock, NULL);
 	g->config = xstrdup(p->config);
 	g->policy = guard_policy_load(p->config, &g->problems);
@@ -283,58 +285,113 @@ int guard_differs(struct guard *g)
 
 /* -- deciding ---------------------------------------------------------------------------------- */
 
-/* lookups NULL: nothing is known of links. */
-static int judge(struct guard *g, const struct guard_policy *policy, const struct directory *d, const struct event *e,
-	struct arena *a, struct verdict *v, struct lookups *lookups)
+/* One judgement, as it is handed through os_call_guarded(). */
+struct judging {
+	struct guard *g;
+	const struct guard_policy *policy;
+	const struct directory *directory; /* or NULL */
+	const struct event *e;
+	struct arena *a;
+	struct verdict *v;
+	struct lookups *lookups; /* NULL: links are not followed */
+	int result;
+};
+
+static void judge(void *arg)
 {
-	const struct guard_policy *policies[1 + PROJECT_FILES] = { policy };
+	struct judging *j = arg;
+	const struct directory *d = j->directory;
+	const struct guard_policy *policies[1 + PROJECT_FILES] = { j->policy };
 	struct guard_report reports[1 + PROJECT_FILES] = { 0 };
-	struct guard_context c = guard_context_of(e);
+	struct guard_context c = guard_context_of(j->e);
 	int r = 0, n = 1;
 
-	if (!c.home.n && g->home)
-		c.home = str_of(g->home);
+	if (!c.home.n && j->g->home)
+		c.home = str_of(j->g->home);
 	if (!c.root.n && d)
-		c.root = arena_str(a, str_of(d->root)); /* the verdict may quote it after the directory is forgotten */
-	c.real_path = lookups ? real_path : NULL;
-	c.real_path_arg = lookups;
-	c.own = g->own;
-	c.nown = g->nown;
+		c.root = arena_str(j->a, str_of(d->root)); /* the verdict may outlive the directory */
+	c.real_path = j->lookups ? real_path : NULL;
+	c.real_path_arg = j->lookups;
+	c.own = j->g->own;
+	c.nown = j->g->nown;
 	for (int i = 0; d && i < PROJECT_FILES; i++)
 		if (d->rules[i])
 			policies[n++] = d->rules[i];
 	for (int i = 0; i < n && r == 0; i++)
-		r = guard_judge(policies[i], &c, e, a, &reports[i]);
+		r = guard_judge(policies[i], &c, j->e, j->a, &reports[i]);
 	for (int i = 0; i < n && r == 0; i++)
-		guard_apply(&reports[i], e, a, v);
-	return r;
+		guard_apply(&reports[i], j->e, j->a, j->v);
+	j->result = r;
+}
+
+struct description {
+	str raw;
+	char hex[SHA256_HEX + 1];
+};
+
+static void describe(void *arg)
+{
+	struct description *d = arg;
+	uint8_t digest[SHA256_BYTES];
+	struct sha256 hash;
+
+	sha256_init(&hash);
+	sha256_add(&hash, d->raw.p, d->raw.n);
+	sha256_end(&hash, digest);
+	sha256_hex(digest, d->hex);
+}
+
+/* The reading itself failed. What it had found so far is not to be relied on, so a person should look. The log must not
+ * quote the call, which may hold secrets: its length and hash are enough to find it again. */
+static void note_crash(const struct event *e, struct arena *a, struct verdict *v, int signal)
+{
+	struct description d = { .raw = e->raw };
+	struct guard_finding finding = { .rule = str_of(guard_rules[RULE_CRASHED].name), .action = VERDICT_ASK,
+		.reason = STR("hookd failed while it was checking this, so a person should look at it") };
+	struct guard_report report = { .findings = &finding };
+
+	if (os_call_guarded(describe, &d) != 0)
+		snprintf(d.hex, sizeof d.hex, "unreadable");
+	log_error(LOG_ENGINE, "guard: signal %d while judging a call of %zu bytes, sha256 %s; it is asked about", signal,
+		e->raw.n, d.hex);
+	guard_apply(&report, e, a, v);
+}
+
+/* Lets go of the directory. */
+static int judge_in(struct judging *j, struct directory *d)
+{
+	struct guard_policy *policy = guard_in_force(j->g);
+	int signal;
+
+	j->policy = policy;
+	j->directory = d;
+	signal = os_call_guarded(judge, j);
+	if (signal)
+		note_crash(j->e, j->a, j->v, signal);
+	guard_policy_unref(policy);
+	directory_unref(d);
+	return signal ? 0 : j->result;
+}
+
+static bool is_judged(const struct event *e)
+{
+	return e->kind == EVENT_PRE_TOOL_USE || e->kind == EVENT_PERMISSION_REQUEST;
 }
 
 int guard_event(struct guard *g, const struct event *e, struct arena *a, struct verdict *v, bool may_use_disk)
 {
 	struct lookups lookups = { .may_use_disk = may_use_disk };
-	struct guard_policy *policy;
+	struct judging j = { .g = g, .e = e, .a = a, .v = v, .lookups = &lookups };
 	struct directory *d;
-	int r;
+	int r = is_judged(e) ? get_directory(g, a, e->cwd, may_use_disk, &d) : 0;
 
-	if (e->kind != EVENT_PRE_TOOL_USE && e->kind != EVENT_PERMISSION_REQUEST)
-		return 0;
-	r = get_directory(g, a, e->cwd, may_use_disk, &d);
-	if (r < 0)
-		return r;
-	policy = guard_in_force(g);
-	r = judge(g, policy, d, e, a, v, &lookups);
-	guard_policy_unref(policy);
-	directory_unref(d);
-	return r;
+	return r < 0 || !is_judged(e) ? r : judge_in(&j, d);
 }
 
 void guard_event_by_text(struct guard *g, const struct event *e, struct arena *a, struct verdict *v)
 {
-	struct guard_policy *policy = guard_in_force(g);
-	struct directory *d = find_directory(g, e->cwd);
+	struct judging j = { .g = g, .e = e, .a = a, .v = v };
 
-	(void)judge(g, policy, d, e, a, v, NULL);
-	guard_policy_unref(policy);
-	directory_unref(d);
+	if (is_judged(e))
+		(void)judge_in(&j, find_directory(g, e->cwd));
 }

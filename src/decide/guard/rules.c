@@ -16,6 +16,7 @@ const struct guard_rule guard_rules[] = {
 	[RULE_CAP] = { "hookd.cap",
 		"Asks before a command with more parts of one kind than are checked: words, files, nested commands.",
 		"Split it into smaller commands.", NULL },
+	[RULE_CRASHED] = { "hookd.crashed", "Asks before a tool call on which the checking itself failed.", NULL, NULL },
 	[RULE_EXEC_DYNAMIC] = { "exec.dynamic",
 		"Asks before a command of which the program is only known when it runs.",
 		"Write the program's name out.", "$CMD" },
