@@ -31,7 +31,7 @@ struct json *cli_ask(struct cli *cli, const char *method, str params);
 			"only what happened since: 30m, 2h, 3d, 2w, 2026-11-01, 2026-11-01T09:30" \
 	}
 #define OPTION_UNTIL { "until", 0, "WHEN", false, "only what happened before" }
-#define OPTION_ALL { "all", 0, NULL, false, "also sessions with nothing in them and those that hookd doctor made" }
+#define OPTION_ALL { "all", 0, NULL, false, "also sessions with nothing in them" }
 #define OPTION_JSON { "json", 0, NULL, false, "print JSON" }
 
 /* "2h" ago, "2026-11-01" (local time), … in microseconds since 1970. */

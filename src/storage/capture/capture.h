@@ -26,7 +26,7 @@
 #include "store/store.h"
 
 /* Raised when the fold changes, so that stores of earlier releases are folded again. */
-enum { CAPTURE_VERSION = 4 };
+enum { CAPTURE_VERSION = 5 };
 
 struct capture;
 

@@ -15,9 +15,9 @@ static int (*const handlers[EVENT_KIND_MAX][HANDLERS])(struct step *t) = {
 	[EVENT_SESSION_START] = { window_on_start },
 	[EVENT_SESSION_END] = { window_on_end },
 	[EVENT_USER_PROMPT_SUBMIT] = { batch_on_prompt },
-	[EVENT_PRE_TOOL_USE] = { activity_on_tool },
+	[EVENT_PRE_TOOL_USE] = { activity_on_tool, decision_on_call },
 	[EVENT_POST_TOOL_USE] = { activity_on_tool, plan_on_tool, decision_on_ran },
-	[EVENT_POST_TOOL_USE_FAILURE] = { activity_on_tool },
+	[EVENT_POST_TOOL_USE_FAILURE] = { activity_on_tool, decision_on_call },
 	[EVENT_PERMISSION_DENIED] = { activity_on_tool },
 	[EVENT_STOP] = { batch_on_stop },
 	[EVENT_TURN_COMPLETE] = { batch_on_turn },
@@ -79,6 +79,7 @@ int fold_apply(struct step *t)
 	int r = 0;
 
 	t->same_as = 0;
+	t->call = STR_NONE;
 	t->retells = false;
 	for (size_t i = 0; i < HANDLERS && handlers[t->record.kind][i] && r == 0 && !t->same_as; i++)
 		r = handlers[t->record.kind][i](t);

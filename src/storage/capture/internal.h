@@ -32,6 +32,7 @@ struct step {
 	struct session session;
 	int64_t same_as;      /* set by a handler: this event doubles that one */
 	int64_t late_batch;   /* the event comes late, and belongs into this batch */
+	str call;             /* set by activity_on_tool(): activities.same of the call it is about */
 	bool retells;         /* set by a handler: it speaks of a turn that is known, and starts nothing */
 };
 
@@ -99,6 +100,8 @@ bool activity_pair_range(struct step *t, str *ret_from, str *ret_to);
 
 /* decision.c */
 int decision_on_event(struct step *t);
+/* After activity_on_tool(): the call of t->call has begun, failed, or run to its end. */
+int decision_on_call(struct step *t);
 int decision_on_ran(struct step *t);
 
 /* usage.c */
