@@ -2,6 +2,7 @@
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import time
 
@@ -261,3 +262,52 @@ def test_a_transcript_reads_as_markdown(world):
     world.json("import", "--json")
     assert world.hookd("transcript", c.session[:8]).stdout.decode() == text
     assert b"not a plain file" in world.hookd("transcript", str(world.home), ok=False).stderr
+
+
+# -- what was purged stays purged ---------------------------------------------------------------------------
+
+
+def live(world, session, prompt, answer, use):
+    """The same work as told by hooks."""
+    for p in (payload("UserPromptSubmit", session, prompt=prompt),
+              payload("PreToolUse", session, tool_name="Bash", tool_use_id=use, tool_input={"command": "ls"}),
+              payload("PostToolUse", session, tool_name="Bash", tool_use_id=use, tool_input={"command": "ls"},
+                      tool_response={"stdout": "x"}),
+              payload("Stop", session, last_assistant_message=answer)):
+        world.hookc(p["hook_event_name"], p)
+
+
+def test_a_purged_session_is_not_imported_again(world):
+    c = Claude("11111111-aaaa-4bbb-8ccc-000000000001")
+    c.prompt("Zaunkoenig").shell("ls").answer("Zaunkoenig it is").write(world.home)
+    other = Claude("33333333-aaaa-4bbb-8ccc-000000000003")
+    other.prompt("Amsel").answer("fine").write(world.home)
+    world.hookd("import")
+    world.hookd("purge", "--session", "11111111", "--yes")
+    for _ in range(2):
+        world.hookd("stop")
+        with sqlite3.connect(world.dir / "hookd.db") as db:  # the files are read from their beginning
+            db.execute("DELETE FROM transcripts")
+        db.close()
+        world.hookd("import")
+        assert [s["id"] for s in world.json("sessions", "--json", "--all")["sessions"]] == [other.session]
+    assert "Zaunkoenig" not in world.hookd("search", "Zaunkoenig").stdout.decode().replace("'Zaunkoenig'", "")
+    # Work that goes on in the session afterwards is new, and kept.
+    live(world, c.session, "and now", "yes", "toolu_new")
+    assert world.json("show", c.session, "--json")["batches"][0]["prompt"] == "and now"
+
+
+def test_purged_events_are_not_imported_again(world):
+    session = "11111111-aaaa-4bbb-8ccc-000000000001"
+    live(world, session, "the word is Zaunkoenig", "I heard Zaunkoenig", "toolu_1")
+    live(world, session, "something else", "fine", "toolu_2")
+    wait_for(lambda: len(world.events()) == 8, what="the events")
+    world.hookd("purge", "--match", "Zaunkoenig", "--yes")
+    c = Claude(session)
+    c.prompt("the word is Zaunkoenig").shell("ls", key="toolu_1").answer("I heard Zaunkoenig")
+    c.prompt("a third thing").answer("also fine").write(world.home)
+    world.hookd("import")
+    world.hookd("stop")
+    assert [p for p in world.contains(b"Zaunkoenig")] == []
+    prompts = [b["prompt"] for b in world.json("show", session, "--json")["batches"]]
+    assert "something else" in prompts and "a third thing" in prompts

@@ -32,6 +32,8 @@ int op_write_list(struct op_call *call, const char *key, struct query *q, const 
 
 /* A session by its native id, a prefix of one, or its key. -ENOENT, -ENOTUNIQ: err says what to do. */
 int op_find_session(struct op_call *call, const char *param, int64_t *ret);
+/* The same for one value of a list. */
+int op_find_session_by(struct op_call *call, const struct json *given, const char *param, int64_t *ret);
 /* A project by its key, its name, or a path in it. */
 int op_find_project(struct op_call *call, const char *param, int64_t *ret);
 

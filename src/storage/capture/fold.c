@@ -178,6 +178,9 @@ int capture_fold(struct capture *c, struct store *s, const struct record *r)
 		t.record.order_us = r->at_us;
 	arena_reset(&c->arena);
 	agent_read_record(&t.record, t.arena, &t.event);
+	got = purged_is_kept_out(&t);
+	if (got != 0)
+		return got < 0 ? got : 0;
 	got = session_find_thread(&t);
 	got = got == 0 ? session_find(s, &t.record, &t.session) : got < 0 ? got : 0;
 	if (got == 0 && r->marks & EVENT_IMPORTED && (got = imported_is_told(&t)) == 1)

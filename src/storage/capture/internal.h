@@ -110,6 +110,12 @@ int usage_on_event(struct step *t);
 /* imported.c: 1: what this imported record says is known from elsewhere. */
 int imported_is_told(struct step *t);
 
+/* purged.c: a session, or one event, was purged: importing does not bring it back. */
+int purged_note_session(struct store *s, const struct record *r, int64_t now_us);
+int purged_note_event(struct step *t, int64_t now_us);
+/* 1: this imported record is of what was purged. */
+int purged_is_kept_out(struct step *t);
+
 /* summary.c */
 str summary_of_input(struct arena *a, const struct json *input);
 str summary_of_output(struct arena *a, const struct event *e);
@@ -129,6 +135,7 @@ struct capture {
 	struct arena arena;
 	int64_t *dirty; /* sessions to fold again before the commit */
 	size_t ndirty, cap;
+	enum { PURGES_UNKNOWN, PURGES_NONE, PURGES_SOME } purges; /* does the store know of any? */
 	int64_t rebuild; /* next session to fold again after a change of the fold; 0: none; -1: not looked */
 };
 

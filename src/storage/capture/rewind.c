@@ -33,6 +33,7 @@ int rewind_note_import(struct step *t)
 void capture_forget(struct capture *c)
 {
 	c->ndirty = 0;
+	c->purges = PURGES_UNKNOWN;
 	c->rebuild = -1; /* it may be another store now */
 }
 
