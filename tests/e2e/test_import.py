@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from transcripts import Claude, Codex, lines, stamp
+from transcripts import START, Claude, Codex, lines, stamp
 from world import BUILD, HANG, World, payload, tool, wait_for
 
 
@@ -262,6 +262,37 @@ def test_a_transcript_reads_as_markdown(world):
     world.json("import", "--json")
     assert world.hookd("transcript", c.session[:8]).stdout.decode() == text
     assert b"not a plain file" in world.hookd("transcript", str(world.home), ok=False).stderr
+
+
+# -- what hooks did not tell -------------------------------------------------------------------------------
+
+
+def test_an_imported_answer_fills_a_batch_without_one(world):
+    c = Claude("11111111-aaaa-4bbb-8ccc-000000000001", start=int(time.time() - START.timestamp()))
+    c.prompt("first thing").answer("the first answer")
+    c.prompt("second thing").answer("the second answer")
+    for n, more in ((1, {}), (2, {"last_assistant_message": "what the hook told"})):
+        told = {"prompt_id": f"{c.session}-p{n}"}
+        world.hookc("UserPromptSubmit", payload("UserPromptSubmit", c.session, prompt=("first", "second")[n - 1] + " thing", **told))
+        world.hookc("Stop", payload("Stop", c.session, **told, **more))
+    assert [b.get("response") for b in show(world, c.session)["batches"]] == [None, "what the hook told"]
+    c.write(world.home)
+    world.hookd("import")
+    assert [(b["prompt"], b["response"]) for b in show(world, c.session)["batches"]] == [
+        ("first thing", "the first answer"), ("second thing", "what the hook told")]
+    assert "the first answer" in world.hookd("show", c.session).stdout.decode()
+
+
+def test_equal_prompts_with_different_ids_are_different_prompts(world):
+    c = Claude("11111111-aaaa-4bbb-8ccc-000000000001", start=int(time.time() - START.timestamp()))
+    c.prompt("continue").answer("one").prompt("continue").answer("two").write(world.home)
+    told = payload("UserPromptSubmit", c.session, prompt="continue", prompt_id=f"{c.session}-p1")
+    for _ in range(2):  # the same id twice is one
+        world.hookc("UserPromptSubmit", told)
+    assert len(show(world, c.session)["batches"]) == 1
+    world.hookd("import")
+    assert [(b["prompt"], b["response"]) for b in show(world, c.session)["batches"]] == [
+        ("continue", "one"), ("continue", "two")]
 
 
 # -- what was purged stays purged ---------------------------------------------------------------------------

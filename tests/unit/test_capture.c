@@ -152,6 +152,16 @@ static const struct line day[] = {
 	{ 204, "claude", "s19", EVENT_PRE_TOOL_USE, "Bash", "no3", "/d", ID("p1") },
 	{ 204, "claude", "s19", EVENT_DECISION, "Bash", "no3", NULL, SAID_NO },
 	{ 205, "claude", "s19", EVENT_POST_TOOL_USE, "Bash", "no3", "/d", ID("p1") },
+	/* One prompt told with and without its id, then the same words as another one; answers that are plans. */
+	{ 300, "cursor", "s20", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/q", "\"prompt\":\"plan it\"" },
+	{ 301, "claude", "s20", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/q", PROMPT("g1", "plan it") },
+	{ 302, "cursor", "s20", EVENT_STOP, NULL, NULL, "/q",
+		"\"last_assistant_message\":\"Sure.\\n\\n## Implementation Plan\\n1. x\"" },
+	{ 303, "claude", "s20", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/q", PROMPT("g2", "plan it") },
+	{ 304, "cursor", "s20", EVENT_STOP, NULL, NULL, "/q",
+		ID("g2") ",\"last_assistant_message\":\"Plan B failed, so I did it by hand.\"" },
+	{ 305, "cursor", "s20", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/q",
+		PROMPT("g3", "Implement the plan as specified, it is attached for your reference.") },
 };
 
 #define TURN(id) "\"turn_id\":\"" id "\",\"permission_mode\":\"default\""
@@ -321,7 +331,7 @@ static const struct line gemini[] = {
 	{ 45022, "gemini", "g1", EVENT_SESSION_END, NULL, NULL, "/g", "\"reason\":\"exit\"" },
 };
 
-enum { LINES = countof(day), LINES_MAX = 100, DOUBLES = 12, ROUNDS = 1000 };
+enum { LINES = countof(day), LINES_MAX = 120, DOUBLES = 12, ROUNDS = 1000 };
 
 static const struct line *story = day; /* the one that is being told */
 
@@ -446,8 +456,8 @@ static void clear(struct store *s)
 	assert_int_equal(store_exec(s,
 				 "DELETE FROM plan_versions; DELETE FROM plans; DELETE FROM activities; DELETE "
 				 "FROM batches; "
-				 "DELETE FROM windows; DELETE FROM decisions; DELETE FROM events; DELETE FROM sessions; DELETE FROM "
-				 "directories; DELETE FROM projects"),
+				 "DELETE FROM windows; DELETE FROM decisions; DELETE FROM events; "
+				 "DELETE FROM sessions; DELETE FROM directories; DELETE FROM projects"),
 		0);
 }
 
@@ -587,7 +597,7 @@ static void test_rows(void **state)
 		"coalesce(response, '-'), ' ') FROM "
 		"(SELECT * FROM batches WHERE session = (SELECT key FROM sessions WHERE native_id = 's1') "
 		"ORDER BY ord)",
-		"1user:stop:done one 2user:stop:done two 3agent_notification:prompt:- 4plan:end:-");
+		"1plan:stop:done one 2plan:stop:done two 3agent_notification:prompt:- 4plan:end:-");
 	check_row(s,
 		"SELECT group_concat(coalesce(source, '?') || coalesce(agent_id, ''), ' ') FROM (SELECT * FROM "
 		"windows WHERE session = "
@@ -612,6 +622,14 @@ static void test_rows(void **state)
 		"JOIN decisions d ON d.session = a.session AND d.call = a.same "
 		"WHERE a.session = (SELECT key FROM sessions WHERE native_id = 's19')",
 		"denied denied done205000");
+	check_row(s,
+		"SELECT group_concat(number || source || ':' || coalesce(prompt_id, '-'), ' ') FROM batches "
+		"WHERE session = (SELECT key FROM sessions WHERE native_id = 's20')",
+		"1plan:g1 2user:g2 3plan:g3");
+	check_row(s,
+		"SELECT group_concat(p.path || ':' || v.source || ':' || p.title, ' ') FROM plans p JOIN plan_versions v "
+		"ON v.plan = p.key WHERE session = (SELECT key FROM sessions WHERE native_id = 's20')",
+		"answer:1:answer:Sure.");
 	check_row(s,
 		"SELECT group_concat(version || source || content, '/') FROM plan_versions WHERE plan = "
 		"(SELECT key FROM plans WHERE path LIKE '%a.md')",

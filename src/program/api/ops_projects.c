@@ -38,7 +38,8 @@ int op_projects(struct op_call *call)
 	jw_object(call->w);
 	r = op_write_list(call, "projects",
 		store_ask(call->store,
-			PROJECT_SELECT "1 GROUP BY p.key HAVING p.named OR count(s.key) ORDER BY max(s.last_at) DESC, p.key DESC LIMIT ?1",
+			PROJECT_SELECT "1 GROUP BY p.key HAVING p.named OR count(s.key) "
+				       "ORDER BY max(s.last_at) DESC, p.key DESC LIMIT ?1",
 			"i", op_param_int(call, "limit", 1000, 1, 10000)),
 		project_columns);
 	jw_end_object(call->w);

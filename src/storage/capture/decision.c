@@ -8,9 +8,9 @@ static int mark_denied(struct step *t, str call)
 	if (str_empty(call))
 		return 0;
 	return store_do(t->store,
-		"UPDATE activities SET state = 'denied' WHERE session = ?1 AND same = ?2 AND state IN ('started', 'failed') "
-		"AND EXISTS (SELECT 1 FROM decisions WHERE session = ?1 AND call = ?2 AND decision = 'deny' AND prevailed "
-		"AND kind = 'PreToolUse')",
+		"UPDATE activities SET state = 'denied' WHERE session = ?1 AND same = ?2 "
+		"AND state IN ('started', 'failed') AND EXISTS (SELECT 1 FROM decisions WHERE session = ?1 "
+		"AND call = ?2 AND decision = 'deny' AND prevailed AND kind = 'PreToolUse')",
 		"is", t->session.key, call);
 }
 
@@ -47,7 +47,8 @@ static int insert_decision(struct step *t, const struct json *f, str call)
 	return store_do(t->store,
 		"INSERT INTO decisions(session, event, rule, ord, at, decision, prevailed, observed, kind, tool, "
 		"  tool_use_id, subject, reason, span_begin, span_end, duration_us, call, ran_at) "
-		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, CASE WHEN ?15 THEN ?14 END, ?15, ?16, ?17, "
+		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, "
+		"  CASE WHEN ?15 THEN ?14 END, ?15, ?16, ?17, "
 		"  CASE WHEN ?6 = 'deny' AND ?7 AND ?9 = 'PreToolUse' THEN "
 		"  (SELECT ended_at FROM activities WHERE session = ?1 AND same = ?17 AND "
 		"  state = 'done') END) ON CONFLICT DO NOTHING",

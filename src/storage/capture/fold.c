@@ -198,7 +198,7 @@ int capture_fold(struct capture *c, struct store *s, const struct record *r)
 	return got < 0 ? got : 1;
 }
 
-void fold_read_row(struct step *t, struct query *q)
+void fold_read_row(struct step *t, struct query *q, str agent, str native)
 {
 	struct record *r = &t->record;
 	str id = query_str(q, 1);
@@ -215,6 +215,8 @@ void fold_read_row(struct step *t, struct query *q)
 	r->tool_use_id = arena_str(t->arena, query_str(q, 8));
 	r->agent_id = arena_str(t->arena, query_str(q, 9));
 	r->payload = arena_str(t->arena, query_str(q, 11));
+	r->agent = agent;
+	r->session = native;
 }
 
 void fold_parse(struct step *t)

@@ -110,15 +110,13 @@ struct query *capture_list(struct store *s, const struct capture_choice *choice,
 
 /* -- purge ------------------------------------------------------------------------------------- */
 
-static int read_names(struct step *t, int64_t key)
+static int read_names(struct store *s, struct arena *a, int64_t key, str *ret_agent, str *ret_native)
 {
-	struct query *q = store_ask(t->store, "SELECT agent, native_id FROM sessions WHERE key = ?1", "i", key);
+	struct query *q = store_ask(s, "SELECT agent, native_id FROM sessions WHERE key = ?1", "i", key);
 	int got = query_step(q);
 
-	if (got == 1) {
-		t->record.agent = arena_str(t->arena, query_str(q, 0));
-		t->record.session = arena_str(t->arena, query_str(q, 1));
-	}
+	*ret_agent = got == 1 ? arena_str(a, query_str(q, 0)) : STR_NONE;
+	*ret_native = got == 1 ? arena_str(a, query_str(q, 1)) : STR_NONE;
 	query_reset(q);
 	return got < 0 ? got : 0;
 }
@@ -128,29 +126,26 @@ static int note_matches(struct capture *c, struct store *s, int64_t key, str mat
 {
 	struct step t = { .capture = c, .store = s, .arena = &c->arena };
 	int64_t now = clock_wall_us(), after = 0;
+	str agent, native;
 	struct query *q;
 	int got = 1;
 
 	while (got == 1) {
-		struct record names;
-
 		arena_reset(&c->arena);
-		got = read_names(&t, key);
+		got = read_names(s, &c->arena, key, &agent, &native);
 		if (got < 0)
 			return got;
-		names = t.record;
 		q = store_ask(s,
-			"SELECT " FOLD_COLUMNS " FROM events WHERE session = ?1 AND seq > ?3 AND (instr(payload, ?2) OR "
-			"instr(coalesce(host, ''), ?2)) ORDER BY seq LIMIT 1", "isi", key, match, after);
+			"SELECT " FOLD_COLUMNS " FROM events WHERE session = ?1 AND seq > ?3 "
+			"AND (instr(payload, ?2) OR instr(coalesce(host, ''), ?2)) ORDER BY seq LIMIT 1",
+			"isi", key, match, after);
 		got = query_step(q);
 		if (got == 1)
-			fold_read_row(&t, q);
+			fold_read_row(&t, q, agent, native);
 		query_reset(q);
 		if (got != 1)
 			return got;
 		after = t.seq;
-		t.record.agent = names.agent;
-		t.record.session = names.session;
 		fold_parse(&t);
 		got = purged_note_event(&t, now);
 		got = got < 0 ? got : 1;
@@ -160,12 +155,12 @@ static int note_matches(struct capture *c, struct store *s, int64_t key, str mat
 
 static int note_session(struct capture *c, struct store *s, int64_t key)
 {
-	struct step t = { .capture = c, .store = s, .arena = &c->arena };
+	str agent, native;
 	int r;
 
 	arena_reset(&c->arena);
-	r = read_names(&t, key);
-	return r < 0 ? r : purged_note_session(s, &t.record, clock_wall_us());
+	r = read_names(s, &c->arena, key, &agent, &native);
+	return r < 0 ? r : purged_note_session(s, agent, native, clock_wall_us());
 }
 
 static int purge_session(struct capture *c, struct store *s, int64_t key, str match, struct capture_count *ret)

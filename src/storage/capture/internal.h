@@ -70,6 +70,7 @@ int batch_count_activity(struct step *t, int64_t batch);
 int plan_on_tool(struct step *t);
 int plan_on_task(struct step *t);
 int plan_on_prompt(struct step *t, int64_t batch, str body);
+int plan_on_answer(struct step *t, int64_t batch);
 /* True for a file that lies in a plans folder; for an event that speaks of a plan. */
 bool plan_is_file(str path);
 bool plan_is_touched(const struct event *e);
@@ -111,7 +112,7 @@ int usage_on_event(struct step *t);
 int imported_is_told(struct step *t);
 
 /* purged.c: a session, or one event, was purged: importing does not bring it back. */
-int purged_note_session(struct store *s, const struct record *r, int64_t now_us);
+int purged_note_session(struct store *s, str agent, str native, int64_t now_us);
 int purged_note_event(struct step *t, int64_t now_us);
 /* 1: this imported record is of what was purged. */
 int purged_is_kept_out(struct step *t);
@@ -125,8 +126,8 @@ size_t summary_length(str text);
 
 /* fold.c: applies one event to the projections; rewind.c calls it again. */
 int fold_apply(struct step *t);
-/* Fills t->record from a row of events (agent and session are the caller's), then t->event from that. */
-void fold_read_row(struct step *t, struct query *q);
+/* Fills t->record from a row of events of this session, then t->event from that. */
+void fold_read_row(struct step *t, struct query *q, str agent, str native);
 void fold_parse(struct step *t);
 #define FOLD_COLUMNS "seq, id, ord, at, session, kind, native, tool, tool_use_id, agent_id, marks, payload"
 

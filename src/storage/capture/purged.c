@@ -19,12 +19,12 @@ static void name_add(struct naming *n, str piece)
 	sha256_add(&n->sum, "", 1); /* ends the piece: "a" "bc" is not "ab" "c" */
 }
 
-static void name_begin(struct naming *n, const char *what, const struct record *r)
+static void name_begin(struct naming *n, const char *what, str agent, str native)
 {
 	sha256_init(&n->sum);
 	name_add(n, str_of(what));
-	name_add(n, r->agent);
-	name_add(n, r->session);
+	name_add(n, agent);
+	name_add(n, native);
 }
 
 static str name_end(struct naming *n)
@@ -38,15 +38,15 @@ static str name_end(struct naming *n)
 	return str_of(n->name);
 }
 
-static str session_name(struct naming *n, const struct record *r)
+static str session_name(struct naming *n, str agent, str native)
 {
-	name_begin(n, "session", r);
+	name_begin(n, "session", agent, native);
 	return name_end(n);
 }
 
 static str event_name(struct naming *n, const struct record *r)
 {
-	name_begin(n, "event", r);
+	name_begin(n, "event", r->agent, r->session);
 	name_add(n, str_n((const char *)r->id.b, ULID_BYTES));
 	return name_end(n);
 }
@@ -54,26 +54,27 @@ static str event_name(struct naming *n, const struct record *r)
 /* What an event says, whoever tells it. STR_NONE: only its key tells it from others. */
 static str meaning_name(struct naming *n, struct step *t)
 {
+	const struct record *r = &t->record;
 	const struct event *e = &t->event;
 	str call = e->tool_use_id, to;
 
-	switch (t->record.kind) {
+	switch (r->kind) {
 	case EVENT_USER_PROMPT_SUBMIT:
-		name_begin(n, "prompt", &t->record);
+		name_begin(n, "prompt", r->agent, r->session);
 		name_add(n, e->prompt);
 		return name_end(n);
 	case EVENT_STOP:
 	case EVENT_STOP_FAILURE:
 	case EVENT_TURN_COMPLETE:
 	case EVENT_SUBAGENT_STOP:
-		name_begin(n, "answer", &t->record);
+		name_begin(n, "answer", r->agent, r->session);
 		name_add(n, e->message);
 		return str_empty(e->message) ? STR_NONE : name_end(n);
 	case EVENT_PRE_TOOL_USE:
 	case EVENT_POST_TOOL_USE:
 	case EVENT_POST_TOOL_USE_FAILURE:
 		(void)activity_pair_range(t, &call, &to);
-		name_begin(n, t->record.kind == EVENT_PRE_TOOL_USE ? "call" : "result", &t->record);
+		name_begin(n, r->kind == EVENT_PRE_TOOL_USE ? "call" : "result", r->agent, r->session);
 		name_add(n, call);
 		return name_end(n);
 	default:
@@ -89,11 +90,11 @@ static int set_stone(struct store *s, str name, int64_t now_us)
 		"si", name, now_us);
 }
 
-int purged_note_session(struct store *s, const struct record *r, int64_t now_us)
+int purged_note_session(struct store *s, str agent, str native, int64_t now_us)
 {
 	struct naming n;
 
-	return set_stone(s, session_name(&n, r), now_us);
+	return set_stone(s, session_name(&n, agent, native), now_us);
 }
 
 int purged_note_event(struct step *t, int64_t now_us)
@@ -132,7 +133,7 @@ int purged_is_kept_out(struct step *t)
 		if (!any)
 			return 0;
 	}
-	r = has_stone(t->store, session_name(&n, &t->record), t->record.at_us);
+	r = has_stone(t->store, session_name(&n, t->record.agent, t->record.session), t->record.at_us);
 	if (r == 0)
 		r = has_stone(t->store, event_name(&n, &t->record), 0);
 	if (r == 0)
