@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import time
 
@@ -569,6 +570,10 @@ def test_one_name_for_two_projects_asks_which(world):
 
 
 def test_hidden_sessions_appear_with_all(world):
-    work(world, "hookd-doctor-1", "/tmp")
+    work(world, "s1", "/tmp")
+    world.hookd("stop")
+    with sqlite3.connect(world.dir / "hookd.db") as db:  # as the daemon does when nothing happened in it for an hour
+        db.execute("UPDATE sessions SET hidden = 1")
+    db.close()
     assert world.json("sessions", "--json")["sessions"] == []
     assert len(world.json("sessions", "--json", "--all")["sessions"]) == 1

@@ -237,7 +237,7 @@ const struct op ops[] = {
 	{ "sessions",
 		"Sessions, newest first. project, agent, since, until (us), status, query (in the title), "
 		"limit, "
-		"all (with hidden ones and those of hookd doctor), after (a key: oldest first from there).",
+		"all (with hidden ones), after (a key: oldest first from there).",
 		OP_READER, op_sessions },
 	{ "show",
 		"One session: windows, prompts with what was done for them, plans, numbers. session, skip, "

@@ -15,9 +15,9 @@ static int (*const handlers[EVENT_KIND_MAX][HANDLERS])(struct step *t) = {
 	[EVENT_SESSION_START] = { window_on_start },
 	[EVENT_SESSION_END] = { window_on_end },
 	[EVENT_USER_PROMPT_SUBMIT] = { batch_on_prompt },
-	[EVENT_PRE_TOOL_USE] = { activity_on_tool },
+	[EVENT_PRE_TOOL_USE] = { activity_on_tool, decision_on_call },
 	[EVENT_POST_TOOL_USE] = { activity_on_tool, plan_on_tool, decision_on_ran },
-	[EVENT_POST_TOOL_USE_FAILURE] = { activity_on_tool },
+	[EVENT_POST_TOOL_USE_FAILURE] = { activity_on_tool, decision_on_call },
 	[EVENT_PERMISSION_DENIED] = { activity_on_tool },
 	[EVENT_STOP] = { batch_on_stop },
 	[EVENT_TURN_COMPLETE] = { batch_on_turn },
@@ -79,6 +79,7 @@ int fold_apply(struct step *t)
 	int r = 0;
 
 	t->same_as = 0;
+	t->call = STR_NONE;
 	t->retells = false;
 	for (size_t i = 0; i < HANDLERS && handlers[t->record.kind][i] && r == 0 && !t->same_as; i++)
 		r = handlers[t->record.kind][i](t);
@@ -177,6 +178,9 @@ int capture_fold(struct capture *c, struct store *s, const struct record *r)
 		t.record.order_us = r->at_us;
 	arena_reset(&c->arena);
 	agent_read_record(&t.record, t.arena, &t.event);
+	got = purged_is_kept_out(&t);
+	if (got != 0)
+		return got < 0 ? got : 0;
 	got = session_find_thread(&t);
 	got = got == 0 ? session_find(s, &t.record, &t.session) : got < 0 ? got : 0;
 	if (got == 0 && r->marks & EVENT_IMPORTED && (got = imported_is_told(&t)) == 1)
@@ -194,7 +198,7 @@ int capture_fold(struct capture *c, struct store *s, const struct record *r)
 	return got < 0 ? got : 1;
 }
 
-void fold_read_row(struct step *t, struct query *q)
+void fold_read_row(struct step *t, struct query *q, str agent, str native)
 {
 	struct record *r = &t->record;
 	str id = query_str(q, 1);
@@ -211,6 +215,8 @@ void fold_read_row(struct step *t, struct query *q)
 	r->tool_use_id = arena_str(t->arena, query_str(q, 8));
 	r->agent_id = arena_str(t->arena, query_str(q, 9));
 	r->payload = arena_str(t->arena, query_str(q, 11));
+	r->agent = agent;
+	r->session = native;
 }
 
 void fold_parse(struct step *t)
