@@ -88,14 +88,18 @@ static void write_journal(struct json_writer *w, const struct api_context *ctx, 
 {
 	struct fs_dir_look journal = fs_look_at_dir(ctx->paths->journal), spool = fs_look_at_dir(ctx->paths->spool);
 	int64_t behind = (int64_t)e->journaled - (int64_t)s->taken;
+	struct journal_sync_state sync;
 
+	journal_syncer_get_state(ctx->syncer, &sync);
 	jw_key(w, "journal");
 	jw_object(w);
 	jw_field_int(w, "segments", journal.files);
 	jw_field_int(w, "bytes", journal.bytes);
 	jw_field_int(w, "unfolded_records", behind < 0 ? 0 : behind);
 	jw_field_int(w, "oldest_unfolded_age_us", s->oldest_unfolded_us ? clock_wall_us() - s->oldest_unfolded_us : 0);
-	jw_field_str(w, "trouble", str_of(e->journal_trouble));
+	jw_field_int(w, "syncs", (int64_t)sync.syncs);
+	jw_field_int(w, "failed_syncs", (int64_t)sync.failures);
+	jw_field_str(w, "trouble", str_of(e->journal_trouble[0] ? e->journal_trouble : sync.trouble));
 	jw_end_object(w);
 	jw_key(w, "spool");
 	jw_object(w);

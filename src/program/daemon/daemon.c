@@ -38,6 +38,7 @@ struct daemon {
 	struct server *server;
 	struct capture *capture;
 	struct writer *writer;
+	struct journal_syncer *syncer;
 	struct api *api;
 	struct janitor *janitor;
 	struct loop_signal *signals[3];
@@ -335,12 +336,11 @@ static void start_writer(struct daemon *d)
 		.finish = finish,
 		.idle = idle,
 		.fold_arg = d,
-		.committed = engine_committed,
-		.arg = d->engine,
 	};
 
 	d->writer = writer_start(&w);
-	engine_set_writer(d->engine, d->writer);
+	d->syncer = journal_syncer_start(d->journal, engine_synced, d->engine);
+	engine_set_writer(d->engine, d->writer, d->syncer);
 }
 
 /* The handlers of the server have different owners. */
@@ -394,6 +394,7 @@ static int build(struct daemon *d, struct err *err)
 	d->capture = capture_new();
 	start_writer(d);
 	api.writer = d->writer;
+	api.syncer = d->syncer;
 	api.capture = d->capture;
 	d->api = api_new(&api);
 	engine_on_turn_end(d->engine, api_turn_ended, d->api);
@@ -409,6 +410,7 @@ static void take_apart(struct daemon *d)
 	if (d->engine)
 		engine_before_sleep(d->engine);
 	writer_stop(d->writer);
+	journal_syncer_stop(d->syncer);
 	loop_stop_workers(d->loop);
 	janitor_free(d->janitor);
 	loop_io_free(d->spool_io);
@@ -422,6 +424,7 @@ static void take_apart(struct daemon *d)
 	guard_free(d->guard);
 	loop_free(d->loop);
 	writer_free(d->writer);
+	journal_syncer_free(d->syncer);
 	capture_free(d->capture);
 	journal_free(d->journal);
 	config_problems_free(d->problems);

@@ -41,7 +41,7 @@ struct engine_config {
 	const char *run_dir; /* for the markers of muted sessions; must outlive the engine */
 	/* Where user hooks are configured and remembered; state NULL: none run. Must outlive the engine. */
 	const char *home, *user_config, *state;
-	bool strict;         /* durability: answer after the commit */
+	bool strict;         /* durability: answer after the journal's sync */
 	struct guard *guard; /* must outlive the engine */
 };
 
@@ -52,8 +52,8 @@ DEFINE_FREEP(struct engine, engine_free);
 /* Called when an agent's turn or session has ended; set once, before the loop runs. */
 void engine_on_turn_end(struct engine *e, void (*fn)(void *arg), void *arg);
 
-/* The writer is started after the engine, because it reports to it. */
-void engine_set_writer(struct engine *e, struct writer *w);
+/* Writer and sync thread are started after the engine, because they report to it. */
+void engine_set_writer(struct engine *e, struct writer *w, struct journal_syncer *s);
 
 /* -- calls ------------------------------------------------------------------------------------- */
 
@@ -92,8 +92,8 @@ void engine_before_sleep(void *arg);
  * old segments are gone. */
 int engine_rotate(struct engine *e, struct journal_pos *ret);
 
-/* The writer has committed something; any thread. arg is the engine. */
-void engine_committed(void *arg);
+/* The journal has been synced, or could not be; any thread. arg is the engine. */
+void engine_synced(void *arg);
 
 /* The daemon is about to end: kills the hooks that run and starts no more, so that their turns can be answered. */
 void engine_stop_hooks(struct engine *e);

@@ -13,7 +13,7 @@ enum {
 	SPARE_TURNS = 64,
 	WAIT_EVERY_MS = 50,  /* a quarter of what the client allows between frames: starting hooks holds the loop up */
 	FLUSH_ROUNDS = 64,   /* pipelined requests answered before other descriptors get their turn */
-	COMMIT_MS = 1000,    /* durability strict: longest wait for the disk */
+	SYNC_MS = 1000,      /* durability strict: longest wait for a sync */
 };
 
 /* -- life of a turn ---------------------------------------------------------------------------- */
@@ -158,23 +158,25 @@ static void send_wait(struct turn *t, int64_t now)
 	t->call.caller.wait(t->call.caller.arg, t->stored, WAIT_EVERY_MS);
 }
 
-/* Durability strict: answers whoever's commit has come. A store in trouble or a hanging disk must not
+/* Durability strict: answers whoever's sync has come. A disk that fails or hangs must not
  * become the agent's trouble: then the answer goes without it and says so, "journaled". */
 static void settle_unsynced(struct engine *e)
 {
 	struct turn *t = e->unsynced.first, *next;
 	int64_t now = clock_mono_us();
-	struct writer_state w;
+	struct journal_sync_state s;
 
 	if (!t)
 		return;
-	writer_get_state(e->writer, &w);
+	journal_syncer_get_state(e->syncer, &s);
 	turn_list_init(&e->unsynced);
 	for (; t; t = next) {
 		next = t->next;
-		if (journal_pos_cmp(&t->pos, &w.committed) <= 0)
+		if (journal_pos_cmp(&t->pos, &s.failed) <= 0)
+			turn_written(t, WIRE_STORED_JOURNALED);
+		else if (journal_pos_cmp(&t->pos, &s.synced) <= 0)
 			turn_written(t, WIRE_STORED_COMMITTED);
-		else if (w.trouble[0] || now - t->flushed_us > COMMIT_MS * USEC_PER_MSEC)
+		else if (now - t->flushed_us > SYNC_MS * USEC_PER_MSEC)
 			turn_written(t, WIRE_STORED_JOURNALED);
 		else
 			turn_list_add(&e->unsynced, t);
@@ -227,7 +229,7 @@ static void flush_once(struct engine *e)
 		next = t->next;
 		t->pos = pos;
 		e->state.journaled += r == 0;
-		if (r == 0 && e->config.strict) {
+		if (r == 0 && e->config.strict && e->syncer) {
 			t->stored = WIRE_STORED_JOURNALED;
 			t->flushed_us = clock_mono_us();
 			turn_list_add(&e->unsynced, t);
@@ -237,7 +239,9 @@ static void flush_once(struct engine *e)
 	}
 	/* After the answers: waking a thread may cost as much as all the rest. */
 	if (r == 0 && e->writer)
-		writer_notify(e->writer, pos, e->config.strict);
+		writer_notify(e->writer, pos, false);
+	if (r == 0 && e->syncer)
+		journal_syncer_notify(e->syncer, e->config.strict);
 }
 
 static void nothing(void *arg)
@@ -273,17 +277,17 @@ int engine_rotate(struct engine *e, struct journal_pos *ret)
 
 /* -- durability: strict ------------------------------------------------------------------------ */
 
-static void finish_committed(void *arg)
+static void finish_synced(void *arg)
 {
 	settle_unsynced(arg);
 }
 
-void engine_committed(void *arg)
+void engine_synced(void *arg)
 {
 	struct engine *e = arg;
 
 	if (e->config.strict)
-		loop_post(e->config.loop, finish_committed, e);
+		loop_post(e->config.loop, finish_synced, e);
 }
 
 /* -- the engine -------------------------------------------------------------------------------- */
@@ -347,9 +351,10 @@ void engine_free(struct engine *e)
 	free(e);
 }
 
-void engine_set_writer(struct engine *e, struct writer *w)
+void engine_set_writer(struct engine *e, struct writer *w, struct journal_syncer *s)
 {
 	e->writer = w;
+	e->syncer = s;
 }
 
 void engine_stop_hooks(struct engine *e)

@@ -71,6 +71,7 @@ static inline void turn_list_add(struct turn_list *l, struct turn *t)
 struct engine {
 	struct engine_config config;
 	struct writer *writer;
+	struct journal_syncer *syncer;
 	struct redactor *redactor; /* the loop's own */
 	/* Workers share one: large payloads are rare and may queue for it. */
 	struct redactor *worker_redactor;

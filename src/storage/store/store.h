@@ -167,7 +167,7 @@ struct writer;
 
 struct writer_config {
 	const char *store_path, *journal_dir, *spool_dir, *backup_dir;
-	struct journal *journal; /* for its once-a-second sync; may be NULL */
+	struct journal *journal; /* may be NULL */
 	int linger_ms;           /* how long to gather before a commit when nobody waits */
 	/* Folds one record inside the current transaction. 1: new; 0: seen before; -errno: the batch
 	 * is rolled back and tried again later. */
@@ -199,7 +199,7 @@ struct writer_state {
 /* Opens nothing yet: the thread itself opens, migrates and replays, so that the daemon listens and
  * decides meanwhile. The config's strings are copied. */
 struct writer *writer_start(const struct writer_config *config);
-/* Commits what is there, syncs the journal and ends the thread; whoever waits is told. */
+/* Commits what is there and ends the thread; whoever waits is told. */
 void writer_stop(struct writer *w);
 /* After writer_stop(), when no thread can ask any more. */
 void writer_free(struct writer *w);

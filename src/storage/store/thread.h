@@ -30,7 +30,6 @@ struct writer {
 	struct journal_reader reader; /* open on segment `at`, when reader_open */
 	bool reader_open, unknown; /* unknown: the open segment holds a record of a later release */
 	struct journal_pos at; /* folded up to here (committed or in the current batch) */
-	int64_t last_sync_us;
 	uint64_t first_own; /* number of the first segment of this daemon */
 	bool idle_work;     /* the idle callback has more to do */
 	int64_t recovered_us, suspected_us; /* monotonic: when last, or 0 */

@@ -21,7 +21,6 @@
 enum {
 	BATCH_BYTES = 8 << 20,
 	RETRY_MS = 1000,              /* after trouble with the store */
-	SYNC_EVERY_MS = 1000,         /* the loss window of durability: normal */
 	STOP_MS = 400,                /* for what is left when asked to stop; more stays for the next start */
 	WAL_LARGE = 64 << 20,         /* past this the WAL is truncated, not only checkpointed */
 	WAL_LOOK_EVERY = 64,          /* commits */
@@ -312,6 +311,8 @@ static int fold_segment(struct writer *w, uint64_t number, bool newest, uint64_t
 		if (out_of_time(w))
 			return -ECANCELED;
 	}
+	if ((r == 0 || r == -EBADMSG) && !newest)
+		r = journal_reader_at_end(&w->reader);
 	/* After trouble nothing new is committed, and whoever waits goes on waiting. */
 	if (r == 0 || r == -EBADMSG)
 		publish(w);
@@ -503,18 +504,6 @@ static int fold_spool(struct writer *w)
 
 /* -- the thread -------------------------------------------------------------------------------- */
 
-static void sync_journal(struct writer *w)
-{
-	int r;
-
-	if (!w->config.journal)
-		return;
-	r = journal_sync(w->config.journal);
-	w->last_sync_us = clock_mono_us();
-	if (r < 0)
-		log_error(LOG_JOURNAL, "the journal could not be synced: %s", strerror(-r));
-}
-
 /* Milliseconds until there is something to do, -1 for "when told"; called under the lock. */
 static int next_wait_ms(struct writer *w, bool trouble, int64_t now)
 {
@@ -527,13 +516,6 @@ static int next_wait_ms(struct writer *w, bool trouble, int64_t now)
 	else if (w->wanted_since_us) {
 		until = w->wanted_since_us + w->config.linger_ms * USEC_PER_MSEC - now;
 		wait = w->urgent || until <= 0 ? 0 : until / USEC_PER_MSEC + 1;
-	}
-	if (w->config.journal && journal_needs_sync(w->config.journal)) {
-		until = (w->last_sync_us + SYNC_EVERY_MS * USEC_PER_MSEC - now) / USEC_PER_MSEC;
-		if (until < 0)
-			until = 0;
-		if (wait < 0 || until < wait)
-			wait = until;
 	}
 	return (int)wait;
 }
@@ -721,8 +703,6 @@ static int do_work(struct writer *w)
 	suspect = w->suspect;
 	w->urgent = w->spool = w->suspect = false;
 	pthread_mutex_unlock(&w->lock);
-	if (now - w->last_sync_us >= SYNC_EVERY_MS * USEC_PER_MSEC)
-		sync_journal(w);
 	if (r == 0)
 		r = fold_all(w, fold, spool);
 	if ((r < 0 || suspect) && writer_is_damaged(w, r)) {
@@ -768,7 +748,6 @@ static void *writer_main(void *arg)
 		r = do_work(w);
 	do_work(w);
 	run_jobs(w); /* nobody is left waiting */
-	sync_journal(w);
 	writer_close_reader(w);
 	if (w->store) {
 		/* Leaves a store that is one file, whoever may still read it. */
