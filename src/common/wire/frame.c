@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "base/macro.h"
 
 /* Fields of a HOOK frame. A number is never given a second meaning. The payload comes last, so that
@@ -24,24 +25,6 @@ enum tag {
 };
 
 enum { CUT_BYTES = 8 + SHA256_BYTES };
-
-/* -- numbers: little endian whatever the machine is -------------------------------------------- */
-
-static void put_le(uint8_t *p, uint64_t v, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i++)
-		p[i] = (uint8_t)(v >> (8 * i));
-}
-
-static uint64_t get_le(const void *from, size_t bytes)
-{
-	const uint8_t *p = from;
-	uint64_t v = 0;
-
-	for (size_t i = bytes; i-- > 0;)
-		v = v << 8 | p[i];
-	return v;
-}
 
 /* -- header ------------------------------------------------------------------------------------ */
 
