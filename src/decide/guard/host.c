@@ -67,9 +67,8 @@ static int real_path(void *arg, struct arena *a, str path, str *ret)
 {
 	struct lookups *l = arg;
 	char room[PATH_MAX];
+	int r;
 
-	if (!l->may_use_disk)
-		return -EAGAIN;
 	for (unsigned i = 0; i < l->n; i++)
 		if (str_eq(l->known[i].path, path)) {
 			*ret = l->known[i].real;
@@ -81,7 +80,12 @@ static int real_path(void *arg, struct arena *a, str path, str *ret)
 		return -EDQUOT;
 	if (!l->known)
 		l->known = arena_alloc(a, LOOKUPS_MAX * sizeof *l->known);
-	*ret = realpath(arena_cstr(a, path), room) ? arena_str(a, str_of(room)) : STR_NONE;
+	r = os_real_path_cached(arena_cstr(a, path), room, sizeof room);
+	if (r == -EAGAIN && !l->may_use_disk)
+		return r;
+	if (r == -EAGAIN)
+		r = realpath(arena_cstr(a, path), room) ? 0 : -errno;
+	*ret = r == 0 ? arena_str(a, str_of(room)) : STR_NONE;
 	l->known[l->n++] = (struct lookup){ path, *ret };
 	return str_is_set(*ret) ? 0 : -ENOENT;
 }
