@@ -180,7 +180,8 @@ static void no_finding_lowers_an_earlier_one(void **state)
 /* An allow is about one command: neither about another of the same text elsewhere, nor about those beside it. */
 static void an_allow_is_about_one_command(void **state)
 {
-	const char *config = RULES("{\"name\":\"a\",\"program\":\"rm\",\"argv\":\"-rf .. src\",\"decision\":\"allow\"}");
+	const char *config =
+		RULES("{\"name\":\"a\",\"program\":\"rm\",\"argv\":\"-rf .. src\",\"decision\":\"allow\"}");
 
 	assert_int_equal(decide(config, "bash -c 'rm -rf src'"), VERDICT_NONE);
 	assert_int_equal(decide(config, "bash -c 'rm -rf src; rm -rf lib'"), VERDICT_ASK);

@@ -36,10 +36,18 @@ static void judge_whole(struct run *x, str command)
 static void run_init(struct run *x, const struct guard_policy *policy,
 	const struct guard_context *c, struct arena *a, struct guard_report *report)
 {
+	(void)text_was_cut();
 	*x = (struct run){ .a = a, .policy = policy, .c = c, .report = report };
 	x->st.cwd = c->cwd.n ? c->cwd : STR("\1");
 	x->st.arg0 = STR("bash");
 	x->in = STR_NONE;
+}
+
+/* What was cut anywhere on the way was not read. */
+static void judge_cut(struct run *x)
+{
+	if (text_was_cut())
+		reach_cap(x, "bytes in one text");
 }
 
 static struct guard_context with_defaults(const struct guard_context *c)
@@ -73,6 +81,7 @@ enum verdict_action guard_command(const struct guard_policy *policy, const struc
 	x.end = (uint32_t)MIN(command.n, UINT32_MAX);
 	judge_whole(&x, command);
 	(void)run_text(&x, command);
+	judge_cut(&x);
 	lower_findings(report);
 	return strictest(report);
 }
@@ -201,6 +210,7 @@ int guard_judge(const struct guard_policy *policy, const struct guard_context *c
 			    "look at it"));
 	judge_tool(&x, e);
 	judge_user_tool(&x, e);
+	judge_cut(&x);
 	lower_findings(report);
 	return x.wants_disk ? -EAGAIN : 0;
 }

@@ -33,10 +33,12 @@ struct text {
 	size_t n, cap;
 };
 
-enum { TEXT_MAX = 1 << 18 }; /* of one resolved text; what is longer ends in MARK_UNKNOWN */
+enum { TEXT_MAX = 1 << 18 }; /* of one resolved text; what is longer ends in MARK_UNKNOWN, and is a reached cap */
 
 void text_add(struct text *t, str s);
 void text_char(struct text *t, char c);
+/* Whether a text of this thread was cut since it was last asked. */
+bool text_was_cut(void);
 static inline str text_str(const struct text *t)
 {
 	return str_n(t->p ? t->p : "", t->n);
@@ -64,7 +66,8 @@ bool path_like(const char *pattern, str path);
 bool glob_any(str s, const char *patterns); /* one of the patterns, separated by blanks */
 str text_for_shell(
 	struct arena *a, str s); /* live patterns back to their characters, to be read again */
-str text_for_people(struct arena *a, str s);
+str text_for_people(struct arena *a, str s); /* cut to what a person reads */
+str text_readable(struct arena *a, str s);   /* all of it */
 str fields_join(struct arena *a, const str *v, size_t n, char sep);
 
 /* -- decoding (decode.c) ---------------------------------------------------------------------- */
@@ -114,6 +117,7 @@ struct state {
 struct calling {
 	const struct calling *up;
 	const struct shell_node *body;
+	const struct fields *args; /* what it was called with */
 	unsigned forks;
 };
 
@@ -197,7 +201,8 @@ str run_code(struct run *x, str language, str code, str in); /* an interpreter's
 void run_tcl(struct run *x, const struct cmd *c, str code);
 void run_lisp(struct run *x, const struct cmd *c, str code);
 str cmd_env(const struct cmd *c, str name);
-str cmd_text(struct run *x, const struct cmd *c);
+str cmd_text(struct run *x, const struct cmd *c);       /* for people: its first words */
+str cmd_whole_text(struct run *x, const struct cmd *c); /* for patterns */
 
 /* -- options (args.c) ------------------------------------------------------------------------- */
 
