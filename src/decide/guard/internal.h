@@ -138,6 +138,9 @@ struct run {
 	unsigned processes; /* numbers of process substitutions */
 	const struct calling *calls;
 	bool spent;     /* a budget is used up: said once */
+	bool doubt;     /* what is read may be meant otherwise: asked about at most */
+	bool maybe;     /* the text may be no command at all */
+	struct fields paths; /* of the call itself, for the user's rules */
 	bool wants_disk; /* the disk must be asked and may not be: nothing that was found counts */
 	bool remote;    /* on another host: paths are not ours */
 	bool contained; /* in a container that is thrown away */
@@ -283,6 +286,17 @@ enum guarded guarded_of(struct run *x, str path);
 int guard_judge(const struct guard_policy *policy, const struct guard_context *c, const struct event *e,
 	struct arena *a, struct guard_report *report);
 void guard_apply(const struct guard_report *report, const struct event *e, struct arena *a, struct verdict *v);
+
+/* -- calls of tools (call.c) ------------------------------------------------------------------- */
+
+/* The words that prove a denial arrives: harmless in any shell, and nobody types them by chance. */
+#define SELFTEST_WORDS "hookd-selftest-deny"
+
+void judge_tool_call(struct run *x, const struct event *e);
+/* What can be said of a command line before it is read. */
+void judge_whole(struct run *x, str command);
+/* c: the program that applies it, or NULL; e: the tool, or NULL. */
+void judge_patch(struct run *x, const struct cmd *c, const struct event *e, str text);
 
 /* -- judging (judge.c) ------------------------------------------------------------------------ */
 

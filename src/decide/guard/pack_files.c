@@ -539,7 +539,23 @@ static void do_sed(struct run *x, struct cmd *c)
 	}
 }
 
+/* Codex's way to change files, also within its shell: the patch is an argument or comes in. */
+static void do_apply_patch(struct run *x, struct cmd *c)
+{
+	bool given = false;
+
+	for (size_t i = 1; i < c->n; i++) {
+		given |= patch_is(c->v[i]);
+		judge_patch(x, c, NULL, c->v[i]);
+	}
+	if (!given && str_is_set(c->in) && !has_mark(c->in, MARKS_HOLE))
+		judge_patch(x, c, NULL, c->in);
+	else if (!given)
+		FAULT(x, c, RULE_EXEC_DYNAMIC, VERDICT_ASK, "which files this changes is only known when it runs");
+}
+
 const struct program pack_files[] = {
+	{ "apply_patch applypatch", do_apply_patch },
 	{ "rm unlink grm srm rimraf del-cli rm-rf", do_rm },
 	{ "trash trash-put gio", do_trash },
 	{ "find gfind bfs", do_find },

@@ -515,6 +515,8 @@ static void unparsed(struct run *x, str text, const struct err *err)
 	if (has_mark(text, "\4"))
 		FAULT(x, NULL, RULE_NET_EXEC, VERDICT_DENY,
 			"this runs text from the network as a command");
+	if (x->maybe && !big)
+		return;
 	FAULT(x, NULL, big ? RULE_BUDGET : RULE_EXEC_UNPARSED, VERDICT_ASK,
 		big ? "this command is too large or too deeply nested to be checked (%s), so a "
 		      "person should look at it"

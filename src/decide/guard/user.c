@@ -38,6 +38,9 @@ static bool any_path(const struct subject *s, str pattern)
 						   str_from(s->c->v[i], (size_t)eq + 1))))
 				return true;
 		}
+	for (size_t i = 0; s->e && i < s->x->paths.n; i++)
+		if (path_fits(s->x, pattern, s->x->paths.v[i]))
+			return true;
 	return s->e && path_fits(s->x, pattern, s->e->file_path);
 }
 
