@@ -108,6 +108,26 @@ enum tool_class {
 
 extern const char *const tool_class_names[TOOL_CLASS_MAX];
 
+/* -- patches ----------------------------------------------------------------------------------- */
+
+/* The files that a patch is about. Two forms are read: that of Codex's apply_patch ("*** Update File: x"), in which
+ * lines may be indented, and that of diff -u ("+++ b/x"). */
+enum patch_change { PATCH_ADDS, PATCH_UPDATES, PATCH_DELETES, PATCH_MOVES }; /* moves: there, the file before it */
+
+struct patch_file {
+	enum patch_change change;
+	str path; /* as it stands there */
+};
+
+struct patch {
+	str rest, old;
+	bool unified;
+};
+
+bool patch_is(str text); /* somewhere in the text a patch for apply_patch begins */
+struct patch patch_open(str text);
+bool patch_next(struct patch *p, struct patch_file *ret);
+
 /* -- event ------------------------------------------------------------------------------------- */
 
 /* What was wrong with it; kept in the record. */

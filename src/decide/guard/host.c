@@ -356,8 +356,8 @@ static void note_crash(const struct event *e, struct arena *a, struct verdict *v
 
 	if (os_call_guarded(describe, &d) != 0)
 		snprintf(d.hex, sizeof d.hex, "unreadable");
-	log_error(LOG_ENGINE, "guard: signal %d while judging a call of %zu bytes, sha256 %s; it is asked about", signal,
-		e->raw.n, d.hex);
+	log_error(LOG_ENGINE, "guard: signal %d while judging a call of %zu bytes, sha256 %s; it is asked about",
+		signal, e->raw.n, d.hex);
 	guard_apply(&report, e, a, v);
 }
 

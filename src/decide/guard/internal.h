@@ -33,10 +33,12 @@ struct text {
 	size_t n, cap;
 };
 
-enum { TEXT_MAX = 1 << 18 }; /* of one resolved text; what is longer ends in MARK_UNKNOWN */
+enum { TEXT_MAX = 1 << 18 }; /* of one resolved text; what is longer ends in MARK_UNKNOWN, and is a reached cap */
 
 void text_add(struct text *t, str s);
 void text_char(struct text *t, char c);
+/* Whether a text of this thread was cut since it was last asked. */
+bool text_was_cut(void);
 static inline str text_str(const struct text *t)
 {
 	return str_n(t->p ? t->p : "", t->n);
@@ -64,7 +66,8 @@ bool path_like(const char *pattern, str path);
 bool glob_any(str s, const char *patterns); /* one of the patterns, separated by blanks */
 str text_for_shell(
 	struct arena *a, str s); /* live patterns back to their characters, to be read again */
-str text_for_people(struct arena *a, str s);
+str text_for_people(struct arena *a, str s); /* cut to what a person reads */
+str text_readable(struct arena *a, str s);   /* all of it */
 str fields_join(struct arena *a, const str *v, size_t n, char sep);
 
 /* -- decoding (decode.c) ---------------------------------------------------------------------- */
@@ -114,6 +117,7 @@ struct state {
 struct calling {
 	const struct calling *up;
 	const struct shell_node *body;
+	const struct fields *args; /* what it was called with */
 	unsigned forks;
 };
 
@@ -134,6 +138,9 @@ struct run {
 	unsigned processes; /* numbers of process substitutions */
 	const struct calling *calls;
 	bool spent;     /* a budget is used up: said once */
+	bool doubt;     /* what is read may be meant otherwise: asked about at most */
+	bool maybe;     /* the text may be no command at all */
+	struct fields paths; /* of the call itself, for the user's rules */
 	bool wants_disk; /* the disk must be asked and may not be: nothing that was found counts */
 	bool remote;    /* on another host: paths are not ours */
 	bool contained; /* in a container that is thrown away */
@@ -197,7 +204,8 @@ str run_code(struct run *x, str language, str code, str in); /* an interpreter's
 void run_tcl(struct run *x, const struct cmd *c, str code);
 void run_lisp(struct run *x, const struct cmd *c, str code);
 str cmd_env(const struct cmd *c, str name);
-str cmd_text(struct run *x, const struct cmd *c);
+str cmd_text(struct run *x, const struct cmd *c);       /* for people: its first words */
+str cmd_whole_text(struct run *x, const struct cmd *c); /* for patterns */
 
 /* -- options (args.c) ------------------------------------------------------------------------- */
 
@@ -278,6 +286,17 @@ enum guarded guarded_of(struct run *x, str path);
 int guard_judge(const struct guard_policy *policy, const struct guard_context *c, const struct event *e,
 	struct arena *a, struct guard_report *report);
 void guard_apply(const struct guard_report *report, const struct event *e, struct arena *a, struct verdict *v);
+
+/* -- calls of tools (call.c) ------------------------------------------------------------------- */
+
+/* The words that prove a denial arrives: harmless in any shell, and nobody types them by chance. */
+#define SELFTEST_WORDS "hookd-selftest-deny"
+
+void judge_tool_call(struct run *x, const struct event *e);
+/* What can be said of a command line before it is read. */
+void judge_whole(struct run *x, str command);
+/* c: the program that applies it, or NULL; e: the tool, or NULL. */
+void judge_patch(struct run *x, const struct cmd *c, const struct event *e, str text);
 
 /* -- judging (judge.c) ------------------------------------------------------------------------ */
 

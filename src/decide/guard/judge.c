@@ -19,6 +19,8 @@ void find_fault(
 {
 	str text = text_for_people(x->a, reason);
 
+	if (x->doubt)
+		action = MIN(action, VERDICT_ASK);
 	add_finding(x, c, &(struct guard_finding){ .rule = str_of(guard_rules[rule].name),
 		.action = action,
 		.reason = in_words(x, rule, action, text) });

@@ -608,14 +608,20 @@ static void judge_skips(struct git *g)
 
 static void run_sub(struct git *g, unsigned depth);
 
+enum { ALIASES_MAX = 8 };
+
 static bool run_git_alias(struct git *g, unsigned depth)
 {
 	const struct fact *f = fact_find(g->x, g->x->fs, FACT_GIT, g->sub.v[0]);
 	struct fields words = { 0 };
 	str rest, word;
 
-	if (!f || depth > 8)
+	if (!f)
 		return false;
+	if (depth > ALIASES_MAX) {
+		reach_cap(g->x, "aliases that stand for aliases");
+		return true;
+	}
 	if (f->value.n && f->value.p[0] == '!') {
 		struct text t = { .a = g->x->a };
 
@@ -662,7 +668,7 @@ static void run_sub(struct git *g, unsigned depth)
 /* Settings in variables: GIT_CONFIG_KEY_0=alias.x GIT_CONFIG_VALUE_0=…, GIT_CONFIG_PARAMETERS. */
 static void settings_of_env(struct git *g)
 {
-	for (unsigned i = 0; i < 8; i++) {
+	for (unsigned i = 0; spend(g->x, 1); i++) {
 		str key = var_get(g->x, arena_strf(g->x->a, "GIT_CONFIG_KEY_%u", i)), value;
 
 		if (!str_is_set(key))

@@ -4,7 +4,7 @@
 #include "guard/internal.h"
 
 /* The system takes no longer path; a word that is longer names nothing. */
-enum { LINKS_MAX = 8, PATH_BYTES = 4096 };
+enum { LINKS_MAX = 32, PATH_BYTES = 4096 };
 
 bool path_below(str path, str dir)
 {
@@ -127,11 +127,15 @@ str path_resolve(struct run *x, str word)
 		word = arena_strf(
 			x->a, STR_FMT STR_FMT, STR_ARG(x->c->home), STR_ARG(str_from(word, 1)));
 	path = path_join(x, x->st.cwd, word);
-	for (int i = 0; x->fs && i < LINKS_MAX; i++) {
+	for (int i = 0; x->fs; i++) {
 		const struct fact *f = link_on(x, path);
 
 		if (!f || str_eq(f->value, path) || x->spent)
 			break;
+		if (i == LINKS_MAX) {
+			reach_cap(x, "links that lead to links");
+			return STR("\1");
+		}
 		path = path_join(x, f->value, str_from(path, MIN(f->key.n + 1, path.n)));
 	}
 	(void)spend(x, 4 + (unsigned)(path.n / 16));

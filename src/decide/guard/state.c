@@ -6,7 +6,7 @@
 
 /* Work that one command line may cost. At some ten nanoseconds a step this ends far below the
  * millisecond that a decision may take at worst. */
-enum { STEPS_MAX = 400000 };
+enum { STEPS_MAX = 400000, REFS_MAX = 16 };
 
 void reach_cap(struct run *x, const char *what)
 {
@@ -52,11 +52,15 @@ static struct fact *fact_new(
 /* The variable that a name stands for: declare -n makes one stand for another. */
 static str referred(struct run *x, str name)
 {
-	for (int i = 0; x->refs && i < 4; i++) {
+	for (int i = 0; x->refs; i++) {
 		const struct fact *f = fact_find(x, x->st.facts, FACT_REF, name);
 
 		if (!f)
 			break;
+		if (i == REFS_MAX) {
+			reach_cap(x, "names that stand for names");
+			break;
+		}
 		name = f->value;
 	}
 	return name;

@@ -38,6 +38,9 @@ static bool any_path(const struct subject *s, str pattern)
 						   str_from(s->c->v[i], (size_t)eq + 1))))
 				return true;
 		}
+	for (size_t i = 0; s->e && i < s->x->paths.n; i++)
+		if (path_fits(s->x, pattern, s->x->paths.v[i]))
+			return true;
 	return s->e && path_fits(s->x, pattern, s->e->file_path);
 }
 
@@ -64,6 +67,7 @@ static bool all_hold(const struct subject *s, const struct cond *c);
 
 static bool holds(const struct subject *s, const struct cond *c)
 {
+	struct subject opposite;
 	int r;
 
 	switch (c->kind) {
@@ -81,7 +85,9 @@ static bool holds(const struct subject *s, const struct cond *c)
 				return false;
 		return true;
 	case COND_NOT:
-		return !all_hold(s, c->inside);
+		opposite = *s;
+		opposite.lenient = !s->lenient;
+		return !all_hold(&opposite, c->inside);
 	default:
 		for (size_t i = 0; i < c->words.n; i++)
 			if (word_holds(s, c->kind, c->words.v[i]))
@@ -133,7 +139,7 @@ static void ask_rules(
 void judge_user_rules(struct run *x, const struct cmd *c)
 {
 	if (x->policy && x->policy->nrules)
-		ask_rules(x, c, NULL, cmd_text(x, c), false);
+		ask_rules(x, c, NULL, cmd_whole_text(x, c), false);
 }
 
 void judge_user_tool(struct run *x, const struct event *e)

@@ -95,16 +95,6 @@ size_t hook_tool_names(const struct event *e, struct arena *a, str ret[HOOK_NAME
 
 /* -- patches ----------------------------------------------------------------------------------- */
 
-static const struct {
-	const char *head;
-	bool adds;
-} patch_heads[] = {
-	{ "*** Add File: ", true },
-	{ "*** Update File: ", false },
-	{ "*** Delete File: ", false },
-	{ "*** Move to: ", true },
-};
-
 static bool is_patch(const struct event *e)
 {
 	return str_eq(e->tool_name, STR("apply_patch")) && event_kinds[e->kind].flags & EVENT_IS_TOOL;
@@ -117,21 +107,6 @@ static str patch_of(const struct event *e)
 	return str_is_set(text) ? text : json_str(json_get(e->tool_input, STR("input")));
 }
 
-/* The next file of a patch; *rest moves on. */
-static bool next_file(str *rest, str *ret_path, bool *ret_adds)
-{
-	str line;
-
-	while (str_split(rest, '\n', &line))
-		for (size_t i = 0; i < countof(patch_heads); i++)
-			if (str_starts(line, str_of(patch_heads[i].head))) {
-				*ret_path = str_trim(str_from(line, strlen(patch_heads[i].head)));
-				*ret_adds = patch_heads[i].adds;
-				return true;
-			}
-	return false;
-}
-
 static str absolute(const struct event *e, str path, struct arena *a)
 {
 	if (str_empty(path) || path.p[0] == '/' || str_empty(e->cwd))
@@ -141,12 +116,12 @@ static str absolute(const struct event *e, str path, struct arena *a)
 
 size_t hook_views(const struct event *e, struct arena *a, const struct event *ret[HOOK_VIEWS], bool *ret_more)
 {
-	str rest = is_patch(e) ? patch_of(e) : STR_NONE, path;
+	struct patch patch = patch_open(is_patch(e) ? patch_of(e) : STR_NONE);
+	struct patch_file file;
 	size_t n = 0;
-	bool adds;
 
 	*ret_more = false;
-	while (next_file(&rest, &path, &adds)) {
+	while (patch_next(&patch, &file)) {
 		struct event *view;
 
 		if (n == HOOK_VIEWS) {
@@ -155,7 +130,7 @@ size_t hook_views(const struct event *e, struct arena *a, const struct event *re
 		}
 		view = arena_new(a, struct event);
 		*view = *e;
-		view->file_path = absolute(e, path, a);
+		view->file_path = absolute(e, file.path, a);
 		ret[n++] = view;
 	}
 	if (!n)
@@ -166,11 +141,12 @@ size_t hook_views(const struct event *e, struct arena *a, const struct event *re
 /* Whether the file of this view is made by the patch. */
 static bool view_adds(const struct event *e, struct arena *a)
 {
-	str rest = patch_of(e), path;
-	bool adds;
+	struct patch patch = patch_open(patch_of(e));
+	struct patch_file file;
 
-	while (next_file(&rest, &path, &adds))
-		if (adds && str_eq(absolute(e, path, a), e->file_path))
+	while (patch_next(&patch, &file))
+		if ((file.change == PATCH_ADDS || file.change == PATCH_MOVES) &&
+			str_eq(absolute(e, file.path, a), e->file_path))
 			return true;
 	return false;
 }
