@@ -365,6 +365,32 @@ def test_strict_durability_promises_what_was_synced_and_waits_for_no_store(world
     assert [e["tool_use_id"] for e in world.events()] == ["t0", "t1", "t2", "t3"]
 
 
+def test_a_daemon_whose_disk_hangs_ends_when_asked_to(world):
+    assert start_with_fault(world, "hang:1")
+    pid = world.pid()
+    for n in range(3):
+        assert world.hookc("PostToolUse", tool(n)).returncode == 0
+    os.kill(pid, signal.SIGTERM)
+    wait_for(lambda: not world.daemons(), 20, "the daemon to end")
+    world.hookd("start")
+    assert [e["tool_use_id"] for e in world.events()] == ["t0", "t1", "t2"]
+
+
+def test_a_failed_statement_in_a_migration_is_no_damage(world):
+    world.start()
+    world.stop()
+    db = sqlite3.connect(world.dir / "hookd.db")
+    db.executescript("DROP TABLE quarantine; DROP INDEX events_unfolded; PRAGMA user_version = 4")
+    db.close()
+    assert start_with_fault(world, "migrate-io:2+")
+    assert world.hookc("PostToolUse", tool(1)).returncode == 0
+    wait_for(lambda: "migration 0005" in world.status()["store"]["trouble"], what="the trouble to be told")
+    assert not list(world.dir.glob("hookd.db.damaged*"))
+    world.stop()
+    world.start()
+    assert [e["tool_use_id"] for e in world.events()] == ["t1"]
+
+
 def test_a_limit_on_file_sizes_is_like_a_full_disk(world):
     hookd = str(world.build / "hookd")
     subprocess.run(["/bin/sh", "-c", f"ulimit -f 400; exec {hookd} start"], env=world.env, check=True, timeout=30)

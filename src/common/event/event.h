@@ -139,6 +139,7 @@ enum event_mark {
 	EVENT_SPOOLED = 1 << 4,  /* came through the spool: order is the client's time */
 	EVENT_LATE = 1 << 5,     /* arrived past its deadline; recorded, nothing was run */
 	EVENT_IMPORTED = 1 << 6, /* read from what the agent wrote itself: order is the time written there */
+	EVENT_UNFOLDED = 1 << 7, /* in the store only: nothing could be made from it */
 };
 
 struct event {

@@ -125,6 +125,8 @@ static void write_store(struct json_writer *w, const struct api_context *ctx, co
 	jw_field_int(w, "damaged", (int64_t)s->damaged);
 	jw_field_int(w, "commits", (int64_t)s->commits);
 	jw_field_int(w, "replayed", (int64_t)s->replayed);
+	jw_field_int(w, "unfolded", s->aside.unfolded);
+	jw_field_int(w, "quarantined", s->aside.quarantined);
 	jw_field_int(w, "bytes", fs_file_bytes(ctx->paths->store));
 	snprintf(wal, sizeof wal, "%s-wal", ctx->paths->store);
 	jw_field_int(w, "wal_bytes", fs_file_bytes(wal));
@@ -304,6 +306,8 @@ const struct op ops[] = {
 		OP_READER, op_purge, .alone = true, .rotates = true },
 	{ "purge_preview", "What a purge would delete. Parameters as for purge.", OP_READER, op_purge_preview },
 	{ "retention", "The limits of what is kept, and what is beyond them.", OP_READER, op_retention },
+	{ "rebuild", "Folds all sessions again from events, in the background. dry_run; progress: only say how far it is.",
+		OP_READER, op_rebuild, .alone = true },
 	{ "retain", "Deletes what is beyond the limits.", OP_READER, op_retain, .alone = true },
 	{ 0 },
 };

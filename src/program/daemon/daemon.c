@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ enum {
 	SETTLE_AT_ONCE = 8, /* sessions that an import left */
 	STALL_S = 15,      /* a connection that stands still in the middle of something */
 	STOP_MS = 1500,    /* for turns under way */
+	LEAVE_S = 5,       /* after that, for threads that do not end */
 	LOCK_WAIT_MS = 2000, /* a restart: the old daemon may still be closing its store */
 };
 
@@ -281,9 +283,11 @@ static void start_watching(struct daemon *d)
 	d->janitor = janitor_new(d->loop, daemon_duties, d);
 }
 
-static int fold(struct store *s, const struct record *r, void *arg)
+static int fold(struct store *s, const struct record *r, bool careful, void *arg)
 {
-	return capture_fold(((struct daemon *)arg)->capture, s, r);
+	struct capture *c = ((struct daemon *)arg)->capture;
+
+	return careful ? capture_fold_carefully(c, s, r) : capture_fold(c, s, r);
 }
 
 static int finish(struct store *s, void *arg)
@@ -402,9 +406,30 @@ static int build(struct daemon *d, struct err *err)
 	return 0;
 }
 
+/* A disk that hangs holds whoever waits for it, and no thread can be ended from outside. What was acknowledged is in the
+ * journal, so leaving is as safe as being killed. */
+static void *leave_at_last(void *arg)
+{
+	const struct timespec patience = { .tv_sec = LEAVE_S };
+
+	(void)arg;
+	nanosleep(&patience, NULL);
+	log_error(LOG_DAEMON, "something does not end within %d s (a disk that hangs?); leaving without it", LEAVE_S);
+	_exit(1);
+}
+
+static void bound_stop(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, leave_at_last, NULL) == 0)
+		pthread_detach(thread);
+}
+
 /* Against the order of use: first who brings work in, then who does it, last what they stand on. */
 static void take_apart(struct daemon *d)
 {
+	bound_stop();
 	if (d->server)
 		server_close_listeners(d->server);
 	if (d->engine)

@@ -92,7 +92,7 @@ int fold_apply(struct step *t)
 
 /* -- the way in -------------------------------------------------------------------------------- */
 
-static int insert_event(struct step *t)
+int fold_insert_event(struct step *t)
 {
 	const struct record *r = &t->record;
 	int got = store_do(t->store,
@@ -174,6 +174,7 @@ int capture_fold(struct capture *c, struct store *s, const struct record *r)
 
 	if (got != 0)
 		return got < 0 ? got : 0;
+	t.record.marks &= ~(unsigned)EVENT_UNFOLDED; /* read back from a damaged store */
 	if (r->marks & (EVENT_SPOOLED | EVENT_IMPORTED))
 		t.record.order_us = r->at_us;
 	arena_reset(&c->arena);
@@ -186,7 +187,7 @@ int capture_fold(struct capture *c, struct store *s, const struct record *r)
 	if (got == 0 && r->marks & EVENT_IMPORTED && (got = imported_is_told(&t)) == 1)
 		return 0;
 	if (got == 0)
-		got = insert_event(&t);
+		got = fold_insert_event(&t);
 	if (got == 0)
 		got = is_in_order(&t);
 	if (got == 1)
