@@ -225,3 +225,19 @@ def test_a_large_call_on_a_worker_hears_wait(world):
         while not kinds or kinds[-1] == WAIT:
             kinds.append(read_frame(s)[0])
     assert WAIT in kinds and kinds[-1] == DONE
+
+
+def test_a_call_told_twice_is_one_activity(world):
+    world.start()
+    start = {"conversation_id": "c1", "workspace_roots": ["/tmp"], "session_id": "c1"}
+    world.hookc("sessionStart", start, agent="cursor")
+    world.hookc("beforeSubmitPrompt", {**start, "prompt": "build it", "generation_id": "g1"}, agent="cursor")
+    for native in ("preToolUse", "beforeShellExecution"):
+        world.hookc(native, cursor("make", 1, native), agent="cursor")
+    world.hookc("postToolUse", {**cursor("make", 1, "preToolUse"), "tool_output": "{}"}, agent="cursor")
+    world.hookc("afterShellExecution", {**cursor("make", 1, "afterShellExecution"), "output": "done"}, agent="cursor")
+    assert len(world.events()) == 6
+    for _ in range(2):
+        session = world.json("sessions", "--json", "--all")["sessions"][0]
+        assert session["tools"] == 1, session
+        world.hookd("db", "rebuild")

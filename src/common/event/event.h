@@ -140,6 +140,7 @@ enum event_mark {
 	EVENT_LATE = 1 << 5,     /* arrived past its deadline; recorded, nothing was run */
 	EVENT_IMPORTED = 1 << 6, /* read from what the agent wrote itself: order is the time written there */
 	EVENT_UNFOLDED = 1 << 7, /* in the store only: nothing could be made from it */
+	EVENT_TWIN = 1 << 8,     /* another call told the same first (record.twin): adds nothing to the story */
 };
 
 struct event {

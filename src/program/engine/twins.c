@@ -142,6 +142,7 @@ void twin_join(struct turn *t)
 	w->refs++;
 	t->twin = w;
 	t->follows = true;
+	t->record.marks |= EVENT_TWIN;
 	t->record.twin = arena_str(&t->arena, str_n((const char *)w->event.id.b, ULID_BYTES));
 	t->engine->state.twins++;
 }
