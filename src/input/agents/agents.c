@@ -2,6 +2,8 @@
 #include "agents/agents.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "agents/adapters.h"
 #include "base/limits.h"
@@ -21,6 +23,26 @@ const struct agent *agent_find(str name)
 	while (agents[i + 1] && !str_eq_nocase(name, str_of(agents[i]->name)))
 		i++;
 	return agents[i];
+}
+
+static const char *absolute_env(const char *name)
+{
+	const char *value = name ? getenv(name) : NULL;
+
+	return value && value[0] == '/' ? value : NULL;
+}
+
+int agent_dir(const struct agent *agent, const char *home, char out[FS_PATH])
+{
+	const char *moved = absolute_env(agent->dir_env), *other_home = absolute_env(agent->home_env);
+	int n;
+
+	if (!agent->dir)
+		return -EINVAL;
+	if (!moved)
+		return fs_join(out, other_home ? other_home : home, agent->dir);
+	n = snprintf(out, FS_PATH, "%s", moved);
+	return n < 0 || n >= FS_PATH ? -ENAMETOOLONG : 0;
 }
 
 /* Which kinds cannot do without which field. */
@@ -91,14 +113,19 @@ const struct agent_tool *agent_tool_row(const struct agent *agent, str native)
 	return NULL;
 }
 
-/* The kinds that are hookd's own are not for an agent to say. */
+enum event_kind agent_kind_of(const struct agent *agent, str native)
+{
+	const struct agent_event *row = row_by_name(agent, native);
+	enum event_kind kind = row ? row->kind : event_kind_by_name(native);
+
+	return event_kinds[kind].flags & EVENT_IS_OWN ? EVENT_UNKNOWN : kind;
+}
+
 static void find_kind(const struct agent *agent, struct event *e)
 {
 	const struct agent_event *row = row_by_name(agent, e->native);
 
-	e->kind = row ? row->kind : event_kind_by_name(e->native);
-	if (event_kinds[e->kind].flags & EVENT_IS_OWN)
-		e->kind = EVENT_UNKNOWN;
+	e->kind = agent_kind_of(agent, e->native);
 	if (!row || !row->tool)
 		return;
 	if (str_empty(e->tool_name))

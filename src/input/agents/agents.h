@@ -20,6 +20,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/fs.h"
 #include "event/event.h"
 #include "json/json.h"
 #include "wire/wire.h"
@@ -74,6 +75,10 @@ struct agent {
 	const struct agent_event *events;
 	const struct agent_tool *tools;
 	const struct json_field *fields;
+	/* Its folder in the home directory (and, for some, in a project); a variable may name the folder itself, or
+	 * another home. */
+	const char *dir, *dir_env, *home_env;
+	const char *const *history; /* folders below it with its transcripts, and a NULL; NULL: none are read */
 	bool runs_claude_settings; /* it runs the hooks of .claude/settings.json itself */
 	/* After the tables, before anything is missed. May be NULL. */
 	void (*refine)(struct event *e);
@@ -88,8 +93,13 @@ extern const struct agent *const agents[]; /* ends with NULL; the generic one is
 /* Never NULL: the generic adapter serves whoever is unknown. */
 const struct agent *agent_find(str name);
 
+/* The agent's folder for a user with this home, wherever the environment has moved it. -EINVAL: it has none. */
+int agent_dir(const struct agent *agent, const char *home, char out[FS_PATH]);
+
 /* The row of an event by its native name, or else the first of its kind; NULL: the agent has no such event. */
 const struct agent_event *agent_event_row(const struct agent *agent, str native, enum event_kind kind);
+/* The canonical kind of a native name; never one of hookd's own. */
+enum event_kind agent_kind_of(const struct agent *agent, str native);
 /* TAKES_* of an event; of all events together. */
 unsigned agent_takes(const struct agent *agent, const struct event *e);
 unsigned agent_takes_anywhere(const struct agent *agent);

@@ -131,9 +131,14 @@ static void render(const struct event *e, const struct verdict *v, unsigned take
 	answer_write(ret, v, &parts);
 }
 
+static const char *const history[] = { "projects", NULL };
+
 const struct agent agent_claude = {
 	.name = "claude",
 	.label = "Claude Code",
+	.dir = ".claude",
+	.dir_env = "CLAUDE_CONFIG_DIR",
+	.history = history,
 	.events = events,
 	.tools = tools,
 	.fields = generic_fields,

@@ -171,9 +171,14 @@ static void render(const struct event *e, const struct verdict *v, unsigned take
 	answer_write(ret, v, &parts);
 }
 
+static const char *const history[] = { "sessions", "archived_sessions", NULL };
+
 const struct agent agent_codex = {
 	.name = "codex",
 	.label = "Codex CLI",
+	.dir = ".codex",
+	.dir_env = "CODEX_HOME",
+	.history = history,
 	.events = events,
 	.tools = tools,
 	.fields = fields,

@@ -162,9 +162,14 @@ static void render(const struct event *e, const struct verdict *v, unsigned take
 	answer_write(ret, v, &parts);
 }
 
+static const char *const history[] = { "tmp", NULL };
+
 const struct agent agent_gemini = {
 	.name = "gemini",
 	.label = "Gemini CLI",
+	.dir = ".gemini",
+	.home_env = "GEMINI_CLI_HOME",
+	.history = history,
 	.events = events,
 	.tools = tools,
 	.fields = fields,

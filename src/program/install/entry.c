@@ -25,14 +25,6 @@ static unsigned timeout_of(enum event_kind kind, const struct hook_file *f)
 	       (event_kinds[kind].flags & EVENT_IS_DECISION ? DECISION_SECONDS : OTHER_SECONDS);
 }
 
-static enum event_kind kind_of(const struct agent *agent, str event)
-{
-	for (const struct agent_event *row = agent->events; row->native; row++)
-		if (str_eq(event, str_of(row->native)))
-			return row->kind;
-	return event_kind_by_name(event);
-}
-
 const struct agent_event *entry_next_wanted(
 	const struct install_request *q, const struct agent_event *last)
 {
@@ -213,7 +205,7 @@ struct json *entry_make(const struct install_request *q, str event, struct arena
 	jw_field_str(&w, "type", STR("command"));
 	jw_field_str(&w, "name", str_of(f->name));
 	write_call(&w, q, event, f->shell, a);
-	jw_field_int(&w, "timeout", timeout_of(kind_of(q->agent, event), f));
+	jw_field_int(&w, "timeout", timeout_of(agent_kind_of(q->agent, event), f));
 	jw_end_object(&w);
 	json_parse(a, arena_str(a, buf_str(&b)), 0, &v, NULL);
 	buf_release(&b);
