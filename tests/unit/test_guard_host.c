@@ -202,6 +202,61 @@ static void test_a_reload_looks_at_projects_afresh(void **state)
 	assert_int_equal(ask(g, STR("make deploy")), VERDICT_DENY);
 }
 
+static void put_rule(const char *name, const char *rule)
+{
+	char text[256];
+
+	snprintf(text, sizeof text, "{\"guard\": {\"rules\": [{\"name\": \"%s\", \"decision\": \"deny\", "
+		"\"regex\": \"deploy\"}]}}\n", rule);
+	put(name, text);
+}
+
+static void test_rules_hold_in_a_project_that_others_can_write(void **state)
+{
+	_cleanup_(guard_freep) struct guard *g = guard_new(&paths);
+	struct verdict v;
+
+	assert_int_equal(mkdir(in("home/project/.hookd"), 0755), 0);
+	put_rule("home/project/.hookd/config.json", "ours");
+	assert_int_equal(chmod(project, 0775), 0);
+	assert_int_equal(chmod(in("home/project/.hookd"), 0777), 0);
+	assert_int_equal(chmod(in("home/project/.hookd/config.json"), 0666), 0);
+	assert_int_equal(ask_in(g, str_of(project), STR("make deploy"), true, &v), 0);
+	assert_int_equal(v.action, VERDICT_DENY);
+	assert_true(str_eq(v.rule, STR("ours")));
+	assert_false(v.system_message.n);
+}
+
+static void test_the_person_hears_once_of_rules_that_are_not_in_force(void **state)
+{
+	static const struct {
+		const char *text, *words;
+	} rows[] = {
+		{ "{\"guard\": {\"rules\": [", "config.json:1:" },
+		{ "{\"guard\": {\"rules\": [{\"name\": \"x\"}]}}", "deny, ask or allow" },
+		{ NULL, "link" },
+	};
+
+	assert_int_equal(mkdir(in("home/project/.hookd"), 0755), 0);
+	for (size_t i = 0; i < countof(rows); i++) {
+		_cleanup_(guard_freep) struct guard *g = guard_new(&paths);
+		struct verdict v;
+
+		if (rows[i].text) {
+			put("home/project/.hookd/config.json", rows[i].text);
+		} else {
+			assert_int_equal(unlink(in("home/project/.hookd/config.json")), 0);
+			assert_int_equal(symlink("/etc/hostname", in("home/project/.hookd/config.json")), 0);
+		}
+		assert_int_equal(ask_in(g, str_of(project), STR("ls"), true, &v), 0);
+		assert_int_equal(v.action, VERDICT_NONE);
+		if (str_find(v.system_message, str_of(rows[i].words)) < 0)
+			fail_msg("%zu: " STR_FMT, i, STR_ARG(v.system_message));
+		assert_int_equal(ask_in(g, str_of(project), STR("ls"), true, &v), 0);
+		assert_false(v.system_message.n);
+	}
+}
+
 /* An event whose bytes are not there: whoever reads it faults. */
 static void test_a_crash_while_judging_asks(void **state)
 {
@@ -292,6 +347,8 @@ int main(void)
 		T(test_more_paths_than_are_looked_up_are_asked_about),
 		T(test_a_reload_brings_the_file_into_force),
 		T(test_a_reload_looks_at_projects_afresh),
+		T(test_rules_hold_in_a_project_that_others_can_write),
+		T(test_the_person_hears_once_of_rules_that_are_not_in_force),
 		T(test_a_crash_while_judging_asks),
 		T(test_threads_judge_while_the_policy_is_replaced),
 	};

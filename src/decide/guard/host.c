@@ -30,12 +30,14 @@ enum {
 
 static const char *const project_files[PROJECT_FILES] = { ".hookd/config.json", ".hookd/config.local.json" };
 
-/* What is known of a directory that agents work in. Never changed once it is in the table. */
+/* What is known of a directory that agents work in. But for `told` never changed once it is in the table. */
 struct directory {
 	unsigned refs;
 	unsigned generation;
 	char *path, *root;
 	struct guard_policy *rules[PROJECT_FILES]; /* the project's own, or NULL */
+	char *trouble; /* why not all of them are in force, or NULL */
+	bool told;     /* of it; atomic */
 };
 
 struct guard {
@@ -98,35 +100,44 @@ static void directory_unref(struct directory *d)
 		return;
 	free(d->path);
 	free(d->root);
+	free(d->trouble);
 	for (int i = 0; i < PROJECT_FILES; i++)
 		guard_policy_unref(d->rules[i]);
 	free(d);
 }
 
-/* Rules of the project, from files that nobody else could have written. They stay as they were when the directory was
- * first seen, until somebody reloads. */
+/* The person hears of the first thing that keeps a rule of the project from being in force; the log of all. */
+static void complain(struct directory *d, const char *file, const struct err *err)
+{
+	char text[FS_PATH + sizeof err->text];
+
+	if (err->line)
+		snprintf(text, sizeof text, "%s/%s:%u:%u: %s", d->root, file, err->line, err->col, err->text);
+	else
+		snprintf(text, sizeof text, "%s", err->text);
+	log_warn(LOG_CONFIG, "%s", text);
+	if (!d->trouble)
+		d->trouble = xstrdup(text);
+}
+
+/* Rules of the project. They stay as they were when the directory was first seen, until somebody reloads. */
 static void load_project(struct directory *d)
 {
-	struct guard_problem *problems = NULL;
-	struct arena a = { 0 };
-	struct trust_tree tree;
-	struct err err = { 0 };
-	const struct trust_file *file;
+	for (int i = 0; i < PROJECT_FILES; i++) {
+		struct buf b = BUF_INIT(TRUST_FILE_MAX + 1);
+		struct guard_problem *problems = NULL;
+		struct err err = { 0 };
+		int r = trust_read_restriction(d->root, project_files[i], &b, &err);
 
-	if (trust_tree_open(d->root, &a, &tree, &err) < 0) {
-		arena_release(&a);
-		return;
+		if (r < 0)
+			complain(d, project_files[i], &err);
+		if (r == 1)
+			d->rules[i] = guard_policy_parse_project(buf_str(&b), &problems);
+		for (const struct guard_problem *p = problems; p; p = p->next)
+			complain(d, project_files[i], &p->err);
+		guard_problems_free(problems);
+		buf_release(&b);
 	}
-	for (int i = 0; i < PROJECT_FILES; i++)
-		if (trust_tree_add(&tree, str_of(project_files[i]), &file, &err) == 1) {
-			d->rules[i] = guard_policy_parse_project(file->bytes, &problems);
-			for (const struct guard_problem *p = problems; p; p = p->next)
-				log_warn(LOG_CONFIG, "%s/%s:%u:%u: %s", d->root, project_files[i], p->err.line,
-					p->err.col, p->err.text);
-			guard_problems_free(problems);
-		}
-	trust_tree_close(&tree);
-	arena_release(&a);
 }
 
 static struct directory *find_directory(struct guard *g, str path)
@@ -328,6 +339,14 @@ static void judge(void *arg)
 	j->result = r;
 }
 
+/* At once, and once: rules that a team relies on do not hold. */
+static void tell_trouble(struct directory *d, struct arena *a, struct verdict *v)
+{
+	if (d && d->trouble && !v->system_message.n && !__atomic_exchange_n(&d->told, true, __ATOMIC_RELAXED))
+		v->system_message =
+			arena_strf(a, "hookd: not all rules of this project are in force: %s", d->trouble);
+}
+
 struct description {
 	str raw;
 	char hex[SHA256_HEX + 1];
@@ -372,6 +391,8 @@ static int judge_in(struct judging *j, struct directory *d)
 	signal = os_call_guarded(judge, j);
 	if (signal)
 		note_crash(j->e, j->a, j->v, signal);
+	if (signal || j->result == 0)
+		tell_trouble(d, j->a, j->v);
 	guard_policy_unref(policy);
 	directory_unref(d);
 	return signal ? 0 : j->result;

@@ -453,6 +453,8 @@ static int parse(
 	*ret_problems = NULL;
 	*ret = p;
 	result = text.n ? json_parse(&a, text, JSON_COMMENTS, &root, err) : 0;
+	if (result < 0 && project) /* the user's own file is complained about by whoever reads its options */
+		*add_problem(&r) = *err;
 	guard = json_get(root, STR("guard"));
 	digest(p, guard);
 	if (guard)
@@ -473,8 +475,9 @@ struct guard_policy *guard_policy_parse(str text, struct guard_problem **ret_pro
 struct guard_policy *guard_policy_parse_project(str text, struct guard_problem **ret_problems)
 {
 	struct guard_policy *p;
+	struct err err = { 0 };
 
-	(void)parse(text, /* project= */ true, &p, ret_problems, NULL);
+	(void)parse(text, /* project= */ true, &p, ret_problems, &err);
 	return p;
 }
 
