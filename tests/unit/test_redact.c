@@ -383,6 +383,97 @@ static void secrets_in_keys_and_escapes(void **state)
 	assert_true(has(out, "{\"[redacted:github-token]\":1"));
 }
 
+static void numbers_under_the_name_of_a_secret(void **state)
+{
+	str out = payload_of(EVENT_PRE_TOOL_USE,
+		"{\"password\":12345678,\"db\":{\"passwd\":4711},\"pin\":1234,\"otp\":\"987654\",\"secret\":99887766,"
+		"\"max_tokens\":40960,\"tokens\":1234567,\"token_count\":1234567,\"port\":54321,\"pins\":1234,"
+		"\"argv\":[\"--password\",55443322]}");
+
+	assert_true(str_eq(out,
+		STR("{\"password\":\"[redacted:password]\",\"db\":{\"passwd\":\"[redacted:password]\"},"
+		    "\"pin\":\"[redacted:pin]\",\"otp\":\"[redacted:pin]\",\"secret\":\"[redacted:secret]\","
+		    "\"max_tokens\":40960,\"tokens\":1234567,\"token_count\":1234567,\"port\":54321,\"pins\":1234,"
+		    "\"argv\":[\"--password\",\"[redacted:password]\"]}")));
+}
+
+static void keys_under_the_name_of_a_secret(void **state)
+{
+	str out = payload_of(EVENT_PRE_TOOL_USE,
+		"{\"secrets\":{\"9f8a7b6c5d4e3f2a\":\"alice\",\"description\":\"of the team\"},"
+		"\"password\":{\"value\":\"sunshine\"},\"commits\":{\"9f8a7b6c5d4e3f2a\":1}}");
+
+	assert_true(str_eq(out,
+		STR("{\"secrets\":{\"[redacted:secret]\":\"alice\",\"description\":\"of the team\"},"
+		    "\"password\":{\"value\":\"[redacted:password]\"},\"commits\":{\"9f8a7b6c5d4e3f2a\":1}}")));
+}
+
+/* Appends text as base64. */
+static void add_base64(struct buf *b, str text)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+	for (size_t i = 0; i < text.n; i += 3) {
+		unsigned v = 0;
+
+		for (size_t j = 0; j < 3; j++)
+			v = v << 8 | (i + j < text.n ? (unsigned char)text.p[i + j] : 0);
+		for (size_t j = 0; j < 4; j++)
+			buf_add_char(b, i + j <= text.n ? digits[v >> (18 - 6 * j) & 63] : '=');
+	}
+}
+
+static void secrets_in_base64(void **state)
+{
+	static const struct {
+		const char *secret, *name;
+	} forms[] = { { "AKIA{u16}", "aws-access-key-id" }, { "ghp_{a36}", "github-token" },
+		{ "sk-ant-{a40}", "anthropic-key" }, { "xoxb-{d12}-{d12}-{a24}", "slack-token" },
+		{ "-----BEGIN RSA PRIVATE KEY-----\n{a64}\n{a64}\n-----END RSA PRIVATE KEY-----\n", "private-key" } };
+	static const char *const before[] = { "", "x ", "key=", "[default]\nkey=" };
+	uint64_t seed = 11;
+
+	for (size_t i = 0; i < countof(forms); i++)
+		for (size_t k = 0; k < countof(before); k++) {
+			_cleanup_(buf_release) struct buf plain = BUF_INIT(KIB(4)), coded = BUF_INIT(KIB(8)), want = BUF_INIT(KIB(4));
+
+			buf_add_str(&plain, str_of(before[k]));
+			sample_expand(&plain, forms[i].secret, &seed);
+			buf_add_str(&coded, STR("data: "));
+			add_base64(&coded, buf_str(&plain));
+			buf_add_str(&coded, STR(" # kept"));
+			buf_add_char(&coded, 0);
+			buf_addf(&want, "data: [redacted:%s] # kept", forms[i].name);
+			assert_text(coded.p, want.p);
+		}
+}
+
+/* As `base64` folds it: no line of it may stay. */
+static void folded_base64_goes_whole(void **state)
+{
+	_cleanup_(buf_release) struct buf plain = BUF_INIT(KIB(4)), coded = BUF_INIT(KIB(8)), folded = BUF_INIT(KIB(8));
+	uint64_t seed = 12;
+
+	sample_expand(&plain, "-----BEGIN RSA PRIVATE KEY-----\n{a64}\n{a64}\n{a64}\n{a64}\n-----END RSA PRIVATE KEY-----\n",
+		&seed);
+	add_base64(&coded, buf_str(&plain));
+	for (size_t i = 0; i < coded.len; i += 76)
+		buf_addf(&folded, "%.76s\n", arena_strf(&arena, STR_FMT, STR_ARG(str_head(str_from(buf_str(&coded), i), 76))).p);
+	buf_add_str(&folded, STR("\nafter"));
+	buf_add_char(&folded, 0);
+	assert_text(folded.p, "[redacted:private-key]\n\nafter");
+}
+
+/* Time stays linear when everything looks like the beginning of something. */
+static void base64_of_a_hostile_number(void **state)
+{
+	_cleanup_(buf_release) struct buf b = BUF_INIT(MIB(4));
+
+	while (b.len < MIB(1))
+		buf_add_str(&b, STR("QUtJQZ2hwX"));
+	assert_int_equal(redact_text(r, &arena, buf_str(&b)).n, b.len);
+}
+
 static void fields_are_cleaned(void **state)
 {
 	_cleanup_(buf_release) struct buf b = BUF_INIT(KIB(4)), longer = BUF_INIT(KIB(16));
@@ -686,6 +777,11 @@ int main(void)
 		TEST(keys_name_secrets),
 		TEST(pairs_of_name_and_value),
 		TEST(secrets_in_keys_and_escapes),
+		TEST(numbers_under_the_name_of_a_secret),
+		TEST(keys_under_the_name_of_a_secret),
+		TEST(secrets_in_base64),
+		TEST(folded_base64_goes_whole),
+		TEST(base64_of_a_hostile_number),
 		TEST(fields_are_cleaned),
 		TEST(wholly_private_prompts),
 		TEST(muted_keeps_no_content),

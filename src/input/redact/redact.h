@@ -15,7 +15,8 @@
  *  3. Secrets by form. One pass of an automaton over all literal prefixes says which patterns could
  *     match; only those run. What matches becomes [redacted:<name of the pattern>].
  *
- * Keys of objects are redacted like values. Patterns are compiled in; none is ever fetched.
+ * Base64 of the commonest forms is looked into. Keys of objects are redacted like values; numbers are under the name of
+ * a secret. Patterns are compiled in; none is ever fetched.
  *
  * A redactor belongs to one thread (compiled patterns are made on first use). Cost: about 4 µs a KB
  * for ordinary text. */
@@ -50,6 +51,9 @@ void redact(struct redactor *r, struct arena *a, const struct event *e, unsigned
 
 /* The same treatment for a piece of text that did not come as an event (a log line, an error). */
 str redact_text(struct redactor *r, struct arena *a, str text);
+
+/* Does the path name a file that is a secret as a whole (.env, id_rsa, *.pem, .netrc, …)? The one list of them. */
+bool redact_is_secret_file(str path);
 
 /* -- mute.c: which sessions are muted ---------------------------------------------------------- */
 
