@@ -1,3 +1,6 @@
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -435,7 +438,8 @@ static void secrets_in_base64(void **state)
 
 	for (size_t i = 0; i < countof(forms); i++)
 		for (size_t k = 0; k < countof(before); k++) {
-			_cleanup_(buf_release) struct buf plain = BUF_INIT(KIB(4)), coded = BUF_INIT(KIB(8)), want = BUF_INIT(KIB(4));
+			_cleanup_(buf_release) struct buf plain = BUF_INIT(KIB(4)), coded = BUF_INIT(KIB(8));
+			_cleanup_(buf_release) struct buf want = BUF_INIT(KIB(4));
 
 			buf_add_str(&plain, str_of(before[k]));
 			sample_expand(&plain, forms[i].secret, &seed);
@@ -454,11 +458,11 @@ static void folded_base64_goes_whole(void **state)
 	_cleanup_(buf_release) struct buf plain = BUF_INIT(KIB(4)), coded = BUF_INIT(KIB(8)), folded = BUF_INIT(KIB(8));
 	uint64_t seed = 12;
 
-	sample_expand(&plain, "-----BEGIN RSA PRIVATE KEY-----\n{a64}\n{a64}\n{a64}\n{a64}\n-----END RSA PRIVATE KEY-----\n",
-		&seed);
+	sample_expand(&plain,
+		"-----BEGIN RSA PRIVATE KEY-----\n{a64}\n{a64}\n{a64}\n{a64}\n-----END RSA PRIVATE KEY-----\n", &seed);
 	add_base64(&coded, buf_str(&plain));
 	for (size_t i = 0; i < coded.len; i += 76)
-		buf_addf(&folded, "%.76s\n", arena_strf(&arena, STR_FMT, STR_ARG(str_head(str_from(buf_str(&coded), i), 76))).p);
+		buf_addf(&folded, STR_FMT "\n", STR_ARG(str_head(str_from(buf_str(&coded), i), 76)));
 	buf_add_str(&folded, STR("\nafter"));
 	buf_add_char(&folded, 0);
 	assert_text(folded.p, "[redacted:private-key]\n\nafter");
@@ -734,29 +738,89 @@ static void hostile_bytes(void **state)
 
 /* -- mute -------------------------------------------------------------------------------------- */
 
-static void muting(void **state)
+/* The directory and the markers in it. */
+static void test_remove(const char *dir)
+{
+	char path[512];
+	struct dirent *e;
+	DIR *d;
+
+	snprintf(path, sizeof path, "%s/muted", dir);
+	d = opendir(path);
+	while (d && (e = readdir(d))) {
+		snprintf(path, sizeof path, "%s/muted/%s", dir, e->d_name);
+		unlink(path);
+	}
+	if (d)
+		closedir(d);
+	snprintf(path, sizeof path, "%s/muted", dir);
+	rmdir(path);
+	rmdir(dir);
+}
+
+enum { SECOND = 1000000 };
+
+static void private_is_what_comes_after_the_prompt(void **state)
 {
 	char dir[] = "/tmp/hookd-mute-XXXXXX", path[64];
-	str session = STR("../../x\n/\0y");
+	const int64_t now = clock_wall_us() / SECOND * SECOND - 60 * SECOND;
+	str session = STR("../../x\n/\0y"), claude = STR("claude");
 	struct stat st;
 
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof path, "%s/muted", dir);
-	assert_false(redact_is_muted(dir, STR("claude"), session));
-	assert_int_equal(redact_set_muted(dir, STR("claude"), session, false), 0);
-	assert_int_equal(redact_set_muted(dir, STR("claude"), session, true), 0);
-	assert_int_equal(redact_set_muted(dir, STR("claude"), session, true), 0);
-	assert_true(redact_is_muted(dir, STR("claude"), session));
-	assert_false(redact_is_muted(dir, STR("claud"), STR("e../../x\n/\0y")));
-	assert_false(redact_is_muted(dir, STR("codex"), session));
-	assert_false(redact_is_muted(dir, STR_NONE, STR_NONE));
+	assert_false(redact_is_muted(dir, claude, session, now));
+	redact_unmute(dir, claude, session, now);
+	redact_mute(dir, claude, session, now);
+	assert_true(redact_is_muted(dir, claude, session, now) && redact_is_muted(dir, claude, session, now + SECOND));
+	assert_false(redact_is_muted(dir, claude, session, now - 1));
+	assert_false(redact_is_muted(dir, STR("claud"), STR("e../../x\n/\0y"), now));
+	assert_false(redact_is_muted(dir, STR("codex"), session, now));
+	assert_false(redact_is_muted(dir, STR_NONE, STR_NONE, now));
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0700);
-	assert_int_equal(redact_set_muted(dir, STR("claude"), session, false), 0);
-	assert_false(redact_is_muted(dir, STR("claude"), session));
-	assert_true(redact_set_muted("/nonexistent", STR("a"), STR("b"), true) < 0);
-	rmdir(path);
-	rmdir(dir);
+	/* A prompt from before it ends nothing; a later one does, and what happened in between stays private. */
+	redact_unmute(dir, claude, session, now - SECOND);
+	assert_true(redact_is_muted(dir, claude, session, now + 9 * SECOND));
+	redact_unmute(dir, claude, session, now + 5 * SECOND);
+	assert_true(redact_is_muted(dir, claude, session, now + 4 * SECOND));
+	assert_false(redact_is_muted(dir, claude, session, now + 5 * SECOND));
+	/* One that ended long ago goes when another is written. */
+	redact_mute(dir, claude, STR("old"), SECOND);
+	redact_unmute(dir, claude, STR("old"), 2 * SECOND);
+	redact_mute(dir, claude, STR("another"), now);
+	assert_false(redact_is_muted(dir, claude, STR("old"), SECOND));
+	/* The clock was set back since. */
+	redact_mute(dir, claude, STR("another"), clock_wall_us() + 100 * INT64_C(1000000));
+	assert_true(redact_is_muted(dir, claude, STR("another"), clock_wall_us()));
+	test_remove(dir);
+}
+
+static void a_marker_that_cannot_be_written_is_kept_in_mind(void **state)
+{
+	char dir[] = "/tmp/hookd-mute-XXXXXX", path[64];
+	const int64_t now = clock_wall_us() / SECOND * SECOND - 60 * SECOND;
+	int error = 0, fd;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof path, "%s/muted", dir);
+	fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600); /* a file where the folder should be */
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(redact_mute_trouble(&error), 0);
+	redact_mute(dir, STR("claude"), STR("s"), now);
+	assert_int_equal(redact_mute_trouble(&error), 1);
+	assert_int_equal(error, ENOTDIR);
+	assert_true(redact_is_muted(dir, STR("claude"), STR("s"), now));
+	assert_false(redact_is_muted(dir, STR("claude"), STR("s"), now - 1));
+	redact_unmute(dir, STR("claude"), STR("s"), now + SECOND);
+	assert_false(redact_is_muted(dir, STR("claude"), STR("s"), now + SECOND));
+	/* As soon as the disk is well again, it is written. */
+	assert_int_equal(unlink(path), 0);
+	assert_true(redact_is_muted(dir, STR("claude"), STR("s"), now));
+	assert_int_equal(redact_mute_trouble(&error), 0);
+	assert_true(redact_is_muted(dir, STR("claude"), STR("s"), now));
+	test_remove(dir);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -793,7 +857,8 @@ int main(void)
 		TEST(the_limit_of_a_record),
 		TEST(hostile_depth),
 		TEST(hostile_bytes),
-		TEST(muting),
+		TEST(private_is_what_comes_after_the_prompt),
+		TEST(a_marker_that_cannot_be_written_is_kept_in_mind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,6 +69,12 @@ static int print_trouble(const struct json *s)
 		print_line("TROUBLE", "events wait in the spool for more than a minute");
 		n++;
 	}
+	if (number(s, "privacy", "unwritten_markers")) {
+		print_line("TROUBLE",
+			"%lld private sessions cannot be marked as such (" STR_FMT "): only this daemon knows of them",
+			(long long)number(s, "privacy", "unwritten_markers"), STR_ARG(text(s, "privacy", "trouble")));
+		n++;
+	}
 	if (number(s, "config_problems", NULL)) {
 		print_line("TROUBLE", "the config file has problems; see: hookd config validate");
 		n++;
