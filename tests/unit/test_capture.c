@@ -691,7 +691,8 @@ static void test_rows_of_denials_and_plans(void **state)
 		"1plan:g1 2user:g2 3plan:g3");
 	check_row(s,
 		"SELECT group_concat(p.path || ':' || v.source || ':' || p.title, ' ') FROM plans p "
-		"JOIN plan_versions v ON v.plan = p.key WHERE session = (SELECT key FROM sessions WHERE native_id = 's20')",
+		"JOIN plan_versions v ON v.plan = p.key "
+		"WHERE session = (SELECT key FROM sessions WHERE native_id = 's20')",
 		"answer:1:answer:Sure.");
 	store_close(s);
 }
