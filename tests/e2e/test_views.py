@@ -185,7 +185,7 @@ def test_show_as_json(told):
     assert (sub["parent"], sub["message"], second["previous"]) == (first["key"], "nothing left to do", first["key"])
     assert [(b["number"], b.get("prompt_id"), b["source"], b["status"], b["closed_by"], b["private"]) for b in whole["batches"]] == [
         (1, "p1", "user", "completed", "stop", False), (2, "p2", "user", "completed", "stop", False),
-        (3, None, "user", "completed", "stop", True), (4, "p4", "user", "completed", "stop", False)]
+        (3, None, "user", "completed", "stop", True), (4, "p4", "plan", "completed", "stop", False)]
     assert [b.get("response") for b in whole["batches"]] == ["Parser fixed.\nTests too.", "All seen.", None, "Planned."]
     assert [[(x.get("tool", x["kind"]), x["state"]) for x in b["activities"]] for b in whole["batches"]] == [
         [("Read", "done"), ("Edit", "done"), ("Write", "done"), ("Bash", "failed"), ("Write", "denied")],

@@ -618,19 +618,6 @@ static void test_rows(void **state)
 		"1");
 	check_row(s, "SELECT count(*) FROM sessions WHERE native_id = 's2'", "2");
 	check_row(s,
-		"SELECT group_concat(a.state || coalesce(d.ran_at % 1000000, ''), ' ') FROM activities a "
-		"JOIN decisions d ON d.session = a.session AND d.call = a.same "
-		"WHERE a.session = (SELECT key FROM sessions WHERE native_id = 's19')",
-		"denied denied done205000");
-	check_row(s,
-		"SELECT group_concat(number || source || ':' || coalesce(prompt_id, '-'), ' ') FROM batches "
-		"WHERE session = (SELECT key FROM sessions WHERE native_id = 's20')",
-		"1plan:g1 2user:g2 3plan:g3");
-	check_row(s,
-		"SELECT group_concat(p.path || ':' || v.source || ':' || p.title, ' ') FROM plans p JOIN plan_versions v "
-		"ON v.plan = p.key WHERE session = (SELECT key FROM sessions WHERE native_id = 's20')",
-		"answer:1:answer:Sure.");
-	check_row(s,
 		"SELECT group_concat(version || source || content, '/') FROM plan_versions WHERE plan = "
 		"(SELECT key FROM plans WHERE path LIKE '%a.md')",
 		"1write# Plan A\n1/2edit# Plan A\n2");
@@ -687,6 +674,27 @@ static struct store *knows_backwards(const struct line *told, unsigned lines)
 	fold_in_order(s, order, lines, NULL);
 	story = day;
 	return s;
+}
+
+static void test_rows_of_denials_and_plans(void **state)
+{
+	struct store *s = knows_backwards(day, LINES);
+
+	check_row(s,
+		"SELECT group_concat(a.state || coalesce(d.ran_at % 1000000, ''), ' ') FROM activities a "
+		"JOIN decisions d ON d.session = a.session AND d.call = a.same "
+		"WHERE a.session = (SELECT key FROM sessions WHERE native_id = 's19')",
+		"denied denied done205000");
+	check_row(s,
+		"SELECT group_concat(number || source || ':' || coalesce(prompt_id, '-'), ' ') FROM batches "
+		"WHERE session = (SELECT key FROM sessions WHERE native_id = 's20')",
+		"1plan:g1 2user:g2 3plan:g3");
+	check_row(s,
+		"SELECT group_concat(p.path || ':' || v.source || ':' || p.title, ' ') FROM plans p "
+		"JOIN plan_versions v ON v.plan = p.key "
+		"WHERE session = (SELECT key FROM sessions WHERE native_id = 's20')",
+		"answer:1:answer:Sure.");
+	store_close(s);
 }
 
 static void test_rows_of_codex(void **state)
@@ -976,6 +984,7 @@ int main(void)
 		cmocka_unit_test(test_any_order_of_codex),
 		cmocka_unit_test(test_any_order_of_gemini),
 		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_rows_of_denials_and_plans),
 		cmocka_unit_test(test_rows_of_codex),
 		cmocka_unit_test(test_rows_of_gemini),
 		cmocka_unit_test(test_thread_that_is_a_session),

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "os/os.h"
+#include "redact/redact.h"
 
 /* -- hello, ops, stop -------------------------------------------------------------------------- */
 
@@ -134,6 +135,19 @@ static void write_store(struct json_writer *w, const struct api_context *ctx, co
 	jw_end_object(w);
 }
 
+/* Sessions whose privacy is known to this process alone. */
+static void write_privacy(struct json_writer *w)
+{
+	int error = 0;
+	unsigned n = redact_mute_trouble(&error);
+
+	jw_key(w, "privacy");
+	jw_object(w);
+	jw_field_int(w, "unwritten_markers", n);
+	jw_field_str(w, "trouble", n ? str_of(strerror(error)) : STR(""));
+	jw_end_object(w);
+}
+
 static void write_agents(struct json_writer *w, const struct engine_state *e)
 {
 	jw_key(w, "agents");
@@ -211,6 +225,7 @@ static int run_status(struct op_call *call)
 	jw_field_int(w, "config_problems", problems);
 	write_events(w, &e);
 	write_agents(w, &e);
+	write_privacy(w);
 	write_journal(w, ctx, &e, &s);
 	write_store(w, ctx, &s);
 	write_server(w, ctx);

@@ -76,6 +76,12 @@ static int print_trouble(const struct json *s)
 			(long long)(number(s, "store", "unfolded") + number(s, "store", "quarantined")));
 		n++;
 	}
+	if (number(s, "privacy", "unwritten_markers")) {
+		print_line("TROUBLE",
+			"%lld private sessions cannot be marked as such (" STR_FMT "): only this daemon knows of them",
+			(long long)number(s, "privacy", "unwritten_markers"), STR_ARG(text(s, "privacy", "trouble")));
+		n++;
+	}
 	if (number(s, "config_problems", NULL)) {
 		print_line("TROUBLE", "the config file has problems; see: hookd config validate");
 		n++;

@@ -178,7 +178,8 @@ static int complete_call(struct step *t, str same, bool before)
 	if (before)
 		return store_do(t->store,
 			"UPDATE activities SET started_at = ?3, ord = min(ord, ?4), "
-			"duration_ms = coalesce(duration_ms, CASE WHEN ended_at IS NOT NULL THEN max(0, (ended_at - ?3) / 1000) END) "
+			"duration_ms = coalesce(duration_ms, CASE WHEN ended_at IS NOT NULL "
+			"THEN max(0, (ended_at - ?3) / 1000) END) "
 			"WHERE session = ?1 AND same = ?2",
 			"isii", t->session.key, same, t->record.at_us, t->record.order_us);
 	return store_do(t->store,

@@ -105,7 +105,8 @@ static int is_same_prompt(struct step *t, const uint8_t *hash)
 	if (got != 1)
 		return got;
 	/* The one with the id says more. */
-	got = store_do(t->store, "UPDATE batches SET prompt_id = coalesce(prompt_id, ?2) WHERE key = ?1", "is", key, id);
+	got = store_do(t->store, "UPDATE batches SET prompt_id = coalesce(prompt_id, ?2) WHERE key = ?1", "is", key,
+		id);
 	return got < 0 ? got : 1;
 }
 

@@ -30,9 +30,10 @@ static int knows_prompt(struct step *t, int64_t *ret)
 	return store_number(t->store, ret,
 		"SELECT 1 FROM batches WHERE session = ?1 AND prompt_hash IS NOT NULL AND "
 		"((prompt_id = ?2 AND (prompt_hash = ?3 OR ord BETWEEN ?4 - ?5 AND ?4 + ?5)) OR "
-		" ((prompt_id IS NULL OR ?2 IS NULL) AND prompt_hash = ?3 AND ord BETWEEN ?4 - ?5 AND ?4 + ?5)) LIMIT 1",
-		"isbii", t->session.key, str_empty(t->event.prompt_id) ? STR_NONE : t->event.prompt_id, hash, sizeof hash, t->record.order_us,
-		(int64_t)TOLD_WITHIN_US);
+		" ((prompt_id IS NULL OR ?2 IS NULL) AND prompt_hash = ?3 AND ord BETWEEN ?4 - ?5 AND ?4 + ?5)) "
+		"LIMIT 1",
+		"isbii", t->session.key, str_empty(t->event.prompt_id) ? STR_NONE : t->event.prompt_id, hash,
+		sizeof hash, t->record.order_us, (int64_t)TOLD_WITHIN_US);
 }
 
 static int knows_call(struct step *t, int64_t *ret)

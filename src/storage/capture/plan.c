@@ -150,7 +150,8 @@ int plan_on_tool(struct step *t)
 		return add_and_mark(t, str_empty(path) ? STR("approved") : path, content, "approved", batch);
 	}
 	if (e->tool_class == TOOL_READ)
-		return add_and_mark(t, path, json_str(json_path(e->tool_response, "file", "content", NULL)), "read", batch);
+		return add_and_mark(t, path, json_str(json_path(e->tool_response, "file", "content", NULL)), "read",
+			batch);
 	if (str_is_set(content))
 		return add_and_mark(t, path, content, "write", batch);
 	return add_and_mark(t, path, edited(t, path), "edit", batch);
@@ -177,7 +178,7 @@ static bool is_plan_heading(str line)
 
 	while (line.n && (line.p[0] == '#' || line.p[0] == '*' || line.p[0] == ' '))
 		line = str_from(line, 1);
-	while (line.n && (line.p[line.n - 1] == '*' || line.p[line.n - 1] == ':' || isspace((unsigned char)line.p[line.n - 1])))
+	while (line.n && strchr("*: \r", line.p[line.n - 1]))
 		line.n--;
 	if (str_eq_nocase(line, end))
 		return true;
