@@ -159,10 +159,10 @@ def test_rules_of_a_project_hold_at_once_and_only_restrict(world):
     # In a subdirectory too, and not elsewhere.
     assert world.hookc("PreToolUse", payload("PreToolUse", "q", cwd=str(world.top), tool_name="Bash", tool_use_id="x",
                                              tool_input={"command": "deploy"})).stdout == b""
-    # Not from files that others could have written.
+    # Whoever may write to its files: rules can only restrict.
     other = world.top / "open"
     (other / ".hookd").mkdir(parents=True)
     (other / ".hookd/config.json").write_text(config.read_text())
     (other / ".hookd").chmod(0o777)
-    assert world.hookc("PreToolUse", payload("PreToolUse", "r", cwd=str(other), tool_name="Bash", tool_use_id="x",
-                                             tool_input={"command": "deploy"})).stdout == b""
+    assert decision(world.hookc("PreToolUse", payload("PreToolUse", "r", cwd=str(other), tool_name="Bash", tool_use_id="x",
+                                                      tool_input={"command": "deploy"}))) == "deny"
