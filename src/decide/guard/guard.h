@@ -61,6 +61,15 @@ bool guard_policy_disabled(const struct guard_policy *p, str rule);
 bool guard_policy_observes(const struct guard_policy *p, str rule); /* its findings are reported, not enforced */
 /* Both were read from the same words, comments and spaces aside. */
 bool guard_policy_same(const struct guard_policy *a, const struct guard_policy *b);
+/* What it was read from: a JSON object, which makes the same policy again as the member `guard` of a file. Lives as
+ * long as the policy. */
+str guard_policy_source(const struct guard_policy *p);
+
+/* Switches one rule in the text of the user's file, keeping comments and formatting; the changed text is appended to
+ * ret. -ENOENT: there is no such rule that can be switched, err suggests one; -EBADMSG: the text is not JSON. */
+enum guard_switch { GUARD_ENABLE, GUARD_DISABLE, GUARD_OBSERVE, GUARD_ENFORCE, GUARD_SWITCH_MAX };
+extern const char *const guard_switch_names[GUARD_SWITCH_MAX];
+int guard_edit(str text, enum guard_switch how, str rule, struct buf *ret, struct err *err);
 
 /* -- deciding --------------------------------------------------------------------------------- */
 
@@ -128,6 +137,8 @@ enum verdict_action guard_command(const struct guard_policy *policy, const struc
 struct guard;
 
 struct guard *guard_new(const struct paths *p);
+/* The same for another home than this process's, with a policy that is in force elsewhere; either may be NULL. */
+struct guard *guard_new_with(const struct paths *p, const char *home, struct guard_policy *policy);
 void guard_free(struct guard *g);
 DEFINE_FREEP(struct guard, guard_free);
 

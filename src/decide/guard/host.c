@@ -201,14 +201,20 @@ static void add_own(struct guard *g, const char *path)
 
 struct guard *guard_new(const struct paths *p)
 {
+	return guard_new_with(p, NULL, NULL);
+}
+
+struct guard *guard_new_with(const struct paths *p, const char *home, struct guard_policy *policy)
+{
 	struct guard *g = xcalloc(1, sizeof *g);
 	char self[FS_PATH], hookc[FS_PATH + 8];
-	const char *home = getenv("HOME");
 
+	if (!home)
+		home = getenv("HOME");
 	os_catch_crashes();
 	pthread_mutex_init(&g->lock, NULL);
 	g->config = xstrdup(p->config);
-	g->policy = guard_policy_load(p->config, &g->problems);
+	g->policy = policy ? guard_policy_ref(policy) : guard_policy_load(p->config, &g->problems);
 	g->home = home && home[0] == '/' ? xstrdup(home) : NULL;
 	add_own(g, p->config);
 	add_own(g, p->data);
