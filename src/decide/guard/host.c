@@ -61,6 +61,7 @@ struct lookups {
 	bool may_use_disk;
 	unsigned n;
 	struct lookup {
+		struct lookup *next;
 		str path, real; /* STR_NONE: nothing is there */
 	} *known;
 };
@@ -68,23 +69,25 @@ struct lookups {
 static int real_path(void *arg, struct arena *a, str path, str *ret)
 {
 	struct lookups *l = arg;
+	struct lookup *known;
 	char room[PATH_MAX];
 
 	if (!l->may_use_disk)
 		return -EAGAIN;
-	for (unsigned i = 0; i < l->n; i++)
-		if (str_eq(l->known[i].path, path)) {
-			*ret = l->known[i].real;
+	for (known = l->known; known; known = known->next)
+		if (str_eq(known->path, path)) {
+			*ret = known->real;
 			return str_is_set(*ret) ? 0 : -ENOENT;
 		}
 	if (path.n >= PATH_MAX || memchr(path.p, 0, path.n))
 		return -ENOENT;
 	if (l->n == LOOKUPS_MAX)
 		return -EDQUOT;
-	if (!l->known)
-		l->known = arena_alloc(a, LOOKUPS_MAX * sizeof *l->known);
 	*ret = realpath(arena_cstr(a, path), room) ? arena_str(a, str_of(room)) : STR_NONE;
-	l->known[l->n++] = (struct lookup){ path, *ret };
+	known = arena_new(a, struct lookup);
+	*known = (struct lookup){ l->known, path, *ret };
+	l->known = known;
+	l->n++;
 	return str_is_set(*ret) ? 0 : -ENOENT;
 }
 
