@@ -21,6 +21,10 @@ void os_close_from(int fd);
 /* Path of the running program. */
 int os_self_path(char *out, size_t size);
 
+/* realpath() as far as the kernel knows the way by heart, so that no file system is asked and nothing can block: 0;
+ * -ENOENT: nothing is there; -EAGAIN: only a disk can tell (always, where the system has no such call). */
+int os_real_path_cached(const char *path, char *out, size_t size);
+
 /* A descriptor that becomes readable when a file appears in dir; os_watch_drain() makes it quiet
  * again. -ENOSYS where there is no such thing: the caller looks every few seconds instead. */
 int os_watch_dir(const char *dir);

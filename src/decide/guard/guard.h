@@ -77,7 +77,8 @@ struct guard_context {
 	str cwd, home;
 	str root; /* of the project; STR_NONE: cwd */
 	/* The real path of an existing path. -ENOENT: nothing is there; -EAGAIN: the disk may not be asked now, and
-	 * the whole judgement ends with that; -EDQUOT: no more paths are looked up, which makes it at least ask.
+	 * the whole judgement ends with that; -ETIMEDOUT: it does not answer, so that changing what is there is asked
+	 * about; -EDQUOT: no more paths are looked up, which makes it at least ask.
 	 * NULL: paths are judged by their text alone. */
 	int (*real_path)(void *arg, struct arena *a, str path, str *ret);
 	void *real_path_arg;
@@ -147,6 +148,10 @@ DEFINE_FREEP(struct guard, guard_free);
  * may_use_disk is false; then nothing was added to v. With may_use_disk it may block for as long as a mount does, and
  * the answer is always 0. */
 int guard_event(struct guard *g, const struct event *e, struct arena *a, struct verdict *v, bool may_use_disk);
+
+/* When the disk does not answer: the same by the text, by what is known of the directory and what the system knows by
+ * heart. Deleting or writing where a link may lead is then asked about, and so is everything in an unknown project. */
+void guard_event_by_text(struct guard *g, const struct event *e, struct arena *a, struct verdict *v);
 
 /* The user's policy as it is applied now; the caller's to unref. */
 struct guard_policy *guard_in_force(struct guard *g);

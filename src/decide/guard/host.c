@@ -59,6 +59,7 @@ struct guard {
 /* What one event has found out about links: the same path is asked for several times. */
 struct lookups {
 	bool may_use_disk;
+	bool never; /* nor will it ever be */
 	unsigned n;
 	struct lookup {
 		struct lookup *next;
@@ -71,9 +72,8 @@ static int real_path(void *arg, struct arena *a, str path, str *ret)
 	struct lookups *l = arg;
 	struct lookup *known;
 	char room[PATH_MAX];
+	int r;
 
-	if (!l->may_use_disk)
-		return -EAGAIN;
 	for (known = l->known; known; known = known->next)
 		if (str_eq(known->path, path)) {
 			*ret = known->real;
@@ -83,7 +83,12 @@ static int real_path(void *arg, struct arena *a, str path, str *ret)
 		return -ENOENT;
 	if (l->n == LOOKUPS_MAX)
 		return -EDQUOT;
-	*ret = realpath(arena_cstr(a, path), room) ? arena_str(a, str_of(room)) : STR_NONE;
+	r = os_real_path_cached(arena_cstr(a, path), room, sizeof room);
+	if (r == -EAGAIN && !l->may_use_disk)
+		return l->never ? -ETIMEDOUT : -EAGAIN;
+	if (r == -EAGAIN)
+		r = realpath(arena_cstr(a, path), room) ? 0 : -errno;
+	*ret = r == 0 ? arena_str(a, str_of(room)) : STR_NONE;
 	known = arena_new(a, struct lookup);
 	*known = (struct lookup){ l->known, path, *ret };
 	l->known = known;
@@ -313,7 +318,7 @@ struct judging {
 	const struct event *e;
 	struct arena *a;
 	struct verdict *v;
-	bool may_use_disk;
+	struct lookups *lookups;
 	int result;
 };
 
@@ -324,7 +329,6 @@ static void judge(void *arg)
 	const struct guard_policy *policies[1 + PROJECT_FILES] = { j->policy };
 	struct guard_report reports[1 + PROJECT_FILES] = { 0 };
 	struct guard_context c = guard_context_of(j->e);
-	struct lookups lookups = { .may_use_disk = j->may_use_disk };
 	int r = 0, n = 1;
 
 	if (!c.home.n && j->g->home)
@@ -332,7 +336,7 @@ static void judge(void *arg)
 	if (!c.root.n && d)
 		c.root = arena_str(j->a, str_of(d->root)); /* the verdict may outlive the directory */
 	c.real_path = real_path;
-	c.real_path_arg = &lookups;
+	c.real_path_arg = j->lookups;
 	c.own = j->g->own;
 	c.nown = j->g->nown;
 	for (int i = 0; d && i < PROJECT_FILES; i++)
@@ -370,43 +374,69 @@ static void describe(void *arg)
 	sha256_hex(digest, d->hex);
 }
 
+static void add_ask(const struct event *e, struct arena *a, struct verdict *v, enum rule rule, str reason)
+{
+	struct guard_finding finding = { .rule = str_of(guard_rules[rule].name), .action = VERDICT_ASK, .reason = reason };
+
+	guard_apply(&(struct guard_report){ .findings = &finding }, e, a, v);
+}
+
 /* The reading itself failed. What it had found so far is not to be relied on, so a person should look. The log must not
  * quote the call, which may hold secrets: its length and hash are enough to find it again. */
 static void note_crash(const struct event *e, struct arena *a, struct verdict *v, int signal)
 {
 	struct description d = { .raw = e->raw };
-	struct guard_finding finding = { .rule = str_of(guard_rules[RULE_CRASHED].name), .action = VERDICT_ASK,
-		.reason = STR("hookd failed while it was checking this, so a person should look at it") };
-	struct guard_report report = { .findings = &finding };
 
 	if (os_call_guarded(describe, &d) != 0)
 		snprintf(d.hex, sizeof d.hex, "unreadable");
 	log_error(LOG_ENGINE, "guard: signal %d while judging a call of %zu bytes, sha256 %s; it is asked about",
 		signal, e->raw.n, d.hex);
-	guard_apply(&report, e, a, v);
+	add_ask(e, a, v, RULE_CRASHED, STR("hookd failed while it was checking this, so a person should look at it"));
+}
+
+/* Lets go of the directory. */
+static int judge_in(struct judging *j, struct directory *d)
+{
+	struct guard_policy *policy = guard_in_force(j->g);
+	int signal;
+
+	j->policy = policy;
+	j->directory = d;
+	signal = os_call_guarded(judge, j);
+	if (signal)
+		note_crash(j->e, j->a, j->v, signal);
+	if (signal || j->result == 0)
+		tell_trouble(d, j->a, j->v);
+	guard_policy_unref(policy);
+	directory_unref(d);
+	return signal ? 0 : j->result;
+}
+
+static bool is_judged(const struct event *e)
+{
+	return e->kind == EVENT_PRE_TOOL_USE || e->kind == EVENT_PERMISSION_REQUEST;
 }
 
 int guard_event(struct guard *g, const struct event *e, struct arena *a, struct verdict *v, bool may_use_disk)
 {
-	struct judging j = { .g = g, .e = e, .a = a, .v = v, .may_use_disk = may_use_disk };
+	struct lookups lookups = { .may_use_disk = may_use_disk };
+	struct judging j = { .g = g, .e = e, .a = a, .v = v, .lookups = &lookups };
 	struct directory *d;
-	struct guard_policy *policy;
-	int r, signal;
+	int r = is_judged(e) ? get_directory(g, a, e->cwd, may_use_disk, &d) : 0;
 
-	if (e->kind != EVENT_PRE_TOOL_USE && e->kind != EVENT_PERMISSION_REQUEST)
-		return 0;
-	r = get_directory(g, a, e->cwd, may_use_disk, &d);
-	if (r < 0)
-		return r;
-	policy = guard_in_force(g);
-	j.policy = policy;
-	j.directory = d;
-	signal = os_call_guarded(judge, &j);
-	if (signal)
-		note_crash(e, a, v, signal);
-	if (signal || j.result == 0)
-		tell_trouble(d, a, v);
-	guard_policy_unref(policy);
-	directory_unref(d);
-	return signal ? 0 : j.result;
+	return r < 0 || !is_judged(e) ? r : judge_in(&j, d);
+}
+
+void guard_event_by_text(struct guard *g, const struct event *e, struct arena *a, struct verdict *v)
+{
+	struct lookups lookups = { .never = true };
+	struct judging j = { .g = g, .e = e, .a = a, .v = v, .lookups = &lookups };
+	struct directory *d = is_judged(e) ? find_directory(g, e->cwd) : NULL;
+
+	if (!is_judged(e))
+		return;
+	if (!d && e->cwd.n)
+		add_ask(e, a, v, RULE_UNREAD,
+			STR("the disk does not answer, so that hookd cannot tell which rules this project has"));
+	(void)judge_in(&j, d);
 }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "agents/agents.h"
 #include "base/alloc.h"
 #include "base/limits.h"
 #include "base/utf8.h"
@@ -9,53 +10,6 @@
 #include "hooks/internal.h"
 
 /* -- tools ------------------------------------------------------------------------------------- */
-
-/* Other agents' tools. Names that are the same are not listed. */
-static const struct {
-	const char *native;
-	const char *names[HOOK_NAMES];
-} tools[] = {
-	/* Codex */
-	{ "exec_command", { "Bash" } },
-	{ "shell", { "Bash" } },
-	{ "shell_command", { "Bash" } },
-	{ "local_shell", { "Bash" } },
-	{ "apply_patch", { "Edit", "Write", "MultiEdit" } },
-	{ "view_image", { "Read" } },
-	{ "list_dir", { "LS", "Glob" } },
-	{ "grep_files", { "Grep" } },
-	{ "web_search", { "WebSearch" } },
-	{ "update_plan", { "TodoWrite" } },
-	{ "collaborationspawn_agent", { "Task", "Agent" } },
-	/* Gemini CLI, Qwen Code */
-	{ "run_shell_command", { "Bash" } },
-	{ "write_file", { "Write" } },
-	{ "replace", { "Edit", "MultiEdit" } },
-	{ "edit", { "Edit", "MultiEdit" } },
-	{ "read_file", { "Read" } },
-	{ "read_many_files", { "Read" } },
-	{ "list_directory", { "LS", "Glob" } },
-	{ "glob", { "Glob" } },
-	{ "grep_search", { "Grep" } },
-	{ "search_file_content", { "Grep" } },
-	{ "web_fetch", { "WebFetch" } },
-	{ "google_web_search", { "WebSearch" } },
-	{ "invoke_agent", { "Task", "Agent" } },
-	{ "write_todos", { "TodoWrite" } },
-	/* opencode and others */
-	{ "bash", { "Bash" } },
-	{ "read", { "Read" } },
-	{ "write", { "Write" } },
-	{ "grep", { "Grep" } },
-	{ "list", { "LS", "Glob" } },
-	{ "webfetch", { "WebFetch" } },
-	{ "task", { "Task", "Agent" } },
-	{ "todowrite", { "TodoWrite" } },
-	{ "patch", { "Edit", "Write", "MultiEdit" } },
-	/* Claude Code has two names for it. */
-	{ "Task", { "Task", "Agent" } },
-	{ "Agent", { "Agent", "Task" } },
-};
 
 /* Tools that no table knows, by what they do. */
 static const char *const by_class[TOOL_CLASS_MAX] = {
@@ -82,8 +36,8 @@ bool hook_is_known_tool(str name)
 	for (size_t i = 0; i < countof(claude_tools); i++)
 		if (str_eq_nocase(name, str_of(claude_tools[i])))
 			return str_eq(name, str_of(claude_tools[i]));
-	for (size_t i = 0; i < countof(tools); i++)
-		if (str_eq(name, str_of(tools[i].native)))
+	for (size_t i = 0; agents[i]; i++)
+		if (agent_tool_row(agents[i], name))
 			return true;
 	return false;
 }
@@ -120,6 +74,7 @@ static str mcp_name(const struct event *e, struct arena *a)
 
 size_t hook_tool_names(const struct event *e, struct arena *a, str ret[HOOK_NAMES])
 {
+	const struct agent_tool *row = agent_tool_row(agent_find(e->agent), e->tool_name);
 	size_t n = 0;
 
 	if (!str_is_set(e->tool_name))
@@ -128,14 +83,10 @@ size_t hook_tool_names(const struct event *e, struct arena *a, str ret[HOOK_NAME
 		ret[0] = mcp_name(e, a);
 		return 1;
 	}
-	for (size_t i = 0; i < countof(tools); i++)
-		if (str_eq(e->tool_name, str_of(tools[i].native))) {
-			while (n < HOOK_NAMES && tools[i].names[n]) {
-				ret[n] = str_of(tools[i].names[n]);
-				n++;
-			}
-			return n;
-		}
+	for (; row && n < HOOK_NAMES && row->claude[n]; n++)
+		ret[n] = str_of(row->claude[n]);
+	if (n)
+		return n;
 	ret[0] = e->tool_name;
 	if (!is_claude_tool(e->tool_name) && by_class[e->tool_class])
 		ret[0] = str_of(by_class[e->tool_class]);

@@ -50,15 +50,9 @@ bool hook_is_ours(const struct json *entry)
 	return install_is_ours(entry);
 }
 
-/* Who reads .claude/settings.json neither by itself nor, like agents nobody knows, perhaps. */
 bool hooks_agent_borrows(str agent)
 {
-	static const char *const borrowers[] = { "codex", "gemini", "qwen", "opencode", "windsurf" };
-
-	for (size_t i = 0; i < countof(borrowers); i++)
-		if (str_eq_nocase(agent, str_of(borrowers[i])))
-			return true;
-	return false;
+	return !agent_find(agent)->runs_claude_settings;
 }
 
 /* -- the project ------------------------------------------------------------------------------- */

@@ -58,10 +58,8 @@ int op_write_list(struct op_call *call, const char *key, struct query *q, const 
 /* -- sessions ---------------------------------------------------------------------------------- */
 
 /* A parameter that may be written as a number or as text. */
-static str reference(const struct op_call *call, const char *param)
+static str reference(const struct json *v)
 {
-	const struct json *v = json_get(call->params, str_of(param));
-
 	return v && (v->type == JSON_STRING || v->type == JSON_NUMBER) ? v->text : STR_NONE;
 }
 
@@ -90,9 +88,13 @@ static int take_only(struct op_call *call, struct query *q, str wanted, const ch
 
 int op_find_session(struct op_call *call, const char *param, int64_t *ret)
 {
+	return op_find_session_by(call, json_get(call->params, str_of(param)), param, ret);
+}
+
+int op_find_session_by(struct op_call *call, const struct json *given, const char *param, int64_t *ret)
+{
 	static const char advice[] = "give more of the id, or the key";
-	const struct json *given = json_get(call->params, str_of(param));
-	str wanted = reference(call, param);
+	str wanted = reference(given);
 	int64_t key;
 	int r = -ENOENT;
 
@@ -146,7 +148,7 @@ static int find_by_path(struct op_call *call, str path, int64_t *ret)
 
 int op_find_project(struct op_call *call, const char *param, int64_t *ret)
 {
-	str wanted = reference(call, param);
+	str wanted = reference(json_get(call->params, str_of(param)));
 	int64_t key;
 	int r = -ENOENT;
 

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "os/os.h"
+#include "redact/redact.h"
 
 /* -- hello, ops, stop -------------------------------------------------------------------------- */
 
@@ -88,14 +89,18 @@ static void write_journal(struct json_writer *w, const struct api_context *ctx, 
 {
 	struct fs_dir_look journal = fs_look_at_dir(ctx->paths->journal), spool = fs_look_at_dir(ctx->paths->spool);
 	int64_t behind = (int64_t)e->journaled - (int64_t)s->taken;
+	struct journal_sync_state sync;
 
+	journal_syncer_get_state(ctx->syncer, &sync);
 	jw_key(w, "journal");
 	jw_object(w);
 	jw_field_int(w, "segments", journal.files);
 	jw_field_int(w, "bytes", journal.bytes);
 	jw_field_int(w, "unfolded_records", behind < 0 ? 0 : behind);
 	jw_field_int(w, "oldest_unfolded_age_us", s->oldest_unfolded_us ? clock_wall_us() - s->oldest_unfolded_us : 0);
-	jw_field_str(w, "trouble", str_of(e->journal_trouble));
+	jw_field_int(w, "syncs", (int64_t)sync.syncs);
+	jw_field_int(w, "failed_syncs", (int64_t)sync.failures);
+	jw_field_str(w, "trouble", str_of(e->journal_trouble[0] ? e->journal_trouble : sync.trouble));
 	jw_end_object(w);
 	jw_key(w, "spool");
 	jw_object(w);
@@ -121,10 +126,25 @@ static void write_store(struct json_writer *w, const struct api_context *ctx, co
 	jw_field_int(w, "damaged", (int64_t)s->damaged);
 	jw_field_int(w, "commits", (int64_t)s->commits);
 	jw_field_int(w, "replayed", (int64_t)s->replayed);
+	jw_field_int(w, "unfolded", s->aside.unfolded);
+	jw_field_int(w, "quarantined", s->aside.quarantined);
 	jw_field_int(w, "bytes", fs_file_bytes(ctx->paths->store));
 	snprintf(wal, sizeof wal, "%s-wal", ctx->paths->store);
 	jw_field_int(w, "wal_bytes", fs_file_bytes(wal));
 	jw_field_int(w, "free_bytes", fs_free_bytes(ctx->paths->data));
+	jw_end_object(w);
+}
+
+/* Sessions whose privacy is known to this process alone. */
+static void write_privacy(struct json_writer *w)
+{
+	int error = 0;
+	unsigned n = redact_mute_trouble(&error);
+
+	jw_key(w, "privacy");
+	jw_object(w);
+	jw_field_int(w, "unwritten_markers", n);
+	jw_field_str(w, "trouble", n ? str_of(strerror(error)) : STR(""));
 	jw_end_object(w);
 }
 
@@ -205,6 +225,7 @@ static int run_status(struct op_call *call)
 	jw_field_int(w, "config_problems", problems);
 	write_events(w, &e);
 	write_agents(w, &e);
+	write_privacy(w);
 	write_journal(w, ctx, &e, &s);
 	write_store(w, ctx, &s);
 	write_server(w, ctx);
@@ -237,7 +258,7 @@ const struct op ops[] = {
 	{ "sessions",
 		"Sessions, newest first. project, agent, since, until (us), status, query (in the title), "
 		"limit, "
-		"all (with hidden ones and those of hookd doctor), after (a key: oldest first from there).",
+		"all (with hidden ones), after (a key: oldest first from there).",
 		OP_READER, op_sessions },
 	{ "show",
 		"One session: windows, prompts with what was done for them, plans, numbers. session, skip, "
@@ -302,6 +323,8 @@ const struct op ops[] = {
 		OP_READER, op_purge, .alone = true, .rotates = true },
 	{ "purge_preview", "What a purge would delete. Parameters as for purge.", OP_READER, op_purge_preview },
 	{ "retention", "The limits of what is kept, and what is beyond them.", OP_READER, op_retention },
+	{ "rebuild", "Folds all sessions again from events, in the background. dry_run; progress: only say how far it is.",
+		OP_READER, op_rebuild, .alone = true },
 	{ "retain", "Deletes what is beyond the limits.", OP_READER, op_retain, .alone = true },
 	{ 0 },
 };

@@ -32,6 +32,8 @@ int op_write_list(struct op_call *call, const char *key, struct query *q, const 
 
 /* A session by its native id, a prefix of one, or its key. -ENOENT, -ENOTUNIQ: err says what to do. */
 int op_find_session(struct op_call *call, const char *param, int64_t *ret);
+/* The same for one value of a list. */
+int op_find_session_by(struct op_call *call, const struct json *given, const char *param, int64_t *ret);
 /* A project by its key, its name, or a path in it. */
 int op_find_project(struct op_call *call, const char *param, int64_t *ret);
 
@@ -41,23 +43,37 @@ struct op_filter {
 	str agent, status, text;
 	int64_t since_us, until_us;
 	int64_t limit;
-	bool all; /* with hidden sessions and those of hookd doctor */
+	bool all; /* with hidden sessions; never those of hookd doctor */
 };
 
 int op_read_filter(struct op_call *call, int64_t limit, struct op_filter *ret);
 /* The same for lists that may be of one session: *ret_session is its key, or 0. */
 int op_read_filter_of(struct op_call *call, int64_t limit, struct op_filter *ret, int64_t *ret_session);
 
+/* What hookd doctor sends to try the hooks is nobody's work, and in no list. */
+#define OP_NOT_DOCTOR "s.native_id NOT GLOB 'hookd-doctor-*' "
+
 /* Sessions of a filter bound as ?1 project, ?2 agent, ?3 since, ?4 until, ?5 all. */
-#define OP_FILTER_SQL                                                                                          \
+#define OP_SCOPE_SQL                                                                                           \
 	"(?1 IS NULL OR s.project IN (SELECT key FROM projects WHERE key = ?1 OR parent = ?1)) "               \
 	"AND (?2 IS NULL OR s.agent = ?2) AND s.last_at >= ?3 AND s.started_at <= ?4 "                         \
-	"AND (?5 OR (s.hidden = 0 AND s.native_id NOT GLOB 'hookd-doctor-*')) "
+	"AND (?5 OR s.hidden = 0) "
+#define OP_FILTER_SQL OP_SCOPE_SQL "AND " OP_NOT_DOCTOR
 #define OP_FILTER_TYPES "ksiii"
 #define OP_FILTER_ARGS(f) (f)->project, (f)->agent, (f)->since_us, (f)->until_us, (int64_t)(f)->all
 
 /* One session's object, as sessions and show have it. -ENOENT when there is none. */
 int op_write_session(struct op_call *call, int64_t key);
+
+/* -- what was said about a call ---------------------------------------------------------------- */
+
+/* The decision `d` that the agent was told about the call `a`, if hookd denied it or had it asked about. */
+#define OP_JOIN_VERDICT                                                                                         \
+	"LEFT JOIN decisions d ON d.key = (SELECT key FROM decisions WHERE session = a.session "               \
+	"AND call = a.same AND prevailed AND decision <> 'allow' AND kind IN ('PreToolUse', "                  \
+	"'PermissionRequest') ORDER BY decision = 'deny' DESC, key LIMIT 1) "
+#define OP_VERDICT_SELECT "d.decision, d.rule, d.reason, d.ran_at"
+#define OP_VERDICT_COLUMNS { "decision", 's' }, { "rule", 's' }, { "reason", 's' }, { "ran_us", 'i' }
 
 /* -- the operations ---------------------------------------------------------------------------- */
 

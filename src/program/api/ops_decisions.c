@@ -40,7 +40,8 @@ int op_rule_counts(struct op_call *call)
 	r = op_write_list(call, "rules",
 		store_ask(call->store,
 			"SELECT rule, count(*), total(prevailed), total(decision = 'deny' AND prevailed), "
-			"total(ran_at IS NOT NULL), max(at) FROM decisions GROUP BY rule ORDER BY rule",
+			"total(ran_at IS NOT NULL), max(at) FROM decisions "
+			"JOIN sessions s ON s.key = session WHERE " OP_NOT_DOCTOR "GROUP BY rule ORDER BY rule",
 			""),
 		columns);
 	jw_end_object(call->w);

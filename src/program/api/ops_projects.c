@@ -13,7 +13,7 @@ enum { NAME_MAX_BYTES = 200 };
 	"   WHERE c.parent = p.key AND c.merged IS NULL), "                                                    \
 	"  (SELECT json_group_array(c.path) FROM projects c WHERE c.merged = p.key) "                          \
 	"FROM projects p LEFT JOIN projects w ON (w.key = p.key OR w.parent = p.key) LEFT JOIN sessions s ON " \
-	"s.project = w.key "                                                                                   \
+	"s.project = w.key AND " OP_NOT_DOCTOR                                                                 \
 	"WHERE p.parent IS NULL AND p.merged IS NULL AND "
 
 static const struct op_column project_columns[] = {
@@ -38,7 +38,8 @@ int op_projects(struct op_call *call)
 	jw_object(call->w);
 	r = op_write_list(call, "projects",
 		store_ask(call->store,
-			PROJECT_SELECT "1 GROUP BY p.key ORDER BY max(s.last_at) DESC, p.key DESC LIMIT ?1",
+			PROJECT_SELECT "1 GROUP BY p.key HAVING p.named OR count(s.key) "
+				       "ORDER BY max(s.last_at) DESC, p.key DESC LIMIT ?1",
 			"i", op_param_int(call, "limit", 1000, 1, 10000)),
 		project_columns);
 	jw_end_object(call->w);

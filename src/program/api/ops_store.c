@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "api/ops.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
@@ -124,24 +125,97 @@ int op_repair(struct op_call *call)
 	return 0;
 }
 
+/* -- rebuild ----------------------------------------------------------------------------------- */
+
+static int rebuild_job(struct store *s, void *arg)
+{
+	return capture_rebuild(arg, s);
+}
+
+/* Only makes it due, unless it is asked how far that is: the writer folds some sessions at a time when it has nothing
+ * else to do. */
+int op_rebuild(struct op_call *call)
+{
+	bool look = json_true(json_get(call->params, STR("dry_run"))) || json_true(json_get(call->params, STR("progress")));
+	_cleanup_(store_closep) struct store *s = NULL;
+	struct store_aside aside = { 0 };
+	int64_t left = 0, sessions = 0, events = 0;
+	int r = look ? 0 : writer_call(call->ctx->writer, rebuild_job, call->ctx->capture);
+
+	if (r < 0)
+		return refuse_writer(call, r);
+	r = store_open(call->ctx->paths->store, STORE_READ, NULL, &s, call->err);
+	if (r == 0)
+		r = capture_rebuild_left(s, &left, &sessions);
+	if (r == 0)
+		r = store_count_aside(s, &aside);
+	if (r == 0)
+		r = store_number(s, &events, "SELECT count(*) FROM events", "");
+	if (r < 0)
+		return r;
+	jw_object(call->w);
+	jw_field_int(call->w, "left", left);
+	jw_field_int(call->w, "sessions", sessions);
+	jw_field_int(call->w, "events", events);
+	jw_field_int(call->w, "unfolded", aside.unfolded);
+	jw_field_int(call->w, "quarantined", aside.quarantined);
+	jw_end_object(call->w);
+	return 0;
+}
+
 /* -- purge: what ------------------------------------------------------------------------------- */
+
+/* Ids and beginnings of ids, as the list of sessions prints them, become keys. */
+static int find_sessions(struct op_call *call, const struct json *list, str *ret)
+{
+	struct buf b = BUF_INIT(1 << 20);
+	struct json_writer w = JSON_WRITER(&b);
+	int64_t key;
+	int r = 0;
+
+	if (list->type != JSON_ARRAY || !list->first)
+		return err_set(call->err, -EINVAL, "'sessions' must be an array of ids");
+	jw_array(&w);
+	json_each(given, list) {
+		r = op_find_session_by(call, given, "sessions", &key);
+		if (r < 0)
+			break;
+		jw_int(&w, key);
+	}
+	jw_end_array(&w);
+	*ret = arena_str(call->arena, buf_str(&b));
+	buf_release(&b);
+	return r;
+}
+
+static bool wants_all_copies(const struct op_call *call)
+{
+	return json_true(json_get(call->params, STR("all_copies")));
+}
 
 static int read_choice(struct op_call *call, struct capture_choice *ret)
 {
-	struct json *sessions = json_get(call->params, STR("sessions"));
+	const struct json *sessions = json_get(call->params, STR("sessions"));
 	str match = op_param_str(call, "match");
-	struct buf b = BUF_INIT(1 << 20);
+	int r = 0;
 
-	*ret = (struct capture_choice){ .project = op_param_str(call, "project"), .agent = op_param_str(call, "agent"),
+	*ret = (struct capture_choice){ .agent = op_param_str(call, "agent"),
 		.before_us = op_param_int(call, "before_us", 0, 0, INT64_MAX) };
-	if (sessions && (sessions->type != JSON_ARRAY || !sessions->first))
-		return err_set(call->err, -EINVAL, "'sessions' must be an array of ids");
-	if (sessions && json_write(&b, sessions) == 0)
-		ret->sessions = arena_str(call->arena, buf_str(&b));
-	buf_release(&b);
+	if (sessions)
+		r = find_sessions(call, sessions, &ret->sessions);
+	if (r == 0 && json_get(call->params, STR("project")))
+		r = op_find_project(call, "project", &ret->project);
+	/* Gone from the store by now, but perhaps not from the copies. */
+	if (r == -ENOENT && wants_all_copies(call)) {
+		*call->err = (struct err){ 0 };
+		ret->sessions = STR("[]");
+		r = 0;
+	}
+	if (r < 0)
+		return r;
 	if (!str_empty(match))
 		ret->match = capture_match_text(call->arena, match);
-	if (!str_is_set(ret->sessions) && !str_is_set(ret->project) && !str_is_set(ret->agent) && !ret->before_us &&
+	if (!str_is_set(ret->sessions) && !ret->project && !str_is_set(ret->agent) && !ret->before_us &&
 		!str_is_set(ret->match))
 		return err_set(call->err, -EINVAL,
 			"say what is to be deleted: sessions, project, agent, before_us or match");
@@ -204,6 +278,7 @@ int op_purge_preview(struct op_call *call)
 		return r;
 	jw_object(w);
 	write_count(w, &count);
+	jw_field_int(w, "tombstones", str_is_set(choice.match) ? count.events : count.sessions);
 	r = write_examples(call, &choice);
 	jw_key(w, "backups");
 	jw_array(w);
@@ -220,6 +295,7 @@ int op_purge_preview(struct op_call *call)
 /* -- purge: doing it --------------------------------------------------------------------------- */
 
 struct purge {
+	struct op_call *call; /* waits for the job to end */
 	struct capture *capture;
 	const char *data;
 	struct capture_choice choice;
@@ -241,9 +317,16 @@ static bool empty_wal(struct store *s)
 static int purge_job(struct store *s, void *arg)
 {
 	struct purge *p = arg;
+	struct op_call call = *p->call;
 	int64_t used = store_used_bytes(s);
-	int r = capture_purge(p->capture, s, &p->choice, &p->count);
+	int r;
 
+	call.store = s;
+	r = read_choice(&call, &p->choice);
+	if (r == 0)
+		r = capture_purge(p->capture, s, &p->choice, &p->count);
+	if (r == 0 && !p->count.events && !wants_all_copies(&call))
+		r = err_set(call.err, -ENOENT, "nothing matches, so nothing was deleted; see: hookd sessions --all");
 	if (r < 0)
 		return r;
 	p->count.bytes = MAX(used - store_used_bytes(s), 0);
@@ -286,18 +369,15 @@ static void write_purged(struct op_call *call, const struct purge *p, const char
 int op_purge(struct op_call *call)
 {
 	const struct paths *paths = call->ctx->paths;
-	struct purge p = { .capture = call->ctx->capture, .data = paths->data };
+	struct purge p = { .call = call, .capture = call->ctx->capture, .data = paths->data };
 	bool keep = json_true(json_get(call->params, STR("keep_backups")));
-	bool all = json_true(json_get(call->params, STR("all_copies")));
+	bool all = wants_all_copies(call);
 	char fresh[FS_PATH] = "";
 	struct err err = { 0 };
-	int r = read_choice(call, &p.choice);
+	int r = writer_maintain(call->ctx->writer, purge_job, &p);
 
 	if (r < 0)
-		return r;
-	r = writer_maintain(call->ctx->writer, purge_job, &p);
-	if (r < 0)
-		return refuse_writer(call, r);
+		return call->err->text[0] ? r : refuse_writer(call, r);
 	if (!keep) {
 		if (store_backup_daily(paths->store, paths->backups, true, fresh, &err) < 0) {
 			log_error(LOG_STORE, "no backup could be made after a purge: %s", err.text);

@@ -75,6 +75,15 @@ bool cli_confirm(const char *question)
 	return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
+int cli_ask_yes(struct cli *cli, const char *question)
+{
+	if (cli_has(cli, "yes"))
+		return EXIT_DONE;
+	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+		return cli_fail("nothing was changed: this needs an answer and there is no terminal; add --yes");
+	return cli_confirm(question) ? EXIT_DONE : cli_fail("nothing was changed: not confirmed");
+}
+
 /* -- help -------------------------------------------------------------------------------------- */
 
 static void print_options(const struct cmd_option *o)

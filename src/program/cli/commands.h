@@ -31,7 +31,7 @@ struct json *cli_ask(struct cli *cli, const char *method, str params);
 			"only what happened since: 30m, 2h, 3d, 2w, 2026-11-01, 2026-11-01T09:30" \
 	}
 #define OPTION_UNTIL { "until", 0, "WHEN", false, "only what happened before" }
-#define OPTION_ALL { "all", 0, NULL, false, "also sessions with nothing in them and those that hookd doctor made" }
+#define OPTION_ALL { "all", 0, NULL, false, "also sessions with nothing in them" }
 #define OPTION_JSON { "json", 0, NULL, false, "print JSON" }
 
 /* "2h" ago, "2026-11-01" (local time), … in microseconds since 1970. */
@@ -51,6 +51,13 @@ str cell_time(struct cli *cli, const struct json *row, const char *name);
 str cell_age(struct cli *cli, const struct json *row, const char *name);
 str cell_text(const struct json *row, const char *name);
 int64_t cell_int(const struct json *row, const char *name);
+/* "1.5 MB" */
+str cell_size(struct cli *cli, int64_t bytes);
+
+/* Yes by option or by answer: EXIT_DONE; else an exit code after saying what to do. */
+int cli_ask_yes(struct cli *cli, const char *question);
+
+enum { CLI_LONG_MS = 30 * 60 * 1000 }; /* patience for copying or rewriting a large store */
 
 /* Stops the daemon and waits until its lock is free. 1: it was running; 0: there was none; -errno, in words. */
 int cli_stop_daemon(struct cli *cli, struct err *err);

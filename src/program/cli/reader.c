@@ -146,3 +146,17 @@ str cell_text(const struct json *row, const char *name)
 
 	return str_is_set(s) ? s : STR("");
 }
+
+/* "1.5 MB" */
+str cell_size(struct cli *cli, int64_t bytes)
+{
+	static const struct {
+		double unit;
+		const char *name;
+	} sizes[] = { { 1e9, "GB" }, { 1e6, "MB" }, { 1e3, "KB" } };
+
+	for (size_t i = 0; i < countof(sizes); i++)
+		if ((double)bytes >= sizes[i].unit)
+			return arena_strf(&cli->arena, "%.1f %s", (double)bytes / sizes[i].unit, sizes[i].name);
+	return arena_strf(&cli->arena, "%lld bytes", (long long)bytes);
+}
