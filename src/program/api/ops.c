@@ -290,6 +290,8 @@ const struct op ops[] = {
 		"What the rules of now would have said about the calls in the store. project, agent, since, until, after "
 		"(where an earlier answer says to go on).",
 		OP_READER, op_backtest },
+	{ "rules", "The guard's options and the user's rules as they are in force.", OP_LOOP, op_rules },
+	{ "reload", "Takes up the rules and hooks of the user's file as it is now.", OP_LATER, op_reload },
 	{ "rule_counts", "How often each rule had something to say, and when it did last.", OP_READER, op_rule_counts },
 	{ "stats", "Numbers in all, by day, project, agent and tool. project, agent, since, until, all.",
 		OP_READER, op_stats },

@@ -77,6 +77,8 @@ int op_write_session(struct op_call *call, int64_t key);
 
 /* -- the operations ---------------------------------------------------------------------------- */
 
+int op_rules(struct op_call *call);
+int op_reload(struct op_call *call);
 int op_hooks(struct op_call *call);
 int op_hooks_history(struct op_call *call);
 int op_hooks_reload(struct op_call *call);
