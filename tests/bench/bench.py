@@ -22,6 +22,8 @@ import sys
 import tempfile
 import time
 
+import cost
+
 HERE = pathlib.Path(__file__).resolve().parent
 SRC = HERE.parent.parent / "src/common"
 
@@ -43,10 +45,13 @@ GOALS = {
     "fresh": ("acknowledged, a connection per event", "/s", 8000, True),
     "keep": ("acknowledged, persistent connections", "/s", 10000, True),
     "folded": ("folded into the store", "/s", 4000, True),
-    "loop_cpu": ("CPU of the loop per event", "µs", 60, False),
-    "daemon_cpu": ("CPU of the daemon per event", "µs", 150, False),
-    "rss_idle": ("memory, idle", "MB", 10, False),
-    "rss_10k": ("memory after 10,000 events", "MB", 20, False),
+    "loop_cpu": ("CPU of the loop per event", "µs", 30, False),
+    "daemon_cpu": ("CPU of the daemon per event", "µs", 100, False),
+    "trickle_kb": ("written per event at one a second", "KB", 24, False),
+    "burst_times": ("written in bursts, to the bytes of payload", "×", 3, False),
+    "store_times": ("store, to the bytes of recorded payloads", "×", 0.7, False),
+    "rss_idle": ("memory, idle (resident)", "MB", 7, False),
+    "rss_10k": ("memory after 10,000 events (resident)", "MB", 14, False),
     "cold_start": ("start to first answer, existing store", "ms", 50, False),
 }
 
@@ -236,8 +241,8 @@ class Place:
 
 
 class Bench:
-    def __init__(self, build, quick):
-        self.build, self.quick = build, quick
+    def __init__(self, build, quick, captures=None, trickle_events=60):
+        self.build, self.quick, self.captures, self.trickle_events = build, quick, captures, trickle_events
         self.tools = Tools(build / "bench-tools")
         self.values, self.missing, self.detail = {}, {}, {}
 
@@ -304,12 +309,44 @@ class Bench:
         with self.place() as p:
             p.start()
             time.sleep(1)
-            self.values["rss_idle"] = p.rss() / MB
-            self.detail["rss_idle_by_status"] = p.status()["rss"]
+            idle, own = cost.memory(p.daemon.pid)
+            self.values["rss_idle"] = idle / MB
             p.load("-m", "keep", "-c", 8, "-n", 10000)
             p.wait_folded()
-            self.values["rss_10k"] = p.rss() / MB
-            self.detail["rss_10k_by_status"] = p.status()["rss"]
+            loaded, loaded_own = cost.memory(p.daemon.pid)
+            self.values["rss_10k"] = loaded / MB
+            self.detail["memory"] = {"anonymous_idle_mb": own / MB, "anonymous_10k_mb": loaded_own / MB}
+
+    def trickle(self):
+        with self.place() as p:
+            p.start()
+            time.sleep(3)
+            got = cost.trickle(p.socket, p.daemon.pid, 10 if self.quick else self.trickle_events)
+            self.detail["trickle"] = got
+            self.values["trickle_kb"] = got["per_event"] / 1000
+
+    def written_in_bursts(self):
+        """Until everything is folded and the disk has been left alone for three seconds."""
+        events = 5000 if self.quick else 20000
+        with self.place() as p:
+            p.start()
+            p.wait_folded()
+            before = cost.written(p.daemon.pid)
+            p.load("-m", "keep", "-c", 16, "-n", events)
+            p.wait_folded()
+            time.sleep(3)
+            self.detail["burst_bytes_per_event"] = (cost.written(p.daemon.pid) - before) / events
+            self.values["burst_times"] = self.detail["burst_bytes_per_event"] / p.payload.stat().st_size
+
+    def store_size(self):
+        with self.place() as p:
+            p.start()
+            payloads, events = cost.replay(p.socket, self.captures)
+            p.wait_folded()
+            p.stop()
+            size = cost.store_bytes(p.dir / "d/hookd.db")
+            self.detail["store"] = {"payload_bytes": payloads, "events": events, "store_bytes": size}
+            self.values["store_times"] = size / payloads
 
     def bursts(self):
         events = 5000 if self.quick else 20000
@@ -390,6 +427,9 @@ class Bench:
         self.part(self.peers, "peers")
         self.part(self.bursts, "fresh", "keep", "folded", "loop_cpu", "daemon_cpu")
         self.part(self.memory, "rss_idle", "rss_10k")
+        self.part(self.trickle, "trickle_kb")
+        self.part(self.written_in_bursts, "burst_times")
+        self.part(self.store_size, "store_times")
         self.part(self.cold_start, "cold_start")
         self.part(self.system_calls, "strace")
 

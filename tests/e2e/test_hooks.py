@@ -1,5 +1,6 @@
 """The user's own hooks through the real path: hookc, daemon, real scripts, the agent's answer."""
 import http.server
+import itertools
 import json
 import os
 import re
@@ -35,8 +36,13 @@ def one(event, command, matcher=None, **more):
     return {event: [group]}
 
 
+CALLS = itertools.count()
+
+
 def bash(command="ls", event="PreToolUse", session="s1", **more):
-    return payload(event, session, tool_name="Bash", tool_input={"command": command}, tool_use_id="t1", **more)
+    """A call of its own: the same id twice would be one call told twice."""
+    more.setdefault("tool_use_id", f"t{next(CALLS)}")
+    return payload(event, session, tool_name="Bash", tool_input={"command": command}, **more)
 
 
 def answer(done):

@@ -219,7 +219,7 @@ static void test_rotates_when_told(void **state)
 	assert_int_equal(end.offset, JOURNAL_FIRST_OFFSET);
 	assert_int_equal(journal_flush(j, &end), 0);
 	assert_int_equal(end.segment, 2);
-	assert_int_equal(journal_sync(j), 0);
+	assert_int_equal(journal_sync(j, NULL), 0);
 	journal_free(j);
 	assert_int_equal(read_all(dir, numbers, 8), 2);
 	assert_true(is_run(numbers, 2, 0));
@@ -239,7 +239,7 @@ static void test_rotates(void **state)
 	assert_int_equal(journal_end(j).segment, 3);
 	assert_int_equal(read_all(dir, numbers, 16), 9);
 	assert_true(is_run(numbers, 9, 0));
-	assert_int_equal(journal_sync(j), 0);
+	assert_int_equal(journal_sync(j, NULL), 0);
 	journal_free(j);
 	free(big);
 }
@@ -553,9 +553,12 @@ static int case_fsync_fails(const char *dir)
 	CHECK(journal_open(dir, &j) == 0);
 	CHECK(append(j, 0, 2, STR("{}")) == 0);
 	CHECK(journal_needs_sync(j));
-	CHECK(journal_sync(j) == -EIO);
+	CHECK(journal_sync(j, NULL) == -EIO);
+	CHECK(journal_end(j).segment == 1);
+	/* Not behind pages of which the kernel no longer knows that they are not on the disk. */
 	CHECK(append(j, 2, 3, STR("{}")) == 0);
-	CHECK(journal_sync(j) == 0);
+	CHECK(journal_end(j).segment == 2);
+	CHECK(journal_sync(j, NULL) == 0);
 	CHECK(!journal_needs_sync(j));
 	journal_free(j);
 	return 0;
@@ -585,15 +588,17 @@ static int case_no_descriptors(const char *dir)
 	getrlimit(RLIMIT_NOFILE, &limit);
 	limit.rlim_cur = 0;
 	setrlimit(RLIMIT_NOFILE, &limit);
-	CHECK(journal_sync(j) < 0);
+	CHECK(journal_sync(j, NULL) < 0);
 	CHECK(journal_needs_sync(j));
 	limit.rlim_cur = limit.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &limit);
-	CHECK(journal_sync(j) == 0);
+	CHECK(journal_sync(j, NULL) == 0);
 	CHECK(!journal_needs_sync(j));
 	journal_free(j);
 	return 0;
 }
+
+static int case_sync_thread_fails(const char *dir);
 
 static const struct test_case cases[] = {
 	{ "batch", case_batch_is_atomic },
@@ -604,6 +609,7 @@ static const struct test_case cases[] = {
 	{ "fsync", case_fsync_fails },
 	{ "spool", case_spool_fails },
 	{ "descriptors", case_no_descriptors },
+	{ "sync-thread", case_sync_thread_fails },
 };
 
 static void test_failing_calls(void **state)
@@ -613,6 +619,7 @@ static void test_failing_calls(void **state)
 	assert_int_equal(test_rerun("fsync", test_dir(), "fsync:1"), 0);
 	assert_int_equal(test_rerun("spool", test_dir(), "write:1"), 0);
 	assert_int_equal(test_rerun("descriptors", test_dir(), ""), 0);
+	assert_int_equal(test_rerun("sync-thread", test_dir(), "fsync:1+"), 0);
 }
 
 static void test_short_writes(void **state)
@@ -642,7 +649,9 @@ static void test_sync_after_many_segments(void **state)
 		assert_int_equal(truncate(segment(dir, i + 1), 100), 0); /* the disk's, not the test's, room */
 	}
 	assert_int_equal(journal_end(j).segment, 19);
-	assert_int_equal(journal_sync(j), 0);
+	/* The oldest could not wait: nobody may be told that it is on the disk. */
+	assert_int_equal(journal_sync(j, NULL), -EIO);
+	assert_int_equal(journal_sync(j, NULL), 0);
 	assert_false(journal_needs_sync(j));
 	journal_free(j);
 	free(big);
@@ -707,6 +716,146 @@ static void test_spool(void **state)
 	assert_int_equal(spool_write(test_path(dir, "file"), &r, false), -ENOTDIR);
 }
 
+/* -- zeros ahead ------------------------------------------------------------------------------- */
+
+static long long file_size(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 ? (long long)st.st_size : -1;
+}
+
+static void test_grows_ahead_of_its_records(void **state)
+{
+	const char *dir = test_dir();
+	unsigned numbers[4000], n = 0;
+	struct journal_pos synced;
+	struct journal *j;
+
+	assert_int_equal(journal_open(dir, &j), 0);
+	for (int round = 0; round < 40; round++) {
+		for (int i = 0; i < 100; i++, n++)
+			assert_int_equal(append(j, n, n + 1, STR("{\"some\":\"payload\"}")), 0);
+		assert_int_equal(journal_sync(j, &synced), 0);
+		assert_int_equal(journal_pos_cmp(&synced, &(struct journal_pos){ .segment = 1, .offset = journal_end(j).offset }), 0);
+		journal_grow(j);
+		assert_true(file_size(segment(dir, 1)) >= (long long)(journal_end(j).offset + KIB(64)));
+		/* As another daemon would find it now. */
+		assert_int_equal(read_all(dir, numbers, countof(numbers)), n);
+	}
+	assert_true(is_run(numbers, n, 0));
+	assert_int_equal(file_size(segment(dir, 1)) % 4096, 0);
+	journal_free(j);
+	assert_int_equal(read_all(dir, numbers, countof(numbers)), n);
+}
+
+/* A burst makes the file longer by itself. */
+static void test_growing_never_writes_over_records(void **state)
+{
+	const char *dir = test_dir();
+	char *big = malloc(KIB(300));
+	unsigned numbers[64];
+	struct journal *j;
+
+	memset(big, 'x', KIB(300));
+	assert_int_equal(journal_open(dir, &j), 0);
+	journal_grow(j);
+	for (unsigned i = 0; i < 20; i++) {
+		assert_int_equal(append(j, i, i + 1, str_n(big, i % 3 ? KIB(300) : 10)), 0);
+		journal_grow(j);
+	}
+	assert_int_equal(read_all(dir, numbers, countof(numbers)), 20);
+	assert_true(is_run(numbers, 20, 0));
+	journal_free(j);
+	free(big);
+}
+
+static void test_zeros_end_a_segment_unless_something_follows(void **state)
+{
+	const char *dir = test_dir();
+	char path[FS_PATH];
+	struct journal_reader r;
+	struct journal *j;
+	str body;
+	int fd;
+
+	assert_int_equal(journal_open(dir, &j), 0);
+	assert_int_equal(append(j, 0, 2, STR("{}")), 0);
+	journal_grow(j);
+	snprintf(path, sizeof path, "%s", segment(dir, 1));
+	assert_int_equal(journal_reader_open(&r, path), 0);
+	assert_int_equal(journal_reader_next(&r, &body), 1);
+	assert_int_equal(journal_reader_next(&r, &body), 1);
+	assert_int_equal(journal_reader_next(&r, &body), 0);
+	assert_int_equal(journal_reader_at_end(&r), 0);
+	/* The same reader sees what comes in their place. */
+	assert_int_equal(append(j, 2, 3, STR("{}")), 0);
+	assert_int_equal(journal_reader_next(&r, &body), 1);
+	assert_int_equal(journal_reader_next(&r, &body), 0);
+	/* A page that reached the disk before the one in front of it. */
+	fd = open(path, O_WRONLY);
+	assert_int_equal(pwrite(fd, "x", 1, 9000), 1);
+	close(fd);
+	assert_int_equal(journal_reader_next(&r, &body), 0);
+	assert_int_equal(journal_reader_at_end(&r), -EBADMSG);
+	journal_reader_close(&r);
+	journal_free(j);
+}
+
+/* -- the sync thread --------------------------------------------------------------------------- */
+
+static void test_syncer_tells_how_far_it_is(void **state)
+{
+	const char *dir = test_dir();
+	struct journal_sync_state s = { 0 };
+	struct journal_syncer *syncer;
+	struct journal_pos end;
+	struct journal *j;
+
+	assert_int_equal(journal_open(dir, &j), 0);
+	syncer = journal_syncer_start(j, NULL, NULL);
+	for (unsigned i = 0; i < 50; i++) {
+		assert_int_equal(append(j, i, i + 1, STR("{}")), 0);
+		end = journal_end(j);
+		journal_syncer_notify(syncer, true);
+		for (int tries = 0; tries < 10000 && journal_pos_cmp(&s.synced, &end) < 0; tries++) {
+			usleep(1000);
+			journal_syncer_get_state(syncer, &s);
+		}
+		assert_true(journal_pos_cmp(&s.synced, &end) >= 0);
+	}
+	assert_int_equal(s.failures, 0);
+	assert_string_equal(s.trouble, "");
+	journal_syncer_stop(syncer);
+	journal_syncer_free(syncer);
+	journal_free(j);
+}
+
+static int case_sync_thread_fails(const char *dir)
+{
+	struct journal_sync_state s = { 0 };
+	struct journal_syncer *syncer;
+	struct journal_pos end;
+	struct journal *j;
+
+	CHECK(journal_open(dir, &j) == 0);
+	syncer = journal_syncer_start(j, NULL, NULL);
+	CHECK(append(j, 0, 1, STR("{}")) == 0);
+	end = journal_end(j);
+	for (int i = 0; i < 10000 && journal_pos_cmp(&s.failed, &end) < 0; i++) {
+		journal_syncer_notify(syncer, true);
+		usleep(1000);
+		journal_syncer_get_state(syncer, &s);
+	}
+	CHECK(journal_pos_cmp(&s.failed, &end) >= 0);
+	CHECK(strstr(s.trouble, "cannot be synced"));
+	CHECK(journal_pos_cmp(&s.synced, &end) < 0);
+	journal_syncer_stop(syncer);
+	journal_syncer_free(syncer);
+	journal_free(j);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -721,6 +870,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_order_rises),
 		cmocka_unit_test(test_private_whatever_the_umask),
 		cmocka_unit_test(test_torn_tail),
+		cmocka_unit_test(test_grows_ahead_of_its_records),
+		cmocka_unit_test(test_growing_never_writes_over_records),
+		cmocka_unit_test(test_zeros_end_a_segment_unless_something_follows),
+		cmocka_unit_test(test_syncer_tells_how_far_it_is),
 		cmocka_unit_test(test_every_flipped_byte),
 		cmocka_unit_test(test_impossible_lengths),
 		cmocka_unit_test(test_foreign_files),

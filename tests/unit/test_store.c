@@ -204,7 +204,7 @@ static void test_queries(void **state)
 
 static _Atomic int fold_calls, fold_failures, commits_told;
 
-static int fold(struct store *s, const struct record *r, void *arg)
+static int fold(struct store *s, const struct record *r, bool careful, void *arg)
 {
 	struct query *q = store_query(s, "INSERT OR IGNORE INTO events(id, ord, at, kind, native, marks, payload) "
 					 "VALUES (?1, ?2, ?3, 'k', 'n', ?4, ?5)");

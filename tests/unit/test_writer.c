@@ -18,8 +18,9 @@ enum { RECORDS = 8000 };
 
 static _Atomic int folded, pause_us;
 
-static int fold_slowly(struct store *s, const struct record *r, void *arg)
+static int fold_slowly(struct store *s, const struct record *r, bool careful, void *arg)
 {
+	(void)careful;
 	(void)s;
 	(void)r;
 	if (pause_us)

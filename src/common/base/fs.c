@@ -117,6 +117,25 @@ int fs_write_all(int fd, const void *p, size_t n)
 	return 0;
 }
 
+int fs_write_all_at(int fd, const void *p, size_t n, uint64_t offset)
+{
+	const char *at = p;
+
+	while (n) {
+		ssize_t w = pwrite(fd, at, n, (off_t)offset);
+
+		if (w < 0) {
+			if (errno == EINTR)
+				continue;
+			return -errno;
+		}
+		at += w;
+		offset += (uint64_t)w;
+		n -= (size_t)w;
+	}
+	return 0;
+}
+
 int fs_sync_dir(const char *dir)
 {
 	_close_ int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

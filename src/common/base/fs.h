@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -31,6 +32,8 @@ int fs_replace_file(const char *path, str contents, bool sync);
 
 /* All of it or an error; EINTR and short writes are handled. */
 int fs_write_all(int fd, const void *p, size_t n);
+/* The same at a place of the file. */
+int fs_write_all_at(int fd, const void *p, size_t n, uint64_t offset);
 
 int fs_sync_dir(const char *dir);
 

@@ -4,6 +4,7 @@
 #define DECIDES EVENT_IS_DECISION
 #define TOOL EVENT_IS_TOOL
 #define CONTEXT EVENT_TAKES_CONTEXT
+#define OWN EVENT_IS_OWN
 
 const struct event_kind_info event_kinds[EVENT_KIND_MAX] = {
 	[EVENT_UNKNOWN] = { "Unknown", 0, "EVENT", "An event this release has no name for." },
@@ -52,8 +53,8 @@ const struct event_kind_info event_kinds[EVENT_KIND_MAX] = {
 	[EVENT_BEFORE_TOOL_SELECTION] = { "BeforeToolSelection", 0, "EVENT",
 		"The model is about to choose among tools." },
 	[EVENT_AFTER_MODEL] = { "AfterModel", 0, "EVENT", "A piece of the model's answer has come." },
-	[EVENT_DECISION] = { "Decision", 0, "EVENT", "hookd decided something about an event." },
-	[EVENT_MODEL_USAGE] = { "ModelUsage", 0, "EVENT", "Tokens one answer of the model cost, from a transcript." },
+	[EVENT_DECISION] = { "Decision", OWN, "EVENT", "hookd decided something about an event." },
+	[EVENT_MODEL_USAGE] = { "ModelUsage", OWN, "EVENT", "Tokens one answer of the model cost, from a transcript." },
 };
 
 const char *const tool_class_names[TOOL_CLASS_MAX] = {

@@ -2,6 +2,7 @@
 #ifndef HOOKD_GUARD_USER_H
 #define HOOKD_GUARD_USER_H
 
+#include "base/sha256.h"
 #include "guard/internal.h"
 #include "match/match.h"
 
@@ -33,10 +34,11 @@ struct user_rule {
 
 struct guard_policy {
 	unsigned refs;
+	uint8_t digest[SHA256_BYTES]; /* of what it was read from */
 	struct arena arena;
 	bool observe;
 	bool project; /* a project's: only adds rules that deny or ask; the built-in ones are the user's policy's */
-	struct fields disabled;
+	struct fields disabled, observed; /* names of rules */
 	struct guard_user_rule *listed; /* what others see; the same order */
 	struct user_rule *rules;
 	size_t nrules;

@@ -315,3 +315,13 @@ void hook_answer_apply(const struct hook *h, const struct event *e, const struct
 			v->reason = clean(a, answer->stop_reason, REASON_MAX);
 	}
 }
+
+void hook_cannot_run(const struct hook *h, const struct event *e, struct arena *a, struct verdict *v)
+{
+	struct hook_answer failed = { 0 };
+
+	if (h->state != HOOK_NOT_RUN)
+		return;
+	failed.failure = arena_strf(a, "hooks of type %s are not run", hook_type_names[h->type]);
+	hook_answer_apply(h, e, &failed, a, v);
+}

@@ -10,18 +10,20 @@
 #include "base/log.h"
 #include "hooks/internal.h"
 
-enum { SESSIONS_MAX = 512, TOKEN = 16, STARTS_AT_ONCE = 1, BACKGROUND_AT_ONCE = HOOKS_AT_ONCE / 2 };
+enum { TOKEN = 16, STARTS_AT_ONCE = 1, BACKGROUND_AT_ONCE = HOOKS_AT_ONCE / 2 };
 
 #define HELD_MAX MIB(256)
 
-/* A session and the hooks it was given. One without a name is made for one event and goes with it. */
-struct session {
-	struct session *next;
+/* A session and the hooks it was given. One that is nobody's goes when its files have been read and its events were
+ * fired: it was made for one event, or let go of meanwhile. */
+struct hooks_session {
+	struct hooks_session *next;
+	struct hooks *hooks;
+	bool owned;
 	char *agent, *id, *cwd;
 	struct hook_set *set; /* NULL: on its way */
 	struct fire *waiting, **last;
 	uint8_t ran[HOOKS_MAX]; /* once */
-	int64_t used_us;
 	unsigned refs; /* jobs under way for it */
 };
 
@@ -77,7 +79,7 @@ struct past {
 struct hooks {
 	struct hooks_config config;
 	struct loop_children *children;
-	struct session *sessions;
+	struct hooks_session *sessions;
 	unsigned nsessions;
 	struct queue queue, background; /* runs that an event waits for, and those that none does */
 	struct run *running;
@@ -507,7 +509,7 @@ static void add_run(struct fire *f, const struct hook *hook, const struct event 
 	*last = r;
 }
 
-static void add_runs(struct fire *f, struct session *s, struct hook **list, unsigned n)
+static void add_runs(struct fire *f, struct hooks_session *s, struct hook **list, unsigned n)
 {
 	str chain = chain_of(f->hooks, f->q.event);
 	const struct event *views[HOOK_VIEWS];
@@ -519,6 +521,7 @@ static void add_runs(struct fire *f, struct session *s, struct hook **list, unsi
 	f->first = xcalloc(n * nviews + 1, sizeof *f->first);
 	f->pending = 1; /* ours, until all are queued */
 	for (unsigned i = 0; i < n; i++) {
+		hook_cannot_run(list[i], f->q.event, f->q.arena, f->q.verdict);
 		if (list[i]->state != HOOK_LIVE || (list[i]->once && s->ran[list[i]->index]) ||
 			is_in_chain(chain, list[i]))
 			continue;
@@ -531,7 +534,7 @@ static void add_runs(struct fire *f, struct session *s, struct hook **list, unsi
 			STR("this patch changes more files than its hooks are shown"));
 }
 
-static void fire_with(struct fire *f, struct session *s)
+static void fire_with(struct fire *f, struct hooks_session *s)
 {
 	struct hook *list[HOOKS_MAX];
 	unsigned n = 0;
@@ -552,8 +555,14 @@ static void fire_with(struct fire *f, struct session *s)
 
 /* -- sessions ---------------------------------------------------------------------------------- */
 
-static void session_free(struct session *s)
+static void session_free(struct hooks_session *s)
 {
+	struct hooks_session **at = &s->hooks->sessions;
+
+	while (*at != s)
+		at = &(*at)->next;
+	*at = s->next;
+	s->hooks->nsessions--;
 	hook_set_unref(s->set);
 	free(s->agent);
 	free(s->id);
@@ -561,27 +570,18 @@ static void session_free(struct session *s)
 	free(s);
 }
 
-static void forget_oldest(struct hooks *h)
+void hooks_session_free(struct hooks_session *s)
 {
-	struct session **oldest = NULL;
-
-	if (h->nsessions < SESSIONS_MAX)
+	if (!s)
 		return;
-	for (struct session **at = &h->sessions; *at; at = &(*at)->next)
-		if (!(*at)->refs && (*at)->set && (!oldest || (*at)->used_us < (*oldest)->used_us))
-			oldest = at;
-	if (oldest) {
-		struct session *gone = *oldest;
-
-		*oldest = gone->next;
-		h->nsessions--;
-		session_free(gone); /* its file remembers it */
-	}
+	s->owned = false;
+	if (!s->refs)
+		session_free(s); /* its file remembers it */
 }
 
 struct job {
 	struct hooks *hooks;
-	struct session *session;
+	struct hooks_session *session;
 	struct hook_set *set;
 	bool fresh; /* whatever the snapshot says */
 	int failed; /* writing it */
@@ -599,7 +599,7 @@ static void load(void *arg)
 {
 	struct job *j = arg;
 	const struct hooks_config *c = &j->hooks->config;
-	struct session *s = j->session;
+	struct hooks_session *s = j->session;
 	struct hooks_where where = { .agent = s->agent[0] ? s->agent : NULL, .cwd = s->cwd, .home = c->home,
 		.user_config = c->user_config, .state = c->state };
 
@@ -639,7 +639,7 @@ static void loaded(void *arg)
 {
 	struct job *j = arg;
 	struct hooks *h = j->hooks;
-	struct session *s = j->session;
+	struct hooks_session *s = j->session;
 	struct fire *f = s->waiting, *next;
 	unsigned broken = count_broken(j->set);
 
@@ -659,12 +659,12 @@ static void loaded(void *arg)
 	}
 	if (j->reload)
 		reload_end(j->reload, broken);
-	if (!s->id[0])
+	if (!s->owned && !s->refs)
 		session_free(s);
 	free(j);
 }
 
-static void submit(struct hooks *h, struct session *s, bool fresh, struct reload *reload)
+static void submit(struct hooks *h, struct hooks_session *s, bool fresh, struct reload *reload)
 {
 	struct job *j = xcalloc(1, sizeof *j);
 
@@ -683,32 +683,27 @@ static char *copy_path(str path)
 	return good ? xstrndup(path.p, path.n) : xstrdup("");
 }
 
-static struct session *find_session(struct hooks *h, const struct event *e)
+static struct hooks_session *make_session(struct hooks *h, str agent, str id, str cwd)
 {
-	str id = str_head(e->session, LIMIT_NAME);
-	struct session **at = &h->sessions, *s;
+	struct hooks_session *s = xcalloc(1, sizeof *s);
 
-	for (; !str_empty(id) && *at; at = &(*at)->next)
-		if (str_eq(str_of((*at)->id), id) && str_eq(str_of((*at)->agent), e->agent)) {
-			s = *at;
-			/* Those in use are found at once. */
-			*at = s->next;
-			s->next = h->sessions;
-			h->sessions = s;
-			return s;
-		}
-	s = xcalloc(1, sizeof *s);
-	s->agent = xstrndup(e->agent.p ? e->agent.p : "", e->agent.n);
+	s->hooks = h;
+	s->agent = xstrndup(agent.p ? agent.p : "", agent.n);
 	s->id = xstrndup(id.p ? id.p : "", id.n);
-	s->cwd = copy_path(e->cwd);
+	s->cwd = copy_path(cwd);
 	s->last = &s->waiting;
-	if (s->id[0]) {
-		forget_oldest(h);
-		s->next = h->sessions;
-		h->sessions = s;
-		h->nsessions++;
-	}
+	s->next = h->sessions;
+	h->sessions = s;
+	h->nsessions++;
 	submit(h, s, false, NULL);
+	return s;
+}
+
+struct hooks_session *hooks_session_new(struct hooks *h, str agent, str session, str cwd)
+{
+	struct hooks_session *s = make_session(h, agent, str_head(session, LIMIT_NAME), cwd);
+
+	s->owned = true;
 	return s;
 }
 
@@ -719,14 +714,14 @@ static bool is_rehearsal(const struct event *e)
 }
 
 /* Most sessions have no hook for most events. */
-static bool has_nothing(const struct session *s, enum event_kind kind)
+static bool has_nothing(const struct hooks_session *s, enum event_kind kind)
 {
 	return s->set && !s->set->groups[kind] && kind != EVENT_SESSION_START;
 }
 
 void hooks_fire(struct hooks *h, const struct hooks_request *q)
 {
-	struct session *s;
+	struct hooks_session *s;
 	struct fire *f;
 
 	if (q->event->kind == EVENT_UNKNOWN || h->stopping || is_rehearsal(q->event) ||
@@ -734,8 +729,9 @@ void hooks_fire(struct hooks *h, const struct hooks_request *q)
 		q->done(NULL, q->arg);
 		return;
 	}
-	s = find_session(h, q->event);
-	s->used_us = clock_mono_us();
+	s = q->session;
+	if (!s)
+		s = make_session(h, q->event->agent, str_head(q->event->session, LIMIT_NAME), q->event->cwd);
 	if (has_nothing(s, q->event->kind)) {
 		q->done(NULL, q->arg);
 		return;
@@ -760,7 +756,7 @@ static void cleared(void *arg)
 {
 	struct reload *r = arg;
 
-	for (struct session *s = r->hooks->sessions; s; s = s->next) {
+	for (struct hooks_session *s = r->hooks->sessions; s; s = s->next) {
 		r->jobs++;
 		r->sessions++;
 		submit(r->hooks, s, true, r);
@@ -839,7 +835,7 @@ void hooks_free(struct hooks *h)
 		else if (--r->fire->pending == 0)
 			fire_free(r->fire);
 	}
-	for (struct session *s = h->sessions, *next; s; s = next) {
+	for (struct hooks_session *s = h->sessions, *next; s; s = next) {
 		next = s->next;
 		for (struct fire *f = s->waiting, *after; f; f = after) {
 			after = f->next;

@@ -36,6 +36,7 @@ struct api_context {
 	struct engine *engine;
 	struct journal *journal;
 	struct writer *writer;
+	struct journal_syncer *syncer;
 	struct capture *capture; /* the writer's: for jobs only */
 	const struct paths *paths;
 	const struct config *config;

@@ -52,11 +52,17 @@ static int fold_records(struct import_frame *m, struct store *s, str rest)
 			m->unreadable++;
 			continue;
 		}
+		/* Of hookd's own kinds transcripts tell tokens, and nothing else. */
+		if (event_kinds[r.kind].flags & EVENT_IS_OWN && r.kind != EVENT_MODEL_USAGE) {
+			m->unreadable++;
+			continue;
+		}
 		r.marks |= EVENT_IMPORTED;
-		got = capture_fold(m->capture, s, &r);
+		/* One that cannot be folded must not stop its file for ever. */
+		got = capture_fold_carefully(m->capture, s, &r);
 		if (got < 0)
 			return got;
-		m->fresh += got;
+		m->fresh += got > 0;
 		m->known += !got;
 	}
 	return got;

@@ -89,14 +89,18 @@ static void write_journal(struct json_writer *w, const struct api_context *ctx, 
 {
 	struct fs_dir_look journal = fs_look_at_dir(ctx->paths->journal), spool = fs_look_at_dir(ctx->paths->spool);
 	int64_t behind = (int64_t)e->journaled - (int64_t)s->taken;
+	struct journal_sync_state sync;
 
+	journal_syncer_get_state(ctx->syncer, &sync);
 	jw_key(w, "journal");
 	jw_object(w);
 	jw_field_int(w, "segments", journal.files);
 	jw_field_int(w, "bytes", journal.bytes);
 	jw_field_int(w, "unfolded_records", behind < 0 ? 0 : behind);
 	jw_field_int(w, "oldest_unfolded_age_us", s->oldest_unfolded_us ? clock_wall_us() - s->oldest_unfolded_us : 0);
-	jw_field_str(w, "trouble", str_of(e->journal_trouble));
+	jw_field_int(w, "syncs", (int64_t)sync.syncs);
+	jw_field_int(w, "failed_syncs", (int64_t)sync.failures);
+	jw_field_str(w, "trouble", str_of(e->journal_trouble[0] ? e->journal_trouble : sync.trouble));
 	jw_end_object(w);
 	jw_key(w, "spool");
 	jw_object(w);
@@ -122,6 +126,8 @@ static void write_store(struct json_writer *w, const struct api_context *ctx, co
 	jw_field_int(w, "damaged", (int64_t)s->damaged);
 	jw_field_int(w, "commits", (int64_t)s->commits);
 	jw_field_int(w, "replayed", (int64_t)s->replayed);
+	jw_field_int(w, "unfolded", s->aside.unfolded);
+	jw_field_int(w, "quarantined", s->aside.quarantined);
 	jw_field_int(w, "bytes", fs_file_bytes(ctx->paths->store));
 	snprintf(wal, sizeof wal, "%s-wal", ctx->paths->store);
 	jw_field_int(w, "wal_bytes", fs_file_bytes(wal));
@@ -315,6 +321,8 @@ const struct op ops[] = {
 		OP_READER, op_purge, .alone = true, .rotates = true },
 	{ "purge_preview", "What a purge would delete. Parameters as for purge.", OP_READER, op_purge_preview },
 	{ "retention", "The limits of what is kept, and what is beyond them.", OP_READER, op_retention },
+	{ "rebuild", "Folds all sessions again from events, in the background. dry_run; progress: only say how far it is.",
+		OP_READER, op_rebuild, .alone = true },
 	{ "retain", "Deletes what is beyond the limits.", OP_READER, op_retain, .alone = true },
 	{ 0 },
 };

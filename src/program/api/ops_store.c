@@ -125,6 +125,44 @@ int op_repair(struct op_call *call)
 	return 0;
 }
 
+/* -- rebuild ----------------------------------------------------------------------------------- */
+
+static int rebuild_job(struct store *s, void *arg)
+{
+	return capture_rebuild(arg, s);
+}
+
+/* Only makes it due, unless it is asked how far that is: the writer folds some sessions at a time when it has nothing
+ * else to do. */
+int op_rebuild(struct op_call *call)
+{
+	bool look = json_true(json_get(call->params, STR("dry_run"))) || json_true(json_get(call->params, STR("progress")));
+	_cleanup_(store_closep) struct store *s = NULL;
+	struct store_aside aside = { 0 };
+	int64_t left = 0, sessions = 0, events = 0;
+	int r = look ? 0 : writer_call(call->ctx->writer, rebuild_job, call->ctx->capture);
+
+	if (r < 0)
+		return refuse_writer(call, r);
+	r = store_open(call->ctx->paths->store, STORE_READ, NULL, &s, call->err);
+	if (r == 0)
+		r = capture_rebuild_left(s, &left, &sessions);
+	if (r == 0)
+		r = store_count_aside(s, &aside);
+	if (r == 0)
+		r = store_number(s, &events, "SELECT count(*) FROM events", "");
+	if (r < 0)
+		return r;
+	jw_object(call->w);
+	jw_field_int(call->w, "left", left);
+	jw_field_int(call->w, "sessions", sessions);
+	jw_field_int(call->w, "events", events);
+	jw_field_int(call->w, "unfolded", aside.unfolded);
+	jw_field_int(call->w, "quarantined", aside.quarantined);
+	jw_end_object(call->w);
+	return 0;
+}
+
 /* -- purge: what ------------------------------------------------------------------------------- */
 
 /* Ids and beginnings of ids, as the list of sessions prints them, become keys. */

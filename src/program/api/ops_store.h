@@ -6,6 +6,7 @@
 
 int op_backup(struct op_call *call);
 int op_repair(struct op_call *call);
+int op_rebuild(struct op_call *call);
 int op_purge(struct op_call *call);
 int op_purge_preview(struct op_call *call);
 int op_retention(struct op_call *call);

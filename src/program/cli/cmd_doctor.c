@@ -163,14 +163,6 @@ static const struct form *form_of(const struct agent *agent)
 	return &forms[0];
 }
 
-static enum event_kind kind_of(const struct agent *agent, str event)
-{
-	for (const struct agent_event *row = agent->events; row->native; row++)
-		if (str_eq(event, str_of(row->native)))
-			return row->kind;
-	return event_kind_by_name(event);
-}
-
 static void write_hook_payload(struct buf *b, const struct agent *agent, const char *session, str event)
 {
 	const struct form *f = form_of(agent);
@@ -187,7 +179,7 @@ static void write_hook_payload(struct buf *b, const struct agent *agent, const c
 	jw_object(&w);
 	jw_field_str(&w, "command", STR("echo hookd-selftest-deny"));
 	jw_end_object(&w);
-	if (kind_of(agent, event) == EVENT_POST_TOOL_USE) {
+	if (agent_kind_of(agent, event) == EVENT_POST_TOOL_USE) {
 		jw_key(&w, "tool_response");
 		jw_raw(&w, str_of(f->response));
 	}
@@ -332,7 +324,7 @@ static void check_line(struct doctor *d, const struct agent *agent, const struct
 	char session[64], id[ULID_TEXT + 1];
 	struct ulid u = ulid_make();
 	struct buf out = BUF_INIT(OUTPUT_MAX);
-	bool decides = kind_of(agent, e->event) == EVENT_PRE_TOOL_USE, denied;
+	bool decides = agent_kind_of(agent, e->event) == EVENT_PRE_TOOL_USE, denied;
 	struct call call;
 	int64_t began;
 	int exit_code, stored;
@@ -409,15 +401,15 @@ static void check_verbs(struct doctor *d, const struct agent *agent)
 		unsigned verb;
 		const char *text;
 	} verbs[] = {
-		{ AGENT_DENIES, "it cannot be told to leave a call alone: rules are only recorded" },
-		{ AGENT_ASKS, "it cannot be told to ask a person: where a rule would ask, it is told no" },
-		{ AGENT_CHANGES_INPUT, "it takes no changed input" },
-		{ AGENT_TAKES_CONTEXT, "it takes no context" },
-		{ AGENT_CONTINUES, "it cannot be told to go on at the end of a turn" },
+		{ TAKES_DENY, "it cannot be told to leave a call alone: rules are only recorded" },
+		{ TAKES_ASK, "its hooks cannot ask a person: where a rule would ask, the call is denied" },
+		{ TAKES_INPUT, "it takes no changed input" },
+		{ TAKES_CONTEXT, "it takes no context" },
+		{ TAKES_MORE, "it cannot be told to go on at the end of a turn" },
 	};
 
 	for (size_t i = 0; i < countof(verbs); i++)
-		if (!(agent->verbs & verbs[i].verb))
+		if (!(agent_takes_anywhere(agent) & verbs[i].verb))
 			tell(d, FINDING_NOTE, agent->name, "%s", verbs[i].text);
 }
 

@@ -290,7 +290,7 @@ static void rules_json(const struct guard_policy *policy, const struct json *cou
 		jw_field_str(w, "example", str_of(r->example));
 		jw_field_str(w, "mode",
 			guard_policy_disabled(policy, str_of(r->name)) ? STR("disabled")
-			: guard_policy_observes(policy)                ? STR("observe")
+			: guard_policy_observes(policy, str_of(r->name)) ? STR("observe")
 								       : STR("enforce"));
 		write_counts(w, counts, str_of(r->name));
 		jw_end_object(w);
@@ -303,7 +303,7 @@ static void rules_json(const struct guard_policy *policy, const struct json *cou
 		jw_field_str(w, "decision", str_of(verdict_action_names[user[i].decision]));
 		jw_field_str(w, "override", user[i].override);
 		jw_field_str(w, "mode",
-			user[i].observe || guard_policy_observes(policy) ? STR("observe")
+			user[i].observe || guard_policy_observes(policy, user[i].name) ? STR("observe")
 									 : STR("enforce"));
 		jw_field_int(w, "line", user[i].line);
 		jw_key(w, "rule");
@@ -338,7 +338,7 @@ static int run_rules(struct cli *cli)
 	for (const struct guard_rule *r = guard_rules; r->name; r++) {
 		const struct json *c = counts_of(counts, str_of(r->name));
 		str mode = guard_policy_disabled(policy, str_of(r->name)) ? STR("disabled")
-			: guard_policy_observes(policy)                   ? STR("observe")
+			: guard_policy_observes(policy, str_of(r->name)) ? STR("observe")
 									  : STR("enforce");
 
 		table_add(&t, (str[]){ str_of(r->name), mode, c ? cell_number(cli, c, "fired") : STR(""),

@@ -173,13 +173,76 @@ static void print_repair(struct cli *cli, const struct json *result)
 		printf(STR_FMT "\n", STR_ARG(json_str(json_get(result, STR("recovery")))));
 }
 
+static int64_t field(const struct json *r, const char *name)
+{
+	int64_t n = 0;
+
+	json_int(json_get(r, str_of(name)), &n);
+	return n;
+}
+
+static void print_aside(const struct json *r)
+{
+	int64_t n = field(r, "unfolded") + field(r, "quarantined");
+
+	if (n)
+		printf("%lld of them cannot be understood and are kept aside; see: hookd logs\n", (long long)n);
+}
+
+/* Waits until the daemon has folded everything again; it goes on when nobody waits. */
+static int wait_for_rebuild(struct cli *cli, struct json *r)
+{
+	const struct timespec pause = { .tv_nsec = 200 * 1000000 };
+	bool show = isatty(STDERR_FILENO) && !cli_has(cli, "json");
+
+	while (r && field(r, "left")) {
+		if (show)
+			fprintf(stderr, "\r%lld of %lld sessions", (long long)(field(r, "sessions") - field(r, "left")),
+				(long long)field(r, "sessions"));
+		nanosleep(&pause, NULL);
+		r = cli_ask(cli, "rebuild", STR("{\"progress\":true}"));
+	}
+	if (show)
+		fputs("\r\033[K", stderr);
+	if (!r)
+		return EXIT_FAILED;
+	if (cli_has(cli, "json"))
+		return cli_print_json(r);
+	printf("%lld sessions were folded again from %lld events\n", (long long)field(r, "sessions"),
+		(long long)field(r, "events"));
+	print_aside(r);
+	return EXIT_DONE;
+}
+
+static int run_rebuild(struct cli *cli)
+{
+	bool dry = cli_has(cli, "dry-run");
+	struct json *r;
+
+	cli->answer_ms = DB_MS;
+	r = cli_ask(cli, "rebuild", dry ? STR("{\"dry_run\":true}") : STR_NONE);
+	if (!r)
+		return EXIT_FAILED;
+	if (!dry)
+		return wait_for_rebuild(cli, r);
+	if (cli_has(cli, "json"))
+		return cli_print_json(r);
+	printf("would fold %lld sessions again from %lld events\n", (long long)field(r, "sessions"),
+		(long long)field(r, "events"));
+	print_aside(r);
+	return EXIT_DONE;
+}
+
 static int run_db(struct cli *cli)
 {
 	bool repair = strcmp(cli->args[0], "repair") == 0, ok;
 	struct json *result;
 
+	if (strcmp(cli->args[0], "rebuild") == 0)
+		return run_rebuild(cli);
 	if (!repair && strcmp(cli->args[0], "check") != 0)
-		return cli_usage_error(cli, "there is no 'db %s'; there are 'db check' and 'db repair'", cli->args[0]);
+		return cli_usage_error(cli, "there is no 'db %s'; there are 'db check', 'db repair' and 'db rebuild'",
+			cli->args[0]);
 	cli->answer_ms = DB_MS;
 	result = cli_ask(cli, repair ? "repair" : "check",
 		cli_has(cli, "dry-run") ? STR("{\"dry_run\":true}") : STR_NONE);
@@ -199,15 +262,16 @@ static int run_db(struct cli *cli)
 }
 
 static const struct cmd_option db_options[] = {
-	{ "dry-run", 0, NULL, false, "repair: only say what would be done" },
+	{ "dry-run", 0, NULL, false, "repair, rebuild: only say what would be done" },
 	{ "json", 0, NULL, false, "print JSON" },
 	{ 0 },
 };
 
 const struct cmd cmd_db = {
 	.name = "db",
-	.args = "check|repair",
-	.text = "Check the store for damage, or repair it: damaged files are set aside, never deleted.",
+	.args = "check|repair|rebuild",
+	.text = "Check the store for damage, repair it (damaged files are set aside, never deleted), or fold everything again "
+		"from the events it holds.",
 	.min_args = 1,
 	.max_args = 1,
 	.options = db_options,

@@ -69,6 +69,13 @@ static int print_trouble(const struct json *s)
 		print_line("TROUBLE", "events wait in the spool for more than a minute");
 		n++;
 	}
+	if (number(s, "store", "unfolded") || number(s, "store", "quarantined")) {
+		print_line("TROUBLE",
+			"%lld events could not be understood by the store and are kept aside; see: hookd logs; "
+			"a later release tries them again, or: hookd db rebuild",
+			(long long)(number(s, "store", "unfolded") + number(s, "store", "quarantined")));
+		n++;
+	}
 	if (number(s, "privacy", "unwritten_markers")) {
 		print_line("TROUBLE",
 			"%lld private sessions cannot be marked as such (" STR_FMT "): only this daemon knows of them",

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ enum {
 	SETTLE_AT_ONCE = 8, /* sessions that an import left */
 	STALL_S = 15,      /* a connection that stands still in the middle of something */
 	STOP_MS = 1500,    /* for turns under way */
+	LEAVE_S = 5,       /* after that, for threads that do not end */
 	LOCK_WAIT_MS = 2000, /* a restart: the old daemon may still be closing its store */
 };
 
@@ -33,11 +35,12 @@ struct daemon {
 	int lock_fd;
 	struct loop *loop;
 	struct journal *journal;
-	struct guard *guard, *guard_large;
+	struct guard *guard;
 	struct engine *engine;
 	struct server *server;
 	struct capture *capture;
 	struct writer *writer;
+	struct journal_syncer *syncer;
 	struct api *api;
 	struct janitor *janitor;
 	struct loop_signal *signals[3];
@@ -280,9 +283,11 @@ static void start_watching(struct daemon *d)
 	d->janitor = janitor_new(d->loop, daemon_duties, d);
 }
 
-static int fold(struct store *s, const struct record *r, void *arg)
+static int fold(struct store *s, const struct record *r, bool careful, void *arg)
 {
-	return capture_fold(((struct daemon *)arg)->capture, s, r);
+	struct capture *c = ((struct daemon *)arg)->capture;
+
+	return careful ? capture_fold_carefully(c, s, r) : capture_fold(c, s, r);
 }
 
 static int finish(struct store *s, void *arg)
@@ -335,12 +340,11 @@ static void start_writer(struct daemon *d)
 		.finish = finish,
 		.idle = idle,
 		.fold_arg = d,
-		.committed = engine_committed,
-		.arg = d->engine,
 	};
 
 	d->writer = writer_start(&w);
-	engine_set_writer(d->engine, d->writer);
+	d->syncer = journal_syncer_start(d->journal, engine_synced, d->engine);
+	engine_set_writer(d->engine, d->writer, d->syncer);
 }
 
 /* The handlers of the server have different owners. */
@@ -367,6 +371,7 @@ static int build(struct daemon *d, struct err *err)
 	struct server_handlers handlers = { .hook = on_hook, .records = on_records, .line = on_line, .arg = d };
 	struct api_context api = { .paths = d->paths, .config = &d->config, .config_problems = d->problems,
 		.started_us = clock_wall_us(), .stop = begin_stop, .stop_arg = d };
+	struct guard_problem *problems;
 	int r;
 
 	d->loop = loop_new(WORKERS);
@@ -383,16 +388,17 @@ static int build(struct daemon *d, struct err *err)
 		return err_set(err, r, "the journal in %s cannot be opened: %s", d->paths->journal, strerror(-r));
 	engine.loop = api.loop = d->loop;
 	engine.guard = d->guard = guard_new(d->paths);
-	for (const struct guard_problem *p = guard_problems(d->guard); p; p = p->next)
+	problems = guard_problems(d->guard);
+	for (const struct guard_problem *p = problems; p; p = p->next)
 		log_warn(LOG_CONFIG, "%s:%u:%u: %s", d->paths->config, p->err.line, p->err.col, p->err.text);
+	guard_problems_free(problems);
 	engine.journal = api.journal = d->journal;
-	/* Twice, because a policy's patterns belong to one thread at a time. */
-	engine.guard_large = d->guard_large = guard_new(d->paths);
 	d->engine = api.engine = engine_new(&engine);
 	loop_before_sleep(d->loop, engine_before_sleep, d->engine);
 	d->capture = capture_new();
 	start_writer(d);
 	api.writer = d->writer;
+	api.syncer = d->syncer;
 	api.capture = d->capture;
 	d->api = api_new(&api);
 	engine_on_turn_end(d->engine, api_turn_ended, d->api);
@@ -400,14 +406,36 @@ static int build(struct daemon *d, struct err *err)
 	return 0;
 }
 
+/* A disk that hangs holds whoever waits for it, and no thread can be ended from outside. What was acknowledged is in the
+ * journal, so leaving is as safe as being killed. */
+static void *leave_at_last(void *arg)
+{
+	const struct timespec patience = { .tv_sec = LEAVE_S };
+
+	(void)arg;
+	nanosleep(&patience, NULL);
+	log_error(LOG_DAEMON, "something does not end within %d s (a disk that hangs?); leaving without it", LEAVE_S);
+	_exit(1);
+}
+
+static void bound_stop(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, leave_at_last, NULL) == 0)
+		pthread_detach(thread);
+}
+
 /* Against the order of use: first who brings work in, then who does it, last what they stand on. */
 static void take_apart(struct daemon *d)
 {
+	bound_stop();
 	if (d->server)
 		server_close_listeners(d->server);
 	if (d->engine)
 		engine_before_sleep(d->engine);
 	writer_stop(d->writer);
+	journal_syncer_stop(d->syncer);
 	loop_stop_workers(d->loop);
 	janitor_free(d->janitor);
 	loop_io_free(d->spool_io);
@@ -419,9 +447,9 @@ static void take_apart(struct daemon *d)
 	server_free(d->server);
 	engine_free(d->engine);
 	guard_free(d->guard);
-	guard_free(d->guard_large);
 	loop_free(d->loop);
 	writer_free(d->writer);
+	journal_syncer_free(d->syncer);
 	capture_free(d->capture);
 	journal_free(d->journal);
 	config_problems_free(d->problems);

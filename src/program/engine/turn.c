@@ -13,12 +13,12 @@ enum {
 	SPARE_TURNS = 64,
 	WAIT_EVERY_MS = 50,  /* a quarter of what the client allows between frames: starting hooks holds the loop up */
 	FLUSH_ROUNDS = 64,   /* pipelined requests answered before other descriptors get their turn */
-	COMMIT_MS = 1000,    /* durability strict: longest wait for a commit */
+	SYNC_MS = 1000,      /* durability strict: longest wait for a sync */
 };
 
 /* -- life of a turn ---------------------------------------------------------------------------- */
 
-struct turn *turn_new(struct engine *e, struct conn *c, str body)
+struct turn *turn_new(struct engine *e, const struct hook_call *call)
 {
 	struct turn *t = e->spare;
 
@@ -30,18 +30,30 @@ struct turn *turn_new(struct engine *e, struct conn *c, str body)
 		buf_init(&t->out, LIMIT_REPLY - KIB(1));
 	}
 	t->engine = e;
-	t->conn = c;
-	t->body = body;
+	t->call = *call;
 	t->spoke_us = clock_mono_us();
+	t->newer = e->open;
+	t->place = &e->open;
+	if (e->open)
+		e->open->place = &t->newer;
+	e->open = t;
 	e->turns++;
 	return t;
+}
+
+static void leave_open(struct turn *t)
+{
+	*t->place = t->newer;
+	if (t->newer)
+		t->newer->place = t->place;
+	t->engine->turns--;
 }
 
 static void turn_free(struct turn *t)
 {
 	struct engine *e = t->engine;
 
-	e->turns--;
+	judge_release(t);
 	if (t->out.cap > KIB(16))
 		buf_release(&t->out);
 	buf_clear(&t->out);
@@ -60,25 +72,75 @@ static void turn_free(struct turn *t)
 	free(t);
 }
 
-static void remove_waiting(struct turn *t)
+static void let_go(struct turn *t)
 {
-	for (struct turn **at = &t->engine->waiting; *at; at = &(*at)->next)
-		if (*at == t) {
-			*at = t->next;
-			return;
-		}
+	struct caller caller = t->call.caller;
+
+	turn_free(t);
+	caller.release(caller.arg); /* last: it may bring in the next call */
 }
 
 static void finish(struct turn *t)
 {
 	pipeline_answer(t);
-	turn_free(t);
+	t->answered = true;
+	leave_open(t);
+	twin_leave(t);
+	live_put(t->engine->live, t->live);
+	if (!t->pins)
+		let_go(t);
+}
+
+void turn_unpin(struct turn *t)
+{
+	if (--t->pins == 0 && t->answered)
+		let_go(t);
 }
 
 void turn_hold(struct turn *t)
 {
 	t->holds++;
 }
+
+void turn_release(struct turn *t)
+{
+	if (--t->holds == 0 && t->written)
+		finish(t);
+}
+
+void turn_written(struct turn *t, enum wire_stored stored)
+{
+	t->written = true;
+	t->stored = stored;
+	if (stored == WIRE_STORED_NO)
+		t->engine->state.unstored++;
+	if (!t->holds)
+		finish(t);
+}
+
+void turn_depart(struct turn *t)
+{
+	t->state = TURN_RUNS;
+}
+
+enum stage_result turn_wait(struct turn *t)
+{
+	if (t->state == TURN_ARRIVED)
+		return STAGE_DONE;
+	t->state = TURN_WAITS;
+	return STAGE_WAITS;
+}
+
+void turn_arrive(struct turn *t)
+{
+	bool waits = t->state == TURN_WAITS;
+
+	t->state = TURN_ARRIVED;
+	if (waits)
+		pipeline_go_on(t);
+}
+
+/* -- patience: WAIT frames --------------------------------------------------------------------- */
 
 static void set_patience(struct engine *e)
 {
@@ -88,77 +150,36 @@ static void set_patience(struct engine *e)
 	loop_timer_set(e->patience, WAIT_EVERY_MS * USEC_PER_MSEC);
 }
 
-void turn_release(struct turn *t)
-{
-	if (--t->holds || !t->written)
-		return;
-	remove_waiting(t);
-	finish(t);
-}
-
-void turn_written(struct turn *t, enum wire_stored stored)
-{
-	struct engine *e = t->engine;
-
-	t->written = true;
-	t->stored = stored;
-	if (stored == WIRE_STORED_NO)
-		e->state.unstored++;
-	if (!t->holds) {
-		finish(t);
-		return;
-	}
-	t->next = e->waiting;
-	e->waiting = t;
-	set_patience(e);
-}
-
-void turn_refuse(struct turn *t)
-{
-	uint8_t head[WIRE_HEADER];
-	struct iovec piece = { head, sizeof head };
-
-	log_warn(LOG_ENGINE, "a frame without agent or key was refused");
-	wire_header_encode(head, WIRE_REFUSED, 0);
-	conn_answer(t->conn, &piece, 1);
-	turn_free(t);
-}
-
-/* -- patience: WAIT frames --------------------------------------------------------------------- */
-
 static void send_wait(struct turn *t, int64_t now)
 {
-	struct wire_reply reply = { .type = WIRE_WAIT, .stored = t->stored, .wait_ms = WAIT_EVERY_MS };
-	uint8_t head[WIRE_REPLY_FIXED];
-	struct iovec piece = { head, sizeof head };
-
-	if (now - t->spoke_us < WAIT_EVERY_MS * USEC_PER_MSEC / 2)
+	if (!t->call.caller.wait || now - t->spoke_us < WAIT_EVERY_MS * USEC_PER_MSEC / 2)
 		return;
 	t->spoke_us = now;
-	wire_reply_encode(&reply, head);
-	conn_send(t->conn, &piece, 1);
+	t->call.caller.wait(t->call.caller.arg, t->stored, WAIT_EVERY_MS);
 }
 
-/* Durability strict: answers whoever's commit has come. A store in trouble or a hanging disk must not
+/* Durability strict: answers whoever's sync has come. A disk that fails or hangs must not
  * become the agent's trouble: then the answer goes without it and says so, "journaled". */
-static void settle_uncommitted(struct engine *e)
+static void settle_unsynced(struct engine *e)
 {
-	struct turn *t = e->uncommitted.first, *next;
+	struct turn *t = e->unsynced.first, *next;
 	int64_t now = clock_mono_us();
-	struct writer_state w;
+	struct journal_sync_state s;
 
 	if (!t)
 		return;
-	writer_get_state(e->writer, &w);
-	turn_list_init(&e->uncommitted);
+	journal_syncer_get_state(e->syncer, &s);
+	turn_list_init(&e->unsynced);
 	for (; t; t = next) {
 		next = t->next;
-		if (journal_pos_cmp(&t->mark, &w.committed) <= 0)
+		if (journal_pos_cmp(&t->pos, &s.failed) <= 0)
+			turn_written(t, WIRE_STORED_JOURNALED);
+		else if (journal_pos_cmp(&t->pos, &s.synced) <= 0)
 			turn_written(t, WIRE_STORED_COMMITTED);
-		else if (w.trouble[0] || now - t->flushed_us > COMMIT_MS * USEC_PER_MSEC)
+		else if (now - t->flushed_us > SYNC_MS * USEC_PER_MSEC)
 			turn_written(t, WIRE_STORED_JOURNALED);
 		else
-			turn_list_add(&e->uncommitted, t);
+			turn_list_add(&e->unsynced, t);
 	}
 }
 
@@ -168,12 +189,13 @@ static void be_patient(void *arg)
 	int64_t now = clock_mono_us();
 
 	e->patience_set = false;
-	settle_uncommitted(e);
-	for (struct turn *t = e->waiting; t; t = t->next)
+	settle_unsynced(e);
+	for (struct turn *t = e->open; t; t = t->newer)
 		send_wait(t, now);
-	for (struct turn *t = e->uncommitted.first; t; t = t->next)
-		send_wait(t, now);
-	if (e->waiting || e->uncommitted.first)
+	/* One that goes on may be answered, and others with it: look at the list afresh. */
+	for (struct turn *t = e->open; t;)
+		t = judge_expire(t, now) ? e->open : t->newer;
+	if (e->open)
 		set_patience(e);
 }
 
@@ -197,28 +219,29 @@ static void note_journal_trouble(struct engine *e, int r)
 static void flush_once(struct engine *e)
 {
 	struct turn *t = e->unflushed.first, *next;
-	struct journal_pos mark;
-	int r = journal_flush(e->config.journal, &mark);
+	struct journal_pos pos;
+	int r = journal_flush(e->config.journal, &pos);
 
 	e->audit_waits = false;
 	note_journal_trouble(e, r);
 	turn_list_init(&e->unflushed);
 	for (; t; t = next) {
 		next = t->next;
-		t->mark = mark;
+		t->pos = pos;
 		e->state.journaled += r == 0;
-		if (r == 0 && e->config.strict) {
+		if (r == 0 && e->config.strict && e->syncer) {
 			t->stored = WIRE_STORED_JOURNALED;
 			t->flushed_us = clock_mono_us();
-			turn_list_add(&e->uncommitted, t);
-			set_patience(e);
+			turn_list_add(&e->unsynced, t);
 		} else {
 			turn_written(t, r == 0 ? WIRE_STORED_JOURNALED : WIRE_STORED_NO);
 		}
 	}
 	/* After the answers: waking a thread may cost as much as all the rest. */
 	if (r == 0 && e->writer)
-		writer_notify(e->writer, mark, e->config.strict);
+		writer_notify(e->writer, pos, false);
+	if (r == 0 && e->syncer)
+		journal_syncer_notify(e->syncer, e->config.strict);
 }
 
 static void nothing(void *arg)
@@ -236,6 +259,9 @@ void engine_before_sleep(void *arg)
 		flush_once(e);
 	if (e->unflushed.first)
 		loop_post(e->config.loop, nothing, NULL);
+	/* Whoever is not answered by now waits for something: a worker, a child, the disk, another call. */
+	if (e->open)
+		set_patience(e);
 }
 
 int engine_rotate(struct engine *e, struct journal_pos *ret)
@@ -251,27 +277,25 @@ int engine_rotate(struct engine *e, struct journal_pos *ret)
 
 /* -- durability: strict ------------------------------------------------------------------------ */
 
-static void finish_committed(void *arg)
+static void finish_synced(void *arg)
 {
-	settle_uncommitted(arg);
+	settle_unsynced(arg);
 }
 
-void engine_committed(void *arg)
+void engine_synced(void *arg)
 {
 	struct engine *e = arg;
 
 	if (e->config.strict)
-		loop_post(e->config.loop, finish_committed, e);
+		loop_post(e->config.loop, finish_synced, e);
 }
 
 /* -- the engine -------------------------------------------------------------------------------- */
 
-void engine_hook(struct conn *c, str body, void *arg)
+void engine_call(struct engine *e, const struct hook_call *call)
 {
-	struct engine *e = arg;
-
 	e->state.received++;
-	pipeline_start(turn_new(e, c, body));
+	pipeline_start(turn_new(e, call));
 }
 
 struct engine *engine_new(const struct engine_config *config)
@@ -283,37 +307,43 @@ struct engine *engine_new(const struct engine_config *config)
 	e->worker_redactor = redactor_new();
 	pthread_mutex_init(&e->worker_lock, NULL);
 	turn_list_init(&e->unflushed);
-	turn_list_init(&e->uncommitted);
+	turn_list_init(&e->unsynced);
 	e->patience = loop_timer_new(config->loop, be_patient, e);
 	if (config->state)
 		e->hooks = hooks_new(&(struct hooks_config){ .loop = config->loop, .redactor = e->redactor,
 			.home = config->home, .user_config = config->user_config, .state = config->state,
 			.run = config->run_dir });
+	e->live = live_new(e->hooks);
+	e->twins = twins_new();
 	return e;
 }
 
-static void free_turns(struct turn *t)
+static void destroy(struct turn *t)
 {
-	struct turn *next;
-
-	for (; t; t = next) {
-		next = t->next;
-		arena_release(&t->arena);
-		buf_release(&t->out);
-		free(t);
-	}
+	judge_release(t);
+	arena_release(&t->arena);
+	buf_release(&t->out);
+	free(t);
 }
 
 void engine_free(struct engine *e)
 {
+	struct turn *t;
+
 	if (!e)
 		return;
+	live_free(e->live);
 	hooks_free(e->hooks); /* before the turns that their hooks are for */
 	/* Whoever still waits is told by the closed connection. */
-	free_turns(e->unflushed.first);
-	free_turns(e->uncommitted.first);
-	free_turns(e->waiting);
-	free_turns(e->spare);
+	while ((t = e->open)) {
+		e->open = t->newer;
+		destroy(t);
+	}
+	while ((t = e->spare)) {
+		e->spare = t->next;
+		destroy(t);
+	}
+	twins_free(e->twins);
 	loop_timer_free(e->patience);
 	pthread_mutex_destroy(&e->worker_lock);
 	redactor_free(e->redactor);
@@ -321,9 +351,10 @@ void engine_free(struct engine *e)
 	free(e);
 }
 
-void engine_set_writer(struct engine *e, struct writer *w)
+void engine_set_writer(struct engine *e, struct writer *w, struct journal_syncer *s)
 {
 	e->writer = w;
+	e->syncer = s;
 }
 
 void engine_stop_hooks(struct engine *e)

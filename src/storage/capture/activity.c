@@ -12,12 +12,12 @@
 /* Each agent tells it in another place: the kind of result, the first line of a patch, the words of the answer. */
 static bool is_new_file(const struct event *e)
 {
-	str patch = json_str(json_get(e->tool_input, STR("command")));
-	ptrdiff_t first = str_find(patch, STR(" File: "));
+	struct patch patch = patch_open(json_str(json_get(e->tool_input, STR("command"))));
+	struct patch_file first;
 
 	return str_eq(json_str(json_get(e->tool_response, STR("type"))), STR("create")) ||
 	       str_starts(json_str(json_get(e->tool_response, STR("llmContent"))), STR("Successfully created")) ||
-	       (first >= 0 && str_ends(str_head(patch, (size_t)first), STR("*** Add")));
+	       (!patch.unified && patch_next(&patch, &first) && first.change == PATCH_ADDS);
 }
 
 /* What a tool did to its file; one that failed or was denied did nothing. */

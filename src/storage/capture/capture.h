@@ -14,8 +14,9 @@
  *   plan.c      plans and their versions           project.c   directories and what they belong to
  *   summary.c   what is kept of inputs and outputs usage.c     tokens
  *   imported.c  history beside what was told live  decision.c  what hookd said
- *   tend.c      what time does: stuck batches, stale sessions
  *   purged.c    what was deleted for good and must not be imported again
+ *   aside.c     what cannot be folded
+ *   stale.c     what time does: stuck batches, stale sessions
  *   forget.c    deleting: what is chosen by the user, what is beyond the limits
  *
  * Runs on the writer thread, inside its transaction. */
@@ -36,6 +37,10 @@ void capture_free(struct capture *c);
 
 /* 1: new; 0: seen before; -errno: the transaction must be rolled back (and capture_forget() called). */
 int capture_fold(struct capture *c, struct store *s, const struct record *r);
+/* The same and capture_finish(), by itself: when the record cannot be folded and the environment is not to blame, it is
+ * put aside, CAPTURE_KEPT. */
+enum { CAPTURE_KEPT = WRITER_KEPT };
+int capture_fold_carefully(struct capture *c, struct store *s, const struct record *r);
 /* Before each commit: sessions that got late events are put right. */
 int capture_finish(struct capture *c, struct store *s);
 /* After a rollback: what was noted for the transaction is void. */
@@ -48,6 +53,10 @@ int capture_refold_due(struct capture *c, struct store *s, int sessions);
 /* Some rows of a rebuild, when one is due. 1: more to do; 0: nothing left; -errno. Its own
  * transactions, so that events are folded in between. */
 int capture_rebuild_some(struct capture *c, struct store *s);
+/* Makes one due: everything is folded again from events, and what was put aside is tried again. In a transaction. */
+int capture_rebuild(struct capture *c, struct store *s);
+/* How many sessions are left of it (0: none is under way), of how many. */
+int capture_rebuild_left(struct store *s, int64_t *ret_left, int64_t *ret_sessions);
 
 /* What time does. now_us: wall clock. Inside a transaction. Returns how many rows changed. */
 enum { CAPTURE_BATCH_STUCK_S = 300, CAPTURE_SESSION_STALE_S = 3600 };

@@ -131,12 +131,22 @@ void fold_read_row(struct step *t, struct query *q, str agent, str native);
 void fold_parse(struct step *t);
 #define FOLD_COLUMNS "seq, id, ord, at, session, kind, native, tool, tool_use_id, agent_id, marks, payload"
 
+/* Adds the row of events; t->seq is its number. */
+int fold_insert_event(struct step *t);
+
+/* aside.c: fold_apply(), or, with care, a mark on an event that cannot be applied again. */
+int aside_apply(struct step *t);
+/* All that were put aside are to be tried again: first the marks, before sessions are folded again; then the rest. */
+int aside_clear_marks(struct store *s);
+int aside_retry(struct capture *c, struct store *s);
+
 /* rewind.c */
 struct capture {
 	struct arena arena;
 	int64_t *dirty; /* sessions to fold again before the commit */
 	size_t ndirty, cap;
 	enum { PURGES_UNKNOWN, PURGES_NONE, PURGES_SOME } purges; /* does the store know of any? */
+	bool careful; /* an event that cannot be applied is put aside */
 	int64_t rebuild; /* next session to fold again after a change of the fold; 0: none; -1: not looked */
 };
 

@@ -94,10 +94,12 @@ static int refold(struct capture *c, struct store *s, int64_t session)
 			return got;
 		after_ord = t.record.order_us;
 		after_id = t.record.id;
+		if (t.record.marks & EVENT_UNFOLDED)
+			continue;
 		fold_parse(&t);
 		r = session_load(s, session, &t.session);
 		if (r == 0)
-			r = fold_apply(&t);
+			r = aside_apply(&t);
 	}
 	return r;
 }
@@ -140,41 +142,84 @@ int capture_refold_due(struct capture *c, struct store *s, int sessions)
 
 /* -- rebuilding -------------------------------------------------------------------------------- */
 
-static int look_for_rebuild(struct capture *c, struct store *s)
+/* A number among the facts; 0 without. */
+static int fact(struct store *s, const char *name, int64_t *ret)
 {
-	struct query *q = store_ask(s, "SELECT value FROM facts WHERE name = 'capture'", "");
-	int64_t version = 0, key = 0;
+	struct query *q = store_ask(s, "SELECT value FROM facts WHERE name = ?1", "s", str_of(name));
 	int got = query_step(q);
 
+	*ret = 0;
 	if (got == 1)
-		str_to_int(query_str(q, 0), &version);
+		str_to_int(query_str(q, 0), ret);
 	query_reset(q);
+	return got < 0 ? got : 0;
+}
+
+static int set_fact(struct store *s, const char *name, int64_t value)
+{
+	return store_do(s, "INSERT INTO facts(name, value) VALUES (?1, ?2) ON CONFLICT(name) DO UPDATE SET value = ?2",
+		"si", str_of(name), value);
+}
+
+/* A rebuild that was cut off goes on where it was. */
+static int look_for_rebuild(struct capture *c, struct store *s)
+{
+	int64_t version = 0, key = 0;
+	int got = fact(s, "capture", &version);
+
 	c->rebuild = 0;
 	if (got < 0 || version == CAPTURE_VERSION)
-		return got < 0 ? got : 0;
-	got = store_number(s, &key, "SELECT min(key) FROM sessions", "");
+		return got;
+	got = fact(s, "rebuild", &key);
 	if (got < 0)
 		return got;
-	c->rebuild = key ? key : INT64_MAX;
+	c->rebuild = key > 0 ? key : 1;
 	return 1;
+}
+
+int capture_rebuild(struct capture *c, struct store *s)
+{
+	int r = store_do(s, "DELETE FROM facts WHERE name IN ('capture', 'rebuild')", "");
+
+	c->rebuild = -1;
+	return r;
+}
+
+int capture_rebuild_left(struct store *s, int64_t *ret_left, int64_t *ret_sessions)
+{
+	int64_t version = 0, key = 0;
+	int r = fact(s, "capture", &version);
+
+	if (r == 0)
+		r = fact(s, "rebuild", &key);
+	*ret_left = 0;
+	if (r == 0 && version != CAPTURE_VERSION)
+		r = store_number(s, ret_left, "SELECT count(*) FROM sessions WHERE key >= ?1", "i", key);
+	if (r >= 0)
+		r = store_number(s, ret_sessions, "SELECT count(*) FROM sessions", "");
+	/* The last step comes after the last session. */
+	if (r >= 0 && version != CAPTURE_VERSION && !*ret_left)
+		*ret_left = 1;
+	return r < 0 ? r : 0;
 }
 
 static int finish_rebuild(struct capture *c, struct store *s)
 {
 	/* Folding again makes sessions active; those that are long over are over at once, not at the next round. */
-	int r = capture_complete_stale(s, clock_wall_us());
+	int r = aside_retry(c, s);
 
+	if (r == 0)
+		r = capture_complete_stale(s, clock_wall_us());
+	if (r >= 0)
+		r = store_do(s, "DELETE FROM facts WHERE name = 'rebuild'", "");
 	c->rebuild = 0;
-	return r < 0 ? r : store_do(s,
-		"INSERT INTO facts(name, value) VALUES ('capture', ?1) ON CONFLICT(name) DO UPDATE SET value = "
-		"?1",
-		"i", (int64_t)CAPTURE_VERSION);
+	return r < 0 ? r : set_fact(s, "capture", CAPTURE_VERSION);
 }
 
 static int rebuild_batch(struct capture *c, struct store *s)
 {
 	int64_t key;
-	int got = 1, r = 0;
+	int got = 1, r = c->rebuild == 1 ? aside_clear_marks(s) : 0;
 
 	for (int i = 0; i < REBUILD_AT_ONCE && got == 1 && r == 0; i++) {
 		key = 0;
@@ -186,18 +231,14 @@ static int rebuild_batch(struct capture *c, struct store *s)
 		r = refold(c, s, key);
 		c->rebuild = key + 1;
 	}
-	return r;
+	return r < 0 ? r : set_fact(s, "rebuild", c->rebuild);
 }
 
-int capture_rebuild_some(struct capture *c, struct store *s)
+static int rebuild_step(struct capture *c, struct store *s)
 {
-	int64_t from;
-	int r = c->rebuild < 0 ? look_for_rebuild(c, s) : c->rebuild > 0;
+	int64_t from = c->rebuild;
+	int r = store_exec(s, "BEGIN IMMEDIATE");
 
-	if (r <= 0)
-		return r;
-	from = c->rebuild;
-	r = store_exec(s, "BEGIN IMMEDIATE");
 	if (r == 0)
 		r = rebuild_batch(c, s);
 	if (r == 0)
@@ -206,8 +247,23 @@ int capture_rebuild_some(struct capture *c, struct store *s)
 		r = store_exec(s, "COMMIT");
 	if (r < 0) {
 		store_exec(s, "ROLLBACK");
+		c->ndirty = 0;
 		c->rebuild = from;
-		return r;
 	}
-	return c->rebuild > 0;
+	return r;
+}
+
+int capture_rebuild_some(struct capture *c, struct store *s)
+{
+	int r = c->rebuild < 0 ? look_for_rebuild(c, s) : c->rebuild > 0;
+
+	if (r <= 0)
+		return r;
+	r = rebuild_step(c, s);
+	if (r < 0 && !store_is_environment(r)) {
+		c->careful = true;
+		r = rebuild_step(c, s);
+		c->careful = false;
+	}
+	return r < 0 ? r : c->rebuild > 0;
 }

@@ -1,14 +1,9 @@
 /* Appending: the loop thread's half of the journal. */
-#include "journal/journal.h"
-
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -17,36 +12,12 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "journal/format.h"
+#include "journal/internal.h"
 
 enum {
-	RETIRED_MAX = 16,
 	CLOCK_STEP_US = 1000000,   /* a smaller step back is not worth a correction */
 	CLIENT_LATE_US = 60000000, /* a client that waited longer than this has another clock */
-	MOMENTS = 16, /* milliseconds that events may still come for, side by side */
 	NUMBERS_TRIED = 64, /* a segment's number may be taken by a file that is none of ours */
-};
-
-struct journal {
-	char dir[FS_PATH];
-	int fd;
-	struct journal_pos end;
-	struct buf batch;
-	int64_t now_us;  /* the wall clock without its backward steps */
-	int64_t step_us; /* the sum of those */
-	struct {
-		int64_t ms, last_us;
-	} moments[MOMENTS]; /* the last place given out in a client's millisecond */
-	bool torn; /* bytes behind `end` that could not be taken away */
-	_Atomic uint64_t abandoned; /* number of a segment that must not be written any more */
-	/* What the disk is still owed. The loop only notes it down here; whoever calls
-	 * journal_sync() pays, because a sync may take longer than any hook may wait. */
-	struct {
-		pthread_mutex_t lock;
-		bool file, dir;
-		uint64_t segment; /* the current one */
-		int retired[RETIRED_MAX]; /* descriptors of closed segments, not yet synced */
-		int nretired;
-	} owed;
 };
 
 void format_segment_header(uint8_t out[SEGMENT_HEADER], uint64_t number, uint64_t identity)
@@ -84,24 +55,29 @@ int journal_segment_path(char out[4096], const char *dir, uint64_t number)
 	return n < 0 || n >= FS_PATH ? -ENAMETOOLONG : 0;
 }
 
-/* Leaves the current descriptor for journal_sync() to sync and close. */
-static void retire_segment(struct journal *j, uint64_t next)
+/* Leaves the current descriptor for journal_sync() to sync and close, and goes on with the next one. */
+static void change_segment(struct journal *j, int fd, const struct journal_pos *next)
 {
 	pthread_mutex_lock(&j->owed.lock);
 	j->owed.dir = true;
-	j->owed.segment = next;
+	j->owed.end = *next;
+	j->owed.zeroed = j->owed.zeroing = 0;
 	if (j->fd >= 0) {
-		/* The writer syncs every second, so sixteen closed segments waiting means it hangs; then
+		/* Segments are synced every second, so sixteen closed ones waiting means the disk hangs; then
 		 * the kernel writes the oldest back in its own time. */
 		if (j->owed.nretired == RETIRED_MAX) {
 			close(j->owed.retired[0]);
 			memmove(j->owed.retired, j->owed.retired + 1, (RETIRED_MAX - 1) * sizeof(int));
 			j->owed.nretired--;
+			j->owed.lost = true;
 		}
 		j->owed.retired[j->owed.nretired++] = j->fd;
-		j->owed.file = false;
 	}
+	j->owed.file = true; /* its header */
+	j->fd = fd;
 	pthread_mutex_unlock(&j->owed.lock);
+	j->end = *next;
+	j->torn = false;
 }
 
 static int create_segment(struct journal *j, struct journal_pos *next, char path[FS_PATH])
@@ -113,7 +89,7 @@ static int create_segment(struct journal *j, struct journal_pos *next, char path
 		r = journal_segment_path(path, j->dir, next->segment);
 		if (r < 0)
 			break;
-		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		if (fd < 0 && errno != EEXIST)
 			r = -errno;
 	}
@@ -148,10 +124,7 @@ static int open_segment(struct journal *j)
 		unlink(path);
 		return r;
 	}
-	retire_segment(j, next.segment);
-	j->fd = fd;
-	j->end = next;
-	j->torn = false;
+	change_segment(j, fd, &next);
 	return 0;
 }
 
@@ -185,6 +158,9 @@ void journal_free(struct journal *j)
 {
 	if (!j)
 		return;
+	/* What is left of the zeros says nothing. */
+	if (j->fd >= 0 && !j->torn)
+		(void)!ftruncate(j->fd, (off_t)j->end.offset);
 	for (int i = 0; i < j->owed.nretired; i++)
 		close(j->owed.retired[i]);
 	fs_closep(&j->fd);
@@ -202,7 +178,7 @@ struct journal_pos journal_end(const struct journal *j)
  * first all the same. */
 static int64_t place_in(struct journal *j, int64_t ms, int64_t us)
 {
-	size_t at = (size_t)ms % MOMENTS;
+	size_t at = (size_t)ms % JOURNAL_MOMENTS;
 
 	if (j->moments[at].ms == ms)
 		us = MAX(us, j->moments[at].last_us + 1);
@@ -241,8 +217,13 @@ int journal_add(struct journal *j, struct record *r)
 static void undo_write(struct journal *j)
 {
 	j->torn = journal_fault("truncate") < 0 || ftruncate(j->fd, (off_t)j->end.offset) < 0;
-	if (!j->torn)
+	if (!j->torn) {
+		/* The zeros went with it; those that are just being written only make the file longer. */
+		pthread_mutex_lock(&j->owed.lock);
+		j->owed.zeroed = 0;
+		pthread_mutex_unlock(&j->owed.lock);
 		return;
+	}
 	log_warn(LOG_JOURNAL, "segment %016llx cannot be truncated after a failed write, leaving it",
 		(unsigned long long)j->end.segment);
 	(void)open_segment(j);
@@ -260,27 +241,49 @@ static int make_ready(struct journal *j)
 	return 0;
 }
 
+/* Zeros that another thread is writing where the batch would go: nobody waits for them, or overwrites with them. */
+static bool meets_zeroing(struct journal *j)
+{
+	bool meets;
+
+	pthread_mutex_lock(&j->owed.lock);
+	meets = j->owed.zeroing && j->end.offset + j->batch.len > j->owed.zeroing;
+	pthread_mutex_unlock(&j->owed.lock);
+	return meets;
+}
+
+static int write_batch(struct journal *j)
+{
+	int r = journal_fault("write");
+
+	if (r == 0)
+		r = fs_write_all_at(j->fd, j->batch.p, j->batch.len, j->end.offset);
+	if (r < 0) {
+		undo_write(j);
+		return r;
+	}
+	pthread_mutex_lock(&j->owed.lock);
+	j->end.offset += j->batch.len;
+	j->owed.end = j->end;
+	j->owed.file = true;
+	pthread_mutex_unlock(&j->owed.lock);
+	return 0;
+}
+
 int journal_flush(struct journal *j, struct journal_pos *ret_end)
 {
 	int r;
 
 	if (j->batch.len) {
 		r = make_ready(j);
-		if (r == 0) {
-			r = journal_fault("write");
-			if (r == 0)
-				r = fs_write_all(j->fd, j->batch.p, j->batch.len);
-			if (r < 0)
-				undo_write(j);
-		}
+		if (r == 0 && meets_zeroing(j))
+			r = open_segment(j);
+		if (r == 0)
+			r = write_batch(j);
 		if (r < 0) {
 			buf_clear(&j->batch);
 			return r;
 		}
-		j->end.offset += j->batch.len;
-		pthread_mutex_lock(&j->owed.lock);
-		j->owed.file = true;
-		pthread_mutex_unlock(&j->owed.lock);
 		/* A burst or a giant payload must not keep its memory for ever. */
 		if (j->batch.cap > MIB(1))
 			buf_release(&j->batch);
@@ -306,77 +309,6 @@ int journal_rotate(struct journal *j, struct journal_pos *ret_before)
 	if (r == 0)
 		r = open_segment(j);
 	return r;
-}
-
-static int sync_and_close(int fd)
-{
-	int r = journal_fault("fsync");
-
-	if (r == 0 && fdatasync(fd) < 0)
-		r = -errno;
-	close(fd);
-	return r;
-}
-
-/* A file without a name is lost when the process ends. */
-static void check_linked(struct journal *j, int fd, uint64_t segment)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) == 0 && st.st_nlink == 0)
-		journal_abandon(j, segment);
-}
-
-int journal_sync(struct journal *j)
-{
-	int fds[RETIRED_MAX + 1], n, r = 0, one = -1;
-	uint64_t segment;
-	bool dir;
-
-	pthread_mutex_lock(&j->owed.lock);
-	n = j->owed.nretired;
-	memcpy(fds, j->owed.retired, (size_t)n * sizeof(int));
-	dir = j->owed.dir;
-	segment = j->owed.segment;
-	j->owed.nretired = 0;
-	j->owed.dir = false;
-	if (j->owed.file) {
-		/* A copy, so that the loop may retire the original meanwhile. Without a descriptor
-		 * for it the debt stays. */
-		one = fcntl(j->fd, F_DUPFD_CLOEXEC, 0);
-		if (one >= 0)
-			fds[n++] = one;
-		else
-			r = -errno;
-		j->owed.file = one < 0;
-	}
-	pthread_mutex_unlock(&j->owed.lock);
-	if (one >= 0)
-		check_linked(j, one, segment);
-	for (int i = 0; i < n; i++) {
-		one = sync_and_close(fds[i]);
-		r = r < 0 ? r : one;
-	}
-	if (dir) {
-		one = fs_sync_dir(j->dir);
-		r = r < 0 ? r : one;
-		if (one < 0) {
-			pthread_mutex_lock(&j->owed.lock);
-			j->owed.dir = true;
-			pthread_mutex_unlock(&j->owed.lock);
-		}
-	}
-	return r;
-}
-
-bool journal_needs_sync(struct journal *j)
-{
-	bool needs;
-
-	pthread_mutex_lock(&j->owed.lock);
-	needs = j->owed.file || j->owed.dir || j->owed.nretired;
-	pthread_mutex_unlock(&j->owed.lock);
-	return needs;
 }
 
 int spool_write(const char *dir, const struct record *r, bool sync)

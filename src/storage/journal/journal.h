@@ -13,6 +13,8 @@
  *   - records of one loop iteration go out in one write(2); journal_flush() succeeds for all of them
  *     or for none: after a short or failed write the file is truncated back, or, if even that fails,
  *     left behind and a new segment opened; nothing more is written until one of the two worked
+ *   - while events come slowly the file is longer than its records: zeros are written ahead in chunks, and a
+ *     length of 0 means that nothing is there yet
  *   - a reader of the segment that is being written stops at the end it was told: what lies behind
  *     may yet be truncated away
  *   - a bad checksum ends that segment only; the file is set aside as <number>.j.damaged, never deleted
@@ -22,7 +24,8 @@
  * format, <ulid>.j, written under another name and renamed, so that a reader sees whole files only.
  *
  * Threads: struct journal belongs to the loop; readers are independent and only open files. The only
- * calls for another thread are journal_sync(), journal_needs_sync() and journal_abandon(). */
+ * calls for another thread are journal_sync(), journal_grow(), journal_needs_sync() and journal_abandon(). The thread
+ * that makes them is journal_syncer: a hanging disk holds up nobody else. */
 #ifndef HOOKD_JOURNAL_JOURNAL_H
 #define HOOKD_JOURNAL_JOURNAL_H
 
@@ -68,10 +71,14 @@ int journal_flush(struct journal *j, struct journal_pos *ret_end);
  * under way goes into the new one. -errno: the old segment stays in use. */
 int journal_rotate(struct journal *j, struct journal_pos *ret_before);
 
-/* Brings what was flushed (and closed segments, and the directory) to the disk. From any thread; may
- * block, so never from the loop. */
-int journal_sync(struct journal *j);
+/* Brings what was flushed (and closed segments, and the directory) to the disk; *ret_synced (or NULL) is the place up to
+ * which that was tried. From any thread; may block, so never from the loop. After a failure the next records go to a new
+ * segment: the kernel forgets which pages of a file it could not write. */
+int journal_sync(struct journal *j, struct journal_pos *ret_synced);
 bool journal_needs_sync(struct journal *j);
+
+/* Writes zeros ahead of the end of the current segment, if there are few left and no burst is under way. As journal_sync(). */
+void journal_grow(struct journal *j);
 
 /* What is appended to this segment from now on would never be read (damaged, or its file is gone): the
  * next flush goes to a new one, if it is still the current one. From any thread. */
@@ -79,6 +86,27 @@ void journal_abandon(struct journal *j, uint64_t segment);
 
 /* The place behind the last flushed record. */
 struct journal_pos journal_end(const struct journal *j);
+
+/* -- the sync thread (sync.c) ------------------------------------------------------------------ */
+
+/* Syncs a second after something was flushed, at once when somebody waits for it. */
+struct journal_syncer;
+
+struct journal_sync_state {
+	struct journal_pos synced; /* everything up to here is on the disk, but for what lies before `failed` */
+	struct journal_pos failed; /* what had not been synced before and lies before this may not be */
+	uint64_t syncs, failures;
+	char trouble[192];         /* why the last one failed, or "" */
+};
+
+/* synced (may be NULL) is called on the thread after each sync, whether it failed or not. */
+struct journal_syncer *journal_syncer_start(struct journal *j, void (*synced)(void *arg), void *arg);
+/* Something was flushed; never blocks. */
+void journal_syncer_notify(struct journal_syncer *s, bool urgent);
+void journal_syncer_get_state(struct journal_syncer *s, struct journal_sync_state *ret);
+/* Syncs a last time and ends the thread. */
+void journal_syncer_stop(struct journal_syncer *s);
+void journal_syncer_free(struct journal_syncer *s);
 
 /* -- reading ----------------------------------------------------------------------------------- */
 
@@ -100,6 +128,9 @@ void journal_reader_seek(struct journal_reader *r, uint64_t offset);
 /* The next record's bytes, valid until the next call. 1: one record; 0: no whole record is there
  * (yet); -EBADMSG: a bad checksum or length, the segment ends here; other -errno: reading failed. */
 int journal_reader_next(struct journal_reader *r, str *ret_body);
+/* Where that ended with 0 or -EBADMSG, in a segment nobody writes any more: 0 when nothing follows but what a write that
+ * was cut off leaves; -EBADMSG when it is damage; -errno. */
+int journal_reader_at_end(struct journal_reader *r);
 
 enum { JOURNAL_FIRST_OFFSET = 32 };
 

@@ -93,6 +93,12 @@ int journal_reader_next(struct journal_reader *r, str *ret_body)
 	if (got <= 0)
 		return got;
 	n = (size_t)format_get(r->data.p + r->used, 4);
+	if (n == 0 && format_get(r->data.p + r->used + 4, 4) == 0) {
+		/* Zeros written ahead. What comes in their place has to be read afresh. */
+		buf_clear(&r->data);
+		r->used = 0;
+		return 0;
+	}
 	if (n == 0 || n > LIMIT_RECORD)
 		return -EBADMSG;
 	got = fill(r, RECORD_PREFIX + n);
@@ -105,6 +111,42 @@ int journal_reader_next(struct journal_reader *r, str *ret_body)
 	r->offset += RECORD_PREFIX + n;
 	*ret_body = str_n(p + RECORD_PREFIX, n);
 	return 1;
+}
+
+/* 1: nothing but zeros from here to the end of the file. */
+static int is_blank(int fd, uint64_t at)
+{
+	char block[4096];
+	ssize_t n;
+
+	for (;;) {
+		n = pread(fd, block, sizeof block, (off_t)at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : 1;
+		for (ssize_t i = 0; i < n; i++)
+			if (block[i])
+				return 0;
+		at += (uint64_t)n;
+	}
+}
+
+/* A write that was cut off leaves a record whose end is missing: the file ends there, or zeros stand in its place, and
+ * nothing follows. Anything else behind zeros are pages that came to the disk before others, or damage. */
+int journal_reader_at_end(struct journal_reader *r)
+{
+	char prefix[RECORD_PREFIX] = { 0 };
+	ssize_t got = pread(r->fd, prefix, sizeof prefix, (off_t)r->offset);
+	uint64_t n = format_get(prefix, 4);
+	int blank;
+
+	if (got < 0)
+		return -errno;
+	if (n > LIMIT_RECORD)
+		return -EBADMSG;
+	blank = is_blank(r->fd, n ? r->offset + RECORD_PREFIX + n - 1 : r->offset);
+	return blank < 0 ? blank : blank ? 0 : -EBADMSG;
 }
 
 static int compare_numbers(const void *a, const void *b)

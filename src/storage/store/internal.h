@@ -10,6 +10,7 @@
 
 enum {
 	QUERIES_MAX = 256,
+	FAILURE_SQL = 60, /* bytes of a statement that a failure is told with */
 	/* Of the file: docs/decisions/0005. Carving reads pages of this size out of damaged ones. */
 	STORE_PAGE = 16384,
 };
@@ -26,6 +27,7 @@ struct store {
 	sqlite3 *db;
 	struct query queries[QUERIES_MAX];
 	size_t nqueries;
+	char failure[200]; /* the words of the last failure since BEGIN; see store_failure() */
 	bool still; /* see store_open_still(): trouble with it is expected */
 	char path[FS_PATH];
 	dev_t dev, wal_dev; /* the files it was opened on; see store_is_current() */

@@ -24,7 +24,18 @@ static void load_recovery(struct writer *w)
 	pthread_mutex_lock(&w->lock);
 	memcpy(w->state.recovery, text, sizeof text);
 	w->state.open = true;
+	w->open = w->store;
 	pthread_mutex_unlock(&w->lock);
+}
+
+void writer_close_store(struct writer *w)
+{
+	pthread_mutex_lock(&w->lock);
+	w->open = NULL;
+	w->state.open = false;
+	pthread_mutex_unlock(&w->lock);
+	store_close(w->store);
+	w->store = NULL;
 }
 
 int writer_open_store(struct writer *w)
@@ -41,6 +52,7 @@ int writer_open_store(struct writer *w)
 	}
 	writer_set_trouble(w, "");
 	load_recovery(w);
+	writer_count_aside(w);
 	return 0;
 }
 
@@ -50,12 +62,10 @@ int writer_open_store(struct writer *w)
 static void close_store(struct writer *w)
 {
 	writer_close_reader(w);
-	store_close(w->store);
-	w->store = NULL;
+	writer_close_store(w);
 	if (w->config.finish)
 		(void)w->config.finish(NULL, w->config.fold_arg);
 	pthread_mutex_lock(&w->lock);
-	w->state.open = false;
 	w->urgent = w->spool = true;
 	w->at = (struct journal_pos){ 0 };
 	if (!w->wanted_since_us) {
@@ -91,7 +101,7 @@ static int commit_salvaged(struct writer *w)
 static int take_salvaged(const struct record *record, void *arg)
 {
 	struct salvaging *s = arg;
-	int r, got = s->w->config.fold(s->w->store, record, s->w->config.fold_arg);
+	int r, got = s->w->config.fold(s->w->store, record, true, s->w->config.fold_arg);
 
 	if (got < 0 || ++s->pending < BATCH_RECORDS)
 		return got;
@@ -229,6 +239,17 @@ int writer_find_store(struct writer *w)
 
 /* -- is it damage? ----------------------------------------------------------------------------- */
 
+/* The index of words has a check of its own; integrity_check only sees its pages. */
+static bool is_index_damaged(struct writer *w, struct buf *problems)
+{
+	int r = store_exec(w->store, "INSERT INTO words(words) VALUES ('integrity-check')");
+
+	if (r == 0 || (store_is_environment(r) && r != -EUCLEAN))
+		return false;
+	buf_addf(problems, "the index of words: %s\n", store_failure(w->store, r));
+	return true;
+}
+
 bool writer_is_damaged(struct writer *w, int trouble)
 {
 	/* These have other reasons, and end by themselves or need a person. */
@@ -247,7 +268,8 @@ bool writer_is_damaged(struct writer *w, int trouble)
 		return false;
 	w->suspected_us = now;
 	store_exec(w->store, "ROLLBACK");
-	damaged = store_check(w->store, &problems) < 0 || store_check_schema(w->store, &problems) == -EUCLEAN;
+	damaged = store_check(w->store, &problems) < 0 || store_check_schema(w->store, &problems) == -EUCLEAN ||
+		is_index_damaged(w, &problems);
 	if (damaged)
 		log_error(LOG_STORE, "the store is damaged: " STR_FMT, STR_ARG(str_head(buf_str(&problems), 500)));
 	buf_release(&problems);

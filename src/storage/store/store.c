@@ -35,8 +35,38 @@ int store_errno(int rc)
 	case SQLITE_CANTOPEN: return -ENOENT;
 	case SQLITE_CONSTRAINT: return -EEXIST;
 	case SQLITE_TOOBIG: return -E2BIG;
-	default: return -EIO;
+	case SQLITE_INTERRUPT: return -ECANCELED;
+	case SQLITE_IOERR:
+	case SQLITE_PROTOCOL:
+	case SQLITE_NOLFS: return -EIO;
+	default: return -EPROTO; /* a value or a statement it does not like */
 	}
+}
+
+bool store_is_environment(int r)
+{
+	static const int outside[] = { -ENOSPC, -EIO, -EROFS, -ENOMEM, -EBUSY, -EUCLEAN, -EACCES, -ENOENT, -ECANCELED };
+
+	for (size_t i = 0; i < countof(outside); i++)
+		if (r == outside[i])
+			return true;
+	return false;
+}
+
+/* SQLite forgets its words with the next call, and a rollback is one. */
+static int note_failure(struct store *s, int rc, const char *sql)
+{
+	int head = (int)strcspn(sql, "(;?=\n");
+
+	if (rc == SQLITE_OK || rc == SQLITE_ROW || rc == SQLITE_DONE)
+		return 0;
+	snprintf(s->failure, sizeof s->failure, "%s, at %.*s", sqlite3_errmsg(s->db), MIN(head, FAILURE_SQL), sql);
+	return store_errno(rc);
+}
+
+const char *store_failure(struct store *s, int r)
+{
+	return s && s->failure[0] ? s->failure : strerror(-r);
 }
 
 const char *store_error(struct store *s)
@@ -46,7 +76,23 @@ const char *store_error(struct store *s)
 
 int store_exec(struct store *s, const char *sql)
 {
-	return store_errno(sqlite3_exec(s->db, sql, NULL, NULL, NULL));
+	int rc;
+
+	if (strncmp(sql, "BEGIN", 5) == 0)
+		s->failure[0] = 0;
+	rc = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
+	/* A rollback where nothing is left to roll back says nothing about why. */
+	return strcmp(sql, "ROLLBACK") == 0 ? store_errno(rc) : note_failure(s, rc, sql);
+}
+
+void store_interrupt(struct store *s)
+{
+	sqlite3_interrupt(s->db);
+}
+
+void store_set_patience(struct store *s, int ms)
+{
+	sqlite3_busy_timeout(s->db, ms);
 }
 
 int store_schema_version(void)
@@ -109,15 +155,21 @@ static int run_statements(struct store *s, const char *sql)
 	int rc = SQLITE_OK;
 
 	while (rc == SQLITE_OK && *sql) {
+		const char *from = sql;
+
 		rehearse_death();
+		if (journal_fault("migrate-io") < 0)
+			return -EIO;
 		rc = sqlite3_prepare_v2(s->db, sql, -1, &stmt, &sql);
-		if (rc != SQLITE_OK || !stmt)
-			continue;
-		while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
-			;
-		rc = sqlite3_finalize(stmt);
+		if (rc == SQLITE_OK && stmt) {
+			while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
+				;
+			rc = sqlite3_finalize(stmt);
+		}
+		if (rc != SQLITE_OK)
+			return note_failure(s, rc, from + strspn(from, "\n"));
 	}
-	return store_errno(rc);
+	return 0;
 }
 
 static int migrate_one(struct store *s, size_t i)
@@ -134,7 +186,7 @@ static int migrate_one(struct store *s, size_t i)
 		r = run_statements(s, "COMMIT");
 	rehearse_death();
 	if (r < 0) {
-		log_error(LOG_STORE, "migration %s failed: %s", migrations[i].name, store_error(s));
+		log_error(LOG_STORE, "migration %s failed: %s", migrations[i].name, store_failure(s, r));
 		store_exec(s, "ROLLBACK");
 	}
 	return r;
@@ -154,7 +206,7 @@ static int migrate(struct store *s, const char *backups, int version, struct err
 		r = migrate_one(s, i);
 		if (r < 0)
 			return err_set(err, r, "migration %s of the store failed (%s); the store is as it was before",
-				migrations[i].name, strerror(-r));
+				migrations[i].name, store_failure(s, r));
 	}
 	return 0;
 }
@@ -245,7 +297,7 @@ static int damage_or(struct store *s, int r)
 
 	/* A format this SQLite does not know is an error without a number of its own, and a header that
 	 * forbids writing makes a file read-only that is not. */
-	if (r == -EIO && rc == SQLITE_ERROR)
+	if (r == -EPROTO && rc == SQLITE_ERROR)
 		return -EUCLEAN;
 	if (r == -EROFS && rc == SQLITE_READONLY && access(s->path, W_OK) == 0)
 		return -EUCLEAN;
@@ -311,9 +363,10 @@ static int prepare(struct store *s, enum store_mode mode, const char *backups, b
 			r == -EUCLEAN ? "; run: hookd db check" : "");
 	if (r == 0 && mode == STORE_WRITE && version && check)
 		r = store_quick_check(s, err);
-	if (r == 0 && mode == STORE_WRITE)
-		r = migrate(s, backups, version, err);
-	return r < 0 ? damage_or(s, r) : 0;
+	if (r < 0)
+		return damage_or(s, r);
+	/* What was read whole and found sound is not damaged because a change to it failed. */
+	return mode == STORE_WRITE ? migrate(s, backups, version, err) : 0;
 }
 
 /* Read whole when that is quick, or when the last daemon did not close it. */
@@ -395,8 +448,9 @@ struct query *store_query(struct store *s, const char *sql)
 		abort(); /* a query text that is not a literal: a bug */
 	q = &s->queries[s->nqueries];
 	if (sqlite3_prepare_v3(s->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &q->stmt, NULL) != SQLITE_OK) {
+		(void)note_failure(s, sqlite3_extended_errcode(s->db), sql);
 		if (!s->still)
-			log_error(LOG_STORE, "cannot prepare a query: %s", store_error(s));
+			log_error(LOG_STORE, "cannot prepare a query: %s", s->failure);
 		q->stmt = NULL;
 		return NULL;
 	}
@@ -449,7 +503,7 @@ int query_step(struct query *q)
 		return 1;
 	if (rc == SQLITE_DONE)
 		return 0;
-	return store_errno(rc);
+	return note_failure(q->store, rc, q->sql);
 }
 
 int query_run(struct query *q)
@@ -545,6 +599,17 @@ int store_number(struct store *s, int64_t *ret, const char *sql, const char *typ
 		*ret = query_int(q, 0);
 	query_reset(q);
 	return got;
+}
+
+_Static_assert(EVENT_UNFOLDED == 128, "as the index events_unfolded has it");
+
+int store_count_aside(struct store *s, struct store_aside *ret)
+{
+	int r = store_number(s, &ret->unfolded, "SELECT count(*) FROM events WHERE marks & 128", "");
+
+	if (r >= 0)
+		r = store_number(s, &ret->quarantined, "SELECT count(*) FROM quarantine", "");
+	return r < 0 ? r : 0;
 }
 
 int64_t store_changes(struct store *s)

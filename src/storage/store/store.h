@@ -13,7 +13,8 @@
  * store a copy is taken with SQLite's backup call, and each runs in one transaction with its number.
  * A store from a newer release is refused, not touched.
  *
- *   store.c    opening, migrating, querying        writer.c   the thread: journal and spool in, rows out
+ *   store.c    opening, migrating, querying        writer.c   the thread and its jobs
+ *   fold.c     journal and spool in, rows out
  *   backup.c   copies: backup, restore             recover.c  its care for a store that is damaged or gone
  *   salvage.c  what can be read of a damaged one   carve.c    the same from bare pages
  *
@@ -47,6 +48,11 @@ void store_close(struct store *s);
 DEFINE_FREEP(struct store, store_close);
 
 int store_schema_version(void);
+
+/* Ends the statement under way, which then gives -ECANCELED. From any thread, as long as the store is open. */
+void store_interrupt(struct store *s);
+/* How long to wait for somebody else's lock. */
+void store_set_patience(struct store *s, int ms);
 
 /* -- queries ----------------------------------------------------------------------------------- */
 
@@ -95,12 +101,23 @@ int store_quick_check(struct store *s, struct err *err);
 
 /* The text of SQLite's last complaint. */
 const char *store_error(struct store *s);
+/* Why something gave r: SQLite's own words and the statement, of the last that failed since BEGIN; else the errno's. */
+const char *store_failure(struct store *s, int r);
+/* A full disk, a failing one, no memory, a lock, damage: trying the same again may help, trying something else does not. */
+bool store_is_environment(int r);
 
 /* Whether the open file is still the one at its path: somebody may delete or replace it any time. */
 enum store_presence { STORE_PRESENT, STORE_GONE, STORE_REPLACED, STORE_WAL_GONE };
 enum store_presence store_presence(struct store *s);
 /* The WAL at the path is the one this handle uses. */
 bool store_owns_wal(struct store *s);
+
+/* What was put aside because it could not be folded: rows of events (EVENT_UNFOLDED), and records that are not even
+ * that. */
+struct store_aside {
+	int64_t unfolded, quarantined;
+};
+int store_count_aside(struct store *s, struct store_aside *ret);
 
 /* Bytes in use, without free pages. */
 int64_t store_used_bytes(struct store *s);
@@ -165,13 +182,16 @@ int store_rescue(struct store *s, const char *to);
 
 struct writer;
 
+enum { WRITER_KEPT = 2 }; /* what fold gives for a record that was kept, not folded */
+
 struct writer_config {
 	const char *store_path, *journal_dir, *spool_dir, *backup_dir;
-	struct journal *journal; /* for its once-a-second sync; may be NULL */
+	struct journal *journal; /* may be NULL */
 	int linger_ms;           /* how long to gather before a commit when nobody waits */
 	/* Folds one record inside the current transaction. 1: new; 0: seen before; -errno: the batch
-	 * is rolled back and tried again later. */
-	int (*fold)(struct store *s, const struct record *r, void *arg);
+	 * is rolled back and, unless that is the environment's fault, repeated with care: then a record that cannot be
+	 * folded is kept by itself, WRITER_KEPT, and nothing of it is left over for finish(). */
+	int (*fold)(struct store *s, const struct record *r, bool careful, void *arg);
 	/* Before each commit; and after a rollback, with s NULL: what was noted for it is void. */
 	int (*finish)(struct store *s, void *arg);
 	/* When there is nothing to fold: 1: do it again soon; 0: done; -errno. May be NULL. */
@@ -189,6 +209,7 @@ struct writer_state {
 	char recovery[320];   /* what the last recovery did, or "" */
 	uint64_t folded, doubled, spooled, damaged, commits;
 	uint64_t replayed; /* new ones from segments of an earlier daemon */
+	struct store_aside aside; /* in the store, from whichever daemon */
 	uint64_t taken; /* records read from the segments this daemon wrote itself */
 	uint64_t unfolded_bytes;
 	struct journal_pos committed;
@@ -199,7 +220,7 @@ struct writer_state {
 /* Opens nothing yet: the thread itself opens, migrates and replays, so that the daemon listens and
  * decides meanwhile. The config's strings are copied. */
 struct writer *writer_start(const struct writer_config *config);
-/* Commits what is there, syncs the journal and ends the thread; whoever waits is told. */
+/* Commits what is there and ends the thread; whoever waits is told. */
 void writer_stop(struct writer *w);
 /* After writer_stop(), when no thread can ask any more. */
 void writer_free(struct writer *w);

@@ -1,4 +1,4 @@
-/* The writer thread's own; for writer.c and recover.c. */
+/* The writer thread's own; for writer.c, fold.c and recover.c. */
 #ifndef HOOKD_STORE_THREAD_H
 #define HOOKD_STORE_THREAD_H
 
@@ -24,13 +24,13 @@ struct writer {
 	int64_t wanted_wall_us;
 	int64_t stop_by_us;
 	struct writer_state state;
+	struct store *open; /* the thread's store while it is open: to be interrupted */
 
 	/* The thread's own. */
 	struct store *store;
 	struct journal_reader reader; /* open on segment `at`, when reader_open */
 	bool reader_open, unknown; /* unknown: the open segment holds a record of a later release */
 	struct journal_pos at; /* folded up to here (committed or in the current batch) */
-	int64_t last_sync_us;
 	uint64_t first_own; /* number of the first segment of this daemon */
 	bool idle_work;     /* the idle callback has more to do */
 	int64_t recovered_us, suspected_us; /* monotonic: when last, or 0 */
@@ -47,11 +47,19 @@ struct writer_job {
 };
 
 /* writer.c */
+void writer_count_aside(struct writer *w);
 void writer_set_trouble(struct writer *w, const char *text);
+
+/* fold.c */
 void writer_close_reader(struct writer *w);
+
+/* fold.c: as far as was announced. 0, or -errno for trouble that is tried again. */
+int writer_fold_journal(struct writer *w);
+int writer_fold_spool(struct writer *w);
 
 /* recover.c. 0 when the store is open. */
 int writer_open_store(struct writer *w);
+void writer_close_store(struct writer *w);
 /* Notices when somebody took the file away, and saves what it held. 0, or -errno. */
 int writer_find_store(struct writer *w);
 /* Is the store damaged? trouble: what made somebody ask, or 0. Reads all of it, though not again and again. */

@@ -1,13 +1,11 @@
-/* The writer thread: journal and spool in, committed rows out. */
+/* The writer thread: when to fold, jobs of others, and idle work. */
 #include "store/store.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,12 +17,9 @@
 #include "store/thread.h"
 
 enum {
-	BATCH_BYTES = 8 << 20,
 	RETRY_MS = 1000,              /* after trouble with the store */
-	SYNC_EVERY_MS = 1000,         /* the loss window of durability: normal */
+	LAST_PATIENCE_MS = 200,       /* with readers, for the last checkpoint */
 	STOP_MS = 400,                /* for what is left when asked to stop; more stays for the next start */
-	WAL_LARGE = 64 << 20,         /* past this the WAL is truncated, not only checkpointed */
-	WAL_LOOK_EVERY = 64,          /* commits */
 };
 
 void writer_set_trouble(struct writer *w, const char *text)
@@ -43,477 +38,18 @@ void writer_set_trouble(struct writer *w, const char *text)
 		log_info(LOG_STORE, "the store works again");
 }
 
-static bool out_of_time(struct writer *w)
+void writer_count_aside(struct writer *w)
 {
-	bool out;
+	struct store_aside aside = { 0 };
 
-	pthread_mutex_lock(&w->lock);
-	out = w->stop && clock_mono_us() > w->stop_by_us;
-	pthread_mutex_unlock(&w->lock);
-	return out;
-}
-
-/* -- position ---------------------------------------------------------------------------------- */
-
-static int save_position(struct writer *w)
-{
-	struct query *q = store_query(w->store,
-		"INSERT INTO journal(segment, identity, offset) VALUES (?1, ?2, ?3) "
-		"ON CONFLICT(segment) DO UPDATE SET identity = ?2, offset = ?3");
-
-	query_bind_int(q, 1, (int64_t)w->at.segment);
-	query_bind_int(q, 2, (int64_t)w->at.identity);
-	query_bind_int(q, 3, (int64_t)w->at.offset);
-	return query_run(q);
-}
-
-/* Where to go on in a segment: behind what was committed, if it is the same segment. */
-static uint64_t load_position(struct writer *w, uint64_t segment, uint64_t identity)
-{
-	struct query *q = store_query(w->store, "SELECT identity, offset FROM journal WHERE segment = ?1");
-	uint64_t offset = JOURNAL_FIRST_OFFSET;
-
-	query_bind_int(q, 1, (int64_t)segment);
-	if (query_step(q) == 1 && (uint64_t)query_int(q, 0) == identity)
-		offset = (uint64_t)query_int(q, 1);
-	query_reset(q);
-	return offset;
-}
-
-static int open_reader(struct writer *w, uint64_t segment)
-{
-	char path[FS_PATH];
-	struct stat st;
-	uint64_t offset;
-	int r = journal_segment_path(path, w->journal_dir, segment);
-
-	if (r == 0)
-		r = journal_reader_open(&w->reader, path);
-	if (r < 0)
-		return r;
-	offset = load_position(w, segment, w->reader.identity);
-	/* A power cut may have shortened the file behind a committed position: nothing is left to
-	 * fold in it then. */
-	if (fstat(w->reader.fd, &st) == 0 && offset > (uint64_t)st.st_size)
-		offset = (uint64_t)st.st_size;
-	journal_reader_seek(&w->reader, offset);
-	w->reader_open = true;
-	w->unknown = false;
-	w->at = (struct journal_pos){ .segment = segment, .identity = w->reader.identity, .offset = offset };
-	return 0;
-}
-
-void writer_close_reader(struct writer *w)
-{
-	if (w->reader_open)
-		journal_reader_close(&w->reader);
-	w->reader_open = false;
-}
-
-/* -- folding ----------------------------------------------------------------------------------- */
-
-struct batch {
-	unsigned records, fresh, doubled, broken, spooled;
-	size_t bytes;
-};
-
-static int fold_bytes(struct writer *w, str body, bool spooled, struct batch *b)
-{
-	struct record record;
-	int r = record_decode(body, &record);
-
-	if (r < 0) {
-		/* The checksum held, so these are bytes somebody wrote on purpose: a newer release's.
-		 * They were acknowledged, so their file is kept. */
-		b->broken++;
-		w->unknown |= !spooled;
-		return 0;
-	}
-	if (spooled)
-		record.marks |= EVENT_SPOOLED;
-	r = w->config.fold(w->store, &record, w->config.fold_arg);
-	if (r < 0)
-		return r;
-	b->records++;
-	b->spooled += spooled;
-	b->bytes += body.n;
-	if (r > 0)
-		b->fresh++;
-	else
-		b->doubled++;
-	return 0;
-}
-
-/* SQLite checkpoints by itself (PASSIVE, every 1,000 pages), which never shrinks the file. Readers in
- * the middle of a query make TRUNCATE fail; then the next look tries again. */
-static void bound_wal(struct writer *w)
-{
-	char path[FS_PATH + 8];
-	struct stat st;
-
-	if (w->state.commits % WAL_LOOK_EVERY != 0)
+	if (store_count_aside(w->store, &aside) < 0)
 		return;
-	snprintf(path, sizeof path, "%s-wal", w->store_path);
-	if (stat(path, &st) == 0 && st.st_size > WAL_LARGE)
-		(void)store_exec(w->store, "PRAGMA wal_checkpoint(TRUNCATE)");
-}
-
-static int commit(struct writer *w, struct batch *b)
-{
-	int r = w->config.finish ? w->config.finish(w->store, w->config.fold_arg) : 0;
-
-	if (r == 0)
-		r = journal_fault("commit");
-	if (r == 0)
-		r = store_exec(w->store, "COMMIT");
-	if (r < 0)
-		return r;
-	bound_wal(w);
 	pthread_mutex_lock(&w->lock);
-	w->state.folded += b->fresh;
-	w->state.doubled += b->doubled;
-	w->state.damaged += b->broken;
-	if (w->reader_open && w->at.segment >= w->first_own)
-		w->state.taken += b->records - b->spooled;
-	else if (w->reader_open && !b->spooled)
-		w->state.replayed += b->fresh;
-	w->state.commits++;
-	w->state.cpu_us = os_thread_cpu_us();
+	w->state.aside = aside;
 	pthread_mutex_unlock(&w->lock);
-	return 0;
-}
-
-/* The batch did not make it: forget it and read again from what is committed. */
-static int roll_back(struct writer *w, int cause)
-{
-	char text[320];
-
-	snprintf(text, sizeof text, "events cannot be folded into the store: %s (%s); they stay in the "
-				    "journal and are tried again every second",
-		strerror(-cause), store_error(w->store));
-	writer_set_trouble(w, text);
-	store_exec(w->store, "ROLLBACK");
-	if (w->config.finish)
-		(void)w->config.finish(NULL, w->config.fold_arg);
-	writer_close_reader(w);
-	return cause;
-}
-
-/* Folds up to one batch from the open segment. 1: more may follow; 0: at its end; -EBADMSG: damaged
- * from here on (what came before is committed); other: trouble. */
-static int fold_batch(struct writer *w)
-{
-	struct batch b = { 0 };
-	struct journal_pos before = w->at;
-	str body = STR_NONE;
-	int got = 0, r = store_exec(w->store, "BEGIN IMMEDIATE");
-
-	if (r < 0)
-		return roll_back(w, r);
-	while (b.records < BATCH_RECORDS && b.bytes < BATCH_BYTES) {
-		got = journal_reader_next(&w->reader, &body);
-		if (got != 1)
-			break;
-		r = fold_bytes(w, body, false, &b);
-		if (r < 0)
-			return roll_back(w, r);
-	}
-	w->at.offset = w->reader.offset;
-	if (b.records || b.broken) {
-		r = save_position(w);
-		if (r == 0)
-			r = commit(w, &b);
-	} else {
-		store_exec(w->store, "ROLLBACK");
-	}
-	if (r < 0) {
-		/* Whoever waits is told `at`: what was not committed must not be in it. */
-		w->at = before;
-		return roll_back(w, r);
-	}
-	if (b.doubled)
-		log_info(LOG_STORE, "Deduped %u events that were known already", b.doubled);
-	if (got >= 0)
-		writer_set_trouble(w, "");
-	return got;
-}
-
-/* Tells whoever waits how far it has come. */
-static void publish(struct writer *w)
-{
-	pthread_mutex_lock(&w->lock);
-	w->state.committed = w->at;
-	w->state.unfolded_bytes = 0;
-	if (w->has_wanted && journal_pos_cmp(&w->at, &w->wanted) >= 0) {
-		w->wanted_since_us = w->wanted_wall_us = 0;
-	} else if (w->has_wanted && w->wanted.segment == w->at.segment) {
-		w->state.unfolded_bytes = w->wanted.offset - w->at.offset;
-	}
-	w->state.oldest_unfolded_us = w->wanted_wall_us;
-	pthread_cond_broadcast(&w->folded);
-	pthread_mutex_unlock(&w->lock);
-	if (w->config.committed)
-		w->config.committed(w->config.arg);
-}
-
-static void forget_segment(struct writer *w, uint64_t number)
-{
-	struct query *q = store_query(w->store, "DELETE FROM journal WHERE segment = ?1");
-
-	query_bind_int(q, 1, (int64_t)number);
-	query_run(q);
-}
-
-/* Everything in the segment is committed, or it is set aside because of a problem. */
-static void finish_segment(struct writer *w, uint64_t number, const char *problem)
-{
-	writer_close_reader(w);
-	if (problem) {
-		log_error(LOG_JOURNAL, "segment %016llx %s (byte %llu); what could be read is stored, the file is "
-				       "kept as %016llx.j.damaged",
-			(unsigned long long)number, problem, (unsigned long long)w->at.offset,
-			(unsigned long long)number);
-		(void)journal_quarantine(w->journal_dir, number);
-	} else {
-		(void)journal_delete_segment(w->journal_dir, number);
-	}
-	forget_segment(w, number);
-}
-
-static void count_damage(struct writer *w)
-{
-	pthread_mutex_lock(&w->lock);
-	w->state.damaged++;
-	pthread_mutex_unlock(&w->lock);
-}
-
-/* Folds one segment to its end. newest: it is still being written, so it is never finished, and what
- * lies behind `end` is not acknowledged yet and may be truncated away. */
-static int fold_segment(struct writer *w, uint64_t number, bool newest, uint64_t end)
-{
-	int r = 0;
-
-	if (!w->reader_open || w->at.segment != number) {
-		writer_close_reader(w);
-		r = open_reader(w, number);
-		if (r == -EBADMSG && !newest) {
-			w->at = (struct journal_pos){ .segment = number };
-			count_damage(w);
-			finish_segment(w, number, "is not a journal");
-			return 0;
-		}
-		/* The newest one may not have its header yet. */
-		if (r < 0)
-			return r == -EBADMSG || r == -ENOENT ? 0 : r;
-	}
-	w->reader.end = newest ? end : UINT64_MAX;
-	while ((r = fold_batch(w)) == 1) {
-		publish(w);
-		if (out_of_time(w))
-			return -ECANCELED;
-	}
-	/* After trouble nothing new is committed, and whoever waits goes on waiting. */
-	if (r == 0 || r == -EBADMSG)
-		publish(w);
-	if (r == -EBADMSG && !newest) {
-		count_damage(w);
-		finish_segment(w, number, "is damaged");
-		return 0;
-	}
-	if (r == 0 && !newest)
-		finish_segment(w, number, w->unknown ? "holds records of a later release" : NULL);
-	return r == -EBADMSG ? 0 : r;
-}
-
-/* The current segment does not hold what was announced. The loop goes on in another one, and then this
- * one is a closed one like any other. */
-static int give_up_current(struct writer *w, const struct journal_pos *goal)
-{
-	char text[sizeof w->state.trouble];
-	bool missing = !w->reader_open || w->at.segment != goal->segment;
-
-	if (missing)
-		snprintf(text, sizeof text,
-			"segment %016llx of the journal is gone; its events are lost, the next ones go to a new one",
-			(unsigned long long)goal->segment);
-	else
-		snprintf(text, sizeof text,
-			"segment %016llx of the journal is damaged at byte %llu; the next events go to a new one",
-			(unsigned long long)goal->segment, (unsigned long long)w->at.offset);
-	writer_set_trouble(w, text);
-	if (w->config.journal)
-		journal_abandon(w->config.journal, goal->segment);
-	return missing ? -ENOENT : -EBADMSG;
-}
-
-static int fold_listed(struct writer *w, const struct journal_pos *goal, bool has_goal)
-{
-	_cleanup_(freep) uint64_t *numbers = NULL;
-	size_t n = 0;
-	int r = journal_list(w->journal_dir, &numbers, &n);
-
-	for (size_t i = 0; r == 0 && i < n; i++)
-		if (numbers[i] <= goal->segment)
-			r = fold_segment(w, numbers[i], has_goal ? numbers[i] == goal->segment : i + 1 == n,
-				goal->offset);
-	return r;
-}
-
-static int fold_journal(struct writer *w)
-{
-	struct journal_pos goal = { .segment = UINT64_MAX, .offset = UINT64_MAX };
-	bool has_goal;
-	int r = 0;
-
-	pthread_mutex_lock(&w->lock);
-	has_goal = w->has_wanted;
-	if (has_goal)
-		goal = w->wanted;
-	pthread_mutex_unlock(&w->lock);
-	/* The open one first: its name may be gone, its records are not. */
-	if (w->reader_open && has_goal && w->at.segment < goal.segment)
-		r = fold_segment(w, w->at.segment, false, 0);
-	if (r < 0)
-		return r;
-	/* The usual case: more in the segment that is open already. */
-	if (w->reader_open && w->at.segment == goal.segment)
-		r = fold_segment(w, goal.segment, true, goal.offset);
-	else
-		r = fold_listed(w, &goal, has_goal);
-	if (r == 0 && has_goal && journal_pos_cmp(&w->at, &goal) < 0)
-		r = give_up_current(w, &goal);
-	return r;
-}
-
-/* -- spool ------------------------------------------------------------------------------------- */
-
-/* The records of one spool file; trouble with the store goes to *ret_store. Files are renamed into
- * place whole, so one that holds none, or ends within one, or holds one of a later release, is
- * -EBADMSG as well. */
-static int fold_spool_records(struct writer *w, const char *path, struct batch *b, int *ret_store)
-{
-	struct journal_reader reader;
-	unsigned broken = b->broken, records = 0;
-	struct stat st = { 0 };
-	str body;
-	int got = journal_reader_open(&reader, path);
-
-	if (got < 0)
-		return got;
-	while (*ret_store == 0 && (got = journal_reader_next(&reader, &body)) == 1) {
-		*ret_store = fold_bytes(w, body, true, b);
-		records++;
-	}
-	if (got == 0 && (fstat(reader.fd, &st) < 0 || !records || b->broken > broken ||
-				(uint64_t)st.st_size != reader.offset))
-		got = -EBADMSG;
-	b->broken = broken;
-	journal_reader_close(&reader);
-	return got;
-}
-
-/* Reads one spool file into the current transaction. 1: done, delete after commit; 0: leave it. */
-static int fold_spool_file(struct writer *w, const char *path, struct batch *b)
-{
-	char aside[FS_PATH + 16];
-	int trouble = 0, r = fold_spool_records(w, path, b, &trouble);
-
-	if (trouble < 0)
-		return trouble;
-	if (r == 0)
-		return 1;
-	if (r != -EBADMSG)
-		return 0;
-	snprintf(aside, sizeof aside, "%s.damaged", path);
-	log_error(LOG_SPOOL, "%s is damaged and kept as %s", path, aside);
-	b->broken++;
-	(void)rename(path, aside);
-	return 0;
-}
-
-/* 0, or -errno of the first that could not be deleted. */
-static int delete_files(const char *dir, char (*names)[64], unsigned n)
-{
-	char path[FS_PATH];
-	int r = 0;
-
-	for (unsigned i = 0; i < n; i++)
-		if (fs_join(path, dir, names[i]) == 0 && unlink(path) < 0 && errno != ENOENT && r == 0)
-			r = -errno;
-	return r;
-}
-
-/* One batch of spool files. Returns how many were folded, or -errno. */
-static int fold_spool_batch(struct writer *w)
-{
-	static char names[BATCH_RECORDS][64]; /* the writer is one thread */
-	char path[FS_PATH];
-	struct batch b = { 0 };
-	struct dirent *e;
-	unsigned n = 0;
-	DIR *d = opendir(w->spool_dir);
-	int r;
-
-	if (!d)
-		return errno == ENOENT ? 0 : -errno;
-	r = store_exec(w->store, "BEGIN IMMEDIATE");
-	while (r >= 0 && n < BATCH_RECORDS && b.bytes < BATCH_BYTES && (e = readdir(d))) {
-		size_t len = strlen(e->d_name);
-
-		if (e->d_name[0] == '.' || len >= sizeof names[0] || len < 3 || strcmp(e->d_name + len - 2, ".j") != 0)
-			continue;
-		if (fs_join(path, w->spool_dir, e->d_name) < 0)
-			continue;
-		r = fold_spool_file(w, path, &b);
-		if (r == 1)
-			memcpy(names[n++], e->d_name, len + 1);
-	}
-	closedir(d);
-	if (r >= 0)
-		r = n || b.records || b.broken ? commit(w, &b) : store_exec(w->store, "ROLLBACK");
-	if (r < 0)
-		return roll_back(w, r);
-	writer_set_trouble(w, "");
-	pthread_mutex_lock(&w->lock);
-	w->state.spooled += n;
-	pthread_mutex_unlock(&w->lock);
-	if (!n)
-		return 0;
-	log_info(LOG_SPOOL, "%u events picked up from the spool, %u of them already known", b.records, b.doubled);
-	r = delete_files(w->spool_dir, names, n);
-	if (r < 0) {
-		snprintf(path, sizeof path, "files in the spool cannot be deleted: %s", strerror(-r));
-		writer_set_trouble(w, path);
-	}
-	return r < 0 ? r : (int)n;
-}
-
-/* One batch a round: a spool of many thousand files must not keep the journal, for whose commits
- * somebody may wait, from its turn. */
-static int fold_spool(struct writer *w)
-{
-	int r = fold_spool_batch(w);
-
-	if (r <= 0)
-		return r;
-	publish(w);
-	writer_notify_spool(w);
-	return 0;
 }
 
 /* -- the thread -------------------------------------------------------------------------------- */
-
-static void sync_journal(struct writer *w)
-{
-	int r;
-
-	if (!w->config.journal)
-		return;
-	r = journal_sync(w->config.journal);
-	w->last_sync_us = clock_mono_us();
-	if (r < 0)
-		log_error(LOG_JOURNAL, "the journal could not be synced: %s", strerror(-r));
-}
 
 /* Milliseconds until there is something to do, -1 for "when told"; called under the lock. */
 static int next_wait_ms(struct writer *w, bool trouble, int64_t now)
@@ -527,13 +63,6 @@ static int next_wait_ms(struct writer *w, bool trouble, int64_t now)
 	else if (w->wanted_since_us) {
 		until = w->wanted_since_us + w->config.linger_ms * USEC_PER_MSEC - now;
 		wait = w->urgent || until <= 0 ? 0 : until / USEC_PER_MSEC + 1;
-	}
-	if (w->config.journal && journal_needs_sync(w->config.journal)) {
-		until = (w->last_sync_us + SYNC_EVERY_MS * USEC_PER_MSEC - now) / USEC_PER_MSEC;
-		if (until < 0)
-			until = 0;
-		if (wait < 0 || until < wait)
-			wait = until;
 	}
 	return (int)wait;
 }
@@ -608,10 +137,10 @@ static int run_job(struct writer *w, struct writer_job *j)
 /* With nothing left in journal and spool that belongs into the store. */
 static int run_bare_job(struct writer *w, struct writer_job *j)
 {
-	int r = fold_journal(w);
+	int r = writer_fold_journal(w);
 
 	if (r == 0)
-		r = fold_spool(w);
+		r = writer_fold_spool(w);
 	return r < 0 ? r : j->run(w->store, j->arg);
 }
 
@@ -701,16 +230,16 @@ static int fold_all(struct writer *w, bool fold, bool spool)
 	int r = writer_open_store(w);
 
 	if (r == 0 && fold)
-		r = fold_journal(w);
+		r = writer_fold_journal(w);
 	if (r == 0 && spool)
-		r = fold_spool(w);
+		r = writer_fold_spool(w);
 	return r;
 }
 
 /* One round; < 0 is trouble that is tried again. */
 static int do_work(struct writer *w)
 {
-	bool fold, spool, suspect;
+	bool fold, spool, suspect, idle_work = w->idle_work;
 	int64_t now = clock_mono_us();
 	int r = writer_find_store(w);
 
@@ -721,8 +250,6 @@ static int do_work(struct writer *w)
 	suspect = w->suspect;
 	w->urgent = w->spool = w->suspect = false;
 	pthread_mutex_unlock(&w->lock);
-	if (now - w->last_sync_us >= SYNC_EVERY_MS * USEC_PER_MSEC)
-		sync_journal(w);
 	if (r == 0)
 		r = fold_all(w, fold, spool);
 	if ((r < 0 || suspect) && writer_is_damaged(w, r)) {
@@ -733,8 +260,12 @@ static int do_work(struct writer *w)
 	run_jobs(w);
 	w->idle_work = false;
 	if (r == 0 && w->store && w->config.idle) {
+		bool more = idle_work;
+
 		r = w->config.idle(w->store, w->config.fold_arg);
 		w->idle_work = r == 1;
+		if (more && r == 0)
+			writer_count_aside(w);
 		if (r < 0 && writer_is_damaged(w, r))
 			r = writer_recover(w);
 		r = r < 0 ? r : 0;
@@ -768,12 +299,12 @@ static void *writer_main(void *arg)
 		r = do_work(w);
 	do_work(w);
 	run_jobs(w); /* nobody is left waiting */
-	sync_journal(w);
 	writer_close_reader(w);
 	if (w->store) {
-		/* Leaves a store that is one file, whoever may still read it. */
+		/* Leaves a store that is one file, whoever may still read it; though not at any price. */
+		store_set_patience(w->store, LAST_PATIENCE_MS);
 		store_exec(w->store, "PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)");
-		store_close(w->store);
+		writer_close_store(w);
 	}
 	return NULL;
 }
@@ -811,6 +342,8 @@ struct writer *writer_start(const struct writer_config *config)
 
 void writer_stop(struct writer *w)
 {
+	struct timespec until;
+
 	if (!w)
 		return;
 	pthread_mutex_lock(&w->lock);
@@ -818,7 +351,17 @@ void writer_stop(struct writer *w)
 	w->stop_by_us = clock_mono_us() + STOP_MS * USEC_PER_MSEC;
 	pthread_cond_signal(&w->wake);
 	pthread_mutex_unlock(&w->lock);
-	pthread_join(w->thread, NULL);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 1;
+	/* A statement that takes longer than that is broken off; the journal still has what it was for. */
+	while (pthread_timedjoin_np(w->thread, NULL, &until) == ETIMEDOUT) {
+		pthread_mutex_lock(&w->lock);
+		if (w->open)
+			store_interrupt(w->open);
+		pthread_mutex_unlock(&w->lock);
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_sec += 1;
+	}
 	pthread_mutex_lock(&w->lock);
 	w->stopped = true;
 	pthread_cond_broadcast(&w->folded);

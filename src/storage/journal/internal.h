@@ -1,0 +1,43 @@
+/* struct journal, shared by append.c and sync.c only. */
+#ifndef HOOKD_JOURNAL_INTERNAL_H
+#define HOOKD_JOURNAL_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/fs.h"
+#include "journal/journal.h"
+
+enum {
+	RETIRED_MAX = 16,
+	JOURNAL_MOMENTS = 16, /* milliseconds that events may still come for, side by side */
+};
+
+struct journal {
+	char dir[FS_PATH];
+	int fd;
+	struct journal_pos end;
+	struct buf batch;
+	int64_t now_us;  /* the wall clock without its backward steps */
+	int64_t step_us; /* the sum of those */
+	struct {
+		int64_t ms, last_us;
+	} moments[JOURNAL_MOMENTS]; /* the last place given out in a client's millisecond */
+	bool torn; /* bytes behind `end` that could not be taken away */
+	_Atomic uint64_t abandoned; /* number of a segment that must not be written any more */
+	/* What the disk is still owed. The loop only notes it down here; whoever calls
+	 * journal_sync() pays, because a sync may take longer than any hook may wait. */
+	struct {
+		pthread_mutex_t lock;
+		bool file, dir;
+		bool lost; /* a closed segment could not wait for its sync any longer */
+		struct journal_pos end; /* of what was flushed */
+		int retired[RETIRED_MAX]; /* descriptors of closed segments, not yet synced */
+		int nretired;
+		/* Zeros ahead of the end of the current segment; see journal_grow(). */
+		uint64_t zeroed;               /* they reach to here */
+		uint64_t zeroing, zeroing_end; /* being written now; 0: none are */
+	} owed;
+};
+
+#endif
