@@ -397,13 +397,16 @@ def test_many_runs_leave_nothing_behind(world):
         world.status()
     wait_for(lambda: world.status()["store"]["folded"] >= 3, what="the store to be open")
     fds = len(os.listdir(f"/proc/{pid}/fd"))
-    for _ in range(runs // 20):
+    for _ in range(2 * runs // 20):  # on a busy machine a call may go around the daemon, and then runs nothing
         world.hookc("PreToolUse", bash())
+        if world.status()["hooks"]["runs"] >= runs:
+            break
     state = world.status()["hooks"]
-    assert state["runs"] >= runs and state["failures"] == 0 and state["running"] == 0
-    assert len(os.listdir(f"/proc/{pid}/fd")) <= fds
-    children = open(f"/proc/{pid}/task/{pid}/children").read()
-    assert children == "", children
+    assert state["runs"] >= runs and state["failures"] == 0
+    # An answer may leave before the last child has been collected.
+    wait_for(lambda: world.status()["hooks"]["running"] == 0, what="the hooks to end")
+    wait_for(lambda: len(os.listdir(f"/proc/{pid}/fd")) <= fds, what="descriptors to be closed")
+    wait_for(lambda: open(f"/proc/{pid}/task/{pid}/children").read() == "", what="children to be collected")
     assert len(world.rpc("hooks_history")["runs"]) == 200
 
 

@@ -229,7 +229,7 @@ static int read_kinds(struct op_call *call, int64_t *ret)
 		const char *name;
 		int64_t bits;
 	} names[] = { { "prompts", 1 }, { "answers", 2 }, { "commands", 4 }, { "plans", 8 }, { "sessions", 7 } };
-	str rest = op_param_str(call, "in"), word;
+	str rest = op_text(call, "in"), word;
 	size_t i;
 
 	*ret = 0;
@@ -254,10 +254,9 @@ int op_search(struct op_call *call)
 	struct terms t;
 	struct op_filter f;
 	int64_t which = 0;
-	int r = op_read_filter(call, 20, &f);
+	int r = read_kinds(call, &which);
 
-	if (r == 0)
-		r = read_kinds(call, &which);
+	op_read_filter(call, &f);
 	if (r < 0)
 		return r;
 	read_terms(f.text, &t);

@@ -18,7 +18,7 @@ static int purge_params(struct cli *cli, struct buf *b)
 	int64_t before_us = 0;
 	int filters = before != NULL;
 
-	if (before && !cli_parse_when(str_of(before), clock_wall_us(), &before_us))
+	if (before && !clock_parse_when(str_of(before), clock_wall_us(), &before_us))
 		return cli_usage_error(cli, "--before needs a date (2026-01-31) or an age (30d), not '%s'", before);
 	jw_object(&w);
 	for (size_t i = 0; i < countof(texts); i++) {
