@@ -347,7 +347,8 @@ static int run_rules(struct cli *cli)
 	for (size_t i = 0; i < n; i++) {
 		const struct json *c = counts_of(counts, user[i].name);
 		str what = user[i].message.n ? user[i].message
-					     : arena_strf(&cli->arena, "%s (yours)", verdict_action_names[user[i].decision]);
+					     : arena_strf(&cli->arena, "%s (yours)",
+						verdict_action_names[user[i].decision]);
 
 		table_add(&t, (str[]){ user[i].name, user[i].observe ? STR("observe") : STR("enforce"),
 				      c ? cell_number(cli, c, "fired") : STR(""),
