@@ -242,8 +242,8 @@ static void refuse_method(struct request *q, str name)
 	for (const struct op *o = ops; o->name; o++)
 		name_suggest(&near, name, str_of(o->name));
 	if (near.best.p)
-		err_set(&q->err, -EINVAL, "there is no method '%s'; did you mean '" STR_FMT "'?", name_shown(name, shown),
-			STR_ARG(near.best));
+		err_set(&q->err, -EINVAL, "there is no method '%s'; did you mean '" STR_FMT "'?",
+			name_shown(name, shown), STR_ARG(near.best));
 	else
 		err_set(&q->err, -EINVAL, "%s", method_advice);
 	send_answer(q, RPC_NO_METHOD);

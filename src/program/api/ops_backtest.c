@@ -1,5 +1,5 @@
-/* backtest: what the rules of now would have said about calls of then, stored or imported. Nothing is run and nothing is
- * kept. Texts are those of the store, so secrets in a command are not there; everything else is. */
+/* backtest: what the rules of now would have said about calls of then, stored or imported. Nothing is run and nothing
+ * is kept. Texts are those of the store, so secrets in a command are not there; everything else is. */
 #include <errno.h>
 #include <stdlib.h>
 

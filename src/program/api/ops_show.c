@@ -68,7 +68,8 @@ static int write_stats(struct op_call *call, const struct stats_of *of, int64_t 
 
 static const struct op_column activity_columns[] = {
 	{ "at_us", 'i' },     { "kind", 's' },	      { "tool", 's' },	  { "class", 's' }, { "tool_use_id", 's' },
-	{ "agent_id", 's' },  { "window", 'i' },      { "state", 's' },	  OP_VERDICT_COLUMNS, { "file", 's' },  { "change", 's' },
+	{ "agent_id", 's' },  { "window", 'i' },      { "state", 's' },	  OP_VERDICT_COLUMNS, { "file", 's' },
+	{ "change", 's' },
 	{ "duration_ms", 'i' }, { "error", 's' },     { "output", 's' },  { "input", 'j' }, { 0 },
 };
 

@@ -123,7 +123,8 @@ int op_usage(struct op_call *call)
 	op_read_filter(call, &f);
 	r = read_rows(call, store_ask(call->store, g->sql, OP_FILTER_TYPES, OP_FILTER_ARGS(&f)), &rows);
 	if (r == 0)
-		r = read_rows(call, store_ask(call->store, groupings[0].sql, OP_FILTER_TYPES, OP_FILTER_ARGS(&f)), &total);
+		r = read_rows(call, store_ask(call->store, groupings[0].sql, OP_FILTER_TYPES, OP_FILTER_ARGS(&f)),
+			&total);
 	if (r < 0)
 		return r;
 	if (rows.n && !str_eq_nocase(str_of(g->name), STR("day")) && !str_eq_nocase(str_of(g->name), STR("week")))

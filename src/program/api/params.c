@@ -44,8 +44,8 @@ static int refuse_choice(const struct op_param *p, str given, struct err *err)
 		snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", list[0] ? ", " : "", *c);
 	}
 	if (near.best.p)
-		return err_set(err, -EINVAL, "'%s' is no '%s'; did you mean '" STR_FMT "'?", name_shown(given, shown), p->name,
-			STR_ARG(near.best));
+		return err_set(err, -EINVAL, "'%s' is no '%s'; did you mean '" STR_FMT "'?", name_shown(given, shown),
+			p->name, STR_ARG(near.best));
 	return err_set(err, -EINVAL, "'%s' is no '%s'; there are %s", name_shown(given, shown), p->name, list);
 }
 
@@ -67,9 +67,11 @@ static int take_int(const struct op_param *p, const struct json *v, struct op_va
 
 static int take_time(const struct op_param *p, const struct json *v, struct op_value *ret, struct err *err)
 {
-	bool is_time = v->type == JSON_NUMBER ? json_int(v, &ret->number)
-					      : v->type == JSON_STRING &&
-				(str_to_int(v->text, &ret->number) || clock_parse_when(v->text, clock_wall_us(), &ret->number));
+	bool is_time = json_int(v, &ret->number);
+
+	if (v->type == JSON_STRING)
+		is_time = str_to_int(v->text, &ret->number) ||
+			  clock_parse_when(v->text, clock_wall_us(), &ret->number);
 
 	return is_time && ret->number >= 0 ? 0 : refuse_type(p, err);
 }
@@ -140,8 +142,8 @@ static int refuse_name(const struct op *op, str name, struct err *err)
 	if (near.best.p)
 		return err_set(err, -EINVAL, "'%s' takes no '%s'; did you mean '" STR_FMT "'?", op->name,
 			name_shown(name, shown), STR_ARG(near.best));
-	return err_set(err, -EINVAL, "'%s' takes no '%s'; see: hookd rpc --schema %s", op->name, name_shown(name, shown),
-		op->name);
+	return err_set(err, -EINVAL, "'%s' takes no '%s'; see: hookd rpc --schema %s", op->name,
+		name_shown(name, shown), op->name);
 }
 
 static int find_param(const struct op *op, str name)
@@ -176,7 +178,8 @@ int op_take_params(const struct op *op, const struct json *params, struct arena 
 	}
 	for (unsigned i = 0; i < n && r == 0; i++)
 		if (op->params[i].flags & OP_REQUIRED && !values[i].json)
-			r = err_set(err, -EINVAL, "'%s' needs '%s': %s", op->name, op->params[i].name, op->params[i].text);
+			r = err_set(err, -EINVAL, "'%s' needs '%s': %s", op->name, op->params[i].name,
+				op->params[i].text);
 	return r;
 }
 

@@ -11,7 +11,8 @@
 #define SINCE { "since", OP_TIME, .text = "only what happened since" }
 #define UNTIL { "until", OP_TIME, .text = "only what happened before" }
 #define SESSION { "session", OP_SESSION, .text = "only this session's (id, beginning of one, or key)" }
-#define THE_SESSION { "session", OP_SESSION, OP_REQUIRED, .text = "the session: its id, the beginning of one, or its key" }
+#define THE_SESSION \
+	{ "session", OP_SESSION, OP_REQUIRED, .text = "the session: its id, the beginning of one, or its key" }
 #define LIMIT(fallback_, max_) \
 	{ "limit", OP_INT, .min = 1, .max = max_, .fallback = fallback_, .text = "at most so many" }
 #define ALL { "all", OP_BOOL, .text = "with sessions in which nothing happened" }
@@ -37,14 +38,16 @@ static const struct op_param purge_params[] = {
 /* -- the rows ---------------------------------------------------------------------------------- */
 
 #define READS OP_READER, .flags = OP_IS_READ, .lane = OP_LANE_PEOPLE, .budget_ms = 10000
-#define READS_FOR_AGENTS OP_READER, .flags = OP_IS_READ | OP_MCP, .lane = OP_LANE_PEOPLE, .budget_ms = 10000, .scope = OP_AGENT
+#define READS_FOR_AGENTS \
+	OP_READER, .flags = OP_IS_READ | OP_MCP, .lane = OP_LANE_PEOPLE, .budget_ms = 10000, .scope = OP_AGENT
 #define CHANGES .flags = OP_MUTATES, .lane = OP_LANE_PEOPLE
 
 const struct op ops[] = {
 	{ "hello", "Version, protocol number and process id of the daemon.", OP_LOOP, op_hello, .flags = OP_IS_READ,
 		.scope = OP_VIEWER },
-	{ "ops", "The operations there are, with their parameters as JSON Schema.", OP_LOOP, op_ops, .flags = OP_IS_READ,
-		.scope = OP_VIEWER, .params = PARAMS{ { "method", OP_TEXT, .text = "only this one" }, { 0 } } },
+	{ "ops", "The operations there are, with their parameters as JSON Schema.", OP_LOOP, op_ops,
+		.flags = OP_IS_READ, .scope = OP_VIEWER,
+		.params = PARAMS{ { "method", OP_TEXT, .text = "only this one" }, { 0 } } },
 	{ "status", "Counters, queues, cost and trouble of the daemon.", OP_LOOP, op_status, .flags = OP_IS_READ,
 		.scope = OP_VIEWER },
 	{ "stop", "Ends the daemon after everything under way is answered and stored.", OP_LOOP, op_stop,
@@ -56,10 +59,12 @@ const struct op ops[] = {
 			{ "after", OP_INT, .text = "a key: from there on, oldest first" }, { 0 } } },
 	{ "show", "One session: windows, prompts with what was done for them, plans, numbers.", READS_FOR_AGENTS,
 		.run = op_show,
-		.params = PARAMS{ THE_SESSION, { "skip", OP_INT, .text = "so many prompts" }, LIMIT(10000, 10000), { 0 } } },
+		.params = PARAMS{ THE_SESSION, { "skip", OP_INT, .text = "so many prompts" }, LIMIT(10000, 10000),
+			{ 0 } } },
 	{ "events", "The newest events, or those after a number.", READS, .run = op_events,
 		.params = PARAMS{ PROJECT, AGENT, SESSION, LIMIT(20, 100000),
-			{ "after", OP_INT, .text = "a number of an event: those that came later, oldest first" }, { 0 } } },
+			{ "after", OP_INT, .text = "a number of an event: those that came later, oldest first" },
+			{ 0 } } },
 	{ "event", "One event by its key.", READS, .run = op_event,
 		.params = PARAMS{ { "id", OP_TEXT, OP_REQUIRED, .text = "the 26 letters of its key" }, { 0 } } },
 	{ "session_events", "All events of a session in order.", READS, .run = op_session_events,
@@ -78,15 +83,15 @@ const struct op ops[] = {
 		op_settle, CHANGES },
 	{ "search", "Prompts, answers, commands and plans by their words.", READS_FOR_AGENTS, .run = op_search,
 		.params = PARAMS{ { "query", OP_TEXT, .text = "words, \"phrases\", and beginnings such as parse*" },
-			{ "in", OP_TEXT, .text = "prompts, answers, commands, plans or sessions (all but plans)" }, PROJECT,
-			AGENT, SINCE, UNTIL, LIMIT(20, 10000), ALL, { 0 } } },
+			{ "in", OP_TEXT, .text = "prompts, answers, commands, plans or sessions (all but plans)" },
+			PROJECT, AGENT, SINCE, UNTIL, LIMIT(20, 10000), ALL, { 0 } } },
 	{ "usage", "Tokens and an estimate of their cost.", READS, .run = op_usage,
 		.params = PARAMS{ { "by", OP_ENUM, .choices = groupings, .text = "how to group; by day unless told" },
 			PROJECT, AGENT, SINCE, UNTIL, LIMIT(100, 10000), ALL, { 0 } } },
 	{ "decisions", "What hookd decided, newest first.", READS, .run = op_decisions,
 		.params = PARAMS{ { "rule", OP_TEXT, .text = "only this rule's" },
-			{ "decision", OP_ENUM, .choices = decisions, .text = "only those" }, SESSION, PROJECT, AGENT, SINCE,
-			UNTIL, LIMIT(50, 10000), ALL, { 0 } } },
+			{ "decision", OP_ENUM, .choices = decisions, .text = "only those" }, SESSION, PROJECT, AGENT,
+			SINCE, UNTIL, LIMIT(50, 10000), ALL, { 0 } } },
 	{ "backtest", "What the rules of now would have said about the calls in the store.", READS, .run = op_backtest,
 		.params = PARAMS{ PROJECT, AGENT, SINCE, UNTIL, ALL,
 			{ "after", OP_INT, .text = "where an earlier answer says to go on" }, { 0 } } },
@@ -94,13 +99,14 @@ const struct op ops[] = {
 		.flags = OP_IS_READ },
 	{ "reload", "Takes up the rules and hooks of the user's file as it is now.", OP_LATER, op_reload,
 		.flags = OP_MUTATES },
-	{ "rule_counts", "How often each rule had something to say, and when it did last.", READS, .run = op_rule_counts },
+	{ "rule_counts", "How often each rule had something to say, and when it did last.", READS,
+		.run = op_rule_counts },
 	{ "stats", "Numbers in all, by day, project, agent, tool and rule.", READS_FOR_AGENTS, .run = op_stats,
 		.params = PARAMS{ PROJECT, AGENT, SINCE, UNTIL, ALL, { 0 } } },
 	{ "projects", "Projects with their worktrees and other paths, the last used first.", READS_FOR_AGENTS,
 		.run = op_projects, .params = PARAMS{ LIMIT(1000, 10000), { 0 } } },
-	{ "project_rename", "Gives a project a name; an empty one gives back the folder's.", OP_WRITER, op_project_rename,
-		CHANGES,
+	{ "project_rename", "Gives a project a name; an empty one gives back the folder's.", OP_WRITER,
+		op_project_rename, CHANGES,
 		.params = PARAMS{ { "project", OP_PROJECT, OP_REQUIRED, .text = "which (name, path or key)" },
 			{ "name", OP_TEXT, OP_REQUIRED, .text = "the new name" }, DRY_RUN, { 0 } } },
 	{ "project_merge", "Moves everything of one project into another.", OP_WRITER, op_project_merge, CHANGES,
@@ -108,8 +114,8 @@ const struct op ops[] = {
 			{ "into", OP_PROJECT, OP_REQUIRED, .text = "the one that stays" }, DRY_RUN, { 0 } } },
 	{ "hooks", "The user's hooks for a directory: where they stand, what they match, whether they run.", READS,
 		.run = op_hooks, .alone = true,
-		.params = PARAMS{ { "cwd", OP_TEXT, .text = "the directory" }, { "agent", OP_TEXT, .text = "as this agent" },
-			{ 0 } } },
+		.params = PARAMS{ { "cwd", OP_TEXT, .text = "the directory" },
+			{ "agent", OP_TEXT, .text = "as this agent" }, { 0 } } },
 	{ "hooks_history", "What hooks did lately, newest first.", OP_LOOP, op_hooks_history, .flags = OP_IS_READ,
 		.params = PARAMS{ LIMIT(HOOK_HISTORY, HOOK_HISTORY), { 0 } } },
 	{ "hooks_reload", "Takes new snapshots of the hooks for all sessions under way.", OP_LATER, op_hooks_reload,
@@ -117,7 +123,8 @@ const struct op ops[] = {
 	/* What other programs send along is theirs. */
 	{ "trigger", "Runs the hooks for an event.", OP_LATER, op_trigger, .flags = OP_MUTATES | OP_OPEN,
 		.params = PARAMS{ { "type", OP_TEXT, OP_REQUIRED, .text = "the event's name" },
-			{ "timestamp", OP_INT, .text = "milliseconds since 1970" }, { "sessionId", OP_TEXT, .text = "whose" },
+			{ "timestamp", OP_INT, .text = "milliseconds since 1970" },
+			{ "sessionId", OP_TEXT, .text = "whose" },
 			{ "payload", OP_JSON, .text = "toolName, input, output, error, …" },
 			{ "agent", OP_TEXT, .text = "as this agent" }, { "cwd", OP_TEXT, .text = "where" }, { 0 } } },
 	{ "register", "Adds a hook to the user's file.", OP_READER, op_register, CHANGES, .alone = true,
@@ -128,7 +135,8 @@ const struct op ops[] = {
 		.params = PARAMS{ { "event", OP_TEXT, OP_REQUIRED, .text = "when it runs" },
 			{ "hookId", OP_TEXT, OP_REQUIRED, .text = "what register answered" }, { 0 } } },
 	{ "check", "Checks the store for damage.", READS, .run = op_check },
-	{ "repair", "Checks the store and, if it is damaged, makes it anew.", OP_READER, op_repair, CHANGES, .alone = true,
+	{ "repair", "Checks the store and, if it is damaged, makes it anew.", OP_READER, op_repair, CHANGES,
+		.alone = true,
 		.params = PARAMS{ DRY_RUN, { 0 } } },
 	{ "rebuild", "Folds all sessions again from events, in the background.", OP_READER, op_rebuild, CHANGES,
 		.alone = true,

@@ -314,7 +314,8 @@ static const struct cmd_option db_options[] = {
 const struct cmd cmd_db = {
 	.name = "db",
 	.args = "check|repair|rebuild",
-	.text = "Check the store for damage, repair it (damaged files are set aside, never deleted), or fold everything again "
+	.text = "Check the store for damage, repair it (damaged files are set aside, never deleted), or fold "
+	"everything again "
 		"from the events it holds.",
 	.min_args = 1,
 	.max_args = 1,

@@ -80,7 +80,7 @@ static void print_preview(struct cli *cli, const struct json *p)
 		putchar(' ');
 		cli_print_safe(cell_text(e, "id"));
 		printf("  %lld events  ", (long long)cell_int(e, "events"));
-		cli_print_safe(str_cut_utf8(str_is_set(cell_text(e, "title")) ? cell_text(e, "title") : cell_text(e, "cwd"), 60));
+		cli_print_safe(str_cut_utf8(cell_text(e, str_is_set(cell_text(e, "title")) ? "title" : "cwd"), 60));
 		putchar('\n');
 	}
 	if (cell_int(p, "sessions") > EXAMPLES)

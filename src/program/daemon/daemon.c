@@ -406,8 +406,8 @@ static int build(struct daemon *d, struct err *err)
 	return 0;
 }
 
-/* A disk that hangs holds whoever waits for it, and no thread can be ended from outside. What was acknowledged is in the
- * journal, so leaving is as safe as being killed. */
+/* A disk that hangs holds whoever waits for it, and no thread can be ended from outside. What was acknowledged is in
+ * the journal, so leaving is as safe as being killed. */
 static void *leave_at_last(void *arg)
 {
 	const struct timespec patience = { .tv_sec = LEAVE_S };
