@@ -278,8 +278,9 @@ static void rule_by_hook(const struct hook *h, struct arena *a, struct verdict *
 	str reason)
 {
 	verdict_raise(v, action, rule, reason);
-	verdict_add_ruling(v, a,
-		&(struct ruling){ .rule = rule, .action = action, .reason = reason, .subject = h->command });
+	/* The verdict outlives the set of hooks. */
+	verdict_add_ruling(v, a, &(struct ruling){ .rule = rule, .action = action, .reason = reason,
+			.subject = arena_str(a, h->command) });
 }
 
 void hook_answer_apply(const struct hook *h, const struct event *e, const struct hook_answer *answer, struct arena *a,
