@@ -359,7 +359,7 @@ def test_a_daemonising_child_is_let_go(world):
 @pytest.mark.parametrize("command", ["exec <&-; exit 0", "exit 0", "exec >&- 2>&-; sleep 0.2; exit 0", "kill -STOP $$"])
 def test_odd_children(world, command):
     configure(world, one("PreToolUse", command, timeout=0.5))
-    assert answer(world.hookc("PreToolUse", bash("echo " + "x" * 300000))) == {}
+    assert answer(world.hookc("PreToolUse", bash("echo " + "x" * 200000))) == {}
 
 
 def test_stop_is_quick_with_a_stuck_child(world):
@@ -666,7 +666,7 @@ def test_an_http_hook_is_posted_the_event_and_decides(world):
                                    "permissionDecisionReason": "the server says no"}}
     with Server(body=json.dumps(said)) as server:
         configure(world, post(server.url + "/hook", headers={"X-Team": "a \"quoted\" $(value) 'x'"}, name="web"))
-        long = "echo " + "x" * 300000
+        long = "echo " + "x" * 200000
         done = specific(world.hookc("PreToolUse", bash(long)))
         assert done["permissionDecision"] == "deny" and done["permissionDecisionReason"] == "the server says no"
         [(path, headers, body)] = server.seen

@@ -141,6 +141,25 @@ static void test_a_project_reached_by_a_link_is_the_project(void **state)
 	assert_int_equal(v.action, VERDICT_DENY);
 }
 
+/* A disk that does not answer: what would follow a link is asked about, the rest is judged as ever. */
+static void test_without_an_answer_of_the_disk_changes_are_asked_about(void **state)
+{
+	_cleanup_(guard_freep) struct guard *g = guard_new(&paths);
+	struct event e = { .kind = EVENT_PRE_TOOL_USE, .tool_class = TOOL_SHELL, .tool_name = STR("Bash"),
+		.cwd = str_of(project), .command = STR("git status") };
+	struct verdict v = { 0 };
+
+	guard_event_by_text(g, &e, &arena, &v); /* its rules are not known */
+	assert_int_equal(v.action, VERDICT_ASK);
+	assert_int_equal(ask(g, STR("git status")), VERDICT_NONE);
+	v = (struct verdict){ 0 };
+	guard_event_by_text(g, &e, &arena, &v);
+	assert_int_equal(v.action, VERDICT_NONE);
+	e.command = STR("git push --force");
+	guard_event_by_text(g, &e, &arena, &v);
+	assert_int_equal(v.action, VERDICT_DENY);
+}
+
 static void test_more_paths_than_are_looked_up_are_asked_about(void **state)
 {
 	_cleanup_(guard_freep) struct guard *g = guard_new(&paths);
@@ -344,6 +363,7 @@ int main(void)
 		T(test_a_new_directory_needs_the_disk_once),
 		T(test_links_are_looked_at_each_time),
 		T(test_a_project_reached_by_a_link_is_the_project),
+		T(test_without_an_answer_of_the_disk_changes_are_asked_about),
 		T(test_more_paths_than_are_looked_up_are_asked_about),
 		T(test_a_reload_brings_the_file_into_force),
 		T(test_a_reload_looks_at_projects_afresh),

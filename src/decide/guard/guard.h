@@ -61,6 +61,15 @@ bool guard_policy_disabled(const struct guard_policy *p, str rule);
 bool guard_policy_observes(const struct guard_policy *p, str rule); /* its findings are reported, not enforced */
 /* Both were read from the same words, comments and spaces aside. */
 bool guard_policy_same(const struct guard_policy *a, const struct guard_policy *b);
+/* What it was read from: a JSON object, which makes the same policy again as the member `guard` of a file. Lives as
+ * long as the policy. */
+str guard_policy_source(const struct guard_policy *p);
+
+/* Switches one rule in the text of the user's file, keeping comments and formatting; the changed text is appended to
+ * ret. -ENOENT: there is no such rule that can be switched, err suggests one; -EBADMSG: the text is not JSON. */
+enum guard_switch { GUARD_ENABLE, GUARD_DISABLE, GUARD_OBSERVE, GUARD_ENFORCE, GUARD_SWITCH_MAX };
+extern const char *const guard_switch_names[GUARD_SWITCH_MAX];
+int guard_edit(str text, enum guard_switch how, str rule, struct buf *ret, struct err *err);
 
 /* -- deciding --------------------------------------------------------------------------------- */
 
@@ -68,7 +77,8 @@ struct guard_context {
 	str cwd, home;
 	str root; /* of the project; STR_NONE: cwd */
 	/* The real path of an existing path. -ENOENT: nothing is there; -EAGAIN: the disk may not be asked now, and
-	 * the whole judgement ends with that; -EDQUOT: no more paths are looked up, which makes it at least ask.
+	 * the whole judgement ends with that; -ETIMEDOUT: it does not answer, so that changing what is there is asked
+	 * about; -EDQUOT: no more paths are looked up, which makes it at least ask.
 	 * NULL: paths are judged by their text alone. */
 	int (*real_path)(void *arg, struct arena *a, str path, str *ret);
 	void *real_path_arg;
@@ -128,6 +138,8 @@ enum verdict_action guard_command(const struct guard_policy *policy, const struc
 struct guard;
 
 struct guard *guard_new(const struct paths *p);
+/* The same for another home than this process's, with a policy that is in force elsewhere; either may be NULL. */
+struct guard *guard_new_with(const struct paths *p, const char *home, struct guard_policy *policy);
 void guard_free(struct guard *g);
 DEFINE_FREEP(struct guard, guard_free);
 
@@ -137,7 +149,8 @@ DEFINE_FREEP(struct guard, guard_free);
  * the answer is always 0. */
 int guard_event(struct guard *g, const struct event *e, struct arena *a, struct verdict *v, bool may_use_disk);
 
-/* When the disk does not answer: the same by the text alone, with what is known of the directory. */
+/* When the disk does not answer: the same by the text, by what is known of the directory and what the system knows by
+ * heart. Deleting or writing where a link may lead is then asked about, and so is everything in an unknown project. */
 void guard_event_by_text(struct guard *g, const struct event *e, struct arena *a, struct verdict *v);
 
 /* The user's policy as it is applied now; the caller's to unref. */

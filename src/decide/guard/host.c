@@ -59,8 +59,10 @@ struct guard {
 /* What one event has found out about links: the same path is asked for several times. */
 struct lookups {
 	bool may_use_disk;
+	bool never; /* nor will it ever be */
 	unsigned n;
 	struct lookup {
+		struct lookup *next;
 		str path, real; /* STR_NONE: nothing is there */
 	} *known;
 };
@@ -68,27 +70,29 @@ struct lookups {
 static int real_path(void *arg, struct arena *a, str path, str *ret)
 {
 	struct lookups *l = arg;
+	struct lookup *known;
 	char room[PATH_MAX];
 	int r;
 
-	for (unsigned i = 0; i < l->n; i++)
-		if (str_eq(l->known[i].path, path)) {
-			*ret = l->known[i].real;
+	for (known = l->known; known; known = known->next)
+		if (str_eq(known->path, path)) {
+			*ret = known->real;
 			return str_is_set(*ret) ? 0 : -ENOENT;
 		}
 	if (path.n >= PATH_MAX || memchr(path.p, 0, path.n))
 		return -ENOENT;
 	if (l->n == LOOKUPS_MAX)
 		return -EDQUOT;
-	if (!l->known)
-		l->known = arena_alloc(a, LOOKUPS_MAX * sizeof *l->known);
 	r = os_real_path_cached(arena_cstr(a, path), room, sizeof room);
 	if (r == -EAGAIN && !l->may_use_disk)
-		return r;
+		return l->never ? -ETIMEDOUT : -EAGAIN;
 	if (r == -EAGAIN)
 		r = realpath(arena_cstr(a, path), room) ? 0 : -errno;
 	*ret = r == 0 ? arena_str(a, str_of(room)) : STR_NONE;
-	l->known[l->n++] = (struct lookup){ path, *ret };
+	known = arena_new(a, struct lookup);
+	*known = (struct lookup){ l->known, path, *ret };
+	l->known = known;
+	l->n++;
 	return str_is_set(*ret) ? 0 : -ENOENT;
 }
 
@@ -205,14 +209,20 @@ static void add_own(struct guard *g, const char *path)
 
 struct guard *guard_new(const struct paths *p)
 {
+	return guard_new_with(p, NULL, NULL);
+}
+
+struct guard *guard_new_with(const struct paths *p, const char *home, struct guard_policy *policy)
+{
 	struct guard *g = xcalloc(1, sizeof *g);
 	char self[FS_PATH], hookc[FS_PATH + 8];
-	const char *home = getenv("HOME");
 
+	if (!home)
+		home = getenv("HOME");
 	os_catch_crashes();
 	pthread_mutex_init(&g->lock, NULL);
 	g->config = xstrdup(p->config);
-	g->policy = guard_policy_load(p->config, &g->problems);
+	g->policy = policy ? guard_policy_ref(policy) : guard_policy_load(p->config, &g->problems);
 	g->home = home && home[0] == '/' ? xstrdup(home) : NULL;
 	add_own(g, p->config);
 	add_own(g, p->data);
@@ -308,7 +318,7 @@ struct judging {
 	const struct event *e;
 	struct arena *a;
 	struct verdict *v;
-	struct lookups *lookups; /* NULL: links are not followed */
+	struct lookups *lookups;
 	int result;
 };
 
@@ -325,7 +335,7 @@ static void judge(void *arg)
 		c.home = str_of(j->g->home);
 	if (!c.root.n && d)
 		c.root = arena_str(j->a, str_of(d->root)); /* the verdict may outlive the directory */
-	c.real_path = j->lookups ? real_path : NULL;
+	c.real_path = real_path;
 	c.real_path_arg = j->lookups;
 	c.own = j->g->own;
 	c.nown = j->g->nown;
@@ -364,20 +374,24 @@ static void describe(void *arg)
 	sha256_hex(digest, d->hex);
 }
 
+static void add_ask(const struct event *e, struct arena *a, struct verdict *v, enum rule rule, str reason)
+{
+	struct guard_finding finding = { .rule = str_of(guard_rules[rule].name), .action = VERDICT_ASK, .reason = reason };
+
+	guard_apply(&(struct guard_report){ .findings = &finding }, e, a, v);
+}
+
 /* The reading itself failed. What it had found so far is not to be relied on, so a person should look. The log must not
  * quote the call, which may hold secrets: its length and hash are enough to find it again. */
 static void note_crash(const struct event *e, struct arena *a, struct verdict *v, int signal)
 {
 	struct description d = { .raw = e->raw };
-	struct guard_finding finding = { .rule = str_of(guard_rules[RULE_CRASHED].name), .action = VERDICT_ASK,
-		.reason = STR("hookd failed while it was checking this, so a person should look at it") };
-	struct guard_report report = { .findings = &finding };
 
 	if (os_call_guarded(describe, &d) != 0)
 		snprintf(d.hex, sizeof d.hex, "unreadable");
 	log_error(LOG_ENGINE, "guard: signal %d while judging a call of %zu bytes, sha256 %s; it is asked about",
 		signal, e->raw.n, d.hex);
-	guard_apply(&report, e, a, v);
+	add_ask(e, a, v, RULE_CRASHED, STR("hookd failed while it was checking this, so a person should look at it"));
 }
 
 /* Lets go of the directory. */
@@ -415,8 +429,14 @@ int guard_event(struct guard *g, const struct event *e, struct arena *a, struct 
 
 void guard_event_by_text(struct guard *g, const struct event *e, struct arena *a, struct verdict *v)
 {
-	struct judging j = { .g = g, .e = e, .a = a, .v = v };
+	struct lookups lookups = { .never = true };
+	struct judging j = { .g = g, .e = e, .a = a, .v = v, .lookups = &lookups };
+	struct directory *d = is_judged(e) ? find_directory(g, e->cwd) : NULL;
 
-	if (is_judged(e))
-		(void)judge_in(&j, find_directory(g, e->cwd));
+	if (!is_judged(e))
+		return;
+	if (!d && e->cwd.n)
+		add_ask(e, a, v, RULE_UNREAD,
+			STR("the disk does not answer, so that hookd cannot tell which rules this project has"));
+	(void)judge_in(&j, d);
 }

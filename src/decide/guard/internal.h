@@ -141,6 +141,7 @@ struct run {
 	bool doubt;     /* what is read may be meant otherwise: asked about at most */
 	bool maybe;     /* the text may be no command at all */
 	struct fields paths; /* of the call itself, for the user's rules */
+	bool blind;     /* where a path leads could not be found out */
 	bool wants_disk; /* the disk must be asked and may not be: nothing that was found counts */
 	bool remote;    /* on another host: paths are not ours */
 	bool contained; /* in a container that is thrown away */

@@ -132,9 +132,23 @@ static bool is_file_name(str path)
 	       !has_mark(last, MARKS_ANY);
 }
 
+/* The path as it is known, for something that is about to change; where links lead may have to be asked. */
+static str changed_path(struct run *x, const struct cmd *c, str word)
+{
+	str path;
+
+	x->blind = false;
+	path = path_resolve(x, word);
+	if (x->blind)
+		FAULT(x, c, RULE_UNREAD, VERDICT_ASK,
+			"the disk does not answer, so hookd cannot tell where " STR_FMT " leads", STR_ARG(path));
+	x->blind = false;
+	return path;
+}
+
 void judge_delete(struct run *x, const struct cmd *c, str word, bool recursive)
 {
-	str path = path_resolve(x, word);
+	str path = changed_path(x, c, word);
 	enum place place;
 	enum verdict_action action;
 
@@ -246,7 +260,7 @@ static bool is_shell_file(str path)
 
 void judge_write(struct run *x, const struct cmd *c, str word, str content, bool append)
 {
-	str path = path_resolve(x, word);
+	str path = changed_path(x, c, word);
 	enum guarded guarded;
 	bool shared;
 

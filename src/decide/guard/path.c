@@ -81,6 +81,8 @@ static str real(struct run *x, str path)
 			x->wants_disk = x->spent = true; /* no step of this reading will count */
 		else if (r == -EDQUOT)
 			reach_cap(x, "paths");
+		else if (r == -ETIMEDOUT)
+			x->blind = true;
 		if (r != -ENOENT)
 			return path;
 		while (n > 1 && path.p[n - 1] != '/')

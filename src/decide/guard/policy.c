@@ -423,17 +423,14 @@ static void read_guard(struct reading *r, const struct json *guard)
 /* -- policies --------------------------------------------------------------------------------- */
 
 /* What the options say, without comments and spaces. */
-static void digest(struct guard_policy *p, const struct json *guard)
+static void keep_source(struct guard_policy *p, const struct json *guard)
 {
 	struct buf b = BUF_INIT(4 * LIMIT_CONFIG);
 	struct json_writer w = JSON_WRITER(&b);
-	struct sha256 hash;
 
 	if (guard)
 		jw_value(&w, guard);
-	sha256_init(&hash);
-	sha256_add(&hash, b.p, b.len);
-	sha256_end(&hash, p->digest);
+	p->source = arena_str(&p->arena, buf_str(&b));
 	buf_release(&b);
 }
 
@@ -441,7 +438,7 @@ static int parse(
 	str text, bool project, struct guard_policy **ret, struct guard_problem **ret_problems, struct err *err)
 {
 	struct guard_policy *p = xcalloc(1, sizeof(*p));
-	struct reading r = { .p = p, .text = text, .tail = ret_problems };
+	struct reading r = { .p = p, .tail = ret_problems };
 	struct json *root = NULL, *guard;
 	struct arena a;
 	int result;
@@ -452,11 +449,14 @@ static int parse(
 	arena_init(&a);
 	*ret_problems = NULL;
 	*ret = p;
-	result = text.n ? json_parse(&a, text, JSON_COMMENTS, &root, err) : 0;
+	if (str_starts(text, STR("\xEF\xBB\xBF"))) /* editors of other systems put it in front */
+		text = str_from(text, 3);
+	r.text = text;
+	result = str_trim(text).n ? json_parse(&a, text, JSON_COMMENTS, &root, err) : 0;
 	if (result < 0 && project) /* the user's own file is complained about by whoever reads its options */
 		*add_problem(&r) = *err;
 	guard = json_get(root, STR("guard"));
-	digest(p, guard);
+	keep_source(p, guard);
 	if (guard)
 		read_guard(&r, guard);
 	arena_release(&a);
@@ -508,9 +508,14 @@ struct guard_policy *guard_policy_load(const char *path, struct guard_problem **
 	return guard_policy_read(path, &p, ret_problems, NULL) == 0 ? p : guard_policy_parse(STR(""), ret_problems);
 }
 
+str guard_policy_source(const struct guard_policy *p)
+{
+	return p->source.n ? p->source : STR("{}");
+}
+
 bool guard_policy_same(const struct guard_policy *a, const struct guard_policy *b)
 {
-	return memcmp(a->digest, b->digest, sizeof(a->digest)) == 0;
+	return str_eq(guard_policy_source(a), guard_policy_source(b));
 }
 
 struct guard_policy *guard_policy_ref(struct guard_policy *p)

@@ -2,7 +2,6 @@
 #ifndef HOOKD_GUARD_USER_H
 #define HOOKD_GUARD_USER_H
 
-#include "base/sha256.h"
 #include "guard/internal.h"
 #include "match/match.h"
 
@@ -34,7 +33,7 @@ struct user_rule {
 
 struct guard_policy {
 	unsigned refs;
-	uint8_t digest[SHA256_BYTES]; /* of what it was read from */
+	str source; /* what it was read from, as JSON without comments; "" for nothing */
 	struct arena arena;
 	bool observe;
 	bool project; /* a project's: only adds rules that deny or ask; the built-in ones are the user's policy's */

@@ -36,6 +36,7 @@ struct api_context {
 	struct loop *loop;
 	struct server *server;
 	struct engine *engine;
+	struct guard *guard;
 	struct journal *journal;
 	struct writer *writer;
 	struct journal_syncer *syncer;

@@ -57,7 +57,7 @@ static void write_event_row(struct op_call *call, struct query *q)
 
 #define EVENT_COLUMNS                                                                              \
 	"e.seq, e.id, e.at, s.agent, s.native_id, e.kind, e.native, e.tool, e.tool_use_id, "       \
-	"e.agent_id, e.marks, e.payload, s.key"
+	"e.agent_id, e.marks, payload_text(e.payload), s.key"
 
 #define EVENT_FROM "FROM events e JOIN sessions s ON s.key = e.session "
 

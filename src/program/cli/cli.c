@@ -17,7 +17,7 @@ const struct cmd *const cmds[] = {
 	&cmd_run, &cmd_start, &cmd_stop, &cmd_restart, &cmd_status, &cmd_doctor, &cmd_init,
 	&cmd_uninstall, &cmd_sessions, &cmd_show, &cmd_tail, &cmd_search, &cmd_plans, &cmd_usage,
 	&cmd_stats, &cmd_import, &cmd_transcript, &cmd_export, &cmd_decisions, &cmd_project, &cmd_logs,
-	&cmd_config, &cmd_guard, &cmd_rules, &cmd_hooks, &cmd_trust, &cmd_untrust, &cmd_db,
+	&cmd_config, &cmd_guard, &cmd_rules, &cmd_reload, &cmd_hooks, &cmd_trust, &cmd_untrust, &cmd_db,
 	&cmd_backup, &cmd_restore, &cmd_purge, &cmd_retention, &cmd_rpc, &cmd_offline, &cmd_version, &cmd_help, NULL,
 };
 

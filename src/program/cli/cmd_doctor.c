@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/ulid.h"
 #include "cli/commands.h"
+#include "cli/policy.h"
 #include "config/config.h"
 #include "daemon/daemon.h"
 #include "install/install.h"
@@ -430,6 +431,21 @@ static void check_heeded(struct doctor *d)
 				STR_ARG(cell_text(rule, "rule")));
 }
 
+static void check_rules(struct doctor *d)
+{
+	struct policy_view view;
+
+	policy_view_load(d->cli, false, &view);
+	if (view.problems)
+		tell(d, FINDING_BAD, "rules", "%u things in your rules are left out; see: hookd guard validate",
+			view.problems);
+	if (policy_difference(&view))
+		tell(d, FINDING_NOTE, "rules", "%s", policy_difference(&view));
+	if (guard_policy_observes(view.in_force, STR("")))
+		tell(d, FINDING_NOTE, "rules", "guard.mode is observe: nothing is denied or asked about");
+	policy_view_release(&view);
+}
+
 static void check_agent(struct doctor *d, const struct agent *agent)
 {
 	char project[FS_PATH], hookc[FS_PATH];
@@ -496,6 +512,7 @@ static int run(struct cli *cli)
 	if (check_daemon(&d))
 		for (size_t i = 0; agents[i]; i++)
 			check_agent(&d, agents[i]);
+	check_rules(&d);
 	check_heeded(&d);
 	if (cli_has(cli, "verbose"))
 		show_duties(&d);

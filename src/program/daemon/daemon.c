@@ -387,7 +387,7 @@ static int build(struct daemon *d, struct err *err)
 	if (r < 0)
 		return err_set(err, r, "the journal in %s cannot be opened: %s", d->paths->journal, strerror(-r));
 	engine.loop = api.loop = d->loop;
-	engine.guard = d->guard = guard_new(d->paths);
+	engine.guard = api.guard = d->guard = guard_new(d->paths);
 	problems = guard_problems(d->guard);
 	for (const struct guard_problem *p = problems; p; p = p->next)
 		log_warn(LOG_CONFIG, "%s:%u:%u: %s", d->paths->config, p->err.line, p->err.col, p->err.text);

@@ -46,6 +46,10 @@ int writer_open_store(struct writer *w)
 	if (w->store)
 		return 0;
 	r = store_open(w->store_path, STORE_WRITE, w->backup_dir, &w->store, &err);
+	if (r == 0)
+		r = store_renew_pages(&w->store, &err);
+	if (r == 0 && !w->store)
+		r = store_open(w->store_path, STORE_WRITE, w->backup_dir, &w->store, &err);
 	if (r < 0) {
 		writer_set_trouble(w, err.text);
 		return r;

@@ -14,7 +14,7 @@
  * A store from a newer release is refused, not touched.
  *
  *   store.c    opening, migrating, querying        writer.c   the thread and its jobs
- *   fold.c     journal and spool in, rows out
+ *   fold.c     journal and spool in, rows out      payload.c  payloads as they are stored
  *   backup.c   copies: backup, restore             recover.c  its care for a store that is damaged or gone
  *   salvage.c  what can be read of a damaged one   carve.c    the same from bare pages
  *
@@ -66,6 +66,8 @@ void query_bind_int(struct query *q, int at, int64_t value);
 void query_bind_str(struct query *q, int at, str value); /* STR_NONE is NULL */
 void query_bind_blob(struct query *q, int at, const void *p, size_t n);
 void query_bind_null(struct query *q, int at);
+/* A payload, packed if that is worth it (payload.c). SQL reads it by payload_text(x), its length by payload_bytes(x). */
+void query_bind_payload(struct query *q, int at, str text);
 /* 1: a row; 0: done; -errno: failed (-ENOSPC, -EIO, -EUCLEAN, …). */
 int query_step(struct query *q);
 /* Steps to the end and resets: for statements without rows. 0 or -errno. */
@@ -76,7 +78,7 @@ str query_str(struct query *q, int column);
 bool query_is_null(struct query *q, int column);
 
 /* store_query() and all its bindings in one call. types has a letter per value: i int64_t, k int64_t
- * that is NULL when 0, s str, b const void * and size_t. */
+ * that is NULL when 0, s str, p str as query_bind_payload(), b const void * and size_t. */
 struct query *store_ask(struct store *s, const char *sql, const char *types, ...);
 /* The same, run to its end: 0 or -errno. */
 int store_do(struct store *s, const char *sql, const char *types, ...);
@@ -143,6 +145,11 @@ int store_backup(const char *store, const char *to, struct store_summary *ret, s
 /* Puts a copy of `from` in the place of the store, which nobody may have open; the present one is kept
  * beside it, and aside is what it is called now ("" when there was none). */
 int store_restore(const char *from, const char *store, char aside[4096], struct err *err);
+
+/* Writes a store with pages of an earlier release anew and puts it in the old one's place; *s is closed then, and NULL. 0
+ * also when there was nothing to do, or no room for it: then it stays as it is and works all the same. For the writer,
+ * before it reads or writes anything. */
+int store_renew_pages(struct store **s, struct err *err);
 
 /* The daily copy, dir/auto-<time>.db: made when the newest is a day old and the store has changed since, or
  * when `now`; the newest three are kept. 1: ret is a new one; 0: none is due. */
