@@ -1,6 +1,7 @@
 """The guard through hookc, with a daemon and without one: the same decision, in each agent's own words.
 
 Commands here are text in payloads; nothing runs them."""
+import itertools
 import json
 import os
 import pathlib
@@ -13,11 +14,15 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 GUARD = ROOT / "tests" / "guard"
 
 
+CALLS_MADE = itertools.count(1)
+
+
 def bash(command, agent="claude", **more):
+    """A call of its own each time: the same id again would be the same call told twice."""
     if agent == "gemini":
         return {"session_id": "s1", "hook_event_name": "BeforeTool", "cwd": "/home/dev/proj", "tool_name": "run_shell_command",
                 "tool_input": {"command": command}, **more}
-    return {**payload("PreToolUse", tool_name="Bash", tool_use_id="t1", tool_input={"command": command}, **more), "cwd": "/home/dev/proj"}
+    return {**payload("PreToolUse", tool_name="Bash", tool_use_id=f"t{next(CALLS_MADE)}", tool_input={"command": command}, **more), "cwd": "/home/dev/proj"}
 
 
 def event(agent):
@@ -223,30 +228,29 @@ def test_a_rule_is_switched_without_a_restart(world):
     config = world.dir / "config.json"
     world.start()
     pid = world.json("status", "--json")["pid"]
-    push = bash("git push --force")
-    assert decision(world.hookc("PreToolUse", push)) == "deny"
+    assert decision(world.hookc("PreToolUse", bash("git push --force"))) == "deny"
     config.write_text('{\n  // mine\n  "log": { "level": "info" } // as it is\n}\n')
     done = world.hookd("rules", "disable", "git.push-force", "--dry-run")
     assert b'+' in done.stdout and b"git.push-force" in done.stdout
-    assert decision(world.hookc("PreToolUse", push)) == "deny"
+    assert decision(world.hookc("PreToolUse", bash("git push --force"))) == "deny"
     assert b"in force now" in world.hookd("rules", "disable", "git.push-force").stdout
-    assert decision(world.hookc("PreToolUse", push)) == "allow"
+    assert decision(world.hookc("PreToolUse", bash("git push --force"))) == "allow"
     assert "// mine" in config.read_text() and "// as it is" in config.read_text()
     world.hookd("rules", "observe", "git.push-force")
-    assert decision(world.hookc("PreToolUse", push)) == "allow"
+    assert decision(world.hookc("PreToolUse", bash("git push --force"))) == "allow"
     assert {"git.push-force": "observe"}.items() <= {r["name"]: r["mode"] for r in world.json("rules", "--json")["rules"]}.items()
     world.hookd("rules", "enforce", "git.push-force")
-    assert decision(world.hookc("PreToolUse", push)) == "deny"
+    assert decision(world.hookc("PreToolUse", bash("git push --force"))) == "deny"
     world.hookd("config", "set", "guard.disable", "git.push-force git.clean")
-    assert decision(world.hookc("PreToolUse", push)) == "allow"
+    assert decision(world.hookc("PreToolUse", bash("git push --force"))) == "allow"
     assert world.hookd("config", "get", "guard.disable").stdout == b"git.push-force git.clean\n"
     world.hookd("rules", "enable", "git.push-force")
-    assert decision(world.hookc("PreToolUse", push)) == "deny"
+    assert decision(world.hookc("PreToolUse", bash("git push --force"))) == "deny"
     world.hookd("config", "set", "guard.mode", "observe")
-    assert decision(world.hookc("PreToolUse", push)) == "allow"
+    assert decision(world.hookc("PreToolUse", bash("git push --force"))) == "allow"
     assert b"observes only" in world.hookd("status").stdout
     world.hookd("config", "set", "guard.mode", "enforce")
-    assert decision(world.hookc("PreToolUse", push)) == "deny"
+    assert decision(world.hookc("PreToolUse", bash("git push --force"))) == "deny"
     assert world.json("status", "--json")["pid"] == pid
     assert json.loads(re.sub(r"//.*", "", config.read_text()))["guard"] == {
         "disable": ["git.clean"], "observe": [], "mode": "enforce"}

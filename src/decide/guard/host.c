@@ -376,7 +376,9 @@ static void describe(void *arg)
 
 static void add_ask(const struct event *e, struct arena *a, struct verdict *v, enum rule rule, str reason)
 {
-	struct guard_finding finding = { .rule = str_of(guard_rules[rule].name), .action = VERDICT_ASK, .reason = reason };
+	struct guard_finding finding = { .rule = str_of(guard_rules[rule].name),
+		.action = VERDICT_ASK,
+		.reason = reason };
 
 	guard_apply(&(struct guard_report){ .findings = &finding }, e, a, v);
 }

@@ -278,8 +278,10 @@ static void rule_by_hook(const struct hook *h, struct arena *a, struct verdict *
 	str reason)
 {
 	verdict_raise(v, action, rule, reason);
+	/* The audit is written when the set may be gone. */
 	verdict_add_ruling(v, a,
-		&(struct ruling){ .rule = rule, .action = action, .reason = reason, .subject = h->command });
+		&(struct ruling){ .rule = rule, .action = action, .reason = reason,
+			.subject = arena_str(a, h->command) });
 }
 
 void hook_answer_apply(const struct hook *h, const struct event *e, const struct hook_answer *answer, struct arena *a,
