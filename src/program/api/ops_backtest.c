@@ -127,7 +127,8 @@ int op_backtest(struct op_call *call)
 	op_read_filter(call, &f);
 	*b = (struct backtest){ .call = call, .policy = policy, .last = op_int(call, "after") };
 	q = store_ask(call->store,
-		"SELECT e.seq, s.agent, s.native_id, e.native, payload_text(e.payload), e.at, s.cwd FROM events e JOIN sessions s "
+		"SELECT e.seq, s.agent, s.native_id, e.native, payload_text(e.payload), e.at, s.cwd FROM events e "
+		"JOIN sessions s "
 		"ON s.key = e.session WHERE e.seq > ?6 AND e.kind = 'PreToolUse' AND " OP_FILTER_SQL
 		"AND e.at BETWEEN ?3 AND ?4 ORDER BY e.seq",
 		OP_FILTER_TYPES "i", OP_FILTER_ARGS(&f), b->last);

@@ -437,7 +437,8 @@ static void check_rules(struct doctor *d)
 
 	policy_view_load(d->cli, false, &view);
 	if (view.problems)
-		tell(d, FINDING_BAD, "rules", "%u things in your rules are left out; see: hookd guard validate", view.problems);
+		tell(d, FINDING_BAD, "rules", "%u things in your rules are left out; see: hookd guard validate",
+			view.problems);
 	if (policy_difference(&view))
 		tell(d, FINDING_NOTE, "rules", "%s", policy_difference(&view));
 	if (guard_policy_observes(view.in_force, STR("")))
