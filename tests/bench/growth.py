@@ -29,6 +29,7 @@ def load(build, top, events):
     subprocess.run([str(build / "bench-tools/load"), "-m", "keep", "-c", "8", "-n", str(events), str(top / "run/hookd.sock")],
                    check=True, capture_output=True)
     until = time.monotonic() + 120
+    hookd(build, top, "rpc", "sessions", '{"limit": 1}')  # whoever reads has everything folded first
     while True:
         status = json.loads(hookd(build, top, "status", "--json"))
         if status["journal"]["unfolded_records"] == 0 or time.monotonic() > until:

@@ -357,8 +357,10 @@ void expand_words(struct run *x, const struct shell_word *w, struct fields *out)
 			for (const struct partlist *l = unbrace(x, w->parts, &count, 0); l;
 				l = l->next)
 				expand_parts(x, l->first, false, &got);
-		for (size_t i = 0; i < got.n; i++)
+		for (size_t i = 0; i < got.n; i++) {
+			(void)spend(x, (unsigned)(got.v[i].n / TEXT_PER_STEP));
 			fields_add(x->a, out, got.v[i]);
+		}
 	}
 }
 
@@ -368,6 +370,7 @@ str expand_one(struct run *x, const struct shell_word *w)
 
 	if (w)
 		add_parts(&m, w->parts);
+	(void)spend(x, (unsigned)(m.cur.n / TEXT_PER_STEP));
 	return text_str(&m.cur);
 }
 

@@ -33,7 +33,9 @@ struct text {
 	size_t n, cap;
 };
 
-enum { TEXT_MAX = 1 << 18 }; /* of one resolved text; what is longer ends in MARK_UNKNOWN, and is a reached cap */
+/* Of one resolved text: as much as a command line may have; what is longer ends in MARK_UNKNOWN, and is a reached cap.
+ * Making texts is paid for (spend()), so that a loop over long ones ends. */
+enum { TEXT_MAX = 1 << 20, TEXT_PER_STEP = 16 };
 
 void text_add(struct text *t, str s);
 void text_char(struct text *t, char c);

@@ -88,6 +88,8 @@ static void write_events(struct json_writer *w, const struct engine_state *e)
 	jw_field_int(w, "journaled", (int64_t)e->journaled);
 	jw_field_int(w, "unstored", (int64_t)e->unstored);
 	jw_field_int(w, "late", (int64_t)e->late);
+	jw_field_int(w, "twins", (int64_t)e->twins);
+	jw_field_int(w, "judged_by_text", (int64_t)e->judged_by_text);
 	jw_field_int(w, "incomplete", (int64_t)e->incomplete);
 	jw_field_int(w, "not_json", (int64_t)e->not_json);
 	jw_field_int(w, "private", (int64_t)e->muted);

@@ -273,6 +273,7 @@ static int configure(struct store *s, enum store_mode mode, int version)
 		r = store_exec(s, "PRAGMA trusted_schema = ON");
 	if (r == 0)
 		r = store_exec(s, "PRAGMA cache_size = -8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+				  "PRAGMA wal_autocheckpoint = 0;"
 				  "PRAGMA journal_size_limit = 4194304; PRAGMA secure_delete = ON");
 	return r;
 }
@@ -621,6 +622,11 @@ int store_count_aside(struct store *s, struct store_aside *ret)
 int64_t store_changes(struct store *s)
 {
 	return sqlite3_changes64(s->db);
+}
+
+int64_t store_total_changes(struct store *s)
+{
+	return sqlite3_total_changes64(s->db);
 }
 
 int64_t store_last_rowid(struct store *s)

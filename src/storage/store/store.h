@@ -3,11 +3,12 @@
  * DESIGN. Exactly one connection, in the writer thread of the daemon, ever writes or checkpoints
  * (SQLite before 3.51.3 can damage a WAL database when two do); everybody else opens it read-only.
  * The writer reads records from the journal and the spool, folds them through a callback (capture/)
- * and commits in batches with synchronous=FULL: as fast as NORMAL at a hundred rows a commit, and a
- * segment may be deleted after it.
+ * and commits in batches with synchronous=NORMAL: what a power cut takes back is in the journal, and the
+ * position goes back with it. What is nowhere else (the spool, jobs) is committed with FULL. A segment is
+ * deleted after a checkpoint, or such a commit, that covers it.
  *
- *   loop ──mark──▶ writer: journal ─▶ fold ─▶ COMMIT (rows + journal position) ─▶ delete segments
- *                     └──▶ loop: "everything up to this mark is committed"
+ *   loop ──mark──▶ writer: journal ─▶ fold ─▶ COMMIT (rows + journal position) … checkpoint ─▶ delete segments
+ *                     └──▶ whoever waits: "everything up to this mark is committed"
  *
  * Migrations are numbered SQL files compiled in; before the first one that changes an existing
  * store a copy is taken with SQLite's backup call, and each runs in one transaction with its number.
@@ -87,6 +88,8 @@ int store_do(struct store *s, const char *sql, const char *types, ...);
 int store_number(struct store *s, int64_t *ret, const char *sql, const char *types, ...);
 
 int64_t store_changes(struct store *s);
+/* Rows changed since the store was opened: whether a transaction had anything to write. */
+int64_t store_total_changes(struct store *s);
 int64_t store_last_rowid(struct store *s);
 
 /* Runs SQL that needs no binding; for migrations and pragmas. */
@@ -194,7 +197,7 @@ enum { WRITER_KEPT = 2 }; /* what fold gives for a record that was kept, not fol
 struct writer_config {
 	const char *store_path, *journal_dir, *spool_dir, *backup_dir;
 	struct journal *journal; /* may be NULL */
-	int linger_ms;           /* how long to gather before a commit when nobody waits */
+	int linger_ms;           /* how long to gather at most before a commit when nobody waits */
 	/* Folds one record inside the current transaction. 1: new; 0: seen before; -errno: the batch
 	 * is rolled back and, unless that is the environment's fault, repeated with care: then a record that cannot be
 	 * folded is kept by itself, WRITER_KEPT, and nothing of it is left over for finish(). */
@@ -214,7 +217,7 @@ struct writer_state {
 	bool open;            /* the store is open and migrated */
 	char trouble[320];    /* why folding stands still, or "" */
 	char recovery[320];   /* what the last recovery did, or "" */
-	uint64_t folded, doubled, spooled, damaged, commits;
+	uint64_t folded, doubled, spooled, damaged, commits, checkpoints;
 	uint64_t replayed; /* new ones from segments of an earlier daemon */
 	struct store_aside aside; /* in the store, from whichever daemon */
 	uint64_t taken; /* records read from the segments this daemon wrote itself */
@@ -232,8 +235,16 @@ void writer_stop(struct writer *w);
 /* After writer_stop(), when no thread can ask any more. */
 void writer_free(struct writer *w);
 
-/* There are records up to end. urgent: somebody waits, do not linger. Never blocks. */
-void writer_notify(struct writer *w, struct journal_pos end, bool urgent);
+/* When what was announced is to be folded. The journal keeps it anyhow, so folding waits for company: 64 records, 256 KiB,
+ * or linger_ms since the first. */
+enum writer_hurry {
+	WRITER_LATER, /* nobody waits */
+	WRITER_NOW,   /* somebody does */
+	WRITER_SOON,  /* a turn is over, and somebody may look: in two seconds */
+};
+
+/* There are so many more records, up to end. Never blocks. */
+void writer_notify(struct writer *w, struct journal_pos end, unsigned records, enum writer_hurry hurry);
 /* Something may lie in the spool. */
 void writer_notify_spool(struct writer *w);
 
