@@ -435,8 +435,8 @@ def test_hostile_text_is_harmless_everywhere(world):
     a.say("Notification", message=bad)
     a.say("Stop", last_assistant_message=bad)
     a.say("SessionEnd", reason=bad)
-    outputs = {}
-    for command in (["sessions"], ["show", "1"], ["show", "1", "--full"], ["plans"], ["plans", "1"], ["stats"], ["project", "list"], ["tail"],
+    outputs, plan = {}, world.json("plans", "--json")["plans"][0]["key"]
+    for command in (["sessions"], ["show", "1"], ["show", "1", "--full"], ["plans"], ["plans", str(plan)], ["stats"], ["project", "list"], ["tail"],
                     ["export", "1"], ["export", "1", "--format", "html"], ["export", "1", "--format", "jsonl"], ["show", "1", "--json"],
                     ["project", "rename", "1", "fine"]):
         text = outputs[" ".join(command)] = world.hookd(*command).stdout.decode()

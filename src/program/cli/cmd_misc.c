@@ -101,7 +101,7 @@ static int run_rpc(struct cli *cli)
 	if (cli_has(cli, "schema"))
 		return print_schema(cli);
 	if (!cli->nargs)
-		return cli_usage_error(cli, "which method? The method 'ops' lists them");
+		return cli_usage_error(cli, "the method is missing; the method 'ops' lists them");
 	if (cli->nargs > 1 && json_parse(&cli->arena, text, 0, &params, &err) < 0)
 		return cli_fail("the parameters are not JSON: %s (column %u)", err.text, err.col);
 	result = cli_ask(cli, cli->args[0], text);

@@ -137,7 +137,7 @@ static int note_matches(struct capture *c, struct store *s, int64_t key, str mat
 			return got;
 		q = store_ask(s,
 			"SELECT " FOLD_COLUMNS " FROM events WHERE session = ?1 AND seq > ?3 "
-			"AND (instr(payload, ?2) OR instr(coalesce(host, ''), ?2)) ORDER BY seq LIMIT 1",
+			"AND (instr(payload_text(payload), ?2) OR instr(coalesce(host, ''), ?2)) ORDER BY seq LIMIT 1",
 			"isi", key, match, after);
 		got = query_step(q);
 		if (got == 1)
