@@ -32,6 +32,7 @@ test-agents: build
 
 crash: build
 	@$(PYTHON) tests/crash/crash.py --build $(BUILD) --rounds $(or $(N),500)
+	@$(PYTHON) tests/crash/powercut.py --build $(BUILD) --cases $(or $(N),500)
 
 bench: build
 	@$(PYTHON) tests/bench/bench.py --build $(BUILD)
@@ -54,8 +55,9 @@ lint: $(SANITIZE)/build.ninja
 	@$(PYTHON) tests/lint/lint.py $(SANITIZE)
 
 tsan: build-tsan/build.ninja
-	@ninja -C build-tsan --quiet tests/test_journal tests/test_loop tests/test_store
+	@ninja -C build-tsan --quiet hookd tests/test_journal tests/test_loop tests/test_store
 	@$(MESON) test -C build-tsan --no-rebuild --print-errorlogs journal loop store
+	@$(PYTHON) tests/crash/threads.py --build build-tsan
 
 # Where hookc looks for hookd when it does not stand beside it is compiled in, so the folder must know the prefix.
 ABSOLUTE  = $(abspath $(PREFIX))
