@@ -5,7 +5,7 @@ MESON    := meson
 PYTHON   := /usr/bin/python3
 SANITIZE := build-asan
 
-.PHONY: build run test test-agents crash bench fuzz tsan lint golden-update install uninstall clean
+.PHONY: build run test test-agents crash bench fuzz tsan lint golden-update reference install uninstall clean
 build: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet hookd hookc
 
@@ -44,6 +44,11 @@ golden-update: $(SANITIZE)/build.ninja
 	@ninja -C $(SANITIZE) --quiet tests/test_agents
 	@UPDATE_GOLDEN=1 SRCDIR=$(CURDIR) $(SANITIZE)/tests/test_agents >/dev/null 2>&1
 	@git status --short tests/golden
+
+# docs/reference.md from the tables of the program.
+reference: build
+	@d=$$(mktemp -d) && HOME=$$d HOOKD_DIR=$$d/hookd tools/reference.py $(BUILD)/hookd > docs/reference.md; \
+		HOOKD_DIR=$$d/hookd $(BUILD)/hookd stop >/dev/null; rm -rf $$d; git status --short docs/reference.md
 
 lint: $(SANITIZE)/build.ninja
 	@$(PYTHON) tests/lint/lint.py $(SANITIZE)

@@ -26,6 +26,7 @@ package libc6-dev
 package libevent-dev
 package libsqlite3-dev
 package libpcre2-dev
+package libzstd-dev
 package libcmocka-dev
 package python3-pytest
 need iproute2 ip

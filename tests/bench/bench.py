@@ -204,6 +204,7 @@ class Place:
     def wait_folded(self, seconds=120):
         """Waits until nothing is left to fold; returns the monotonic time when that was seen."""
         end = time.monotonic() + seconds
+        run([self.hookd, "rpc", "sessions", '{"limit": 1}'], self.env, seconds)  # whoever reads has everything folded first
         while True:
             left = self.status()["unfolded"]
             if left is None:

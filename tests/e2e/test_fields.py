@@ -1,4 +1,4 @@
-"""Fields that are missing, of the wrong type, or hostile (bad-inputs group F): stored, marked, answered
+"""Fields that are missing, of the wrong type, or hostile: stored, marked, answered
 neutrally, and the projections stay sound."""
 import json
 import os
@@ -37,7 +37,7 @@ def sound(world):
 
 
 @pytest.mark.parametrize("event", EVENTS)
-def test_f01_every_field_missing_in_turn(world, event):
+def test_an_event_without_any_one_field_is_kept(world, event):
     for name in ["session_id", "cwd", "hook_event_name", *FULL]:
         data = {**payload(event), **FULL}
         del data[name]
@@ -49,7 +49,7 @@ def test_f01_every_field_missing_in_turn(world, event):
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=repr)
-def test_f02_every_field_of_the_wrong_type(world, wrong):
+def test_an_event_with_fields_of_the_wrong_type_is_kept(world, wrong):
     n = 0
     for event in ("UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SubagentStop"):
         for name in ["session_id", "cwd", *FULL]:
@@ -60,21 +60,21 @@ def test_f02_every_field_of_the_wrong_type(world, wrong):
 
 
 @pytest.mark.parametrize("spelling", ["PreToolUse", "pre-tool-use", "preToolUse", "PRETOOLUSE", "pre_tool_use"])
-def test_f03_every_spelling_of_an_event_is_judged(world, spelling):
+def test_every_spelling_of_an_event_is_judged(world, spelling):
     done = world.hookc(spelling, payload("x", tool_name="Bash", tool_use_id="u", tool_input={"command": "hookd-selftest-deny"}))
     assert json.loads(done.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny"
     assert world.events()[0]["event"] == "PreToolUse"
 
 
 @pytest.mark.parametrize("cwd", ["", "relative/path", "/nonexistent/deleted", "/etc/passwd", "/" + "d/" * 2500, "/tmp\0x", "/proc/self/root"])
-def test_f05_directories(world, cwd):
+def test_odd_working_directories_are_stored(world, cwd):
     neutral(world.hookc("SessionStart", payload("SessionStart", **{"cwd": cwd, "source": "startup"})))
     neutral(world.hookc("PostToolUse", {**tool(1), "cwd": cwd}))
     assert len(world.events()) == 2
     sound(world)
 
 
-def test_f05_a_loop_of_links_and_a_fifo_as_git(world):
+def test_a_loop_of_links_and_a_fifo_as_git(world):
     loop = world.top / "loop"
     loop.symlink_to(loop)
     odd = world.top / "odd"
@@ -89,7 +89,7 @@ def test_f05_a_loop_of_links_and_a_fifo_as_git(world):
     sound(world)
 
 
-def test_f06_transcript_paths_are_only_words(world):
+def test_transcript_paths_are_only_words(world):
     for n, path in enumerate(["/etc/shadow", "/dev/urandom", "../../x", "/" + "t" * 5000]):
         neutral(world.hookc("Stop", payload("Stop", session=f"s{n}", transcript_path=path)))
     assert len(world.events()) == 4
@@ -99,7 +99,7 @@ def test_f06_transcript_paths_are_only_words(world):
 
 @pytest.mark.parametrize("value", ['{"command":"ls"}', ["a"], "x" * 100000, {"command": ["rm", "x"]}, {"command": None}, {"command": 5},
                                    {"command": "a\u0000b\rc\u00a0d\x1b[31m"}, {"command": "y" * 1000000}])
-def test_f07_f08_inputs(world, value):
+def test_odd_tool_inputs_are_stored_and_never_waved_through(world, value):
     neutral_or_ask = world.hookc("PreToolUse", payload("PreToolUse", tool_name="Bash", tool_use_id="u", tool_input=value))
     assert neutral_or_ask.returncode == 0 and neutral_or_ask.stderr == b""
     if neutral_or_ask.stdout:
@@ -109,14 +109,14 @@ def test_f07_f08_inputs(world, value):
 
 
 @pytest.mark.parametrize("path", ["../../etc/passwd", "//x//y", "a ", "a.", "CON", "a:b", r"\\server\x", "~/x", "file:///x", "%2e%2e%2f", "\u202e"])
-def test_f09_file_paths(world, path):
+def test_odd_file_paths_are_stored_as_they_came(world, path):
     neutral(world.hookc("PostToolUse", payload("PostToolUse", tool_name="Edit", tool_use_id="e", tool_input={"file_path": path},
                                                tool_response={"type": "update"})))
     assert world.events()[0]["payload"]["tool_input"]["file_path"] == path
     sound(world)
 
 
-def test_f10_one_tool_use_id_with_other_contents_and_in_other_sessions(world):
+def test_one_tool_use_id_with_other_contents_and_in_other_sessions(world):
     for n in range(3):
         neutral(world.hookc("PreToolUse", tool(1, "PreToolUse", tool_response=str(n))))
         neutral(world.hookc("PreToolUse", tool(1, "PreToolUse", session="other")))
@@ -124,7 +124,7 @@ def test_f10_one_tool_use_id_with_other_contents_and_in_other_sessions(world):
     assert len(world.rpc("activities")["activities"]) == 2
 
 
-def test_f11_everything_in_the_wrong_order(world):
+def test_everything_in_the_wrong_order_is_kept(world):
     for event in ("SessionEnd", "Stop", "SubagentStop", "PostToolUse", "PreToolUse", "SessionEnd", "UserPromptSubmit", "SessionStart", "SessionEnd",
                   "SessionEnd", "PostToolUse"):
         neutral(world.hookc(event, {**payload(event), **FULL}))
@@ -134,14 +134,14 @@ def test_f11_everything_in_the_wrong_order(world):
     sound(world)
 
 
-def test_f15_agent_names(world):
+def test_odd_agent_names_are_harmless(world):
     for name in ("x/y", "../..", "a" * 1000, "\u00e4", "CLAUDE"):
         neutral(world.hookc("Stop", payload("Stop"), agent=name))
     assert len(world.events()) == 5
     sound(world)
 
 
-def test_f16_one_event_from_two_agents_at_the_same_instant(world):
+def test_one_event_from_two_agents_at_the_same_instant_is_kept(world):
     data = payload("UserPromptSubmit", prompt="hello", prompt_id="p1")
     in_threads(2, lambda i: neutral(world.hookc("UserPromptSubmit", data, agent=("claude", "cursor")[i])))
     wait_for(lambda: len(world.events()) == 2, what="both")
@@ -149,7 +149,7 @@ def test_f16_one_event_from_two_agents_at_the_same_instant(world):
     assert (s["agent"], s["prompts"]) == ("cursor", 1)
 
 
-def test_f17_own_markers_in_prompts(world):
+def test_own_markers_in_prompts_are_only_text(world):
     for n, text in enumerate(["</private> x", "<private>", "a<private>b<private>c</private>d</private>e", "<system-reminder>x</system-reminder>y"]):
         neutral(world.hookc("UserPromptSubmit", payload("UserPromptSubmit", session=f"s{n}", prompt=text)))
     assert len(world.events()) == 4

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import random
+import secrets
 import shutil
 import signal
 import sqlite3
@@ -26,7 +27,7 @@ MIGRATIONS = sorted((ROOT / "schema").glob("*.sql"))
 KEYS = itertools.count()
 
 
-PAGE = 16384  # of the store's file
+PAGE = 4096  # of the store's file
 
 
 def send(world, payloads):
@@ -669,7 +670,7 @@ def test_retention_by_size_and_a_bounded_wal(world):
     (world.dir / "config.json").write_text('{"store": {"max_mb": 16}}')
     world.start()
     for n in range(30):
-        send(world, [tool(f"{n}-{i}", session=f"s{n:02}", tool_response={"text": "y" * 60000}) for i in range(20)] +
+        send(world, [tool(f"{n}-{i}", session=f"s{n:02}", tool_response={"text": secrets.token_urlsafe(60000)}) for i in range(20)] +
              [payload("SessionEnd", f"s{n:02}", reason="other")])
     plan = world.json("retention", "--dry-run", "--json")
     assert plan["used_bytes"] > plan["max_bytes"] and 3 < plan["beyond"]["sessions"] < 28

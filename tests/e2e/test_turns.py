@@ -44,7 +44,7 @@ def test_a_late_call_is_judged_and_recorded_and_runs_no_hook(world):
     assert kind == DONE and stored == 1
     assert json.loads(out)["hookSpecificOutput"]["permissionDecision"] == "deny"
     assert lines(log) == 0
-    assert [e["event"] for e in world.events()] == ["PreToolUse"]
+    assert [(e["event"], e["marks"] & 32) for e in world.events()] == [("PreToolUse", 32)]
     assert [d["decision"] for d in world.json("decisions", "--json")["decisions"]] == ["deny"]
 
 

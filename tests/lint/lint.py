@@ -61,9 +61,6 @@ RECORD_MAKERS = ('src/input/redact/', 'src/common/event/record.c', 'src/storage/
 
 FILE_LINES, FUNCTION_LINES, COLUMNS = 1000, 80, 120
 
-# Modules whose lines are still wider; a row goes when they have been folded.
-WIDER = {'src/program/api/': 132, 'src/program/cli/': 132, 'src/program/daemon/': 132}
-
 # Words that speak of a machine hookd was written on, not of hookd.
 FOREIGN = [re.compile(p) for p in (
     r'(?<![\w.$}])/work(?![\w-])', r'registry' + r'\.npmjs', r'deb' + r'\.debian\.org')]
@@ -140,15 +137,14 @@ def check_records(path, text):
 
 def check_shape(path, text):
     lines = text.split('\n')
-    columns = max([COLUMNS] + [n for prefix, n in WIDER.items() if path.startswith(prefix)])
     # A list of cases may be longer than a file of code.
     limit = FILE_LINES + 200 if path.startswith('tests/') else FILE_LINES
     if len(lines) > limit:
         problem(path, 0, '%d lines; past %d a file holds two ideas' % (len(lines), limit))
     start = None
     for n, line in enumerate(lines, 1):
-        if len(line.expandtabs(8)) > columns:
-            problem(path, n, 'longer than %d columns' % columns)
+        if len(line.expandtabs(8)) > COLUMNS:
+            problem(path, n, 'longer than %d columns' % COLUMNS)
         if re.match(r' {4,}\S', line):
             problem(path, n, 'indented with blanks; C is indented with tabs')
         if line.rstrip() != line:

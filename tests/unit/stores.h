@@ -6,7 +6,7 @@
 #include "store/store.h"
 #include "test.h"
 
-enum { PAGE = 16384 }; /* of the store's file */
+enum { PAGE = 4096 }; /* of the store's file */
 
 static inline struct store *open_ok(const char *path, enum store_mode mode)
 {

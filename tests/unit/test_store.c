@@ -276,6 +276,20 @@ static void life_end(struct life *l)
 	l->j = NULL;
 }
 
+static int write_fact(struct store *s, void *arg)
+{
+	static int n;
+
+	(void)arg;
+	return store_do(s, "INSERT INTO facts VALUES (?1, '')", "i", (int64_t)n++);
+}
+
+/* A synced commit: what was committed before is on the disk with it, and its segments may go. */
+static void settle(struct life *l)
+{
+	assert_int_equal(writer_call(l->w, write_fact, NULL), 0);
+}
+
 static struct journal_pos append(struct life *l, unsigned from, unsigned to)
 {
 	struct journal_pos end = { 0 };
@@ -366,7 +380,7 @@ static void test_live(void **state)
 	life_start(&l, 5);
 	for (unsigned i = 0; i < 20; i++) {
 		end = append(&l, 10 * i, 10 * i + 10);
-		writer_notify(l.w, end, i % 2);
+		writer_notify(l.w, end, 1, i % 2);
 	}
 	assert_int_equal(writer_wait(l.w, end, PATIENCE_MS), 0);
 	writer_get_state(l.w, &s);
@@ -394,6 +408,7 @@ static void test_replay_of_several_segments(void **state)
 		leave_segment(&l, 600 * i, 600 * i + 600); /* more than one commit each */
 	life_start(&l, 5);
 	assert_int_equal(writer_wait(l.w, journal_end(l.j), PATIENCE_MS), 0);
+	settle(&l);
 	assert_int_equal(count_rows(&l), 2400);
 	for (unsigned i = 1; i <= 4; i++)
 		assert_false(test_exists(segment(&l, i)));
@@ -418,6 +433,7 @@ static void test_resumes_where_it_was(void **state)
 	fold_calls = 0;
 	life_start(&l, 5);
 	assert_int_equal(writer_wait(l.w, journal_end(l.j), PATIENCE_MS), 0);
+	settle(&l);
 	assert_int_equal(fold_calls, 5);
 	assert_int_equal(count_rows(&l), 15);
 	assert_false(test_exists(segment(&l, 1)));
@@ -516,6 +532,7 @@ static void test_damaged_segment(void **state)
 	damage(segment(&l, 3), 0);   /* its header */
 	life_start(&l, 5);
 	assert_int_equal(writer_wait(l.w, journal_end(l.j), PATIENCE_MS), 0);
+	settle(&l);
 	writer_get_state(l.w, &s);
 	assert_int_equal(s.damaged, 2);
 	assert_true(s.folded > 20 && s.folded < 30);
@@ -541,6 +558,7 @@ static void test_torn_segment(void **state)
 	assert_int_equal(truncate(segment(&l, 1), st.st_size - 5), 0);
 	life_start(&l, 5);
 	assert_int_equal(writer_wait(l.w, journal_end(l.j), PATIENCE_MS), 0);
+	settle(&l);
 	writer_get_state(l.w, &s);
 	assert_int_equal(s.folded, 9);
 	assert_int_equal(s.damaged, 0);
@@ -701,7 +719,7 @@ static void test_store_that_cannot_be_opened(void **state)
 	life_init(&l);
 	assert_int_equal(mkdir(l.store, 0700), 0);
 	life_start(&l, 5);
-	writer_notify(l.w, append(&l, 0, 10), true);
+	writer_notify(l.w, append(&l, 0, 10), 1, true);
 	assert_true(wait_for(l.w, has_trouble, 1));
 	assert_true(test_exists(segment(&l, 1)));
 	/* Somebody moves it away. */
@@ -739,7 +757,7 @@ static void test_stop_commits_what_is_there(void **state)
 
 	life_init(&l);
 	life_start(&l, 3600 * 1000);
-	writer_notify(l.w, append(&l, 0, 30), false);
+	writer_notify(l.w, append(&l, 0, 30), 1, false);
 	life_end(&l);
 	assert_int_equal(count_rows(&l), 30);
 }
@@ -795,7 +813,7 @@ static void test_readers_beside_the_writer(void **state)
 		assert_int_equal(pthread_create(&t[i], NULL, open_again_and_again, &l), 0);
 	for (unsigned i = 0; i < 50; i++) {
 		end = append(&l, 5 * i, 5 * i + 5);
-		writer_notify(l.w, end, i % 3 == 0);
+		writer_notify(l.w, end, 1, i % 3 == 0);
 	}
 	assert_int_equal(writer_wait(l.w, end, PATIENCE_MS), 0);
 	for (size_t i = 0; i < countof(t); i++)

@@ -20,7 +20,7 @@ const struct option options[OPTION_ID_MAX] = {
 	[OPTION_DURABILITY] = { "durability", OPTION_ENUM, "normal", .choices = durabilities,
 		.text = "What an acknowledged event survives. normal: any crash of hookd or of the "
 			"agent; a power cut may lose the last second. strict: a power cut as well; "
-			"hookd answers only after the event is committed to disk." },
+			"hookd answers only after the event is on the disk." },
 	[OPTION_GUARD_DISABLE] = { "guard.disable", OPTION_LIST, "",
 		.text = "Rules of the guard that are switched off, built-in ones or your own." },
 	[OPTION_GUARD_MODE] = { "guard.mode", OPTION_ENUM, "enforce", .choices = guard_modes,
@@ -36,10 +36,11 @@ const struct option options[OPTION_ID_MAX] = {
 	[OPTION_RETENTION_DAYS] = { "retention.days", OPTION_INT, "0", .minimum = 0, .maximum = 36500,
 		.text = "Sessions whose last event is older than this many days are deleted; 0 keeps "
 			"them for ever." },
-	[OPTION_STORE_LINGER_MS] = { "store.linger_ms", OPTION_INT, "500", .minimum = 0,
-		.maximum = 5000,
-		.text = "How long, in milliseconds, events are gathered before one commit when "
-			"nobody waits for it." },
+	[OPTION_STORE_LINGER_MS] = { "store.linger_ms", OPTION_INT, "60000", .minimum = 0,
+		.maximum = 600000,
+		.text = "How long, in milliseconds, events may wait in the journal before they are put into "
+			"the store when nobody asks for them; less after the end of a turn, and 64 of "
+			"them are enough." },
 	[OPTION_STORE_MAX_MB] = { "store.max_mb", OPTION_INT, "2048", .minimum = 16, .maximum = 1048576,
 		.text = "Size in MiB past which the oldest sessions are deleted; one that is active "
 			"never is." },

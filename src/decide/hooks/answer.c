@@ -278,8 +278,9 @@ static void rule_by_hook(const struct hook *h, struct arena *a, struct verdict *
 	str reason)
 {
 	verdict_raise(v, action, rule, reason);
-	/* The verdict outlives the set of hooks. */
-	verdict_add_ruling(v, a, &(struct ruling){ .rule = rule, .action = action, .reason = reason,
+	/* The audit is written when the set may be gone. */
+	verdict_add_ruling(v, a,
+		&(struct ruling){ .rule = rule, .action = action, .reason = reason,
 			.subject = arena_str(a, h->command) });
 }
 

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "hooks/internal.h"
 
-enum { TOKEN = 16, STARTS_AT_ONCE = 1, BACKGROUND_AT_ONCE = HOOKS_AT_ONCE / 2 };
+enum { LOAD_MS = 500, TOKEN = 16, STARTS_AT_ONCE = 1, BACKGROUND_AT_ONCE = HOOKS_AT_ONCE / 2 };
 
 #define HELD_MAX MIB(256)
 
@@ -23,6 +23,8 @@ struct hooks_session {
 	char *agent, *id, *cwd;
 	struct hook_set *set; /* NULL: on its way */
 	struct fire *waiting, **last;
+	int64_t asked_us; /* monotonic: since when its files are being read */
+	bool user_asked;  /* the project's do not come; the user's own are read alone */
 	uint8_t ran[HOOKS_MAX]; /* once */
 	unsigned refs; /* jobs under way for it */
 };
@@ -89,6 +91,7 @@ struct hooks {
 	unsigned npast, next_past;
 	char token[2 * TOKEN + 1];
 	size_t held; /* bytes of input of all runs */
+	struct loop_timer *late_loads;
 	bool stopping, starting; /* starting: more of the queue is taken in the loop's next round */
 };
 
@@ -584,6 +587,7 @@ struct job {
 	struct hooks_session *session;
 	struct hook_set *set;
 	bool fresh; /* whatever the snapshot says */
+	bool user_only; /* without the project, whose disk does not answer */
 	int failed; /* writing it */
 	struct reload *reload;
 };
@@ -600,15 +604,15 @@ static void load(void *arg)
 	struct job *j = arg;
 	const struct hooks_config *c = &j->hooks->config;
 	struct hooks_session *s = j->session;
-	struct hooks_where where = { .agent = s->agent[0] ? s->agent : NULL, .cwd = s->cwd, .home = c->home,
-		.user_config = c->user_config, .state = c->state };
+	struct hooks_where where = { .agent = s->agent[0] ? s->agent : NULL, .cwd = j->user_only ? NULL : s->cwd,
+		.home = c->home, .user_config = c->user_config, .state = c->state };
 
 	if (s->id[0] && !j->fresh)
 		j->set = hook_snapshot_read(c->run, str_of(s->agent), str_of(s->id));
 	if (j->set)
 		return;
 	j->set = hooks_load(&where);
-	if (s->id[0])
+	if (s->id[0] && !j->user_only)
 		j->failed = hook_snapshot_write(c->run, str_of(s->agent), str_of(s->id), j->set);
 }
 
@@ -646,10 +650,14 @@ static void loaded(void *arg)
 	h->state.broken = broken;
 	if (j->failed < 0)
 		log_error(LOG_CONFIG, "the hooks of a session cannot be kept over a restart: %s", strerror(-j->failed));
-	hook_set_unref(s->set);
-	s->set = j->set;
-	if (j->fresh)
-		memset(s->ran, 0, sizeof s->ran);
+	if (s->set && j->user_only) { /* the project's came after all */
+		hook_set_unref(j->set);
+	} else {
+		if (s->set)
+			memset(s->ran, 0, sizeof s->ran);
+		hook_set_unref(s->set);
+		s->set = j->set;
+	}
 	s->waiting = NULL;
 	s->last = &s->waiting;
 	s->refs--;
@@ -664,16 +672,41 @@ static void loaded(void *arg)
 	free(j);
 }
 
-static void submit(struct hooks *h, struct hooks_session *s, bool fresh, struct reload *reload)
+enum { LOAD_FRESH = 1 << 0, LOAD_USER_ONLY = 1 << 1 };
+
+static void submit(struct hooks *h, struct hooks_session *s, unsigned how, struct reload *reload)
 {
 	struct job *j = xcalloc(1, sizeof *j);
 
 	j->hooks = h;
 	j->session = s;
-	j->fresh = fresh;
+	j->fresh = how & LOAD_FRESH;
+	j->user_only = how & LOAD_USER_ONLY;
 	j->reload = reload;
 	s->refs++;
 	loop_submit(h->config.loop, load, loaded, j);
+}
+
+/* A disk that does not answer holds up what lies on it: the project's hooks. The user's own run without them. */
+static void look_for_late_loads(void *arg)
+{
+	struct hooks *h = arg;
+	int64_t now = clock_mono_us();
+	bool more = false;
+
+	for (struct hooks_session *s = h->sessions; s; s = s->next) {
+		if (s->set || s->user_asked)
+			continue;
+		if (now - s->asked_us < LOAD_MS * USEC_PER_MSEC) {
+			more = true;
+			continue;
+		}
+		s->user_asked = true;
+		log_warn(LOG_CONFIG, "the hooks of %s cannot be read: its disk does not answer", s->cwd);
+		submit(h, s, LOAD_USER_ONLY, NULL);
+	}
+	if (more)
+		loop_timer_set(h->late_loads, LOAD_MS * USEC_PER_MSEC / 2);
 }
 
 static char *copy_path(str path)
@@ -695,7 +728,9 @@ static struct hooks_session *make_session(struct hooks *h, str agent, str id, st
 	s->next = h->sessions;
 	h->sessions = s;
 	h->nsessions++;
-	submit(h, s, false, NULL);
+	s->asked_us = clock_mono_us();
+	submit(h, s, 0, NULL);
+	loop_timer_set(h->late_loads, LOAD_MS * USEC_PER_MSEC);
 	return s;
 }
 
@@ -759,7 +794,7 @@ static void cleared(void *arg)
 	for (struct hooks_session *s = r->hooks->sessions; s; s = s->next) {
 		r->jobs++;
 		r->sessions++;
-		submit(r->hooks, s, true, r);
+		submit(r->hooks, s, LOAD_FRESH, r);
 	}
 	reload_end(r, 0);
 }
@@ -787,6 +822,7 @@ struct hooks *hooks_new(const struct hooks_config *config)
 	h->queue.last = &h->queue.first;
 	h->background.last = &h->background.first;
 	h->children = loop_children_new(config->loop);
+	h->late_loads = loop_timer_new(config->loop, look_for_late_loads, h);
 	if (getrandom(random, sizeof random, 0) == (ssize_t)sizeof random)
 		for (size_t i = 0; i < TOKEN; i++)
 			snprintf(h->token + 2 * i, 3, "%02x", random[i]);
@@ -827,6 +863,7 @@ void hooks_free(struct hooks *h)
 	if (!h)
 		return;
 	loop_children_free(h->children);
+	loop_timer_free(h->late_loads);
 	/* Those who wait are their owners' to tell; a fire goes with the last of its runs that is here. */
 	while ((r = h->running)) {
 		h->running = r->next;

@@ -15,6 +15,7 @@
 
 enum {
 	AFTER_MS = 1000,            /* the agent writes its last lines, the store gets the event */
+	CATCH_UP_MS = 3000,
 	SESSIONS = 32,              /* at once, the latest first */
 	LATEST_US = 3600 * 1000000ull,
 	FRAME_BYTES = 256 << 10,
@@ -26,6 +27,7 @@ struct follow {
 	struct loop_timer *timer;
 	struct redactor *redactor;
 	bool running, again;
+	struct journal_pos seen; /* what the sessions' rows must tell of */
 };
 
 static int store_frame(struct follow *f, struct history *h, const char *path, struct buf *records)
@@ -111,6 +113,7 @@ static void work(void *arg)
 	const char *home = getenv("HOME");
 	struct candidate *list = NULL;
 
+	(void)writer_wait(f->ctx.writer, f->seen, CATCH_UP_MS);
 	if (home && store_open(f->ctx.paths->store, STORE_READ, NULL, &s, &err) == 0)
 		list = find_candidates(s, &arena);
 	store_close(s);
@@ -148,6 +151,7 @@ static void begin(void *arg)
 	if (!f->redactor)
 		f->redactor = redactor_new();
 	f->running = true;
+	f->seen = journal_end(f->ctx.journal);
 	loop_submit(f->ctx.loop, work, worked, f);
 }
 

@@ -57,7 +57,7 @@ static void write_event_row(struct op_call *call, struct query *q)
 
 #define EVENT_COLUMNS                                                                              \
 	"e.seq, e.id, e.at, s.agent, s.native_id, e.kind, e.native, e.tool, e.tool_use_id, "       \
-	"e.agent_id, e.marks, e.payload, s.key"
+	"e.agent_id, e.marks, payload_text(e.payload), s.key"
 
 #define EVENT_FROM "FROM events e JOIN sessions s ON s.key = e.session "
 
@@ -102,17 +102,13 @@ int op_events(struct op_call *call)
 		"ORDER BY ord DESC, id DESC LIMIT "
 		"?6) "
 		"ORDER BY e.seq DESC LIMIT ?6) ORDER BY ord, seq";
-	bool after = json_get(call->params, STR("after")) != NULL;
-	int64_t last = op_param_int(call, "after", 0, 0, INT64_MAX), session = 0;
+	bool after = op_has(call, "after");
+	int64_t last = op_int(call, "after"), session = op_int(call, "session");
 	struct op_filter f;
-	int r = op_read_filter(call, 20, &f);
+	int r;
 
-	f.limit = op_param_int(call, "limit", 20, 1, 100000);
+	op_read_filter(call, &f);
 	f.all = true;
-	if (r == 0 && json_get(call->params, STR("session")))
-		r = op_find_session(call, "session", &session);
-	if (r < 0)
-		return r;
 	jw_object(call->w);
 	r = write_events(call,
 		store_ask(call->store,
@@ -133,7 +129,7 @@ int op_event(struct op_call *call)
 	struct ulid id;
 	int got;
 
-	if (!ulid_parse(op_param_str(call, "id"), &id))
+	if (!ulid_parse(op_text(call, "id"), &id))
 		return err_set(call->err, -EINVAL, "'id' must be the 26 letters of an event's key");
 	query_bind_blob(q, 1, id.b, ULID_BYTES);
 	got = query_step(q);
@@ -148,7 +144,7 @@ int op_event(struct op_call *call)
 /* A cursor is the place of the last event that was given out: its order and its key. */
 static int read_cursor(struct op_call *call, int64_t *ret_ord, struct ulid *ret_id)
 {
-	str cursor = op_param_str(call, "cursor");
+	str cursor = op_text(call, "cursor");
 	ptrdiff_t colon = str_find_char(cursor, ':');
 
 	*ret_ord = INT64_MIN;
@@ -163,14 +159,12 @@ static int read_cursor(struct op_call *call, int64_t *ret_ord, struct ulid *ret_
 
 int op_session_events(struct op_call *call)
 {
-	int64_t session, ord, limit = op_param_int(call, "limit", 10000, 1, 100000), n = 0;
+	int64_t session = op_int(call, "session"), ord, limit = op_int(call, "limit"), n = 0;
 	char cursor[ULID_TEXT + 32] = "", text[ULID_TEXT + 1];
 	struct ulid id;
 	struct query *q;
-	int got = op_find_session(call, "session", &session);
+	int got = read_cursor(call, &ord, &id);
 
-	if (got == 0)
-		got = read_cursor(call, &ord, &id);
 	if (got < 0)
 		return got;
 	q = store_ask(call->store,
@@ -216,17 +210,15 @@ int op_activities(struct op_call *call)
 		OP_VERDICT_COLUMNS,
 		{ 0 },
 	};
-	int64_t session = 0;
-	int r = json_get(call->params, STR("session")) ? op_find_session(call, "session", &session) : 0;
+	int64_t session = op_int(call, "session");
+	int r;
 
-	if (r < 0)
-		return r;
 	jw_object(call->w);
 	r = op_write_list(call, "activities",
 		store_ask(call->store,
 			session ? CALL_SELECT "a.session = ?1 ORDER BY a.ord DESC, a.key DESC LIMIT ?2"
 				: CALL_SELECT "?1 IS NULL AND " OP_NOT_DOCTOR "ORDER BY a.key DESC LIMIT ?2",
-			"ki", session, op_param_int(call, "limit", 50, 1, 100000)),
+			"ki", session, op_int(call, "limit")),
 		columns);
 	jw_end_object(call->w);
 	return r;

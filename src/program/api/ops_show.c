@@ -68,7 +68,8 @@ static int write_stats(struct op_call *call, const struct stats_of *of, int64_t 
 
 static const struct op_column activity_columns[] = {
 	{ "at_us", 'i' },     { "kind", 's' },	      { "tool", 's' },	  { "class", 's' }, { "tool_use_id", 's' },
-	{ "agent_id", 's' },  { "window", 'i' },      { "state", 's' },	  OP_VERDICT_COLUMNS, { "file", 's' },  { "change", 's' },
+	{ "agent_id", 's' },  { "window", 'i' },      { "state", 's' },	  OP_VERDICT_COLUMNS, { "file", 's' },
+	{ "change", 's' },
 	{ "duration_ms", 'i' }, { "error", 's' },     { "output", 's' },  { "input", 'j' }, { 0 },
 };
 
@@ -222,12 +223,10 @@ static int write_frame(struct op_call *call, int64_t session)
 int op_show(struct op_call *call)
 {
 	struct json_writer *w = call->w;
-	int64_t session, next = 0, skip = op_param_int(call, "skip", 0, 0, INT64_MAX);
-	int64_t limit = op_param_int(call, "limit", 10000, 1, 10000);
-	int r = op_find_session(call, "session", &session);
+	int64_t session = op_int(call, "session"), next = 0, skip = op_int(call, "skip");
+	int64_t limit = op_int(call, "limit");
+	int r;
 
-	if (r < 0)
-		return r;
 	jw_object(w);
 	jw_key(w, "session");
 	r = op_write_session(call, session);

@@ -37,11 +37,11 @@ static void write_summary(struct json_writer *w, const struct store_summary *s)
 static int make_backup(struct op_call *call, char path[FS_PATH], struct store_summary *ret)
 {
 	const struct paths *p = call->ctx->paths;
-	str file = op_param_str(call, "file");
+	str file = op_text(call, "file");
 	char when[CLOCK_TEXT];
 	int r;
 
-	if (json_true(json_get(call->params, STR("automatic")))) {
+	if (op_bool(call, "automatic")) {
 		r = store_backup_daily(p->store, p->backups, true, path, call->err);
 		return r < 0 ? r : store_inspect(path, ret, call->err);
 	}
@@ -99,7 +99,7 @@ static int check_only(struct op_call *call, struct buf *problems)
 int op_repair(struct op_call *call)
 {
 	struct buf problems = BUF_INIT(1 << 20);
-	bool dry = json_true(json_get(call->params, STR("dry_run")));
+	bool dry = op_bool(call, "dry_run");
 	struct store_summary summary = { 0 };
 	struct writer_state state;
 	char backup[FS_PATH] = "";
@@ -136,7 +136,7 @@ static int rebuild_job(struct store *s, void *arg)
  * else to do. */
 int op_rebuild(struct op_call *call)
 {
-	bool look = json_true(json_get(call->params, STR("dry_run"))) || json_true(json_get(call->params, STR("progress")));
+	bool look = op_bool(call, "dry_run") || op_bool(call, "progress");
 	_cleanup_(store_closep) struct store *s = NULL;
 	struct store_aside aside = { 0 };
 	int64_t left = 0, sessions = 0, events = 0;
@@ -165,46 +165,18 @@ int op_rebuild(struct op_call *call)
 
 /* -- purge: what ------------------------------------------------------------------------------- */
 
-/* Ids and beginnings of ids, as the list of sessions prints them, become keys. */
-static int find_sessions(struct op_call *call, const struct json *list, str *ret)
-{
-	struct buf b = BUF_INIT(1 << 20);
-	struct json_writer w = JSON_WRITER(&b);
-	int64_t key;
-	int r = 0;
-
-	if (list->type != JSON_ARRAY || !list->first)
-		return err_set(call->err, -EINVAL, "'sessions' must be an array of ids");
-	jw_array(&w);
-	json_each(given, list) {
-		r = op_find_session_by(call, given, "sessions", &key);
-		if (r < 0)
-			break;
-		jw_int(&w, key);
-	}
-	jw_end_array(&w);
-	*ret = arena_str(call->arena, buf_str(&b));
-	buf_release(&b);
-	return r;
-}
-
 static bool wants_all_copies(const struct op_call *call)
 {
-	return json_true(json_get(call->params, STR("all_copies")));
+	return op_bool(call, "all_copies");
 }
 
 static int read_choice(struct op_call *call, struct capture_choice *ret)
 {
-	const struct json *sessions = json_get(call->params, STR("sessions"));
-	str match = op_param_str(call, "match");
-	int r = 0;
+	str match = op_text(call, "match");
+	int r = op_resolve(call);
 
-	*ret = (struct capture_choice){ .agent = op_param_str(call, "agent"),
-		.before_us = op_param_int(call, "before_us", 0, 0, INT64_MAX) };
-	if (sessions)
-		r = find_sessions(call, sessions, &ret->sessions);
-	if (r == 0 && json_get(call->params, STR("project")))
-		r = op_find_project(call, "project", &ret->project);
+	*ret = (struct capture_choice){ .sessions = op_text(call, "sessions"), .project = op_int(call, "project"),
+		.agent = op_text(call, "agent"), .before_us = op_int(call, "before_us") };
 	/* Gone from the store by now, but perhaps not from the copies. */
 	if (r == -ENOENT && wants_all_copies(call)) {
 		*call->err = (struct err){ 0 };
@@ -370,7 +342,7 @@ int op_purge(struct op_call *call)
 {
 	const struct paths *paths = call->ctx->paths;
 	struct purge p = { .call = call, .capture = call->ctx->capture, .data = paths->data };
-	bool keep = json_true(json_get(call->params, STR("keep_backups")));
+	bool keep = op_bool(call, "keep_backups");
 	bool all = wants_all_copies(call);
 	char fresh[FS_PATH] = "";
 	struct err err = { 0 };

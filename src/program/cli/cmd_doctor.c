@@ -425,7 +425,8 @@ static void check_heeded(struct doctor *d)
 	json_each(rule, json_get(result, STR("rules")))
 		if (cell_int(rule, "ran_anyway"))
 			tell(d, FINDING_BAD, "rules",
-				"%lld calls that " STR_FMT " denied ran all the same; see: hookd decisions --rule " STR_FMT,
+				"%lld calls that " STR_FMT " denied ran all the same; "
+				"see: hookd decisions --rule " STR_FMT,
 				(long long)cell_int(rule, "ran_anyway"), STR_ARG(cell_text(rule, "rule")),
 				STR_ARG(cell_text(rule, "rule")));
 }
@@ -436,7 +437,8 @@ static void check_rules(struct doctor *d)
 
 	policy_view_load(d->cli, false, &view);
 	if (view.problems)
-		tell(d, FINDING_BAD, "rules", "%u things in your rules are left out; see: hookd guard validate", view.problems);
+		tell(d, FINDING_BAD, "rules", "%u things in your rules are left out; see: hookd guard validate",
+			view.problems);
 	if (policy_difference(&view))
 		tell(d, FINDING_NOTE, "rules", "%s", policy_difference(&view));
 	if (guard_policy_observes(view.in_force, STR("")))

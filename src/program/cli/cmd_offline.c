@@ -5,8 +5,8 @@
  * static rules and kept in the spool, redacted, where the next daemon finds it. Whatever goes wrong
  * here, the agent gets its neutral answer in time.
  *
- * This file links the adapters, redaction, guard, the reading half of hooks and journal; never the store or the loop (a test
- * reads the link map). */
+ * This file links the adapters, redaction, guard, the reading half of hooks and journal; never the store or the loop
+ * (a test reads the link map). */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -162,7 +162,8 @@ static void keep_in_spool(struct offline *o, const struct event *e)
 		return;
 	redact_and_mute(redactor, &o->cli->arena, p->run, e, &record, &report);
 	record.marks |= EVENT_SPOOLED;
-	/* Clients tell milliseconds. What has to take the spool came after what the daemon still took in the same one. */
+	/* Clients tell milliseconds. What has to take the spool came after what the daemon still took in the same
+	 * one. */
 	record.at_us += USEC_PER_MSEC - 1;
 	record.order_us = record.at_us;
 	r = spool_write(p->spool, &record, false);

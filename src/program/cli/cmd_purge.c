@@ -18,7 +18,7 @@ static int purge_params(struct cli *cli, struct buf *b)
 	int64_t before_us = 0;
 	int filters = before != NULL;
 
-	if (before && !cli_parse_when(str_of(before), clock_wall_us(), &before_us))
+	if (before && !clock_parse_when(str_of(before), clock_wall_us(), &before_us))
 		return cli_usage_error(cli, "--before needs a date (2026-01-31) or an age (30d), not '%s'", before);
 	jw_object(&w);
 	for (size_t i = 0; i < countof(texts); i++) {
@@ -80,7 +80,7 @@ static void print_preview(struct cli *cli, const struct json *p)
 		putchar(' ');
 		cli_print_safe(cell_text(e, "id"));
 		printf("  %lld events  ", (long long)cell_int(e, "events"));
-		cli_print_safe(str_cut_utf8(str_is_set(cell_text(e, "title")) ? cell_text(e, "title") : cell_text(e, "cwd"), 60));
+		cli_print_safe(str_cut_utf8(cell_text(e, str_is_set(cell_text(e, "title")) ? "title" : "cwd"), 60));
 		putchar('\n');
 	}
 	if (cell_int(p, "sessions") > EXAMPLES)

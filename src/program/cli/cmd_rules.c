@@ -51,7 +51,8 @@ static str mode_of(const struct guard_policy *p, str rule)
 
 	for (size_t i = 0; i < n; i++)
 		if (str_eq(user[i].name, rule))
-			return user[i].observe && !guard_policy_disabled(p, rule) ? STR("observe") : policy_mode(p, rule);
+			return user[i].observe && !guard_policy_disabled(p, rule) ? STR("observe")
+										  : policy_mode(p, rule);
 	for (const struct guard_rule *r = guard_rules; r->name; r++)
 		if (str_eq(rule, str_of(r->name)))
 			return policy_mode(p, rule);
@@ -126,8 +127,8 @@ static str mode_cell(struct cli *cli, const struct policy_view *view, str rule)
 				 : arena_strf(&cli->arena, STR_FMT " (file: " STR_FMT ")", STR_ARG(now), STR_ARG(then));
 }
 
-static void add_row(struct cli *cli, struct table *t, const struct policy_view *view, const struct json *counts, str rule,
-	str what)
+static void add_row(struct cli *cli, struct table *t, const struct policy_view *view, const struct json *counts,
+	str rule, str what)
 {
 	const struct json *c = counts_of(counts, rule);
 
@@ -163,7 +164,8 @@ static int list(struct cli *cli)
 	for (size_t i = 0; i < n; i++)
 		add_row(cli, &t, &view, counts, user[i].name,
 			user[i].message.n ? user[i].message
-					  : arena_strf(&cli->arena, "%s (yours)", verdict_action_names[user[i].decision]));
+					  : arena_strf(&cli->arena, "%s (yours)",
+						verdict_action_names[user[i].decision]));
 	table_print(&t, cli->colour);
 	if (policy_difference(&view))
 		printf("note: %s\n", policy_difference(&view));
@@ -204,7 +206,8 @@ static void tell_what_remains(const struct cli *cli, str rule)
 			printf("the rule itself says \"mode\": \"observe\", in line %u of %s\n", user[i].line,
 				cli->paths.config);
 	if (guard_policy_observes(p, STR("")))
-		printf("guard.mode is observe, so that no rule is enforced; change it with: hookd config set guard.mode "
+		printf("guard.mode is observe, so that no rule is enforced; change it with: "
+			"hookd config set guard.mode "
 		       "enforce\n");
 	guard_problems_free(problems);
 	guard_policy_unref(p);
@@ -221,7 +224,8 @@ static int switch_rule(struct cli *cli, enum guard_switch how)
 	if (r < 0 && r != -ENOENT)
 		code = cli_fail("%s cannot be read: %s", path, strerror(-r));
 	else if (guard_edit(buf_str(&old), how, rule, &changed, &err) < 0)
-		code = err.line ? cli_fail("%s:%u:%u: %s", path, err.line, err.col, err.text) : cli_fail("%s", err.text);
+		code = err.line ? cli_fail("%s:%u:%u: %s", path, err.line, err.col, err.text)
+				: cli_fail("%s", err.text);
 	else
 		code = apply(cli, r == 0, buf_str(&old), buf_str(&changed));
 	buf_release(&old);
@@ -241,7 +245,8 @@ static int run_rules(struct cli *cli)
 	for (int i = 0; i < GUARD_SWITCH_MAX; i++)
 		if (strcmp(cli->args[0], guard_switch_names[i]) == 0)
 			return cli->nargs == 2 ? switch_rule(cli, (enum guard_switch)i)
-					       : cli_usage_error(cli, "rules %s takes the name of a rule", cli->args[0]);
+					       : cli_usage_error(cli, "rules %s takes the name of a rule",
+						cli->args[0]);
 	return cli_usage_error(cli, "rules knows list, enable, disable, observe and enforce");
 }
 

@@ -34,9 +34,6 @@ struct json *cli_ask(struct cli *cli, const char *method, str params);
 #define OPTION_ALL { "all", 0, NULL, false, "also sessions with nothing in them" }
 #define OPTION_JSON { "json", 0, NULL, false, "print JSON" }
 
-/* "2h" ago, "2026-11-01" (local time), … in microseconds since 1970. */
-bool cli_parse_when(str text, int64_t now_us, int64_t *ret);
-
 /* A project as it was written: a name stays a name; "." and everything with a slash is a path from here. */
 str cli_project_ref(struct cli *cli, const char *text);
 

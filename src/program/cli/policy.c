@@ -81,7 +81,8 @@ int cli_reload(struct cli *cli)
 		return cli_fail("%lld things in the rules were left out; see: hookd guard validate",
 			(long long)cell_int(result, "rule_problems"));
 	if (cell_int(result, "broken"))
-		return cli_fail("%lld files of hooks are broken and keep their last good text; see: hookd hooks validate",
+		return cli_fail("%lld files of hooks are broken and keep their last good text; see: hookd hooks "
+			"validate",
 			(long long)cell_int(result, "broken"));
 	return EXIT_DONE;
 }

@@ -327,6 +327,16 @@ static int idle(struct store *s, void *arg)
 	return r == 0 && d->retain ? retain_some(d, s) : r;
 }
 
+/* What the journal cannot keep safe is folded at once. On the sync thread. */
+static void on_synced(const struct journal_sync_state *s, void *arg)
+{
+	struct daemon *d = arg;
+
+	if (s->trouble[0])
+		writer_notify(d->writer, s->failed, 0, WRITER_NOW);
+	engine_synced(d->engine);
+}
+
 static void start_writer(struct daemon *d)
 {
 	struct writer_config w = {
@@ -343,7 +353,7 @@ static void start_writer(struct daemon *d)
 	};
 
 	d->writer = writer_start(&w);
-	d->syncer = journal_syncer_start(d->journal, engine_synced, d->engine);
+	d->syncer = journal_syncer_start(d->journal, on_synced, d);
 	engine_set_writer(d->engine, d->writer, d->syncer);
 }
 
@@ -406,8 +416,8 @@ static int build(struct daemon *d, struct err *err)
 	return 0;
 }
 
-/* A disk that hangs holds whoever waits for it, and no thread can be ended from outside. What was acknowledged is in the
- * journal, so leaving is as safe as being killed. */
+/* A disk that hangs holds whoever waits for it, and no thread can be ended from outside. What was acknowledged is in
+ * the journal, so leaving is as safe as being killed. */
 static void *leave_at_last(void *arg)
 {
 	const struct timespec patience = { .tv_sec = LEAVE_S };

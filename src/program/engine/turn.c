@@ -220,6 +220,8 @@ static void flush_once(struct engine *e)
 {
 	struct turn *t = e->unflushed.first, *next;
 	struct journal_pos pos;
+	unsigned records = e->audit_waits;
+	bool ended = false;
 	int r = journal_flush(e->config.journal, &pos);
 
 	e->audit_waits = false;
@@ -228,6 +230,8 @@ static void flush_once(struct engine *e)
 	for (; t; t = next) {
 		next = t->next;
 		t->pos = pos;
+		records++;
+		ended |= t->event.kind == EVENT_STOP || t->event.kind == EVENT_SESSION_END;
 		e->state.journaled += r == 0;
 		if (r == 0 && e->config.strict && e->syncer) {
 			t->stored = WIRE_STORED_JOURNALED;
@@ -239,7 +243,7 @@ static void flush_once(struct engine *e)
 	}
 	/* After the answers: waking a thread may cost as much as all the rest. */
 	if (r == 0 && e->writer)
-		writer_notify(e->writer, pos, false);
+		writer_notify(e->writer, pos, records, ended ? WRITER_SOON : WRITER_LATER);
 	if (r == 0 && e->syncer)
 		journal_syncer_notify(e->syncer, e->config.strict);
 }
@@ -271,7 +275,7 @@ int engine_rotate(struct engine *e, struct journal_pos *ret)
 
 	*ret = journal_end(e->config.journal);
 	if (e->writer)
-		writer_notify(e->writer, *ret, true);
+		writer_notify(e->writer, *ret, 0, WRITER_NOW);
 	return r;
 }
 

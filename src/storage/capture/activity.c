@@ -147,14 +147,13 @@ static int insert_call(struct step *t, str same)
 	if (r == 0)
 		r = store_do(t->store,
 			"INSERT INTO activities(session, same, window, batch, ord, kind, tool, class, "
-			"agent_id, input, file, state) "
-			"VALUES (?1, ?2, ?3, ?4, ?5, 'tool', ?6, ?7, ?8, ?9, ?10, 'started')",
-			"iskkisssss"
-			"s",
+			"agent_id, input, file, state, key) "
+			"VALUES (?1, ?2, ?3, ?4, ?5, 'tool', ?6, ?7, ?8, ?9, ?10, 'started', ?11)",
+			"iskkisssssi",
 			t->session.key, same, window, batch, t->record.order_us, e->tool_name,
 			str_of(tool_class_names[e->tool_class]), e->agent_id,
 			summary_of_input(t->arena, e->tool_input),
-			project_relative(t->store, t->arena, t->session.project, e->file_path), STR_NONE);
+			project_relative(t->store, t->arena, t->session.project, e->file_path), key_of(t->seq, 0));
 	t->session.tools++;
 	return r < 0 ? r : batch_count_activity(t, batch);
 }
@@ -272,14 +271,14 @@ int activity_on_other(struct step *t)
 	ulid_format(&t->record.id, id);
 	return store_do(t->store,
 		"INSERT INTO activities(session, same, window, batch, ord, kind, tool, agent_id, output, file, "
-		"state, error, started_at, ended_at) "
-		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13)",
-		"iskkisssssssi", t->session.key, str_of(id), window, batch, t->record.order_us,
+		"state, error, started_at, ended_at, key) "
+		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13, ?14)",
+		"iskkisssssssii", t->session.key, str_of(id), window, batch, t->record.order_us,
 		str_of(event_kinds[t->record.kind].name), e->tool_name, e->agent_id,
 		summary_cut(t->arena, gist_of(e), 500),
 		project_relative(t->store, t->arena, t->session.project, e->file_path),
 		failed ? STR("failed") : STR("done"), failed ? summary_cut(t->arena, e->error, 500) : STR_NONE,
-		t->record.at_us);
+		t->record.at_us, key_of(t->seq, 1));
 }
 
 /* An event that does not say what it must is kept as it came; the timeline says that something was wrong there. */
@@ -295,10 +294,11 @@ int activity_on_error(struct step *t)
 	ulid_format(&t->record.id, id);
 	return store_do(t->store,
 		"INSERT INTO activities(session, same, window, batch, ord, kind, tool, agent_id, state, error, "
-		"started_at, ended_at) VALUES (?1, '!' || ?2, ?3, ?4, ?5, 'Error', ?6, ?7, 'failed', ?8, ?9, ?9)",
-		"iskkisssi", t->session.key, str_of(id), window, t->session.batch, t->record.order_us,
+		"started_at, ended_at, key) "
+		"VALUES (?1, '!' || ?2, ?3, ?4, ?5, 'Error', ?6, ?7, 'failed', ?8, ?9, ?9, ?10)",
+		"iskkisssii", t->session.key, str_of(id), window, t->session.batch, t->record.order_us,
 		str_of(event_kinds[t->record.kind].name), t->event.agent_id,
 		unread ? STR("the agent's hook sent something that is not JSON")
 		       : STR("the agent's hook sent an event without all that it must have"),
-		t->record.at_us);
+		t->record.at_us, key_of(t->seq, 2));
 }

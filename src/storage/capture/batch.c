@@ -75,16 +75,16 @@ static int open_batch(struct step *t, const char *source, str prompt, const uint
 	r = store_do(t->store,
 		"INSERT INTO batches(session, window, ord, number, source, prompt, prompt_id, prompt_hash, "
 		"length, mode, attachments, "
-		"  private, started_at, last_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, "
-		"?13, ?13)",
-		"ikiisssbisiii", t->session.key, window, t->record.order_us, t->session.prompts, str_of(source),
+		"  private, started_at, last_at, key) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, "
+		"?13, ?13, ?14)",
+		"ikiisssbisiiii", t->session.key, window, t->record.order_us, t->session.prompts, str_of(source),
 		summary_cut(t->arena, prompt, PROMPT_MAX), e->prompt_id, (const void *)hash,
 		hash ? (size_t)SHA256_BYTES : (size_t)0, (int64_t)summary_length(prompt), e->permission_mode,
 		(int64_t)(attachments && attachments->type == JSON_ARRAY ? attachments->count : 0),
-		(int64_t)!!(t->record.marks & EVENT_PRIVATE), t->record.at_us);
+		(int64_t)!!(t->record.marks & EVENT_PRIVATE), t->record.at_us, key_of(t->seq, 0));
 	if (r < 0)
 		return r;
-	*ret = t->session.batch = t->session.last_batch = store_last_rowid(t->store);
+	*ret = t->session.batch = t->session.last_batch = key_of(t->seq, 0);
 	return 0;
 }
 

@@ -124,7 +124,7 @@ int fold_insert_event(struct step *t)
 		"INSERT INTO events(id, ord, at, session, kind, native, tool, tool_use_id, agent_id, marks, "
 		"host, payload) "
 		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-		"biiisssssiss", r->id.b, (size_t)ULID_BYTES, r->order_us, r->at_us, t->session.key,
+		"biiisssssisp", r->id.b, (size_t)ULID_BYTES, r->order_us, r->at_us, t->session.key,
 		str_of(event_kinds[r->kind].name), str_is_set(r->native) ? r->native : STR(""), r->tool_name,
 		r->tool_use_id, r->agent_id, (int64_t)r->marks, r->host,
 		str_is_set(r->payload) ? r->payload : STR("{}"));

@@ -77,7 +77,7 @@ str capture_match_text(struct arena *a, str text)
 	"(?1 IS NULL OR s.key IN (SELECT value FROM json_each(?1))) AND (?3 IS NULL OR s.agent = ?3) "        \
 	"AND (?4 = 0 OR s.last_at < ?4) "                                                                    \
 	"AND (?2 IS NULL OR s.project IN (SELECT key FROM projects WHERE key = ?2 OR parent = ?2))"
-#define CHOSEN_EVENTS "(?5 IS NULL OR instr(e.payload, ?5) OR instr(coalesce(e.host, ''), ?5))"
+#define CHOSEN_EVENTS "(?5 IS NULL OR instr(payload_text(e.payload), ?5) OR instr(coalesce(e.host, ''), ?5))"
 
 static struct query *ask_chosen(struct store *s, const char *sql, const struct capture_choice *c)
 {
@@ -87,7 +87,7 @@ static struct query *ask_chosen(struct store *s, const char *sql, const struct c
 int capture_count(struct store *s, const struct capture_choice *choice, struct capture_count *ret)
 {
 	struct query *q = ask_chosen(s,
-		"SELECT count(DISTINCT s.key), count(e.seq), coalesce(sum(length(e.payload)), 0) FROM sessions s "
+		"SELECT count(DISTINCT s.key), count(e.seq), coalesce(sum(payload_bytes(e.payload)), 0) FROM sessions s "
 		"JOIN events e ON e.session = s.key WHERE " CHOSEN_SESSIONS " AND " CHOSEN_EVENTS, choice);
 	int got = query_step(q);
 
@@ -173,7 +173,7 @@ static int purge_session(struct capture *c, struct store *s, int64_t key, str ma
 		r = note_matches(c, s, key, match);
 		if (r < 0)
 			return r;
-		r = store_do(s, "DELETE FROM events AS e WHERE e.session = ?1 AND (instr(e.payload, ?2) OR "
+		r = store_do(s, "DELETE FROM events AS e WHERE e.session = ?1 AND (instr(payload_text(e.payload), ?2) OR "
 				"instr(coalesce(e.host, ''), ?2))", "is", key, match);
 		ret->events += r == 0 ? store_changes(s) : 0;
 		if (r == 0)

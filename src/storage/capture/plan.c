@@ -57,9 +57,10 @@ static int add_version(struct step *t, str path, str content, const char *source
 		return 0;
 	content = summary_cut(t->arena, content, PLAN_MAX);
 	r = store_do(t->store,
-		"INSERT INTO plans(session, path, title, ord, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?5) "
-		"ON CONFLICT(session, path) DO UPDATE SET title = ?3, updated_at = ?5", "issii", t->session.key, path,
-		title_of(t->arena, content), t->record.order_us, t->record.at_us);
+		"INSERT INTO plans(session, path, title, ord, created_at, updated_at, key) "
+		"VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6) "
+		"ON CONFLICT(session, path) DO UPDATE SET title = ?3, updated_at = ?5", "issiii", t->session.key, path,
+		title_of(t->arena, content), t->record.order_us, t->record.at_us, key_of(t->seq, 0));
 	if (r == 0)
 		r = store_number(t->store, &plan, "SELECT key FROM plans WHERE session = ?1 AND path = ?2",
 			"is", t->session.key, path);

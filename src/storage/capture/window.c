@@ -11,13 +11,14 @@ int window_open(struct step *t, str source, int64_t *ret)
 
 	if (r == 0)
 		r = store_do(t->store,
-			"INSERT INTO windows(session, ord, previous, source, model, transcript, started_at) "
-			"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-			"iiksssi", t->session.key, t->record.order_us, t->session.window, source,
-			json_str(json_get(e->payload, STR("model"))), e->transcript_path, t->record.at_us);
+			"INSERT INTO windows(session, ord, previous, source, model, transcript, started_at, key) "
+			"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+			"iiksssii", t->session.key, t->record.order_us, t->session.window, source,
+			json_str(json_get(e->payload, STR("model"))), e->transcript_path, t->record.at_us,
+			key_of(t->seq, 0));
 	if (r < 0)
 		return r;
-	*ret = t->session.window = store_last_rowid(t->store);
+	*ret = t->session.window = key_of(t->seq, 0);
 	return 0;
 }
 
@@ -117,11 +118,11 @@ static int open_subagent(struct step *t, int64_t *ret)
 
 	if (r == 0)
 		r = store_do(t->store,
-			"INSERT INTO windows(session, ord, agent_id, agent_type, parent, source, started_at) VALUES "
-			"(?1, ?2, ?3, ?4, ?5, 'subagent', ?6)",
-			"iissii", t->session.key, t->record.order_us, t->event.agent_id, t->event.agent_type, parent,
-			t->record.at_us);
-	*ret = store_last_rowid(t->store);
+			"INSERT INTO windows(session, ord, agent_id, agent_type, parent, source, started_at, key) VALUES "
+			"(?1, ?2, ?3, ?4, ?5, 'subagent', ?6, ?7)",
+			"iissiii", t->session.key, t->record.order_us, t->event.agent_id, t->event.agent_type, parent,
+			t->record.at_us, key_of(t->seq, 1));
+	*ret = key_of(t->seq, 1);
 	return r < 0 ? r : session_adopt_thread(t, t->event.agent_id);
 }
 

@@ -73,7 +73,7 @@ int journal_rotate(struct journal *j, struct journal_pos *ret_before);
 
 /* Brings what was flushed (and closed segments, and the directory) to the disk; *ret_synced (or NULL) is the place up to
  * which that was tried. From any thread; may block, so never from the loop. After a failure the next records go to a new
- * segment: the kernel forgets which pages of a file it could not write. */
+ * segment: the kernel forgets which pages of a file it could not write. -ESTALE: the file has no name any more. */
 int journal_sync(struct journal *j, struct journal_pos *ret_synced);
 bool journal_needs_sync(struct journal *j);
 
@@ -100,7 +100,8 @@ struct journal_sync_state {
 };
 
 /* synced (may be NULL) is called on the thread after each sync, whether it failed or not. */
-struct journal_syncer *journal_syncer_start(struct journal *j, void (*synced)(void *arg), void *arg);
+struct journal_syncer *journal_syncer_start(struct journal *j,
+	void (*synced)(const struct journal_sync_state *s, void *arg), void *arg);
 /* Something was flushed; never blocks. */
 void journal_syncer_notify(struct journal_syncer *s, bool urgent);
 void journal_syncer_get_state(struct journal_syncer *s, struct journal_sync_state *ret);

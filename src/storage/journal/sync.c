@@ -35,12 +35,14 @@ static int sync_and_close(int fd)
 }
 
 /* A file without a name is lost when the process ends. */
-static void check_linked(struct journal *j, int fd, uint64_t segment)
+static int check_linked(struct journal *j, int fd, uint64_t segment)
 {
 	struct stat st;
 
-	if (fstat(fd, &st) == 0 && st.st_nlink == 0)
-		journal_abandon(j, segment);
+	if (fstat(fd, &st) < 0 || st.st_nlink > 0)
+		return 0;
+	journal_abandon(j, segment);
+	return -ESTALE;
 }
 
 /* What is owed now, taken over: fds to sync and close, a copy of the current one among them. Returns how many. */
@@ -62,7 +64,8 @@ static int take_debt(struct journal *j, int fds[RETIRED_MAX + 1], bool *ret_dir,
 		one = fcntl(j->fd, F_DUPFD_CLOEXEC, 0);
 		if (one >= 0) {
 			fds[n++] = one;
-			check_linked(j, one, ret_end->segment);
+			if (*ret == 0)
+				*ret = check_linked(j, one, ret_end->segment);
 		} else {
 			*ret = -errno;
 		}
@@ -158,7 +161,7 @@ void journal_grow(struct journal *j)
 
 struct journal_syncer {
 	struct journal *journal;
-	void (*synced)(void *arg);
+	void (*synced)(const struct journal_sync_state *s, void *arg);
 	void *arg;
 	pthread_t thread;
 	pthread_mutex_t lock;
@@ -226,7 +229,7 @@ static void *syncer_main(void *arg)
 		last = clock_mono_us();
 		note_result(s, r, &end);
 		if (s->synced)
-			s->synced(s->arg);
+			s->synced(&s->state, s->arg);
 		if (go_on)
 			journal_grow(s->journal);
 		/* A debt that stays is tried again in a second. */
@@ -236,7 +239,8 @@ static void *syncer_main(void *arg)
 	return NULL;
 }
 
-struct journal_syncer *journal_syncer_start(struct journal *j, void (*synced)(void *arg), void *arg)
+struct journal_syncer *journal_syncer_start(struct journal *j,
+	void (*synced)(const struct journal_sync_state *s, void *arg), void *arg)
 {
 	struct journal_syncer *s = xcalloc(1, sizeof *s);
 	pthread_condattr_t attr;

@@ -5,6 +5,7 @@
  * that it can be carried around and read from a place one may not write to. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -75,6 +76,7 @@ int store_open_still(const char *path, bool wal, struct store **ret)
 		return store_errno(rc);
 	}
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	(void)store_add_functions(s);
 	(void)store_exec(s, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0");
 	*ret = s;
 	return 0;
@@ -253,6 +255,89 @@ int store_restore(const char *from, const char *store, char aside[4096], struct 
 	if (r < 0)
 		return r;
 	return put_in_place(temp, store, aside, err);
+}
+
+/* -- pages of another size --------------------------------------------------------------------- */
+
+static int sync_file(const char *path)
+{
+	_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 || fsync(fd) < 0 ? -errno : 0;
+}
+
+/* A file with a WAL must not be changed for another: the WAL would be applied to that. */
+static int empty_wal(struct store *s, const char *path)
+{
+	char name[FS_PATH + 8];
+	int64_t busy = 1;
+
+	if (store_number(s, &busy, "PRAGMA wal_checkpoint(TRUNCATE)", "") != 1 || busy)
+		return -EBUSY;
+	store_close(s);
+	for (int i = 0; i < 2; i++) {
+		snprintf(name, sizeof name, "%s-%s", path, i ? "shm" : "wal");
+		if (unlink(name) < 0 && errno != ENOENT)
+			return -errno;
+	}
+	return 0;
+}
+
+static int write_anew(struct store *s, const char *temp)
+{
+	struct query *q;
+	int r = store_exec(s, "PRAGMA page_size = " STORE_PAGE_TEXT);
+
+	unlink(temp);
+	store_rehearse_death();
+	q = r == 0 ? store_ask(s, "VACUUM INTO ?1", "s", str_of(temp)) : NULL;
+	r = r == 0 ? query_run(q) : r;
+	store_rehearse_death();
+	if (r == 0)
+		r = sync_file(temp);
+	if (r < 0)
+		unlink(temp);
+	return r;
+}
+
+int store_renew_pages(struct store **s, struct err *err)
+{
+	char path[FS_PATH], temp[FS_PATH + 16], dir[FS_PATH];
+	struct store_summary summary;
+	int64_t size = 0;
+	int r;
+
+	if (store_number(*s, &size, "PRAGMA page_size", "") != 1 || size == STORE_PAGE)
+		return 0;
+	snprintf(path, sizeof path, "%s", (*s)->path);
+	snprintf(temp, sizeof temp, "%s.renewing", path);
+	snprintf(dir, sizeof dir, "%.*s", (int)(strrchr(path, '/') - path), path);
+	if (fs_free_bytes(dir) < 2 * store_used_bytes(*s)) {
+		log_warn(LOG_STORE, "there is no room to write the store anew with smaller pages; it stays as it is");
+		return 0;
+	}
+	r = write_anew(*s, temp);
+	if (r == 0 && (r = store_inspect(temp, &summary, err)) < 0)
+		unlink(temp);
+	if (r < 0) {
+		log_warn(LOG_STORE, "the store could not be written anew with smaller pages (%s); it stays as it is",
+			store_failure(*s, r));
+		return 0;
+	}
+	r = empty_wal(*s, path);
+	if (r == -EBUSY) {
+		unlink(temp);
+		return 0; /* somebody reads; at the next start */
+	}
+	*s = NULL;
+	store_rehearse_death();
+	if (r == 0 && rename(temp, path) < 0)
+		r = -errno;
+	store_rehearse_death();
+	if (r < 0)
+		return err_set(err, r, "the store cannot be put in place: %s", strerror(-r));
+	log_info(LOG_STORE, "the store was written anew with pages of " STORE_PAGE_TEXT " bytes");
+	return sync_parent(path);
 }
 
 /* -- which one --------------------------------------------------------------------------------- */

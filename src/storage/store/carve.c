@@ -165,7 +165,7 @@ static str as_text(const struct field *f)
 	return is_text(f) ? str_n((const char *)f->p, f->n) : STR_NONE;
 }
 
-/* Letters: t text, o text or nothing, i number, k number or nothing, b the key, - the row's number, which is
+/* Letters: t text, o text or nothing, i number, k number or nothing, b the key, p a payload, - the row's number, which is
  * not stored. */
 static bool has_shape(const struct field *fields, unsigned n, const char *shape)
 {
@@ -190,6 +190,10 @@ static bool has_shape(const struct field *fields, unsigned n, const char *shape)
 			break;
 		case 'k':
 			if (!none && !is_int(f))
+				return false;
+			break;
+		case 'p':
+			if (!is_text(f) && !payload_is_packed(str_n((const char *)f->p, f->n)))
 				return false;
 			break;
 		case 'b':
@@ -219,7 +223,7 @@ static int offer_event(struct carving *c, int64_t seq, const struct field *f, un
 {
 	struct carved_event e = { .seq = seq };
 
-	if (!has_shape(f, n, "-biikttoooiot") || n > 16)
+	if (!has_shape(f, n, "-biikttoooiop") || n > 16)
 		return 0;
 	e.id = str_n((const char *)f[1].p, f[1].n);
 	e.ord = as_int(&f[2]);
@@ -232,7 +236,7 @@ static int offer_event(struct carving *c, int64_t seq, const struct field *f, un
 	e.agent_id = as_text(&f[9]);
 	e.marks = as_int(&f[10]);
 	e.host = as_text(&f[11]);
-	e.payload = as_text(&f[12]);
+	e.payload = str_n((const char *)f[12].p, f[12].n);
 	return c->sink->event(&e, c->sink->arg);
 }
 
@@ -335,7 +339,7 @@ static size_t page_size(const char *path)
 
 	if (fd >= 0 && pread(fd, head, sizeof head, 0) == sizeof head)
 		size = (size_t)head[16] << 8 | head[17];
-	return size == 4096 ? size : STORE_PAGE;
+	return size == STORE_PAGE_BEFORE ? size : STORE_PAGE;
 }
 
 int carve(const char *path, bool wal, const struct carve_sink *sink)

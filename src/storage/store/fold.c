@@ -19,8 +19,8 @@
 
 enum {
 	BATCH_BYTES = 8 << 20,
-	WAL_LARGE = 64 << 20,         /* past this the WAL is truncated, not only checkpointed */
-	WAL_LOOK_EVERY = 64,          /* commits */
+	WAL_FULL = 4 << 20,           /* past this it is checkpointed */
+	WAL_LARGE = 64 << 20,         /* past this it is truncated as well: readers have held it up */
 };
 
 static bool out_of_time(struct writer *w)
@@ -31,6 +31,13 @@ static bool out_of_time(struct writer *w)
 	out = w->stop && clock_mono_us() > w->stop_by_us;
 	pthread_mutex_unlock(&w->lock);
 	return out;
+}
+
+static void count_damage(struct writer *w)
+{
+	pthread_mutex_lock(&w->lock);
+	w->state.damaged++;
+	pthread_mutex_unlock(&w->lock);
 }
 
 /* -- position ---------------------------------------------------------------------------------- */
@@ -124,18 +131,70 @@ static int fold_bytes(struct writer *w, str body, bool spooled, struct batch *b)
 	return 0;
 }
 
-/* SQLite checkpoints by itself (PASSIVE, every 1,000 pages), which never shrinks the file. Readers in
- * the middle of a query make TRUNCATE fail; then the next look tries again. */
-static void bound_wal(struct writer *w)
+int writer_set_full(struct writer *w, bool full)
+{
+	int r = w->full == full ? 0 :
+		store_exec(w->store, full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+
+	if (r == 0)
+		w->full = full;
+	return r;
+}
+
+static void forget_segment(struct writer *w, uint64_t number)
+{
+	(void)store_do(w->store, "DELETE FROM journal WHERE segment = ?1", "i", (int64_t)number);
+}
+
+void writer_settled(struct writer *w)
+{
+	_cleanup_(freep) uint64_t *numbers = NULL;
+	size_t n = 0;
+
+	w->unsynced = false;
+	if (w->deleted == w->finished || journal_list(w->journal_dir, &numbers, &n) < 0)
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (numbers[i] <= w->finished && journal_delete_segment(w->journal_dir, numbers[i]) == 0)
+			forget_segment(w, numbers[i]);
+	w->deleted = w->finished;
+}
+
+static off_t wal_size(struct writer *w)
 {
 	char path[FS_PATH + 8];
 	struct stat st;
 
-	if (w->state.commits % WAL_LOOK_EVERY != 0)
-		return;
 	snprintf(path, sizeof path, "%s-wal", w->store_path);
-	if (stat(path, &st) == 0 && st.st_size > WAL_LARGE)
-		(void)store_exec(w->store, "PRAGMA wal_checkpoint(TRUNCATE)");
+	return stat(path, &st) == 0 ? st.st_size : 0;
+}
+
+/* Readers in the middle of a query hold it up; then the next one goes further. SQLite syncs the WAL before and the file
+ * after, so what was committed is on the disk when it has come to the end. */
+void writer_checkpoint(struct writer *w, bool idle)
+{
+	off_t size = wal_size(w);
+	struct query *q;
+	bool whole;
+
+	if (!(idle && w->unsynced) && size < WAL_FULL)
+		return;
+	q = store_query(w->store, size > WAL_LARGE ? "PRAGMA wal_checkpoint(TRUNCATE)" : "PRAGMA wal_checkpoint(PASSIVE)");
+	whole = query_step(q) == 1 && query_int(q, 0) == 0 && query_int(q, 1) == query_int(q, 2);
+	query_reset(q);
+	if (whole)
+		writer_settled(w);
+	pthread_mutex_lock(&w->lock);
+	w->state.checkpoints++;
+	pthread_mutex_unlock(&w->lock);
+}
+
+/* A file that is to be renamed or deleted must not be all there is of what it held. */
+static int settle_now(struct writer *w)
+{
+	if (w->unsynced)
+		writer_checkpoint(w, true);
+	return w->unsynced ? -EBUSY : 0;
 }
 
 static int commit(struct writer *w, struct batch *b)
@@ -148,7 +207,8 @@ static int commit(struct writer *w, struct batch *b)
 		r = store_exec(w->store, "COMMIT");
 	if (r < 0)
 		return r;
-	bound_wal(w);
+	w->unsynced = true;
+	w->folded_us = clock_mono_us();
 	pthread_mutex_lock(&w->lock);
 	w->state.folded += b->fresh;
 	w->state.doubled += b->doubled;
@@ -258,7 +318,7 @@ static void publish(struct writer *w)
 	w->state.committed = w->at;
 	w->state.unfolded_bytes = 0;
 	if (w->has_wanted && journal_pos_cmp(&w->at, &w->wanted) >= 0) {
-		w->wanted_since_us = w->wanted_wall_us = 0;
+		w->wanted_since_us = w->wanted_wall_us = w->pending = 0;
 	} else if (w->has_wanted && w->wanted.segment == w->at.segment) {
 		w->state.unfolded_bytes = w->wanted.offset - w->at.offset;
 	}
@@ -269,35 +329,27 @@ static void publish(struct writer *w)
 		w->config.committed(w->config.arg);
 }
 
-static void forget_segment(struct writer *w, uint64_t number)
+/* Everything in the segment is committed: it goes when that is on the disk. Or it is set aside because of a problem, as
+ * soon as what could be read of it is. */
+static int finish_segment(struct writer *w, uint64_t number, const char *problem)
 {
-	struct query *q = store_query(w->store, "DELETE FROM journal WHERE segment = ?1");
+	int r = problem ? settle_now(w) : 0;
 
-	query_bind_int(q, 1, (int64_t)number);
-	query_run(q);
-}
-
-/* Everything in the segment is committed, or it is set aside because of a problem. */
-static void finish_segment(struct writer *w, uint64_t number, const char *problem)
-{
 	writer_close_reader(w);
+	if (r < 0)
+		return r;
 	if (problem) {
+		if (!w->unknown) /* those were counted one by one */
+			count_damage(w);
 		log_error(LOG_JOURNAL, "segment %016llx %s (byte %llu); what could be read is stored, the file is "
 				       "kept as %016llx.j.damaged",
 			(unsigned long long)number, problem, (unsigned long long)w->at.offset,
 			(unsigned long long)number);
 		(void)journal_quarantine(w->journal_dir, number);
-	} else {
-		(void)journal_delete_segment(w->journal_dir, number);
+		forget_segment(w, number);
 	}
-	forget_segment(w, number);
-}
-
-static void count_damage(struct writer *w)
-{
-	pthread_mutex_lock(&w->lock);
-	w->state.damaged++;
-	pthread_mutex_unlock(&w->lock);
+	w->finished = MAX(w->finished, number);
+	return 0;
 }
 
 /* Folds one segment to its end. newest: it is still being written, so it is never finished, and what
@@ -311,9 +363,7 @@ static int fold_segment(struct writer *w, uint64_t number, bool newest, uint64_t
 		r = open_reader(w, number);
 		if (r == -EBADMSG && !newest) {
 			w->at = (struct journal_pos){ .segment = number };
-			count_damage(w);
-			finish_segment(w, number, "is not a journal");
-			return 0;
+			return finish_segment(w, number, "is not a journal");
 		}
 		/* The newest one may not have its header yet. */
 		if (r < 0)
@@ -331,12 +381,10 @@ static int fold_segment(struct writer *w, uint64_t number, bool newest, uint64_t
 	if (r == 0 || r == -EBADMSG)
 		publish(w);
 	if (r == -EBADMSG && !newest) {
-		count_damage(w);
-		finish_segment(w, number, "is damaged");
-		return 0;
+		return finish_segment(w, number, "is damaged");
 	}
 	if (r == 0 && !newest)
-		finish_segment(w, number, w->unknown ? "holds records of a later release" : NULL);
+		return finish_segment(w, number, w->unknown ? "holds records of a later release" : NULL);
 	return r == -EBADMSG ? 0 : r;
 }
 
@@ -368,7 +416,7 @@ static int fold_listed(struct writer *w, const struct journal_pos *goal, bool ha
 	int r = journal_list(w->journal_dir, &numbers, &n);
 
 	for (size_t i = 0; r == 0 && i < n; i++)
-		if (numbers[i] <= goal->segment)
+		if (numbers[i] > w->finished && numbers[i] <= goal->segment)
 			r = fold_segment(w, numbers[i], has_goal ? numbers[i] == goal->segment : i + 1 == n,
 				goal->offset);
 	return r;
@@ -465,6 +513,7 @@ static int take_spool_batch(struct writer *w, DIR *d, char (*names)[SPOOL_NAME],
 {
 	char path[FS_PATH];
 	struct dirent *e;
+	int64_t before = store_total_changes(w->store);
 	unsigned n = 0;
 	int r = store_exec(w->store, "BEGIN IMMEDIATE");
 
@@ -481,10 +530,13 @@ static int take_spool_batch(struct writer *w, DIR *d, char (*names)[SPOOL_NAME],
 	}
 	if (r >= 0)
 		r = n || b->records || b->broken ? commit(w, b) : store_exec(w->store, "ROLLBACK");
+	/* A commit that has nothing to write syncs nothing. */
+	if (r == 0 && store_total_changes(w->store) != before)
+		writer_settled(w);
 	return r < 0 ? r : (int)n;
 }
 
-/* One batch of spool files. Returns how many were folded, or -errno. */
+/* One batch of spool files. Returns how many were folded, or -errno. They are deleted afterwards, so it is synced. */
 static int fold_spool_batch(struct writer *w)
 {
 	static char names[BATCH_RECORDS][SPOOL_NAME]; /* the writer is one thread */
@@ -495,6 +547,7 @@ static int fold_spool_batch(struct writer *w)
 
 	if (!d)
 		return errno == ENOENT ? 0 : -errno;
+	(void)writer_set_full(w, true);
 	r = n = take_spool_batch(w, d, names, &b);
 	if (r < 0 && !store_is_environment(r)) {
 		undo(w);
@@ -503,6 +556,7 @@ static int fold_spool_batch(struct writer *w)
 		r = n = take_spool_batch(w, d, names, &b);
 	}
 	closedir(d);
+	(void)writer_set_full(w, false);
 	if (r < 0)
 		return give_up(w, r);
 	log_batch(w, &b);

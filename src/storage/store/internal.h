@@ -11,11 +11,12 @@
 enum {
 	QUERIES_MAX = 256,
 	FAILURE_SQL = 60, /* bytes of a statement that a failure is told with */
-	/* Of the file: docs/decisions/0005. Carving reads pages of this size out of damaged ones. */
-	STORE_PAGE = 16384,
+	/* Of the file: docs/decisions/0011. Carving reads pages of this size out of damaged ones. */
+	STORE_PAGE = 4096,
+	STORE_PAGE_BEFORE = 16384, /* of schema 4 and older */
 };
 
-#define STORE_PAGE_TEXT "16384"
+#define STORE_PAGE_TEXT "4096"
 
 struct query {
 	const char *sql;
@@ -23,8 +24,11 @@ struct query {
 	struct store *store;
 };
 
+struct packer;
+
 struct store {
 	sqlite3 *db;
+	struct packer *packer;
 	struct query queries[QUERIES_MAX];
 	size_t nqueries;
 	char failure[200]; /* the words of the last failure since BEGIN; see store_failure() */
@@ -34,6 +38,8 @@ struct store {
 	ino_t ino, wal_ino; /* wal_ino 0: not seen yet */
 };
 
+/* Where a test may end the process: what changes a store must be whole or not at all. */
+void store_rehearse_death(void);
 /* SQLite's codes in our words. */
 int store_errno(int rc);
 /* SQLite's settings for the process; before the first connection. */
@@ -42,6 +48,17 @@ void store_initialize(void);
 /* Opens a database that lies still (a backup, a file set aside) without writing anything beside it. With
  * `wal`, what a WAL beside it holds counts as well. */
 int store_open_still(const char *path, bool wal, struct store **ret);
+
+/* -- payload.c: what one handle needs to read and write payloads. -- */
+struct packer *packer_new(void);
+void packer_free(struct packer *p);
+/* False: not worth it. *ret lies in p until the next call. */
+bool packer_pack(struct packer *p, str text, str *ret);
+int packer_unpack(struct packer *p, str packed, str *ret);
+bool payload_is_packed(str bytes);
+int64_t payload_size(str packed);
+/* payload_text(), payload_bytes() and payload_pack() in SQL. */
+int store_add_functions(struct store *s);
 
 /* PRAGMA user_version, or -errno. */
 int store_version(struct store *s);

@@ -46,11 +46,17 @@ int writer_open_store(struct writer *w)
 	if (w->store)
 		return 0;
 	r = store_open(w->store_path, STORE_WRITE, w->backup_dir, &w->store, &err);
+	if (r == 0)
+		r = store_renew_pages(&w->store, &err);
+	if (r == 0 && !w->store)
+		r = store_open(w->store_path, STORE_WRITE, w->backup_dir, &w->store, &err);
 	if (r < 0) {
 		writer_set_trouble(w, err.text);
 		return r;
 	}
 	writer_set_trouble(w, "");
+	w->full = true; /* as it was opened */
+	(void)writer_set_full(w, false);
 	load_recovery(w);
 	writer_count_aside(w);
 	return 0;
@@ -66,8 +72,10 @@ static void close_store(struct writer *w)
 	if (w->config.finish)
 		(void)w->config.finish(NULL, w->config.fold_arg);
 	pthread_mutex_lock(&w->lock);
-	w->urgent = w->spool = true;
+	w->spool = true;
 	w->at = (struct journal_pos){ 0 };
+	w->finished = w->deleted = 0;
+	w->due_us = 0;
 	if (!w->wanted_since_us) {
 		w->wanted_since_us = clock_mono_us();
 		w->wanted_wall_us = clock_wall_us();
@@ -95,6 +103,7 @@ static int commit_salvaged(struct writer *w)
 {
 	int r = w->config.finish ? w->config.finish(w->store, w->config.fold_arg) : 0;
 
+	w->unsynced = true;
 	return r < 0 ? r : store_exec(w->store, "COMMIT");
 }
 

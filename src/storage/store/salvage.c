@@ -151,9 +151,11 @@ static int take_event(const struct carved_event *e, void *arg)
 {
 	struct dig *d = arg;
 	struct record r = { .order_us = e->ord, .at_us = e->at, .marks = (unsigned)e->marks };
+	str payload = e->payload;
 	int got;
 
-	if (e->id.n != ULID_BYTES || str_empty(e->payload))
+	if (e->id.n != ULID_BYTES || str_empty(payload) ||
+		(payload_is_packed(payload) && packer_unpack(d->into->packer, payload, &payload) < 0))
 		return 0;
 	arena_reset(&d->row);
 	memcpy(r.id.b, e->id.p, ULID_BYTES);
@@ -163,7 +165,7 @@ static int take_event(const struct carved_event *e, void *arg)
 	r.tool_use_id = arena_str(&d->row, e->tool_use_id);
 	r.agent_id = arena_str(&d->row, e->agent_id);
 	r.host = arena_str(&d->row, e->host);
-	r.payload = arena_str(&d->row, e->payload);
+	r.payload = arena_str(&d->row, payload);
 	find_owner(d, e->session, &r);
 	got = d->take(&r, d->arg);
 	if (got < 0)

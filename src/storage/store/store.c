@@ -143,7 +143,7 @@ static int copy_before(struct store *s, const char *dir, int version)
 }
 
 /* Where a test ends the process: a migration must be whole or not at all, wherever it is cut off. */
-static void rehearse_death(void)
+void store_rehearse_death(void)
 {
 	if (journal_fault("migrate") < 0)
 		raise(SIGKILL);
@@ -157,7 +157,7 @@ static int run_statements(struct store *s, const char *sql)
 	while (rc == SQLITE_OK && *sql) {
 		const char *from = sql;
 
-		rehearse_death();
+		store_rehearse_death();
 		if (journal_fault("migrate-io") < 0)
 			return -EIO;
 		rc = sqlite3_prepare_v2(s->db, sql, -1, &stmt, &sql);
@@ -184,7 +184,7 @@ static int migrate_one(struct store *s, size_t i)
 		r = run_statements(s, pragma);
 	if (r == 0)
 		r = run_statements(s, "COMMIT");
-	rehearse_death();
+	store_rehearse_death();
 	if (r < 0) {
 		log_error(LOG_STORE, "migration %s failed: %s", migrations[i].name, store_failure(s, r));
 		store_exec(s, "ROLLBACK");
@@ -273,6 +273,7 @@ static int configure(struct store *s, enum store_mode mode, int version)
 		r = store_exec(s, "PRAGMA trusted_schema = ON");
 	if (r == 0)
 		r = store_exec(s, "PRAGMA cache_size = -8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+				  "PRAGMA wal_autocheckpoint = 0;"
 				  "PRAGMA journal_size_limit = 4194304; PRAGMA secure_delete = ON");
 	return r;
 }
@@ -414,7 +415,9 @@ int store_open(const char *path, enum store_mode mode, const char *backups, stru
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_busy_timeout(s->db, 5000);
 	note_files(s);
-	r = prepare(s, mode, backups, check, err);
+	r = store_add_functions(s);
+	if (r == 0)
+		r = prepare(s, mode, backups, check, err);
 	if (r < 0) {
 		store_close(s);
 		return r;
@@ -430,6 +433,7 @@ void store_close(struct store *s)
 	for (size_t i = 0; i < s->nqueries; i++)
 		sqlite3_finalize(s->queries[i].stmt);
 	sqlite3_close(s->db);
+	packer_free(s->packer);
 	free(s);
 }
 
@@ -553,6 +557,9 @@ static struct query *ask(struct store *s, const char *sql, const char *types, va
 		case 's':
 			query_bind_str(q, at, va_arg(ap, str));
 			break;
+		case 'p':
+			query_bind_payload(q, at, va_arg(ap, str));
+			break;
 		case 'b':
 			p = va_arg(ap, const void *);
 			query_bind_blob(q, at, p, va_arg(ap, size_t));
@@ -617,6 +624,11 @@ int64_t store_changes(struct store *s)
 	return sqlite3_changes64(s->db);
 }
 
+int64_t store_total_changes(struct store *s)
+{
+	return sqlite3_total_changes64(s->db);
+}
+
 int64_t store_last_rowid(struct store *s)
 {
 	return sqlite3_last_insert_rowid(s->db);
@@ -666,6 +678,8 @@ int store_check_schema(struct store *s, struct buf *out)
 	int version = store_version(s), r;
 
 	r = store_errno(sqlite3_open_v2(":memory:", &model->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL));
+	if (r == 0)
+		r = store_add_functions(model);
 	for (int i = 0; i < version && i < (int)migrations_count && r == 0; i++)
 		r = store_exec(model, migrations[i].sql);
 	if (r == 0)

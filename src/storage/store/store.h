@@ -3,18 +3,19 @@
  * DESIGN. Exactly one connection, in the writer thread of the daemon, ever writes or checkpoints
  * (SQLite before 3.51.3 can damage a WAL database when two do); everybody else opens it read-only.
  * The writer reads records from the journal and the spool, folds them through a callback (capture/)
- * and commits in batches with synchronous=FULL: as fast as NORMAL at a hundred rows a commit, and a
- * segment may be deleted after it.
+ * and commits in batches with synchronous=NORMAL: what a power cut takes back is in the journal, and the
+ * position goes back with it. What is nowhere else (the spool, jobs) is committed with FULL. A segment is
+ * deleted after a checkpoint, or such a commit, that covers it.
  *
- *   loop ──mark──▶ writer: journal ─▶ fold ─▶ COMMIT (rows + journal position) ─▶ delete segments
- *                     └──▶ loop: "everything up to this mark is committed"
+ *   loop ──mark──▶ writer: journal ─▶ fold ─▶ COMMIT (rows + journal position) … checkpoint ─▶ delete segments
+ *                     └──▶ whoever waits: "everything up to this mark is committed"
  *
  * Migrations are numbered SQL files compiled in; before the first one that changes an existing
  * store a copy is taken with SQLite's backup call, and each runs in one transaction with its number.
  * A store from a newer release is refused, not touched.
  *
  *   store.c    opening, migrating, querying        writer.c   the thread and its jobs
- *   fold.c     journal and spool in, rows out
+ *   fold.c     journal and spool in, rows out      payload.c  payloads as they are stored
  *   backup.c   copies: backup, restore             recover.c  its care for a store that is damaged or gone
  *   salvage.c  what can be read of a damaged one   carve.c    the same from bare pages
  *
@@ -66,6 +67,8 @@ void query_bind_int(struct query *q, int at, int64_t value);
 void query_bind_str(struct query *q, int at, str value); /* STR_NONE is NULL */
 void query_bind_blob(struct query *q, int at, const void *p, size_t n);
 void query_bind_null(struct query *q, int at);
+/* A payload, packed if that is worth it (payload.c). SQL reads it by payload_text(x), its length by payload_bytes(x). */
+void query_bind_payload(struct query *q, int at, str text);
 /* 1: a row; 0: done; -errno: failed (-ENOSPC, -EIO, -EUCLEAN, …). */
 int query_step(struct query *q);
 /* Steps to the end and resets: for statements without rows. 0 or -errno. */
@@ -76,7 +79,7 @@ str query_str(struct query *q, int column);
 bool query_is_null(struct query *q, int column);
 
 /* store_query() and all its bindings in one call. types has a letter per value: i int64_t, k int64_t
- * that is NULL when 0, s str, b const void * and size_t. */
+ * that is NULL when 0, s str, p str as query_bind_payload(), b const void * and size_t. */
 struct query *store_ask(struct store *s, const char *sql, const char *types, ...);
 /* The same, run to its end: 0 or -errno. */
 int store_do(struct store *s, const char *sql, const char *types, ...);
@@ -85,6 +88,8 @@ int store_do(struct store *s, const char *sql, const char *types, ...);
 int store_number(struct store *s, int64_t *ret, const char *sql, const char *types, ...);
 
 int64_t store_changes(struct store *s);
+/* Rows changed since the store was opened: whether a transaction had anything to write. */
+int64_t store_total_changes(struct store *s);
 int64_t store_last_rowid(struct store *s);
 
 /* Runs SQL that needs no binding; for migrations and pragmas. */
@@ -144,6 +149,11 @@ int store_backup(const char *store, const char *to, struct store_summary *ret, s
  * beside it, and aside is what it is called now ("" when there was none). */
 int store_restore(const char *from, const char *store, char aside[4096], struct err *err);
 
+/* Writes a store with pages of an earlier release anew and puts it in the old one's place; *s is closed then, and NULL. 0
+ * also when there was nothing to do, or no room for it: then it stays as it is and works all the same. For the writer,
+ * before it reads or writes anything. */
+int store_renew_pages(struct store **s, struct err *err);
+
 /* The daily copy, dir/auto-<time>.db: made when the newest is a day old and the store has changed since, or
  * when `now`; the newest three are kept. 1: ret is a new one; 0: none is due. */
 int store_backup_daily(const char *store, const char *dir, bool now, char ret[4096], struct err *err);
@@ -187,7 +197,7 @@ enum { WRITER_KEPT = 2 }; /* what fold gives for a record that was kept, not fol
 struct writer_config {
 	const char *store_path, *journal_dir, *spool_dir, *backup_dir;
 	struct journal *journal; /* may be NULL */
-	int linger_ms;           /* how long to gather before a commit when nobody waits */
+	int linger_ms;           /* how long to gather at most before a commit when nobody waits */
 	/* Folds one record inside the current transaction. 1: new; 0: seen before; -errno: the batch
 	 * is rolled back and, unless that is the environment's fault, repeated with care: then a record that cannot be
 	 * folded is kept by itself, WRITER_KEPT, and nothing of it is left over for finish(). */
@@ -207,7 +217,7 @@ struct writer_state {
 	bool open;            /* the store is open and migrated */
 	char trouble[320];    /* why folding stands still, or "" */
 	char recovery[320];   /* what the last recovery did, or "" */
-	uint64_t folded, doubled, spooled, damaged, commits;
+	uint64_t folded, doubled, spooled, damaged, commits, checkpoints;
 	uint64_t replayed; /* new ones from segments of an earlier daemon */
 	struct store_aside aside; /* in the store, from whichever daemon */
 	uint64_t taken; /* records read from the segments this daemon wrote itself */
@@ -225,8 +235,16 @@ void writer_stop(struct writer *w);
 /* After writer_stop(), when no thread can ask any more. */
 void writer_free(struct writer *w);
 
-/* There are records up to end. urgent: somebody waits, do not linger. Never blocks. */
-void writer_notify(struct writer *w, struct journal_pos end, bool urgent);
+/* When what was announced is to be folded. The journal keeps it anyhow, so folding waits for company: 64 records, 256 KiB,
+ * or linger_ms since the first. */
+enum writer_hurry {
+	WRITER_LATER, /* nobody waits */
+	WRITER_NOW,   /* somebody does */
+	WRITER_SOON,  /* a turn is over, and somebody may look: in two seconds */
+};
+
+/* There are so many more records, up to end. Never blocks. */
+void writer_notify(struct writer *w, struct journal_pos end, unsigned records, enum writer_hurry hurry);
 /* Something may lie in the spool. */
 void writer_notify_spool(struct writer *w);
 

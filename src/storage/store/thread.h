@@ -18,9 +18,11 @@ struct writer {
 	pthread_mutex_t lock;
 	pthread_cond_t wake, folded;
 	struct journal_pos wanted;
-	bool has_wanted, urgent, spool, stop, stopped, suspect;
+	bool has_wanted, spool, stop, stopped, suspect;
 	struct writer_job *jobs, **last_job; /* first in, first out */
 	int64_t wanted_since_us; /* monotonic: when the oldest unfolded mark was announced */
+	int64_t due_us;          /* monotonic: when it is to be folded, with wanted_since_us */
+	unsigned pending;        /* records announced since then */
 	int64_t wanted_wall_us;
 	int64_t stop_by_us;
 	struct writer_state state;
@@ -31,6 +33,11 @@ struct writer {
 	struct journal_reader reader; /* open on segment `at`, when reader_open */
 	bool reader_open, unknown; /* unknown: the open segment holds a record of a later release */
 	struct journal_pos at; /* folded up to here (committed or in the current batch) */
+	uint64_t finished;     /* segments up to this number are folded whole, and wait to be deleted */
+	uint64_t deleted;      /* and up to this one they are */
+	bool full;             /* the next commit is synced */
+	bool unsynced;         /* something is committed that is not on the disk yet */
+	int64_t folded_us;     /* monotonic: when something was last folded */
 	uint64_t first_own; /* number of the first segment of this daemon */
 	bool idle_work;     /* the idle callback has more to do */
 	int64_t recovered_us, suspected_us; /* monotonic: when last, or 0 */
@@ -52,6 +59,12 @@ void writer_set_trouble(struct writer *w, const char *text);
 
 /* fold.c */
 void writer_close_reader(struct writer *w);
+/* Whether commits from now on are synced: not inside a transaction. */
+int writer_set_full(struct writer *w, bool full);
+/* Everything committed so far is on the disk now: segments that wait for that are deleted. */
+void writer_settled(struct writer *w);
+/* Brings the WAL into the file, if there is a reason to; idle: nothing has been folded for a while. */
+void writer_checkpoint(struct writer *w, bool idle);
 
 /* fold.c: as far as was announced. 0, or -errno for trouble that is tried again. */
 int writer_fold_journal(struct writer *w);

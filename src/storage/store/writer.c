@@ -17,6 +17,10 @@
 #include "store/thread.h"
 
 enum {
+	FOLD_RECORDS = 64,            /* enough for a commit of their own */
+	FOLD_BYTES = 256 << 10,
+	SOON_MS = 2000,               /* after the end of a turn */
+	CHECKPOINT_AFTER_MS = 30000,  /* of quiet */
 	RETRY_MS = 1000,              /* after trouble with the store */
 	LAST_PATIENCE_MS = 200,       /* with readers, for the last checkpoint */
 	STOP_MS = 400,                /* for what is left when asked to stop; more stays for the next start */
@@ -59,10 +63,13 @@ static int next_wait_ms(struct writer *w, bool trouble, int64_t now)
 	if (w->stop || ((w->spool || w->jobs || w->idle_work || w->suspect) && !trouble))
 		return 0;
 	if (trouble)
-		wait = RETRY_MS;
-	else if (w->wanted_since_us) {
-		until = w->wanted_since_us + w->config.linger_ms * USEC_PER_MSEC - now;
-		wait = w->urgent || until <= 0 ? 0 : until / USEC_PER_MSEC + 1;
+		return RETRY_MS;
+	if (w->wanted_since_us) {
+		until = w->due_us - now;
+		wait = until <= 0 ? 0 : until / USEC_PER_MSEC + 1;
+	} else if (w->unsynced) {
+		until = w->folded_us + CHECKPOINT_AFTER_MS * USEC_PER_MSEC - now;
+		wait = until <= 0 ? 0 : until / USEC_PER_MSEC + 1;
 	}
 	return (int)wait;
 }
@@ -123,15 +130,20 @@ static void finish_job(struct writer *w, struct writer_job *j, int result)
 /* In a transaction of its own. */
 static int run_job(struct writer *w, struct writer_job *j)
 {
-	int r = store_exec(w->store, "BEGIN IMMEDIATE");
+	int64_t before = store_total_changes(w->store);
+	int r = store_exec(w->store, "BEGIN IMMEDIATE"), done;
 
 	if (r < 0)
 		return r;
 	r = j->run(w->store, j->arg);
-	if (r >= 0 && store_exec(w->store, "COMMIT") == 0)
-		return r;
-	store_exec(w->store, "ROLLBACK");
-	return r < 0 ? r : -EIO;
+	done = r < 0 ? r : store_exec(w->store, "COMMIT");
+	if (done < 0) {
+		store_exec(w->store, "ROLLBACK");
+		return done;
+	}
+	if (store_total_changes(w->store) != before)
+		writer_settled(w);
+	return r;
 }
 
 /* With nothing left in journal and spool that belongs into the store. */
@@ -150,7 +162,12 @@ static void run_jobs(struct writer *w)
 	int r;
 
 	while ((j = take_job(w))) {
+		/* What a job does is written nowhere else. */
+		if (w->store)
+			(void)writer_set_full(w, true);
 		r = !w->store ? -EUCLEAN : j->bare ? run_bare_job(w, j) : run_job(w, j);
+		if (w->store)
+			(void)writer_set_full(w, false);
 		if (j->bare)
 			w->suspected_us = 0; /* asked for: look now */
 		if (r == -EUCLEAN && w->store && writer_is_damaged(w, r))
@@ -239,16 +256,16 @@ static int fold_all(struct writer *w, bool fold, bool spool)
 /* One round; < 0 is trouble that is tried again. */
 static int do_work(struct writer *w)
 {
-	bool fold, spool, suspect, idle_work = w->idle_work;
+	bool fold, spool, suspect, quiet, idle_work = w->idle_work;
 	int64_t now = clock_mono_us();
 	int r = writer_find_store(w);
 
 	pthread_mutex_lock(&w->lock);
-	fold = w->wanted_since_us && (w->urgent || w->stop ||
-		now - w->wanted_since_us >= w->config.linger_ms * USEC_PER_MSEC);
+	fold = w->wanted_since_us && (w->stop || now >= w->due_us);
+	quiet = !w->wanted_since_us && now - w->folded_us >= CHECKPOINT_AFTER_MS * USEC_PER_MSEC;
 	spool = w->spool;
 	suspect = w->suspect;
-	w->urgent = w->spool = w->suspect = false;
+	w->spool = w->suspect = false;
 	pthread_mutex_unlock(&w->lock);
 	if (r == 0)
 		r = fold_all(w, fold, spool);
@@ -258,6 +275,8 @@ static int do_work(struct writer *w)
 			r = fold_all(w, true, true);
 	}
 	run_jobs(w);
+	if (w->store)
+		writer_checkpoint(w, quiet);
 	w->idle_work = false;
 	if (r == 0 && w->store && w->config.idle) {
 		bool more = idle_work;
@@ -273,7 +292,8 @@ static int do_work(struct writer *w)
 	if (r < 0) {
 		pthread_mutex_lock(&w->lock);
 		w->spool |= spool;
-		w->urgent |= fold;
+		if (fold)
+			w->due_us = 0;
 		pthread_mutex_unlock(&w->lock);
 	}
 	return r;
@@ -289,6 +309,8 @@ static void *writer_main(void *arg)
 	r = fold_all(w, true, false);
 	if (r < 0 && writer_is_damaged(w, r) && writer_recover(w) == 0)
 		r = fold_all(w, true, false);
+	if (w->store && w->finished)
+		writer_checkpoint(w, true); /* what an earlier daemon left goes at once */
 	pthread_mutex_lock(&w->lock);
 	w->spool = true;
 	if (r < 0 && !w->wanted_since_us)
@@ -303,7 +325,9 @@ static void *writer_main(void *arg)
 	if (w->store) {
 		/* Leaves a store that is one file, whoever may still read it; though not at any price. */
 		store_set_patience(w->store, LAST_PATIENCE_MS);
-		store_exec(w->store, "PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)");
+		store_exec(w->store, "PRAGMA optimize");
+		writer_checkpoint(w, true);
+		store_exec(w->store, "PRAGMA wal_checkpoint(TRUNCATE)");
 		writer_close_store(w);
 	}
 	return NULL;
@@ -378,24 +402,37 @@ void writer_free(struct writer *w)
 	free(w);
 }
 
-void writer_notify(struct writer *w, struct journal_pos end, bool urgent)
+/* When what is announced should be folded. */
+static int64_t due_for(const struct writer *w, enum writer_hurry hurry, int64_t now)
 {
-	bool wake;
+	const struct journal_pos *from = &w->state.committed;
+
+	if (hurry == WRITER_NOW || w->pending >= FOLD_RECORDS || from->segment != w->wanted.segment ||
+		w->wanted.offset - from->offset >= FOLD_BYTES)
+		return now;
+	return now + MIN(hurry == WRITER_SOON ? SOON_MS : w->config.linger_ms, w->config.linger_ms) * USEC_PER_MSEC;
+}
+
+void writer_notify(struct writer *w, struct journal_pos end, unsigned records, enum writer_hurry hurry)
+{
+	int64_t now = clock_mono_us(), due;
+	bool wake = false;
 
 	pthread_mutex_lock(&w->lock);
-	wake = !w->wanted_since_us || (urgent && !w->urgent);
 	/* A waiter may ask for less than what was announced since. */
 	if (!w->has_wanted || journal_pos_cmp(&w->wanted, &end) < 0)
 		w->wanted = end;
 	w->has_wanted = true;
 	if (journal_pos_cmp(&w->state.committed, &end) < 0) {
+		w->pending += records;
+		due = due_for(w, hurry, now);
+		wake = !w->wanted_since_us || (due < w->due_us && w->due_us > now);
 		if (!w->wanted_since_us) {
-			w->wanted_since_us = clock_mono_us();
+			w->wanted_since_us = now;
 			w->wanted_wall_us = clock_wall_us();
+			w->due_us = due;
 		}
-		w->urgent |= urgent;
-	} else {
-		wake = false;
+		w->due_us = MIN(w->due_us, due);
 	}
 	if (wake)
 		pthread_cond_signal(&w->wake);
@@ -419,7 +456,7 @@ int writer_wait(struct writer *w, struct journal_pos end, int timeout_ms)
 	until.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
 	until.tv_sec += timeout_ms / 1000 + until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
-	writer_notify(w, end, true);
+	writer_notify(w, end, 0, WRITER_NOW);
 	pthread_mutex_lock(&w->lock);
 	while (journal_pos_cmp(&w->state.committed, &end) < 0 && r == 0 && !w->stopped)
 		r = pthread_cond_timedwait(&w->folded, &w->lock, &until);
