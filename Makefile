@@ -5,7 +5,7 @@ MESON    := meson
 PYTHON   := /usr/bin/python3
 SANITIZE := build-asan
 
-.PHONY: build run test test-agents crash bench fuzz tsan lint golden-update install uninstall clean
+.PHONY: build run test test-agents crash bench fuzz tsan lint golden-update reference install uninstall clean
 build: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet hookd hookc
 
@@ -14,7 +14,7 @@ run: build
 
 $(BUILD)/build.ninja $(SANITIZE)/build.ninja build-tsan/build.ninja: | setup
 $(BUILD)/build.ninja:
-	@$(MESON) setup $(BUILD) --prefix=$(PREFIX) >/dev/null
+	@$(MESON) setup $(BUILD) --prefix=$(ABSOLUTE) >/dev/null
 $(SANITIZE)/build.ninja:
 	@$(MESON) setup $(SANITIZE) -Dbuildtype=debug -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false >/dev/null
 build-tsan/build.ninja:
@@ -46,6 +46,11 @@ golden-update: $(SANITIZE)/build.ninja
 	@UPDATE_GOLDEN=1 SRCDIR=$(CURDIR) $(SANITIZE)/tests/test_agents >/dev/null 2>&1
 	@git status --short tests/golden
 
+# docs/reference.md from the tables of the program.
+reference: build
+	@d=$$(mktemp -d) && HOME=$$d HOOKD_DIR=$$d/hookd tools/reference.py $(BUILD)/hookd > docs/reference.md; \
+		HOOKD_DIR=$$d/hookd $(BUILD)/hookd stop >/dev/null; rm -rf $$d; git status --short docs/reference.md
+
 lint: $(SANITIZE)/build.ninja
 	@$(PYTHON) tests/lint/lint.py $(SANITIZE)
 
@@ -54,11 +59,25 @@ tsan: build-tsan/build.ninja
 	@$(MESON) test -C build-tsan --no-rebuild --print-errorlogs journal loop store
 	@$(PYTHON) tests/crash/threads.py --build build-tsan
 
-install: build
-	@$(MESON) install -C $(BUILD) --quiet
+# Where hookc looks for hookd when it does not stand beside it is compiled in, so the folder must know the prefix.
+ABSOLUTE  = $(abspath $(PREFIX))
+BIN       = $(DESTDIR)$(ABSOLUTE)/bin
+PROGRAMS := hookd hookc
+
+install: $(BUILD)/build.ninja
+	@grep -q '"name": "prefix", "value": "$(ABSOLUTE)"' $(BUILD)/meson-info/intro-buildoptions.json || \
+		$(MESON) setup --reconfigure $(BUILD) --prefix=$(ABSOLUTE) >/dev/null
+	@ninja -C $(BUILD) --quiet $(PROGRAMS)
+	@mkdir -p $(BIN)
+	@# Renamed into place: agents may be running them.
+	@for p in $(PROGRAMS); do \
+		install -m 755 $(BUILD)/$$p $(BIN)/.$$p.new && mv -f $(BIN)/.$$p.new $(BIN)/$$p && echo "installed $(BIN)/$$p" || exit 1; \
+	done
 
 uninstall:
-	@ninja -C $(BUILD) uninstall
+	@for p in $(PROGRAMS); do \
+		if [ -e $(BIN)/$$p ]; then rm -f $(BIN)/$$p && echo "removed $(BIN)/$$p"; else echo "there is no $(BIN)/$$p"; fi || exit 1; \
+	done
 
 clean:
 	@rm -rf $(BUILD) $(SANITIZE) build-tsan build-fuzz

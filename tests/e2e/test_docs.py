@@ -7,7 +7,8 @@ import pytest
 
 from world import BUILD, ROOT, payload, tool
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+# The reference is printed by the program itself; test_operations compares it.
+PAGES = [ROOT / "README.md", *(p for p in sorted((ROOT / "docs").glob("*.md")) if p.name != "reference.md")]
 
 
 def commands_named():
@@ -38,6 +39,14 @@ def test_make_targets_in_the_documentation_exist():
                 assert re.search(rf"^{target}:|^\.PHONY:.*\b{target}\b", makefile, re.M), (page.name, target)
 
 
+def test_the_readme_lists_each_command_once(world):
+    table = (ROOT / "README.md").read_text().split("| command |")[1].split("\n\n")[0]
+    cells = [line.split(" | ")[0] for line in table.splitlines()[2:]]
+    named = [re.sub(r"^hookd ", "", code).split()[0] for cell in cells for code in re.findall(r"`([^`]+)`", cell)]
+    listed = re.findall(r"^  ([a-z]+) +[A-Z]", world.hookd("help").stdout.decode(), re.M)
+    assert sorted(named) == sorted(listed)
+
+
 def test_the_commands_of_the_readme_in_its_order(world):
     """init, doctor, tail, status, sessions, uninstall, as a newcomer would type them."""
     settings = world.home / ".claude/settings.json"
@@ -62,6 +71,8 @@ def keys_of(example):
 def test_shapes_of_the_protocol_page(world):
     page = (ROOT / "docs/protocol.md").read_text()
     world.hookc("PreToolUse", tool(1, "PreToolUse", transcript_path="/t"))
+    world.hookc("PreToolUse", payload("PreToolUse", tool_name="Bash", tool_use_id="d",
+                                      tool_input={"command": "echo hookd-selftest-deny"}))
     world.hookc("SessionEnd", payload("SessionEnd"))
     sessions = keys_of(page.split("`hookd sessions --json`")[1].split("`hookd tail --json`")[0])
     events = keys_of(page.split("`hookd tail --json`")[1].split("`marks`")[0])
@@ -69,6 +80,7 @@ def test_shapes_of_the_protocol_page(world):
     assert set(got) | set(got["sessions"][0]) <= sessions
     for e in world.events():
         assert set(e) <= events
+    assert any("verdict" in e for e in world.events())
 
 
 def test_help_lists_every_command_and_the_schema_every_option(world):

@@ -1,6 +1,7 @@
 """The guard through hookc, with a daemon and without one: the same decision, in each agent's own words.
 
 Commands here are text in payloads; nothing runs them."""
+import itertools
 import json
 import os
 import pathlib
@@ -13,11 +14,15 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 GUARD = ROOT / "tests" / "guard"
 
 
+CALLS_MADE = itertools.count(1)
+
+
 def bash(command, agent="claude", **more):
+    """A call of its own each time: the same id again would be the same call told twice."""
     if agent == "gemini":
         return {"session_id": "s1", "hook_event_name": "BeforeTool", "cwd": "/home/dev/proj", "tool_name": "run_shell_command",
                 "tool_input": {"command": command}, **more}
-    return {**payload("PreToolUse", tool_name="Bash", tool_use_id="t1", tool_input={"command": command}, **more), "cwd": "/home/dev/proj"}
+    return {**payload("PreToolUse", tool_name="Bash", tool_use_id=f"t{next(CALLS_MADE)}", tool_input={"command": command}, **more), "cwd": "/home/dev/proj"}
 
 
 def event(agent):
@@ -159,10 +164,136 @@ def test_rules_of_a_project_hold_at_once_and_only_restrict(world):
     # In a subdirectory too, and not elsewhere.
     assert world.hookc("PreToolUse", payload("PreToolUse", "q", cwd=str(world.top), tool_name="Bash", tool_use_id="x",
                                              tool_input={"command": "deploy"})).stdout == b""
-    # Not from files that others could have written.
+    # Whoever could have written the files: leaving a restriction out would be weaker than to follow it.
     other = world.top / "open"
     (other / ".hookd").mkdir(parents=True)
     (other / ".hookd/config.json").write_text(config.read_text())
+    (other / ".hookd/config.json").chmod(0o666)
     (other / ".hookd").chmod(0o777)
-    assert world.hookc("PreToolUse", payload("PreToolUse", "r", cwd=str(other), tool_name="Bash", tool_use_id="x",
-                                             tool_input={"command": "deploy"})).stdout == b""
+    done = world.hookc("PreToolUse", payload("PreToolUse", "r", cwd=str(other), tool_name="Bash", tool_use_id="x",
+                                             tool_input={"command": "deploy"}))
+    assert decision(done) == "deny" and "not from here" in reason(done)
+
+
+
+def checked(world, rows):
+    """What `guard check` says about rows, in order."""
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    out = world.hookd("guard", "check", input=text.encode()).stdout.decode().splitlines()
+    assert len(out) == len(rows)
+    return [json.loads(line) for line in out]
+
+
+def test_variants_are_decided_as_expected(world):
+    rows = [json.loads(line) for line in (GUARD / "variants.jsonl").read_text().splitlines() if line.strip()]
+    assert len(rows) > 1000
+    got = checked(world, [{"id": r["id"], "command": r["command"], "cwd": "/home/dev/proj", "home": "/home/dev"} for r in rows])
+    stricter = {("ask", "deny")}
+    wrong = [(r["id"], r["expect"], g["decision"], r["command"]) for r, g in zip(rows, got)
+             if g["id"] != r["id"] or (r["expect"] != g["decision"] and (r["expect"], g["decision"]) not in stricter)]
+    assert not wrong, wrong[:20]
+
+
+CALLS = [
+    ("claude", "Bash", {"command": "git push --force"}),
+    ("claude", "Bash", {"command": ["bash", "-lc", "git push --force"]}),
+    ("claude", "Write", {"file_path": "/etc/passwd", "content": "x"}),
+    ("claude", "Write", {"content": "x"}),
+    ("claude", "Read", {"file_path": "/etc/shadow"}),
+    ("claude", "mcp__fs__load", {"files": [{"path": "/etc/shadow"}]}),
+    ("claude", "mcp__db__run", {"sql": "DROP TABLE users"}),
+    ("claude", "Grep", {"pattern": "x", "glob": "*.ts"}),
+    ("codex", "apply_patch", {"command": "*** Begin Patch\n  *** Update File: /etc/passwd\n*** End Patch"}),
+    ("codex", "apply_patch", {"command": "*** Begin Patch\n*** Update File: a.c\n*** End Patch"}),
+    ("gemini", "run_shell_command", {"command": "rm -rf *", "dir_path": "/usr"}),
+    ("gemini", "read_many_files", {"paths": ["a.c", "/etc/shadow"]}),
+]
+
+
+def test_check_judges_calls_as_hooks_are_judged(world):
+    world.start()
+    rows, heard = [], []
+    for agent, tool, args in CALLS:
+        body = {"session_id": "s1", "hook_event_name": event(agent), "cwd": "/home/dev/proj", "tool_name": tool,
+                "tool_input": args, "permission_mode": "default"}
+        heard.append(decision(world.hookc(event(agent), body, agent=agent)))
+        rows.append({"id": len(rows), "tool": tool, "input": args, "cwd": "/home/dev/proj", "agent": agent})
+    said = [row["decision"] for row in checked(world, rows)]
+    # An agent that cannot be told to ask is told no.
+    assert said == [("ask" if s == "ask" else h) for s, h in zip(said, heard)], list(zip(CALLS, said, heard))
+    assert {"deny", "ask", "allow"} == set(said)
+
+
+def test_a_rule_is_switched_without_a_restart(world):
+    config = world.dir / "config.json"
+    world.start()
+    pid = world.json("status", "--json")["pid"]
+    assert decision(world.hookc("PreToolUse", bash("git push --force"))) == "deny"
+    config.write_text('{\n  // mine\n  "log": { "level": "info" } // as it is\n}\n')
+    done = world.hookd("rules", "disable", "git.push-force", "--dry-run")
+    assert b'+' in done.stdout and b"git.push-force" in done.stdout
+    assert decision(world.hookc("PreToolUse", bash("git push --force"))) == "deny"
+    assert b"in force now" in world.hookd("rules", "disable", "git.push-force").stdout
+    assert decision(world.hookc("PreToolUse", bash("git push --force"))) == "allow"
+    assert "// mine" in config.read_text() and "// as it is" in config.read_text()
+    world.hookd("rules", "observe", "git.push-force")
+    assert decision(world.hookc("PreToolUse", bash("git push --force"))) == "allow"
+    assert {"git.push-force": "observe"}.items() <= {r["name"]: r["mode"] for r in world.json("rules", "--json")["rules"]}.items()
+    world.hookd("rules", "enforce", "git.push-force")
+    assert decision(world.hookc("PreToolUse", bash("git push --force"))) == "deny"
+    world.hookd("config", "set", "guard.disable", "git.push-force git.clean")
+    assert decision(world.hookc("PreToolUse", bash("git push --force"))) == "allow"
+    assert world.hookd("config", "get", "guard.disable").stdout == b"git.push-force git.clean\n"
+    world.hookd("rules", "enable", "git.push-force")
+    assert decision(world.hookc("PreToolUse", bash("git push --force"))) == "deny"
+    world.hookd("config", "set", "guard.mode", "observe")
+    assert decision(world.hookc("PreToolUse", bash("git push --force"))) == "allow"
+    assert b"observes only" in world.hookd("status").stdout
+    world.hookd("config", "set", "guard.mode", "enforce")
+    assert decision(world.hookc("PreToolUse", bash("git push --force"))) == "deny"
+    assert world.json("status", "--json")["pid"] == pid
+    assert json.loads(re.sub(r"//.*", "", config.read_text()))["guard"] == {
+        "disable": ["git.clean"], "observe": [], "mode": "enforce"}
+
+
+def test_a_rule_that_cannot_be_switched_is_refused(world):
+    for name, words in (("git.push-forse", b"git.push-force"), ("hookd.cut", b"cannot be switched"), ("nothing-like-it", b"hookd rules")):
+        done = world.hookd("rules", "disable", name, ok=False)
+        assert done.returncode == 1 and words in done.stderr, done
+    assert not (world.dir / "config.json").exists()
+    assert world.hookd("rules", "disable", ok=False).returncode == 64
+
+
+def test_until_a_reload_every_surface_says_what_is_in_force(world):
+    config = world.dir / "config.json"
+    world.start()
+    config.write_text('{"guard": {"disable": ["git.push-force"], "rules": [{"name": "no-make", "program": "make", '
+                      '"decision": "deny"}]}}')
+    note = b"hookd reload"
+    assert decision(world.hookc("PreToolUse", bash("git push --force"))) == "deny"
+    for words in (["rules"], ["guard", "explain", "git push --force"], ["doctor"], ["status"]):
+        done = world.hookd(*words, ok=None)
+        assert note in done.stdout, (words, done)
+    assert b"enforce (file: disabled)" in world.hookd("rules").stdout
+    listed = world.json("rules", "--json")
+    assert listed["file_differs"] and "no-make" not in [r["name"] for r in listed["rules"]]
+    assert checked(world, [{"command": "git push --force"}, {"command": "make"}])[0]["decision"] == "deny"
+    world.hookd("reload")
+    assert decision(world.hookc("PreToolUse", bash("git push --force"))) == "allow"
+    assert decision(world.hookc("PreToolUse", bash("make"))) == "deny"
+    for words in (["rules"], ["guard", "explain", "git push --force"], ["status"]):
+        assert note not in world.hookd(*words).stdout, words
+    assert not world.json("rules", "--json")["file_differs"]
+    # A file that cannot be read takes nothing away.
+    config.write_text('{"guard": {')
+    done = world.hookd("reload", ok=False)
+    assert done.returncode == 1 and b"keeps the rules" in done.stderr, done
+    assert decision(world.hookc("PreToolUse", bash("make"))) == "deny"
+
+
+def test_an_agent_cannot_switch_rules(world):
+    world.start()
+    for command in ("hookd rules disable fs.rm-home", "hookd rules observe fs.rm-home", "hookd reload", "hookd config set guard.mode observe",
+                    "hookd rpc reload"):
+        assert decision(world.hookc("PreToolUse", bash(command))) == "deny", command
+    assert decision(world.hookc("PreToolUse", bash("hookd rules"))) == "allow"

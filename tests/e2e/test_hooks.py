@@ -1,5 +1,6 @@
 """The user's own hooks through the real path: hookc, daemon, real scripts, the agent's answer."""
 import http.server
+import itertools
 import json
 import os
 import re
@@ -35,8 +36,13 @@ def one(event, command, matcher=None, **more):
     return {event: [group]}
 
 
+CALLS = itertools.count()
+
+
 def bash(command="ls", event="PreToolUse", session="s1", **more):
-    return payload(event, session, tool_name="Bash", tool_input={"command": command}, tool_use_id="t1", **more)
+    """A call of its own: the same id twice would be one call told twice."""
+    more.setdefault("tool_use_id", f"t{next(CALLS)}")
+    return payload(event, session, tool_name="Bash", tool_input={"command": command}, **more)
 
 
 def answer(done):
@@ -353,7 +359,7 @@ def test_a_daemonising_child_is_let_go(world):
 @pytest.mark.parametrize("command", ["exec <&-; exit 0", "exit 0", "exec >&- 2>&-; sleep 0.2; exit 0", "kill -STOP $$"])
 def test_odd_children(world, command):
     configure(world, one("PreToolUse", command, timeout=0.5))
-    assert answer(world.hookc("PreToolUse", bash("echo " + "x" * 300000))) == {}
+    assert answer(world.hookc("PreToolUse", bash("echo " + "x" * 200000))) == {}
 
 
 def test_stop_is_quick_with_a_stuck_child(world):
@@ -391,13 +397,16 @@ def test_many_runs_leave_nothing_behind(world):
         world.status()
     wait_for(lambda: world.status()["store"]["folded"] >= 3, what="the store to be open")
     fds = len(os.listdir(f"/proc/{pid}/fd"))
-    for _ in range(runs // 20):
+    for _ in range(2 * runs // 20):  # on a busy machine a call may go around the daemon, and then runs nothing
         world.hookc("PreToolUse", bash())
+        if world.status()["hooks"]["runs"] >= runs:
+            break
     state = world.status()["hooks"]
-    assert state["runs"] >= runs and state["failures"] == 0 and state["running"] == 0
-    assert len(os.listdir(f"/proc/{pid}/fd")) <= fds
-    children = open(f"/proc/{pid}/task/{pid}/children").read()
-    assert children == "", children
+    assert state["runs"] >= runs and state["failures"] == 0
+    # An answer may leave before the last child has been collected.
+    wait_for(lambda: world.status()["hooks"]["running"] == 0, what="the hooks to end")
+    wait_for(lambda: len(os.listdir(f"/proc/{pid}/fd")) <= fds, what="descriptors to be closed")
+    wait_for(lambda: open(f"/proc/{pid}/task/{pid}/children").read() == "", what="children to be collected")
     assert len(world.rpc("hooks_history")["runs"]) == 200
 
 
@@ -657,7 +666,7 @@ def test_an_http_hook_is_posted_the_event_and_decides(world):
                                    "permissionDecisionReason": "the server says no"}}
     with Server(body=json.dumps(said)) as server:
         configure(world, post(server.url + "/hook", headers={"X-Team": "a \"quoted\" $(value) 'x'"}, name="web"))
-        long = "echo " + "x" * 300000
+        long = "echo " + "x" * 200000
         done = specific(world.hookc("PreToolUse", bash(long)))
         assert done["permissionDecision"] == "deny" and done["permissionDecisionReason"] == "the server says no"
         [(path, headers, body)] = server.seen

@@ -2,12 +2,13 @@
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import time
 
 import pytest
 
-from transcripts import Claude, Codex, lines, stamp
+from transcripts import START, Claude, Codex, lines, stamp
 from world import BUILD, HANG, World, payload, tool, wait_for
 
 
@@ -261,3 +262,83 @@ def test_a_transcript_reads_as_markdown(world):
     world.json("import", "--json")
     assert world.hookd("transcript", c.session[:8]).stdout.decode() == text
     assert b"not a plain file" in world.hookd("transcript", str(world.home), ok=False).stderr
+
+
+# -- what hooks did not tell -------------------------------------------------------------------------------
+
+
+def test_an_imported_answer_fills_a_batch_without_one(world):
+    c = Claude("11111111-aaaa-4bbb-8ccc-000000000001", start=int(time.time() - START.timestamp()))
+    c.prompt("first thing").answer("the first answer")
+    c.prompt("second thing").answer("the second answer")
+    for n, more in ((1, {}), (2, {"last_assistant_message": "what the hook told"})):
+        told = {"prompt_id": f"{c.session}-p{n}"}
+        world.hookc("UserPromptSubmit", payload("UserPromptSubmit", c.session, prompt=("first", "second")[n - 1] + " thing", **told))
+        world.hookc("Stop", payload("Stop", c.session, **told, **more))
+    assert [b.get("response") for b in show(world, c.session)["batches"]] == [None, "what the hook told"]
+    c.write(world.home)
+    world.hookd("import")
+    assert [(b["prompt"], b["response"]) for b in show(world, c.session)["batches"]] == [
+        ("first thing", "the first answer"), ("second thing", "what the hook told")]
+    assert "the first answer" in world.hookd("show", c.session).stdout.decode()
+
+
+def test_equal_prompts_with_different_ids_are_different_prompts(world):
+    c = Claude("11111111-aaaa-4bbb-8ccc-000000000001", start=int(time.time() - START.timestamp()))
+    c.prompt("continue").answer("one").prompt("continue").answer("two").write(world.home)
+    told = payload("UserPromptSubmit", c.session, prompt="continue", prompt_id=f"{c.session}-p1")
+    for _ in range(2):  # the same id twice is one
+        world.hookc("UserPromptSubmit", told)
+    assert len(show(world, c.session)["batches"]) == 1
+    world.hookd("import")
+    assert [(b["prompt"], b["response"]) for b in show(world, c.session)["batches"]] == [
+        ("continue", "one"), ("continue", "two")]
+
+
+# -- what was purged stays purged ---------------------------------------------------------------------------
+
+
+def live(world, session, prompt, answer, use):
+    """The same work as told by hooks."""
+    for p in (payload("UserPromptSubmit", session, prompt=prompt),
+              payload("PreToolUse", session, tool_name="Bash", tool_use_id=use, tool_input={"command": "ls"}),
+              payload("PostToolUse", session, tool_name="Bash", tool_use_id=use, tool_input={"command": "ls"},
+                      tool_response={"stdout": "x"}),
+              payload("Stop", session, last_assistant_message=answer)):
+        world.hookc(p["hook_event_name"], p)
+
+
+def test_a_purged_session_is_not_imported_again(world):
+    c = Claude("11111111-aaaa-4bbb-8ccc-000000000001")
+    c.prompt("Zaunkoenig").shell("ls").answer("Zaunkoenig it is").write(world.home)
+    other = Claude("33333333-aaaa-4bbb-8ccc-000000000003")
+    other.prompt("Amsel").answer("fine").write(world.home)
+    world.hookd("import")
+    world.hookd("purge", "--session", "11111111", "--yes")
+    for _ in range(2):
+        world.hookd("stop")
+        with sqlite3.connect(world.dir / "hookd.db") as db:  # the files are read from their beginning
+            db.execute("DELETE FROM transcripts")
+        db.close()
+        world.hookd("import")
+        assert [s["id"] for s in world.json("sessions", "--json", "--all")["sessions"]] == [other.session]
+    assert "Zaunkoenig" not in world.hookd("search", "Zaunkoenig").stdout.decode().replace("'Zaunkoenig'", "")
+    # Work that goes on in the session afterwards is new, and kept.
+    live(world, c.session, "and now", "yes", "toolu_new")
+    assert world.json("show", c.session, "--json")["batches"][0]["prompt"] == "and now"
+
+
+def test_purged_events_are_not_imported_again(world):
+    session = "11111111-aaaa-4bbb-8ccc-000000000001"
+    live(world, session, "the word is Zaunkoenig", "I heard Zaunkoenig", "toolu_1")
+    live(world, session, "something else", "fine", "toolu_2")
+    wait_for(lambda: len(world.events()) == 8, what="the events")
+    world.hookd("purge", "--match", "Zaunkoenig", "--yes")
+    c = Claude(session)
+    c.prompt("the word is Zaunkoenig").shell("ls", key="toolu_1").answer("I heard Zaunkoenig")
+    c.prompt("a third thing").answer("also fine").write(world.home)
+    world.hookd("import")
+    world.hookd("stop")
+    assert [p for p in world.contains(b"Zaunkoenig")] == []
+    prompts = [b["prompt"] for b in world.json("show", session, "--json")["batches"]]
+    assert "something else" in prompts and "a third thing" in prompts

@@ -1,4 +1,4 @@
-"""Malformed and hostile payloads (bad-inputs groups J and P) through the real client and daemon: no crash,
+"""Malformed and hostile payloads and odd environments through the real client and daemon: no crash,
 no hang, exit 0, nothing printed, and every event in the store in whole or reduced form, as valid UTF-8."""
 import json
 import os
@@ -19,30 +19,30 @@ def neutral(done):
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b""), done
 
 
-def J(name, data):
+def case(name, data):
     return pytest.param(data, id=name)
 
 
 @pytest.mark.parametrize("data", [
-    J("J01-empty", b""), J("J02-blanks", b" \n\t "), J("J03-bom", b"\xef\xbb\xbf" + REAL),
-    J("J04-utf16le", REAL.decode().encode("utf-16-le")), J("J04-utf16be-bom", b"\xfe\xff" + REAL.decode().encode("utf-16-be")),
-    J("J05-utf32", REAL.decode().encode("utf-32")), J("J06-nul-first", b"\0" + REAL), J("J06-nul-inside", b'{"a":"\0"}'),
-    J("J06-nul-after", REAL + b"\0\0"), J("J08-garbage", REAL + b"garbage"), J("J09-two", REAL + REAL),
-    J("J10-ndjson", REAL + b"\n" + REAL + b"\n"), J("J11-array", b"[1,2]"), J("J11-string", b'"x"'), J("J11-number", b"12"),
-    J("J11-true", b"true"), J("J11-null", b"null"), J("J12-trailing-comma", b'{"a":1,}'), J("J12-comment", b'{/**/"a":1}'),
-    J("J12-single", b"{'a':1}"), J("J12-nan", b'{"a":NaN}'), J("J12-hex", b'{"a":0x1}'), J("J12-zeros", b'{"a":01}'),
-    J("J12-plus", b'{"a":+1}'), J("J12-dot", b'{"a":.5}'), J("J12-dot2", b'{"a":1.}'),
-    J("J13-digits", b'{"session_id":"d","a":' + b"9" * 10**7 + b"}"), J("J13-exp", b'{"a":1e999999}'),
-    J("J14-128", b"[" * 128 + b"]" * 128), J("J14-129", b"[" * 129 + b"]" * 129), J("J14-1e4", b'{"a":' * 10**4 + b"1" + b"}" * 10**4),
-    J("J14-1e6", b"[" * 10**6 + b"]" * 10**6), J("J14-1e6-open", b'{"a":[' * 10**6),
-    J("J15-keys", b"{" + b",".join(b'"k%d":0' % i for i in range(10**6)) + b"}"),
-    J("J16-duplicates", b'{"session_id":"a","session_id":"b"}'),
-    J("J17-escaped-key", b'{"session\\u005fid":"esc"}'), J("J18-empty-key", b'{"":1}'), J("J18-long-key", b'{"' + b"k" * 10**6 + b'":1}'),
-    J("J20-surrogates", b'{"a":"\\ud83d","b":"\\ude00\\ud83d","c":"\\ud83d"}'), J("J21-nul-escape", b'{"session_id":"a\\u0000b","cwd":"/\\u0000"}'),
-    J("J22-escape", b'{"a":"\\x41"}'), J("J23-control", b'{"a":"\x01\n"}'),
-    J("J25-odd", '{"a":"\ufffe\ue000\u202e\u200b\U000e0041"}'.encode()), J("J26-combining", ('{"a":"x' + "\u0301" * 100000 + '"}').encode()),
+    case("empty", b""), case("blanks", b" \n\t "), case("bom", b"\xef\xbb\xbf" + REAL),
+    case("utf16le", REAL.decode().encode("utf-16-le")), case("utf16be-bom", b"\xfe\xff" + REAL.decode().encode("utf-16-be")),
+    case("utf32", REAL.decode().encode("utf-32")), case("nul-first", b"\0" + REAL), case("nul-inside", b'{"a":"\0"}'),
+    case("nul-after", REAL + b"\0\0"), case("garbage", REAL + b"garbage"), case("two", REAL + REAL),
+    case("ndjson", REAL + b"\n" + REAL + b"\n"), case("array", b"[1,2]"), case("string", b'"x"'), case("number", b"12"),
+    case("true", b"true"), case("null", b"null"), case("trailing-comma", b'{"a":1,}'), case("comment", b'{/**/"a":1}'),
+    case("single", b"{'a':1}"), case("nan", b'{"a":NaN}'), case("hex", b'{"a":0x1}'), case("zeros", b'{"a":01}'),
+    case("plus", b'{"a":+1}'), case("dot", b'{"a":.5}'), case("dot2", b'{"a":1.}'),
+    case("digits", b'{"session_id":"d","a":' + b"9" * 10**7 + b"}"), case("exp", b'{"a":1e999999}'),
+    case("128", b"[" * 128 + b"]" * 128), case("129", b"[" * 129 + b"]" * 129), case("1e4", b'{"a":' * 10**4 + b"1" + b"}" * 10**4),
+    case("1e6", b"[" * 10**6 + b"]" * 10**6), case("1e6-open", b'{"a":[' * 10**6),
+    case("keys", b"{" + b",".join(b'"k%d":0' % i for i in range(10**6)) + b"}"),
+    case("duplicates", b'{"session_id":"a","session_id":"b"}'),
+    case("escaped-key", b'{"session\\u005fid":"esc"}'), case("empty-key", b'{"":1}'), case("long-key", b'{"' + b"k" * 10**6 + b'":1}'),
+    case("surrogates", b'{"a":"\\ud83d","b":"\\ude00\\ud83d","c":"\\ud83d"}'), case("nul-escape", b'{"session_id":"a\\u0000b","cwd":"/\\u0000"}'),
+    case("escape", b'{"a":"\\x41"}'), case("control", b'{"a":"\x01\n"}'),
+    case("odd", '{"a":"\ufffe\ue000\u202e\u200b\U000e0041"}'.encode()), case("combining", ('{"a":"x' + "\u0301" * 100000 + '"}').encode()),
 ])
-def test_j_every_kind_of_text_is_kept(world, data):
+def test_every_kind_of_text_is_kept(world, data):
     pid = world.start()
     neutral(world.hookc("PostToolUse", data))
     (e,) = world.events()
@@ -53,7 +53,7 @@ def test_j_every_kind_of_text_is_kept(world, data):
         assert world.status()["rss_bytes"] < 120 << 20
 
 
-def test_j07_truncated_at_every_byte(world):
+def test_a_payload_truncated_at_any_byte_is_kept(world):
     world.start()
     with world.connect() as s:
         for n in range(len(REAL)):
@@ -62,20 +62,20 @@ def test_j07_truncated_at_every_byte(world):
     assert len(world.events()) == len(REAL)
 
 
-def test_j16_the_last_of_doubled_keys_counts(world):
+def test_the_last_of_doubled_keys_counts(world):
     """As in the agents' own JSON.parse: what the agent would run is what is judged."""
     done = world.hookc("PreToolUse", b'{"session_id":"s","tool_name":"Bash","tool_use_id":"u",'
                        b'"tool_input":{"command":"ls"},"tool_input":{"command":"hookd-selftest-deny"}}')
     assert b'"deny"' in done.stdout
 
 
-def test_j17_escapes_in_keys_hide_nothing(world):
+def test_escapes_in_keys_hide_nothing(world):
     done = world.hookc("PreToolUse", b'{"session_id":"s","tool\\u005fname":"Bash","tool_use_id":"u",'
                        b'"tool\\u005finput":{"comm\\u0061nd":"hookd\\u002dselftest-deny"}}')
     assert b'"deny"' in done.stdout
 
 
-def test_j24_every_invalid_utf8_in_valid_utf8_out(world):
+def test_every_invalid_utf8_in_valid_utf8_out(world):
     """All pairs of bytes, and each class of bad sequence, in keys, values and ids."""
     pieces = [bytes([a, b]) for a in range(0x80, 0x100) for b in range(0x00, 0x100, 3) if b not in (0x22, 0x5c) and b >= 0x20]
     pieces += [b"\xc0\x80", b"\xe0\x80\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xf8\x88\x80\x80\x80", b"\xe2\x82", b"\xf0\x9f\x98"]
@@ -161,20 +161,20 @@ def test_a_cut_tool_call_is_never_weaker_than_ask(world):
     assert json.loads(done.stdout)["hookSpecificOutput"]["permissionDecision"] in ("ask", "deny")
 
 
-# -- P: the process's environment -----------------------------------------------------------------
+# -- the process's environment --------------------------------------------------------------------
 
 @pytest.mark.parametrize("change", [
     {"HOME": ""}, {"HOME": "relative"}, {"HOME": "/"}, {"PATH": ""}, {"PATH": "."}, {"LANG": "xx_XX"}, {"LANG": "tr_TR.UTF-8"},
     {"LC_ALL": "ja_JP.SJIS"}, {"TZ": "Nowhere/Nothing"}, {"XDG_RUNTIME_DIR": "/nonexistent"}, {"MALLOC_PERTURB_": "7"},
 ])
-def test_p_odd_environments(world, change):
+def test_odd_environments_change_nothing(world, change):
     neutral(world.hookc("PreToolUse", tool(1, "PreToolUse"), env=change))
     world.hookd("status", ok=False, env=change)
     assert len(world.events()) == 1
 
 
 @pytest.mark.parametrize("limit", [("NOFILE", 16), ("STACK", 256 << 10), ("AS", 64 << 20), ("FSIZE", 0), ("NPROC", 0)])
-def test_p05_limits(world, limit):
+def test_a_client_with_tight_limits_still_delivers(world, limit):
     world.start()
     what = getattr(resource, "RLIMIT_" + limit[0])
     done = subprocess.run([str(BUILD / "hookc"), "claude", "PostToolUse"], input=REAL, env=world.env, capture_output=True,
@@ -184,7 +184,7 @@ def test_p05_limits(world, limit):
 
 
 @pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1, 2)])
-def test_p05_closed_descriptors_offline(world, closed):
+def test_closed_descriptors_lose_no_event(world, closed):
     """Without a daemon, so that the hand-over and the start of one happen with descriptors missing."""
     subprocess.run([str(BUILD / "hookc"), "claude", "PostToolUse"], env=world.env, timeout=HANG, stdin=subprocess.DEVNULL,
                    preexec_fn=lambda: [os.close(fd) for fd in closed])
@@ -192,7 +192,7 @@ def test_p05_closed_descriptors_offline(world, closed):
     assert world.rpc("check")["ok"]
 
 
-def test_p09_long_paths(world):
+def test_a_state_directory_with_a_long_path_works(world):
     deep = world.dir / ("x" * 100) / ("y" * 100)
     deep.mkdir(parents=True)
     world.env["HOOKD_DIR"] = str(deep)
@@ -206,7 +206,7 @@ def test_p09_long_paths(world):
         world.hookd("stop", ok=False)
 
 
-def test_f04_f12_hostile_ids(world):
+def test_hostile_ids_of_sessions_are_only_words(world):
     world.start()
     for n, session in enumerate(["", ".", "../..", "x" * 100000, "a\nb", 'q"uote', "s'; DROP TABLE events;--", "%s%n", "\u202e"]):
         neutral(world.hookc("PostToolUse", payload("PostToolUse", session=session, tool_name="Read", tool_use_id=f"t{n}",

@@ -592,6 +592,28 @@ def test_purge_of_sessions(world):
     assert ask(world, "SELECT count(*) FROM projects") == [(0,)] and ask(world, "SELECT count(*) FROM directories") == [(0,)]
 
 
+def test_purge_takes_what_sessions_prints_and_says_when_nothing_matches(world):
+    world.start()
+    for name in ("11111111-aaaa-4000-8000-000000000001", "22222222-aaaa-4000-8000-000000000002",
+                 "22222223-aaaa-4000-8000-000000000003"):
+        send(world, some_work(name, 1))
+    shown = world.hookd("sessions").stdout.decode().splitlines()[1:]
+    prefix = next(word for line in shown for word in line.split() if word.startswith("11111111"))
+    assert len(prefix) < 36
+    preview = world.json("purge", "--session", prefix, "--dry-run", "--json")
+    assert preview["sessions"] == preview["tombstones"] == 1
+    assert "1 tombstones" in world.hookd("purge", "--session", prefix, "--dry-run").stdout.decode()
+    world.hookd("purge", "--session", prefix, "--yes")
+    assert {s["id"][:8] for s in world.json("sessions", "--json")["sessions"]} == {"22222222", "22222223"}
+    for args, words in ((["--session", prefix], "there is no session"), (["--session", "2222222"], "several sessions"),
+                        (["--project", "nowhere"], "there is no project"), (["--agent", "codex"], "nothing matches"),
+                        (["--match", "never written"], "nothing matches")):
+        for more in ([], ["--json"], ["--dry-run"]):
+            done = world.hookd("purge", *args, *more, "--yes", ok=False)
+            assert done.returncode == 1 and words in done.stderr.decode() and "hookd" in done.stderr.decode(), (args, done)
+    assert len(world.json("sessions", "--json")["sessions"]) == 2
+
+
 def test_purge_by_project_agent_and_age(world):
     world.start()
     for name in ("alpha", "beta"):
@@ -600,7 +622,7 @@ def test_purge_by_project_agent_and_age(world):
         send(world, some_work(name, 2, cwd=str(world.top / name / "sub")))
     world.hookc("PostToolUse", tool(1, session="x"), agent="gemini")
     sessions = lambda: {s["id"] for s in world.json("sessions", "--json")["sessions"]}  # noqa: E731
-    assert world.json("purge", "--project", "alpha", "--before", "1d", "--dry-run", "--json")["sessions"] == 0
+    assert world.hookd("purge", "--project", "alpha", "--before", "1d", "--dry-run", "--json", ok=False).returncode == 1
     world.hookd("purge", "--project", "alpha", "--yes")
     assert sessions() == {"beta", "x"}
     world.hookd("purge", "--agent", "gemini", "--before", "2099-01-01", "--yes")

@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import string
+import time
 
 import pytest
 
@@ -155,3 +156,72 @@ def test_private_tags_everywhere(world):
                                            tool_response={"stdout": text}))
     assert len(world.events()) == 15
     assert world.contains(b"zebra") == []
+
+
+# -- private: what comes after the prompt, whenever it arrives ------------------------------------------------
+
+
+def arrives(world, at_ms, event, **more):
+    """An event that happened at a moment and arrives now, as after a hang."""
+    from world import DONE, hook, read_frame
+    with world.connect() as s:
+        s.sendall(hook(json.dumps(payload(event, **more)).encode(), event=event.encode(), at_ms=at_ms))
+        assert read_frame(s)[:2] == (DONE, 1)
+
+
+def test_private_reaches_only_what_happened_after_it(world):
+    world.start()
+    now = int(time.time() * 1000)
+    arrives(world, now - 4000, "UserPromptSubmit", prompt="<private>zebra</private>")
+    arrives(world, now - 5000, "PostToolUse", tool_name="Read", tool_use_id="t1", tool_response="giraffe one")
+    arrives(world, now - 3000, "PostToolUse", tool_name="Read", tool_use_id="t2", tool_response="zebra two")
+    arrives(world, now - 2000, "UserPromptSubmit", prompt="giraffe three")
+    arrives(world, now - 2500, "PostToolUse", tool_name="Read", tool_use_id="t4", tool_response="zebra four")
+    arrives(world, now - 1000, "PostToolUse", tool_name="Read", tool_use_id="t5", tool_response="giraffe five")
+    assert len(world.events()) == 6
+    assert world.contains(b"zebra") == []
+    kept = json.dumps([e["payload"] for e in world.events()])
+    assert all(f"giraffe {n}" in kept for n in ("one", "three", "five"))
+
+
+def test_private_in_the_spool_follows_the_order_of_happening(world):
+    pid = world.start()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        world.hookc("PostToolUse", payload("PostToolUse", tool_name="Read", tool_use_id="t1", tool_response="giraffe one"))
+        world.hookc("UserPromptSubmit", payload("UserPromptSubmit", prompt="<private>zebra</private>"))
+        world.hookc("PostToolUse", payload("PostToolUse", tool_name="Read", tool_use_id="t2", tool_response="zebra two"))
+        for p in (world.dir / "spool").glob("*.j"):  # whatever order they are picked up in
+            os.utime(p, (time.time() - hash(p.name) % 100, time.time() - hash(p.name) % 100))
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    wait_for(lambda: len(world.events()) == 3, what="the events")
+    assert world.contains(b"zebra") == []
+    assert "giraffe one" in json.dumps([e["payload"] for e in world.events()])
+
+
+def test_a_marker_that_cannot_be_written_is_trouble(world):
+    world.start()
+    (world.dir / "run/muted").write_text("a file in the way")
+    world.hookc("UserPromptSubmit", payload("UserPromptSubmit", prompt="<private>zebra</private>"))
+    world.hookc("PostToolUse", payload("PostToolUse", tool_name="Read", tool_use_id="t1", tool_response="zebra two"))
+    assert world.status()["privacy"]["unwritten_markers"] == 1
+    text = world.hookd("status").stdout.decode()
+    assert "TROUBLE" in text and "cannot be marked" in text
+    assert "cannot be marked as private" in world.hookd("logs").stdout.decode()
+    assert world.contains(b"zebra") == []
+    (world.dir / "run/muted").unlink()
+    world.hookc("PostToolUse", payload("PostToolUse", tool_name="Read", tool_use_id="t3", tool_response="zebra three"))
+    assert world.status()["privacy"]["unwritten_markers"] == 0 and world.contains(b"zebra") == []
+
+
+def test_numbers_keys_and_base64_are_not_kept(world):
+    import base64
+    token = "ghp_" + "A1b2C3d4" * 4 + "Z9y8"
+    coded = base64.b64encode(f"machine github token {token}".encode()).decode()
+    world.hookc("PostToolUse", payload("PostToolUse", tool_name="Read", tool_use_id="t1", tool_input={
+        "password": 8675309123, "pin": 90210, "secrets": {"9f8a7b6c5d4e3f2a1b": "x"}, "manifest": f"data: {coded}"}))
+    assert len(world.events()) == 1
+    world.hookd("stop")
+    for needle in (b"8675309123", b"90210", b"9f8a7b6c5d4e3f2a1b", coded.encode()):
+        assert world.contains(needle) == [], needle

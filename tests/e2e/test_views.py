@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import time
 
@@ -184,7 +185,7 @@ def test_show_as_json(told):
     assert (sub["parent"], sub["message"], second["previous"]) == (first["key"], "nothing left to do", first["key"])
     assert [(b["number"], b.get("prompt_id"), b["source"], b["status"], b["closed_by"], b["private"]) for b in whole["batches"]] == [
         (1, "p1", "user", "completed", "stop", False), (2, "p2", "user", "completed", "stop", False),
-        (3, None, "user", "completed", "stop", True), (4, "p4", "user", "completed", "stop", False)]
+        (3, None, "user", "completed", "stop", True), (4, "p4", "plan", "completed", "stop", False)]
     assert [b.get("response") for b in whole["batches"]] == ["Parser fixed.\nTests too.", "All seen.", None, "Planned."]
     assert [[(x.get("tool", x["kind"]), x["state"]) for x in b["activities"]] for b in whole["batches"]] == [
         [("Read", "done"), ("Edit", "done"), ("Write", "done"), ("Bash", "failed"), ("Write", "denied")],
@@ -434,9 +435,8 @@ def test_hostile_text_is_harmless_everywhere(world):
     a.say("Notification", message=bad)
     a.say("Stop", last_assistant_message=bad)
     a.say("SessionEnd", reason=bad)
-    outputs = {}
-    plan = str(world.rpc("plans")["plans"][0]["id"])
-    for command in (["sessions"], ["show", "1"], ["show", "1", "--full"], ["plans"], ["plans", plan], ["stats"], ["project", "list"], ["tail"],
+    outputs, plan = {}, world.json("plans", "--json")["plans"][0]["key"]
+    for command in (["sessions"], ["show", "1"], ["show", "1", "--full"], ["plans"], ["plans", str(plan)], ["stats"], ["project", "list"], ["tail"],
                     ["export", "1"], ["export", "1", "--format", "html"], ["export", "1", "--format", "jsonl"], ["show", "1", "--json"],
                     ["project", "rename", "1", "fine"]):
         text = outputs[" ".join(command)] = world.hookd(*command).stdout.decode()
@@ -570,6 +570,10 @@ def test_one_name_for_two_projects_asks_which(world):
 
 
 def test_hidden_sessions_appear_with_all(world):
-    work(world, "hookd-doctor-1", "/tmp")
+    work(world, "s1", "/tmp")
+    world.hookd("stop")
+    with sqlite3.connect(world.dir / "hookd.db") as db:  # as the daemon does when nothing happened in it for an hour
+        db.execute("UPDATE sessions SET hidden = 1")
+    db.close()
     assert world.json("sessions", "--json")["sessions"] == []
     assert len(world.json("sessions", "--json", "--all")["sessions"]) == 1

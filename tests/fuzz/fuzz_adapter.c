@@ -1,6 +1,6 @@
-/* Payload bytes through every adapter: parsing never fails, and whatever verdict follows, the answer
- * is one JSON object with the right name in it, or nothing; and what was refused stays refused. The first byte
- * chooses the event: a canonical one, one of the agent's own, or none, which leaves it to the payload. */
+/* Payload bytes through every adapter: parsing never fails, and whatever verdict follows, the answer is one JSON
+ * object with the right name in it, an exit code with a reason, or nothing; and what was refused stays refused. The
+ * first byte chooses the event: a canonical one, one of the agent's own, or none, which leaves it to the payload. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -26,9 +26,11 @@ static void check_answer(const struct agent *agent, const struct event *e, const
 
 	arena_init(&a);
 	agent_render(agent, e, v, &a, &answer);
-	check(answer.exit_code == 0 && !out.full && utf8_valid(buf_str(&out)) && answer.err.n == 0);
-	check(out.len || room < LIMIT_REPLY || !agent->render || e->kind != EVENT_PRE_TOOL_USE ||
-		v->action < VERDICT_ASK);
+	/* JSON, or an exit code with a reason beside it; never both. */
+	check(answer.exit_code == 0 ? answer.err.n == 0 : answer.exit_code == 2 && answer.err.n && !out.len);
+	check(!out.full && utf8_valid(buf_str(&out)) && utf8_valid(answer.err) && answer.err.n < LIMIT_REPLY);
+	check(out.len || answer.exit_code || room < LIMIT_REPLY || e->kind != EVENT_PRE_TOOL_USE ||
+		v->action < VERDICT_ASK || !(agent_takes(agent, e) & TAKES_DENY));
 	if (out.len) {
 		check(json_parse(&a, buf_str(&out), 0, &root, NULL) == 0 && root->type == JSON_OBJECT && root->count);
 		specific = json_get(root, STR("hookSpecificOutput"));

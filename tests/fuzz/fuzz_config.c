@@ -11,9 +11,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const values[OPTION_ID_MAX] = {
 	[OPTION_DURABILITY] = "strict",
+	[OPTION_GUARD_DISABLE] = "fs.mv git.clean",
+	[OPTION_GUARD_MODE] = "observe",
+	[OPTION_GUARD_OBSERVE] = "sys.power",
 	[OPTION_LOG_LEVEL] = "warn,store=debug",
 	[OPTION_LOG_MAX_MB] = "1024",
+	[OPTION_RETENTION_DAYS] = "30",
 	[OPTION_STORE_LINGER_MS] = "0",
+	[OPTION_STORE_MAX_MB] = "64",
 };
 
 static void require(int holds)

@@ -45,7 +45,6 @@ static void hook(str body)
 	check_inside(body, h.event);
 	check_inside(body, h.cwd);
 	check_inside(body, h.payload);
-	wire_is_decision(h.event);
 	frame = malloc(cap);
 	head = frame ? wire_hook_encode(&h, frame, cap) : 0;
 	check(head > 0 && (size_t)head + h.payload.n <= cap);

@@ -181,6 +181,7 @@ static const struct sample samples[] = {
 	{ "authorization", "-H \"Authorization: Bearer ", "{w40}", "\"",
 		"Authorization: Bearer $TOKEN" },
 	{ "authorization", "'Authorization': 'token ", "{h40}", "'", "authorization: required" },
+	{ "basic-auth", "Basic ", "dXNlcjpwYXNzd29yZDEyMw==", "", "basic authentication is off" },
 	{ "bearer-token", "using bearer ", "{a40}", "", "the bearer of this letter" },
 	{ "cookie", "Set-Cookie: sid=", "{a32}", "; Path=/; HttpOnly", "set-cookie header" },
 	{ "cookie", "Cookie: ", "session={a32}; csrf={h32}", "\n", "cookie = make_cookie(name)" },

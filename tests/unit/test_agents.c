@@ -445,7 +445,8 @@ static void test_patches(void **state)
 		if (!str_eq(e.file_path, str_of(rows[i].file)))
 			fail_msg("%zu: " STR_FMT, i, STR_ARG(e.file_path));
 		guard_decide(NULL, &(struct guard_context){ .cwd = e.cwd }, &e, &arena, &v, NULL);
-		assert_int_equal(v.action, VERDICT_NONE);
+		/* Which file it would change must be known. */
+		assert_int_equal(v.action, str_eq(e.file_path, STR("")) && i != 3 ? VERDICT_ASK : VERDICT_NONE);
 	}
 	/* What is not known to be something else may be a shell: redaction looks at its command. */
 	assert_true(str_is_set(parse_as("codex", "PreToolUse",
@@ -471,8 +472,8 @@ static void test_notify(void **state)
 		EVENT_UNKNOWN);
 	/* Never written into a hook file. */
 	for (const struct agent_event *row = agent_codex.events; row->native; row++)
-		assert_true(row->not_a_hook == (row->kind == EVENT_TURN_COMPLETE) &&
-			    row->by_default == !row->not_a_hook);
+		assert_int_equal(row->flags,
+			row->kind == EVENT_TURN_COMPLETE ? AGENT_EVENT_NOT_A_HOOK : AGENT_EVENT_DEFAULT);
 }
 
 static void test_failures_of_gemini(void **state)
@@ -819,7 +820,7 @@ static void check_strength(const struct agent *agent, const struct event *e, con
 	str said = str_eq(STR("gemini"), str_of(agent->name))
 		? text_of(root, "decision")
 		: text_of(json_get(root, STR("hookSpecificOutput")), "permissionDecision");
-	bool asks = agent->verbs & AGENT_ASKS;
+	bool asks = agent_takes(agent, e) & TAKES_ASK;
 
 	if (v->action == VERDICT_DENY || (v->action == VERDICT_ASK && !asks))
 		assert_str(said, STR("deny"));
@@ -886,21 +887,106 @@ static void test_input_that_cannot_be_merged(void **state)
 	assert_true(str_find(answer_of(&agent_gemini, &e, &v), STR("\"decision\":\"deny\"")) > 0);
 }
 
-static void test_other_agents_are_neutral(void **state)
+/* Agents without words of their own are stopped by an exit code, and only where they heed it; what they cannot be
+ * told is not claimed to have been heard. */
+static void test_other_agents_are_stopped_by_exit_code(void **state)
 {
-	for (size_t i = 0; agents[i]; i++) {
-		struct event e = { .kind = EVENT_PRE_TOOL_USE };
+	static const struct {
+		const char *agent, *event;
+		bool stops;
+	} rows[] = {
+		{ "generic", "PreToolUse", true }, { "generic", "PostToolUse", false },
+		{ "cursor", "preToolUse", true }, { "cursor", "beforeShellExecution", true },
+		{ "cursor", "afterShellExecution", false }, { "qwen", "PreToolUse", true },
+		{ "opencode", "tool.execute.before", true }, { "windsurf", "pre_run_command", true },
+		{ "windsurf", "post_run_command", false }, { "some-new-agent", "PreToolUse", true },
+	};
+
+	for (size_t i = 0; i < countof(rows); i++) {
+		struct event e = parse_as(rows[i].agent, rows[i].event, STR("{\"session_id\":\"s\"}"));
+		const struct agent *agent = agent_find(str_of(rows[i].agent));
+		struct verdict v = { DENY };
 		struct buf out = BUF_INIT(100);
 		struct answer answer = { .out = &out, .exit_code = 1 };
 
-		if (agents[i]->render)
-			continue;
-		agent_render(agents[i], &e, &(struct verdict){ DENY }, &arena, &answer);
+		agent_render(agent, &e, &v, &arena, &answer);
 		assert_int_equal(out.len, 0);
-		assert_int_equal(answer.exit_code, 0);
-		assert_int_equal(agents[i]->verbs, 0);
+		if (answer.exit_code != (rows[i].stops ? 2 : 0))
+			fail_msg("%s %s: exit code %d", rows[i].agent, rows[i].event, answer.exit_code);
+		assert_int_equal(!str_empty(answer.err), rows[i].stops);
+		assert_int_equal(agent_hears(agent, &e, &v), rows[i].stops ? VERDICT_DENY : VERDICT_NONE);
 		buf_release(&out);
 	}
+}
+
+static void test_copilot_is_stopped_by_json(void **state)
+{
+	struct event e = { .kind = EVENT_PRE_TOOL_USE };
+
+	assert_str(answer_of(&agent_copilot, &e, &(struct verdict){ DENY }),
+		STR("{\"permissionDecision\":\"deny\",\"permissionDecisionReason\":\"no \\\"way\\\"\\n\"}"));
+	e.kind = EVENT_USER_PROMPT_SUBMIT;
+	assert_int_equal(answer_of(&agent_copilot, &e, &(struct verdict){ DENY }).n, 0);
+	assert_int_equal(agent_hears(&agent_copilot, &e, &(struct verdict){ DENY }), VERDICT_NONE);
+}
+
+/* Events that stand for one tool are calls of that tool. */
+static void test_events_that_name_a_tool(void **state)
+{
+	struct event e = parse_as("cursor", "beforeShellExecution",
+		STR("{\"conversation_id\":\"s\",\"command\":\"ls -l\",\"cwd\":\"/p\"}"));
+
+	assert_int_equal(e.kind, EVENT_PRE_TOOL_USE);
+	assert_int_equal(e.tool_class, TOOL_SHELL);
+	assert_str(e.command, STR("ls -l"));
+	assert_str(e.session, STR("s"));
+	e = parse_as("windsurf", "pre_run_command", STR("{\"agent_action_name\":\"pre_run_command\","
+		"\"trajectory_id\":\"t\",\"tool_info\":{\"command_line\":\"ls\",\"cwd\":\"/w\"}}"));
+	assert_int_equal(e.tool_class, TOOL_SHELL);
+	assert_str(e.command, STR("ls"));
+	assert_str(e.cwd, STR("/w"));
+	assert_str(e.session, STR("t"));
+}
+
+/* Kinds that hookd makes itself are not for an agent to say. */
+static void test_no_agent_says_what_is_hookds_own(void **state)
+{
+	static const char *const own[] = { "Decision", "decision", "ModelUsage" };
+
+	for (size_t i = 0; agents[i]; i++)
+		for (size_t k = 0; k < countof(own); k++)
+			assert_int_equal(parse_as(agents[i]->name, own[k], STR("{\"session_id\":\"s\"}")).kind,
+				EVENT_UNKNOWN);
+}
+
+/* What two calls about one happening have in common. */
+static void test_same_happening(void **state)
+{
+	struct event a = parse_as("cursor", "preToolUse", STR("{\"conversation_id\":\"s\",\"tool_name\":\"Shell\","
+		"\"tool_input\":{\"command\":\"make\"},\"tool_use_id\":\"t1\"}"));
+	struct event b = parse_as("cursor", "beforeShellExecution",
+		STR("{\"conversation_id\":\"s\",\"command\":\"make\",\"cwd\":\"/p\"}"));
+	struct event c = parse_as("claude", "PreToolUse", STR("{\"session_id\":\"s\",\"tool_name\":\"Bash\","
+		"\"tool_input\":{\"description\":\"builds\",\"command\":\"make\"},\"tool_use_id\":\"t2\"}"));
+	struct event d = parse_as("claude", "PreToolUse", STR("{\"session_id\":\"s\",\"tool_name\":\"Write\","
+		"\"tool_input\":{\"file_path\":\"/a\",\"content\":\"1\"}}"));
+	struct event e = parse_as("cursor", "preToolUse", STR("{\"conversation_id\":\"s\",\"tool_name\":\"Write\","
+		"\"tool_input\":{\"content\":\"1\",\"file_path\":\"/a\"}}"));
+	struct event f = parse_as("cursor", "preToolUse", STR("{\"conversation_id\":\"s\",\"tool_name\":\"Write\","
+		"\"tool_input\":{\"content\":\"2\",\"file_path\":\"/a\"}}"));
+	bool by_id;
+
+	assert_true(event_same_key(&a) && event_same_key(&a) == event_same_key(&b));
+	assert_true(event_same_key(&a) == event_same_key(&c));
+	assert_true(event_same_key(&d) == event_same_key(&e) && event_same_key(&d) != event_same_key(&f));
+	assert_true(event_ids_agree(&a, &b, &by_id) && !by_id);
+	assert_false(event_ids_agree(&a, &c, &by_id));
+	assert_true(event_ids_agree(&a, &a, &by_id) && by_id);
+	/* Nothing to go by. */
+	d = parse_as("claude", "Notification", STR("{\"session_id\":\"s\"}"));
+	assert_int_equal(event_same_key(&d), 0);
+	d = parse_as("claude", "Stop", STR("{}"));
+	assert_int_equal(event_same_key(&d), 0);
 }
 
 /* A denial arrives even if what came with it does not fit. */
@@ -937,17 +1023,6 @@ static void test_answers_that_do_not_fit(void **state)
 	}
 }
 
-/* hookc waits longer where an answer can change something; it knows events by their native names alone. PreCompress
- * cannot be refused. */
-static void test_decisions_are_known_to_the_client(void **state)
-{
-	for (size_t i = 0; agents[i]; i++)
-		for (const struct agent_event *row = agents[i]->events; row->native; row++)
-			if (event_kinds[row->kind].flags & EVENT_IS_DECISION && strcmp(row->native, "PreCompress") != 0)
-				if (!wire_is_decision(str_of(row->native)))
-					fail_msg("%s of %s is a decision", row->native, agents[i]->name);
-}
-
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup(name, setup)
@@ -971,8 +1046,11 @@ int main(void)
 		T(test_ask_where_nobody_can),
 		T(test_no_endless_turns),
 		T(test_input_that_cannot_be_merged),
-		T(test_decisions_are_known_to_the_client),
-		T(test_other_agents_are_neutral),
+		T(test_other_agents_are_stopped_by_exit_code),
+		T(test_copilot_is_stopped_by_json),
+		T(test_events_that_name_a_tool),
+		T(test_no_agent_says_what_is_hookds_own),
+		T(test_same_happening),
 		T(test_answers_that_do_not_fit),
 	};
 #undef T

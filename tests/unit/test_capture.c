@@ -16,6 +16,9 @@ struct line {
 };
 
 #define PROMPT(id, text) "\"prompt_id\":\"" id "\",\"prompt\":\"" text "\""
+/* What hookd said about the line above. */
+#define SAID_NO \
+	"\"event\":\"PreToolUse\",\"rulings\":[{\"rule\":\"fs.rm\",\"decision\":\"deny\",\"prevailed\":true}]"
 #define ID(id) "\"prompt_id\":\"" id "\""
 
 static const struct line day[] = {
@@ -139,6 +142,26 @@ static const struct line day[] = {
 	{ 140, "claude", "s11", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/t", PROMPT("p1", "plan it") },
 	{ 141, "claude", "s11", EVENT_TASK_CREATED, NULL, NULL, "/t", ID("p1") ",\"task_subject\":\"first\"" },
 	{ 142, "claude", "s11", EVENT_TASK_CREATED, NULL, NULL, "/t", ID("p1") ",\"task_subject\":\"second\"" },
+	/* Denied: heeded, told as a failure, and run all the same. */
+	{ 200, "claude", "s19", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/d", PROMPT("p1", "tidy up") },
+	{ 201, "claude", "s19", EVENT_PRE_TOOL_USE, "Bash", "no1", "/d", ID("p1") },
+	{ 201, "claude", "s19", EVENT_DECISION, "Bash", "no1", NULL, SAID_NO },
+	{ 202, "claude", "s19", EVENT_PRE_TOOL_USE, "Bash", "no2", "/d", ID("p1") },
+	{ 202, "claude", "s19", EVENT_DECISION, "Bash", "no2", NULL, SAID_NO },
+	{ 203, "claude", "s19", EVENT_POST_TOOL_USE_FAILURE, "Bash", "no2", "/d", ID("p1") ",\"error\":\"no\"" },
+	{ 204, "claude", "s19", EVENT_PRE_TOOL_USE, "Bash", "no3", "/d", ID("p1") },
+	{ 204, "claude", "s19", EVENT_DECISION, "Bash", "no3", NULL, SAID_NO },
+	{ 205, "claude", "s19", EVENT_POST_TOOL_USE, "Bash", "no3", "/d", ID("p1") },
+	/* One prompt told with and without its id, then the same words as another one; answers that are plans. */
+	{ 300, "cursor", "s20", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/q", "\"prompt\":\"plan it\"" },
+	{ 301, "claude", "s20", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/q", PROMPT("g1", "plan it") },
+	{ 302, "cursor", "s20", EVENT_STOP, NULL, NULL, "/q",
+		"\"last_assistant_message\":\"Sure.\\n\\n## Implementation Plan\\n1. x\"" },
+	{ 303, "claude", "s20", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/q", PROMPT("g2", "plan it") },
+	{ 304, "cursor", "s20", EVENT_STOP, NULL, NULL, "/q",
+		ID("g2") ",\"last_assistant_message\":\"Plan B failed, so I did it by hand.\"" },
+	{ 305, "cursor", "s20", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/q",
+		PROMPT("g3", "Implement the plan as specified, it is attached for your reference.") },
 };
 
 #define TURN(id) "\"turn_id\":\"" id "\",\"permission_mode\":\"default\""
@@ -269,6 +292,7 @@ static const struct line gemini[] = {
 		"x\"},\"tool_response\":{\"llmContent\":\"text\",\"returnDisplay\":\"\"}" },
 	/* Refused, so it never ends. */
 	{ 15, "gemini", "g1", EVENT_PRE_TOOL_USE, "run_shell_command", NULL, "/g", CALL("rm x") },
+	{ 15, "gemini", "g1", EVENT_DECISION, "run_shell_command", NULL, NULL, SAID_NO },
 	{ 16, "gemini", "g1", EVENT_PRE_COMPACT, NULL, NULL, "/g", "\"trigger\":\"auto\"" },
 	{ 20, "gemini", "g1", EVENT_STOP, NULL, NULL, "/g",
 		"\"prompt\":\"do it\",\"prompt_response\":\"Done.\"" },
@@ -307,7 +331,7 @@ static const struct line gemini[] = {
 	{ 45022, "gemini", "g1", EVENT_SESSION_END, NULL, NULL, "/g", "\"reason\":\"exit\"" },
 };
 
-enum { LINES = countof(day), LINES_MAX = 100, DOUBLES = 12, ROUNDS = 1000 };
+enum { LINES = countof(day), LINES_MAX = 120, DOUBLES = 12, ROUNDS = 1000 };
 
 static const struct line *story = day; /* the one that is being told */
 
@@ -327,9 +351,16 @@ static struct record record_of(struct arena *a, unsigned i)
 	const struct line *l = &story[i];
 	struct record r = record_sample(i, STR_NONE);
 	struct event e;
+	char about[ULID_TEXT + 1], decided[ULID_TEXT + 20] = "";
 	const char *session_key = l->kind == EVENT_TURN_COMPLETE ? ",\"thread-id\":\"" : ",\"session_id\":\"";
 	uint8_t random[10] = { 0 };
 
+	if (l->kind == EVENT_DECISION) {
+		random[0] = (uint8_t)(i - 1);
+		r.id = ulid_from(1700000000000 + l[-1].ms, random);
+		ulid_format(&r.id, about);
+		snprintf(decided, sizeof decided, ",\"event_id\":\"%s\"", about);
+	}
 	/* Two records of one millisecond are told apart by the random part alone. */
 	random[0] = (uint8_t)i;
 	r.id = ulid_from(1700000000000 + l->ms, random);
@@ -345,7 +376,7 @@ static struct record record_of(struct arena *a, unsigned i)
 	r.cwd = STR_NONE;
 	r.transcript_path = STR_NONE;
 	r.payload =
-		arena_strf(a, "{\"x\":1%s%s%s%s%s%s%s%s%s%s%s%s%s%s}", l->session ? session_key : "",
+		arena_strf(a, "{\"x\":1%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s}", decided, l->session ? session_key : "",
 			l->session ? l->session : "", l->session ? "\"" : "", l->cwd ? ",\"cwd\":\"" : "",
 			l->cwd ? l->cwd : "", l->cwd ? "\"" : "", l->tool ? ",\"tool_name\":\"" : "",
 			l->tool ? l->tool : "", l->tool ? "\"" : "", l->use ? ",\"tool_use_id\":\"" : "",
@@ -383,9 +414,11 @@ static const char *const dumps[] = {
 	"SELECT s.native_id, p.path, p.title, p.created_at, p.updated_at, v.version, v.ord, v.source, "
 	"v.content FROM plans p "
 	"JOIN sessions s ON s.key = p.session JOIN plan_versions v ON v.plan = p.key ORDER BY 1, 2, 6",
+	"SELECT s.native_id, d.event, d.rule, d.decision, d.prevailed, d.call, d.ran_at FROM decisions d "
+	"JOIN sessions s ON s.key = d.session ORDER BY 1, 2, 3",
 };
 
-static const int columns[] = { 13, 22, 13, 16, 18, 9 };
+static const int columns[] = { 13, 22, 13, 16, 18, 9, 7 };
 
 static void dump(struct store *s, struct buf *out)
 {
@@ -423,8 +456,8 @@ static void clear(struct store *s)
 	assert_int_equal(store_exec(s,
 				 "DELETE FROM plan_versions; DELETE FROM plans; DELETE FROM activities; DELETE "
 				 "FROM batches; "
-				 "DELETE FROM windows; DELETE FROM events; DELETE FROM sessions; DELETE FROM "
-				 "directories; DELETE FROM projects"),
+				 "DELETE FROM windows; DELETE FROM decisions; DELETE FROM events; "
+				 "DELETE FROM sessions; DELETE FROM directories; DELETE FROM projects"),
 		0);
 }
 
@@ -564,7 +597,7 @@ static void test_rows(void **state)
 		"coalesce(response, '-'), ' ') FROM "
 		"(SELECT * FROM batches WHERE session = (SELECT key FROM sessions WHERE native_id = 's1') "
 		"ORDER BY ord)",
-		"1user:stop:done one 2user:stop:done two 3agent_notification:prompt:- 4plan:end:-");
+		"1plan:stop:done one 2plan:stop:done two 3agent_notification:prompt:- 4plan:end:-");
 	check_row(s,
 		"SELECT group_concat(coalesce(source, '?') || coalesce(agent_id, ''), ' ') FROM (SELECT * FROM "
 		"windows WHERE session = "
@@ -643,6 +676,27 @@ static struct store *knows_backwards(const struct line *told, unsigned lines)
 	return s;
 }
 
+static void test_rows_of_denials_and_plans(void **state)
+{
+	struct store *s = knows_backwards(day, LINES);
+
+	check_row(s,
+		"SELECT group_concat(a.state || coalesce(d.ran_at % 1000000, ''), ' ') FROM activities a "
+		"JOIN decisions d ON d.session = a.session AND d.call = a.same "
+		"WHERE a.session = (SELECT key FROM sessions WHERE native_id = 's19')",
+		"denied denied done205000");
+	check_row(s,
+		"SELECT group_concat(number || source || ':' || coalesce(prompt_id, '-'), ' ') FROM batches "
+		"WHERE session = (SELECT key FROM sessions WHERE native_id = 's20')",
+		"1plan:g1 2user:g2 3plan:g3");
+	check_row(s,
+		"SELECT group_concat(p.path || ':' || v.source || ':' || p.title, ' ') FROM plans p "
+		"JOIN plan_versions v ON v.plan = p.key "
+		"WHERE session = (SELECT key FROM sessions WHERE native_id = 's20')",
+		"answer:1:answer:Sure.");
+	store_close(s);
+}
+
 static void test_rows_of_codex(void **state)
 {
 	struct store *s = knows_backwards(codex, countof(codex));
@@ -705,7 +759,7 @@ static void test_rows_of_gemini(void **state)
 		"activities a JOIN batches b ON "
 		"b.key = a.batch WHERE tool = 'run_shell_command' ORDER BY a.ord, same)",
 		"make:failed:Exit Code: 3:no:1; make:done::made:1; make check:done::ok:1; rm "
-		"x:started:::1; rm x:done::gone:3; "
+		"x:denied:::1; rm x:done::gone:3; "
 		"make:done::made:3");
 	check_row(s,
 		"SELECT group_concat((coalesce(started_at, 0) % 1000000000) || '-' || (ended_at % "
@@ -947,6 +1001,7 @@ int main(void)
 		cmocka_unit_test(test_any_order_of_codex),
 		cmocka_unit_test(test_any_order_of_gemini),
 		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_rows_of_denials_and_plans),
 		cmocka_unit_test(test_rows_of_codex),
 		cmocka_unit_test(test_rows_of_gemini),
 		cmocka_unit_test(test_thread_that_is_a_session),

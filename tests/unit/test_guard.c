@@ -1,5 +1,6 @@
 /* What commands resolve to, one table per mechanism; and the bounds of the work. The commands are
  * only ever read. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -312,11 +313,12 @@ static void says_where(void **state)
 
 /* -- links on disk, through a callback -------------------------------------------------------- */
 
-static str real_path(void *arg, struct arena *a, str path)
+static int real_path(void *arg, struct arena *a, str path, str *ret)
 {
-	(void)arg;
-	(void)a;
-	return str_eq(path, STR("/home/dev/proj/build")) ? STR("/home/dev") : STR_NONE;
+	if (!str_eq(path, STR("/home/dev/proj/build")))
+		return -ENOENT;
+	*ret = STR("/home/dev");
+	return 0;
 }
 
 static void follows_links_when_told(void **state)

@@ -670,7 +670,7 @@ static void assert_plain(str s)
 
 static void keeps_marks_inside(void **state)
 {
-	static char long_name[300001];
+	static char long_name[1100001]; /* longer than a command line may be */
 	const str commands[] = { str_n(long_name, sizeof(long_name) - 1), STR("rm -rf $x/$y*?"),
 		STR("$(curl x) a"), STR("kubectl get ns -o name | xargs kubectl delete"),
 		STR("git ls-files | xargs rm"), STR("declare -a a=(\"$x\" b); \"${a[@]}\"") };

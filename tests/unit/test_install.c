@@ -152,7 +152,7 @@ static void assert_installed(str text)
 	for (const struct agent_event *row = request.agent->events; row->native; row++) {
 		struct json *event = json_path(tree, "hooks", row->native, NULL);
 
-		assert_int_equal(event ? count_ours(event) : 0, row->by_default);
+		assert_int_equal(event ? count_ours(event) : 0, row->flags & AGENT_EVENT_DEFAULT ? 1 : 0);
 	}
 	/* A person may have one there; ours would replace what the agent does itself. */
 	assert_int_equal(count_ours(json_path(tree, "hooks", "WorktreeCreate", NULL)), 0);

@@ -1,3 +1,6 @@
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -383,6 +386,98 @@ static void secrets_in_keys_and_escapes(void **state)
 	assert_true(has(out, "{\"[redacted:github-token]\":1"));
 }
 
+static void numbers_under_the_name_of_a_secret(void **state)
+{
+	str out = payload_of(EVENT_PRE_TOOL_USE,
+		"{\"password\":12345678,\"db\":{\"passwd\":4711},\"pin\":1234,\"otp\":\"987654\",\"secret\":99887766,"
+		"\"max_tokens\":40960,\"tokens\":1234567,\"token_count\":1234567,\"port\":54321,\"pins\":1234,"
+		"\"argv\":[\"--password\",55443322]}");
+
+	assert_true(str_eq(out,
+		STR("{\"password\":\"[redacted:password]\",\"db\":{\"passwd\":\"[redacted:password]\"},"
+		    "\"pin\":\"[redacted:pin]\",\"otp\":\"[redacted:pin]\",\"secret\":\"[redacted:secret]\","
+		    "\"max_tokens\":40960,\"tokens\":1234567,\"token_count\":1234567,\"port\":54321,\"pins\":1234,"
+		    "\"argv\":[\"--password\",\"[redacted:password]\"]}")));
+}
+
+static void keys_under_the_name_of_a_secret(void **state)
+{
+	str out = payload_of(EVENT_PRE_TOOL_USE,
+		"{\"secrets\":{\"9f8a7b6c5d4e3f2a\":\"alice\",\"description\":\"of the team\"},"
+		"\"password\":{\"value\":\"sunshine\"},\"commits\":{\"9f8a7b6c5d4e3f2a\":1}}");
+
+	assert_true(str_eq(out,
+		STR("{\"secrets\":{\"[redacted:secret]\":\"alice\",\"description\":\"of the team\"},"
+		    "\"password\":{\"value\":\"[redacted:password]\"},\"commits\":{\"9f8a7b6c5d4e3f2a\":1}}")));
+}
+
+/* Appends text as base64. */
+static void add_base64(struct buf *b, str text)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+	for (size_t i = 0; i < text.n; i += 3) {
+		unsigned v = 0;
+
+		for (size_t j = 0; j < 3; j++)
+			v = v << 8 | (i + j < text.n ? (unsigned char)text.p[i + j] : 0);
+		for (size_t j = 0; j < 4; j++)
+			buf_add_char(b, i + j <= text.n ? digits[v >> (18 - 6 * j) & 63] : '=');
+	}
+}
+
+static void secrets_in_base64(void **state)
+{
+	static const struct {
+		const char *secret, *name;
+	} forms[] = { { "AKIA{u16}", "aws-access-key-id" }, { "ghp_{a36}", "github-token" },
+		{ "sk-ant-{a40}", "anthropic-key" }, { "xoxb-{d12}-{d12}-{a24}", "slack-token" },
+		{ "-----BEGIN RSA PRIVATE KEY-----\n{a64}\n{a64}\n-----END RSA PRIVATE KEY-----\n", "private-key" } };
+	static const char *const before[] = { "", "x ", "key=", "[default]\nkey=" };
+	uint64_t seed = 11;
+
+	for (size_t i = 0; i < countof(forms); i++)
+		for (size_t k = 0; k < countof(before); k++) {
+			_cleanup_(buf_release) struct buf plain = BUF_INIT(KIB(4)), coded = BUF_INIT(KIB(8));
+			_cleanup_(buf_release) struct buf want = BUF_INIT(KIB(4));
+
+			buf_add_str(&plain, str_of(before[k]));
+			sample_expand(&plain, forms[i].secret, &seed);
+			buf_add_str(&coded, STR("data: "));
+			add_base64(&coded, buf_str(&plain));
+			buf_add_str(&coded, STR(" # kept"));
+			buf_add_char(&coded, 0);
+			buf_addf(&want, "data: [redacted:%s] # kept", forms[i].name);
+			assert_text(coded.p, want.p);
+		}
+}
+
+/* As `base64` folds it: no line of it may stay. */
+static void folded_base64_goes_whole(void **state)
+{
+	_cleanup_(buf_release) struct buf plain = BUF_INIT(KIB(4)), coded = BUF_INIT(KIB(8)), folded = BUF_INIT(KIB(8));
+	uint64_t seed = 12;
+
+	sample_expand(&plain,
+		"-----BEGIN RSA PRIVATE KEY-----\n{a64}\n{a64}\n{a64}\n{a64}\n-----END RSA PRIVATE KEY-----\n", &seed);
+	add_base64(&coded, buf_str(&plain));
+	for (size_t i = 0; i < coded.len; i += 76)
+		buf_addf(&folded, STR_FMT "\n", STR_ARG(str_head(str_from(buf_str(&coded), i), 76)));
+	buf_add_str(&folded, STR("\nafter"));
+	buf_add_char(&folded, 0);
+	assert_text(folded.p, "[redacted:private-key]\n\nafter");
+}
+
+/* Time stays linear when everything looks like the beginning of something. */
+static void base64_of_a_hostile_number(void **state)
+{
+	_cleanup_(buf_release) struct buf b = BUF_INIT(MIB(4));
+
+	while (b.len < MIB(1))
+		buf_add_str(&b, STR("QUtJQZ2hwX"));
+	assert_int_equal(redact_text(r, &arena, buf_str(&b)).n, b.len);
+}
+
 static void fields_are_cleaned(void **state)
 {
 	_cleanup_(buf_release) struct buf b = BUF_INIT(KIB(4)), longer = BUF_INIT(KIB(16));
@@ -643,29 +738,89 @@ static void hostile_bytes(void **state)
 
 /* -- mute -------------------------------------------------------------------------------------- */
 
-static void muting(void **state)
+/* The directory and the markers in it. */
+static void test_remove(const char *dir)
+{
+	char path[512];
+	struct dirent *e;
+	DIR *d;
+
+	snprintf(path, sizeof path, "%s/muted", dir);
+	d = opendir(path);
+	while (d && (e = readdir(d))) {
+		snprintf(path, sizeof path, "%s/muted/%s", dir, e->d_name);
+		unlink(path);
+	}
+	if (d)
+		closedir(d);
+	snprintf(path, sizeof path, "%s/muted", dir);
+	rmdir(path);
+	rmdir(dir);
+}
+
+enum { SECOND = 1000000 };
+
+static void private_is_what_comes_after_the_prompt(void **state)
 {
 	char dir[] = "/tmp/hookd-mute-XXXXXX", path[64];
-	str session = STR("../../x\n/\0y");
+	const int64_t now = clock_wall_us() / SECOND * SECOND - 60 * SECOND;
+	str session = STR("../../x\n/\0y"), claude = STR("claude");
 	struct stat st;
 
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof path, "%s/muted", dir);
-	assert_false(redact_is_muted(dir, STR("claude"), session));
-	assert_int_equal(redact_set_muted(dir, STR("claude"), session, false), 0);
-	assert_int_equal(redact_set_muted(dir, STR("claude"), session, true), 0);
-	assert_int_equal(redact_set_muted(dir, STR("claude"), session, true), 0);
-	assert_true(redact_is_muted(dir, STR("claude"), session));
-	assert_false(redact_is_muted(dir, STR("claud"), STR("e../../x\n/\0y")));
-	assert_false(redact_is_muted(dir, STR("codex"), session));
-	assert_false(redact_is_muted(dir, STR_NONE, STR_NONE));
+	assert_false(redact_is_muted(dir, claude, session, now));
+	redact_unmute(dir, claude, session, now);
+	redact_mute(dir, claude, session, now);
+	assert_true(redact_is_muted(dir, claude, session, now) && redact_is_muted(dir, claude, session, now + SECOND));
+	assert_false(redact_is_muted(dir, claude, session, now - 1));
+	assert_false(redact_is_muted(dir, STR("claud"), STR("e../../x\n/\0y"), now));
+	assert_false(redact_is_muted(dir, STR("codex"), session, now));
+	assert_false(redact_is_muted(dir, STR_NONE, STR_NONE, now));
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0700);
-	assert_int_equal(redact_set_muted(dir, STR("claude"), session, false), 0);
-	assert_false(redact_is_muted(dir, STR("claude"), session));
-	assert_true(redact_set_muted("/nonexistent", STR("a"), STR("b"), true) < 0);
-	rmdir(path);
-	rmdir(dir);
+	/* A prompt from before it ends nothing; a later one does, and what happened in between stays private. */
+	redact_unmute(dir, claude, session, now - SECOND);
+	assert_true(redact_is_muted(dir, claude, session, now + 9 * SECOND));
+	redact_unmute(dir, claude, session, now + 5 * SECOND);
+	assert_true(redact_is_muted(dir, claude, session, now + 4 * SECOND));
+	assert_false(redact_is_muted(dir, claude, session, now + 5 * SECOND));
+	/* One that ended long ago goes when another is written. */
+	redact_mute(dir, claude, STR("old"), SECOND);
+	redact_unmute(dir, claude, STR("old"), 2 * SECOND);
+	redact_mute(dir, claude, STR("another"), now);
+	assert_false(redact_is_muted(dir, claude, STR("old"), SECOND));
+	/* The clock was set back since. */
+	redact_mute(dir, claude, STR("another"), clock_wall_us() + 100 * INT64_C(1000000));
+	assert_true(redact_is_muted(dir, claude, STR("another"), clock_wall_us()));
+	test_remove(dir);
+}
+
+static void a_marker_that_cannot_be_written_is_kept_in_mind(void **state)
+{
+	char dir[] = "/tmp/hookd-mute-XXXXXX", path[64];
+	const int64_t now = clock_wall_us() / SECOND * SECOND - 60 * SECOND;
+	int error = 0, fd;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof path, "%s/muted", dir);
+	fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600); /* a file where the folder should be */
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(redact_mute_trouble(&error), 0);
+	redact_mute(dir, STR("claude"), STR("s"), now);
+	assert_int_equal(redact_mute_trouble(&error), 1);
+	assert_int_equal(error, ENOTDIR);
+	assert_true(redact_is_muted(dir, STR("claude"), STR("s"), now));
+	assert_false(redact_is_muted(dir, STR("claude"), STR("s"), now - 1));
+	redact_unmute(dir, STR("claude"), STR("s"), now + SECOND);
+	assert_false(redact_is_muted(dir, STR("claude"), STR("s"), now + SECOND));
+	/* As soon as the disk is well again, it is written. */
+	assert_int_equal(unlink(path), 0);
+	assert_true(redact_is_muted(dir, STR("claude"), STR("s"), now));
+	assert_int_equal(redact_mute_trouble(&error), 0);
+	assert_true(redact_is_muted(dir, STR("claude"), STR("s"), now));
+	test_remove(dir);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -686,6 +841,11 @@ int main(void)
 		TEST(keys_name_secrets),
 		TEST(pairs_of_name_and_value),
 		TEST(secrets_in_keys_and_escapes),
+		TEST(numbers_under_the_name_of_a_secret),
+		TEST(keys_under_the_name_of_a_secret),
+		TEST(secrets_in_base64),
+		TEST(folded_base64_goes_whole),
+		TEST(base64_of_a_hostile_number),
 		TEST(fields_are_cleaned),
 		TEST(wholly_private_prompts),
 		TEST(muted_keeps_no_content),
@@ -697,7 +857,8 @@ int main(void)
 		TEST(the_limit_of_a_record),
 		TEST(hostile_depth),
 		TEST(hostile_bytes),
-		TEST(muting),
+		TEST(private_is_what_comes_after_the_prompt),
+		TEST(a_marker_that_cannot_be_written_is_kept_in_mind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -244,24 +244,6 @@ static void test_reply(void **state)
 	assert_string_equal(wire_stored_name((enum wire_stored)77), "?");
 }
 
-static void test_decisions(void **state)
-{
-	static const char *const yes[] = { "PreToolUse", "pre-tool-use", "PRE_TOOL_USE",
-		"preToolUse", "Stop", "stop", "agentStop", "BeforeTool", "beforeShellExecution",
-		"beforeMCPExecution", "tool.execute.before", "pre_run_command",
-		"UserPromptSubmit", "permission.ask" };
-	static const char *const no[] = { "", "PostToolUse", "SessionStart", "SessionEnd",
-		"Notification", "notify", "AfterTool", "PreToolUseX", "StopFailure", "pre" };
-
-	for (size_t i = 0; i < countof(yes); i++)
-		if (!wire_is_decision(str_of(yes[i])))
-			fail_msg("%s is a decision", yes[i]);
-	for (size_t i = 0; i < countof(no); i++)
-		if (wire_is_decision(str_of(no[i])))
-			fail_msg("%s is no decision", no[i]);
-	assert_false(wire_is_decision(STR_NONE));
-}
-
 /* -- sockets ----------------------------------------------------------------------------------- */
 
 static int64_t soon(int ms)
@@ -513,7 +495,6 @@ int main(void)
 		cmocka_unit_test(test_hook_refuses),
 		cmocka_unit_test(test_hook_too_many),
 		cmocka_unit_test(test_reply),
-		cmocka_unit_test(test_decisions),
 		cmocka_unit_test_setup_teardown(test_connect, make_dir, remove_dir),
 		cmocka_unit_test(test_exchange_done),
 		cmocka_unit_test(test_exchange_wait_outlives_the_first_deadline),

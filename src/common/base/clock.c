@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/macro.h"
+
 void clock_format(int64_t wall_us, int local, char out[CLOCK_TEXT])
 {
 	time_t sec = (time_t)(wall_us / USEC_PER_SEC);
@@ -126,4 +128,44 @@ bool clock_parse(const char *p, size_t n, int64_t *ret_us)
 	*ret_us = ((days_of(year, v[0], v[1]) * 24 + v[2]) * 60 + v[3] - zone) * 60 * USEC_PER_SEC +
 		  v[4] * USEC_PER_SEC + us;
 	return true;
+}
+
+/* "2h": so long ago. */
+static bool parse_ago(str text, int64_t now_us, int64_t *ret)
+{
+	static const struct {
+		char letter;
+		int64_t seconds;
+	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 }, { 'w', 7 * 86400 } };
+	int64_t n;
+
+	if (text.n < 2 || !str_to_int(str_head(text, text.n - 1), &n) || n < 0 || n > 1000000)
+		return false;
+	for (size_t i = 0; i < countof(units); i++)
+		if (text.p[text.n - 1] == units[i].letter) {
+			*ret = now_us - n * units[i].seconds * USEC_PER_SEC;
+			return true;
+		}
+	return false;
+}
+
+bool clock_parse_when(str text, int64_t now_us, int64_t *ret)
+{
+	static const char *const formats[] = { "%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M",
+		"%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S" };
+	char room[32];
+
+	if (parse_ago(text, now_us, ret))
+		return true;
+	snprintf(room, sizeof room, STR_FMT, STR_ARG(text));
+	for (size_t i = 0; i < countof(formats); i++) {
+		struct tm tm = { .tm_isdst = -1 };
+		const char *end = strptime(room, formats[i], &tm);
+
+		if (end && !*end) {
+			*ret = (int64_t)mktime(&tm) * USEC_PER_SEC;
+			return true;
+		}
+	}
+	return false;
 }

@@ -3,6 +3,7 @@
 #include <sys/random.h>
 
 #include "base/clock.h"
+#include "base/sha256.h"
 
 struct ulid ulid_from(int64_t ms, const uint8_t random[10])
 {
@@ -28,6 +29,18 @@ struct ulid ulid_make(void)
 		memcpy(random + 8, &us, 2);
 	}
 	return ulid_from(us / USEC_PER_MSEC, random);
+}
+
+struct ulid ulid_derive(const struct ulid *u, str what)
+{
+	uint8_t hash[SHA256_BYTES];
+	struct sha256 s;
+
+	sha256_init(&s);
+	sha256_add(&s, u->b, ULID_BYTES);
+	sha256_add(&s, what.p, what.n);
+	sha256_end(&s, hash);
+	return ulid_from(ulid_ms(u), hash);
 }
 
 int64_t ulid_ms(const struct ulid *u)

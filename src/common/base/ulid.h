@@ -19,6 +19,9 @@ struct ulid {
 struct ulid ulid_make(void);
 struct ulid ulid_from(int64_t ms, const uint8_t random[10]);
 
+/* The key of something that follows from u, the same whoever makes it: u's time, and a hash of u and `what`. */
+struct ulid ulid_derive(const struct ulid *u, str what);
+
 int64_t ulid_ms(const struct ulid *u);
 
 /* 26 letters of Crockford's base 32 and a NUL. */

@@ -65,14 +65,32 @@ static const enum json_type wanted_types[] = {
 	[OPTION_INT] = JSON_NUMBER,
 	[OPTION_ENUM] = JSON_STRING,
 	[OPTION_TEXT] = JSON_STRING,
+	[OPTION_LIST] = JSON_ARRAY,
 };
+
+/* ["a", "b"] as "a b"; anything else than texts in it makes it no list of names. */
+static str text_of(struct reader *r, const struct json *v, struct buf *list)
+{
+	if (v->type == JSON_BOOL)
+		return str_n(r->text.p + v->begin, v->end - v->begin);
+	if (v->type != JSON_ARRAY)
+		return v->text;
+	json_each(item, v) {
+		if (list->len)
+			buf_add_char(list, ' ');
+		buf_add_str(list, item->type == JSON_STRING && json_str(item).n ? json_str(item) : STR(","));
+	}
+	return buf_str(list);
+}
 
 static void take_value(struct reader *r, size_t id, const struct json *v)
 {
 	const struct option *o = &options[id];
+	struct buf list = BUF_INIT(LIMIT_CONFIG);
 	struct config_value value;
 	struct err err;
 	unsigned line, col;
+	int checked;
 
 	if (v->type != wanted_types[o->type]) {
 		struct buf fit = BUF_INIT(256);
@@ -83,9 +101,9 @@ static void take_value(struct reader *r, size_t id, const struct json *v)
 		buf_release(&fit);
 		return;
 	}
-	if (config_check(o,
-		    v->type == JSON_BOOL ? str_n(r->text.p + v->begin, v->end - v->begin) : v->text,
-		    &value, &err) < 0) {
+	checked = config_check(o, text_of(r, v, &list), &value, &err);
+	buf_release(&list);
+	if (checked < 0) {
 		complain(r, v->begin, err.code, "%s", err.text);
 		return;
 	}
@@ -96,10 +114,12 @@ static void take_value(struct reader *r, size_t id, const struct json *v)
 	r->config->values[id] = value;
 }
 
-/* Parts of the file that are no options: guard/ reads its rules itself. */
-static bool read_elsewhere(str key)
+/* Parts of the file that are no options: guard/ and hooks/ read their rules and programs themselves. */
+static bool read_elsewhere(size_t first, unsigned level, str key)
 {
-	return str_eq(key, STR("$schema")) || str_eq(key, STR("guard")) || str_eq(key, STR("hooks"));
+	if (level == 1)
+		return str_eq(option_step(&options[first], 0), STR("guard")) && str_eq(key, STR("rules"));
+	return level == 0 && (str_eq(key, STR("$schema")) || str_eq(key, STR("hooks")));
 }
 
 /* An unknown name: the likely one, or the right way to write a dotted one. */
@@ -158,7 +178,7 @@ static void take_object(struct reader *r, size_t first, unsigned level, const st
 					"'" STR_FMT "' stands here a second time; this one counts",
 					STR_ARG(m->key));
 			found[id] = m;
-		} else if (level || !read_elsewhere(m->key)) {
+		} else if (!read_elsewhere(first, level, m->key)) {
 			complain_unknown(
 				r, first, level, m->key, json_item_start(r->text, obj, prev));
 		}

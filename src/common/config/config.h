@@ -21,10 +21,14 @@
 #include "base/str.h"
 #include "config/paths.h"
 
-enum option_type { OPTION_BOOL, OPTION_INT, OPTION_ENUM, OPTION_TEXT };
+/* A LIST is one of names; as text there are blanks between them. */
+enum option_type { OPTION_BOOL, OPTION_INT, OPTION_ENUM, OPTION_TEXT, OPTION_LIST };
 
 enum option_id {
 	OPTION_DURABILITY,
+	OPTION_GUARD_DISABLE,
+	OPTION_GUARD_MODE,
+	OPTION_GUARD_OBSERVE,
 	OPTION_LOG_LEVEL,
 	OPTION_LOG_MAX_MB,
 	OPTION_RETENTION_DAYS,
@@ -91,6 +95,8 @@ int config_check(const struct option *o, str value, struct config_value *ret, st
 /* Changes one option in the user's file, keeping comments and formatting of everything else; an
  * absent file is made. The value is checked first. */
 int config_set(const char *path, const struct option *o, str value, struct err *err);
+/* Puts another text into the user's file, or makes it; a link stays a link. -errno with err. */
+int config_write(const char *path, str text, struct err *err);
 /* The text that config_set would write, appended to ret; touches no file. -EBADMSG: the text is not
  * JSON, err names line and column. */
 int config_edit(str text, const struct option *o, str value, struct buf *ret, struct err *err);

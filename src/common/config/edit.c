@@ -14,10 +14,19 @@
 
 static void write_value(struct json_writer *w, const struct option *o, str value)
 {
-	if (o->type == OPTION_INT || o->type == OPTION_BOOL)
+	str name;
+
+	if (o->type == OPTION_INT || o->type == OPTION_BOOL) {
 		jw_raw(w, value);
-	else
+	} else if (o->type == OPTION_LIST) {
+		jw_array(w);
+		while (str_split(&value, ' ', &name))
+			if (name.n)
+				jw_str(w, name);
+		jw_end_array(w);
+	} else {
 		jw_str(w, value);
+	}
 }
 
 /* The steps from `level` on around the value, as a tree: {"level": "debug"}. */
@@ -141,6 +150,13 @@ static int write_file(const char *path, str text)
 	return r;
 }
 
+int config_write(const char *path, str text, struct err *err)
+{
+	int r = write_file(path, text);
+
+	return r < 0 ? err_set(err, r, "%s cannot be written: %s", path, strerror(-r)) : 0;
+}
+
 int config_set(const char *path, const struct option *o, str value, struct err *err)
 {
 	struct buf old = BUF_INIT(LIMIT_CONFIG), changed = BUF_INIT(LIMIT_CONFIG);
@@ -153,11 +169,8 @@ int config_set(const char *path, const struct option *o, str value, struct err *
 				       : strerror(-r));
 	} else {
 		r = config_edit(buf_str(&old), o, value, &changed, err);
-		if (r == 0 && !str_eq(buf_str(&old), buf_str(&changed))) {
-			r = write_file(path, buf_str(&changed));
-			if (r < 0)
-				err_set(err, r, "%s cannot be written: %s", path, strerror(-r));
-		}
+		if (r == 0 && !str_eq(buf_str(&old), buf_str(&changed)))
+			r = config_write(path, buf_str(&changed), err);
 	}
 	buf_release(&changed);
 	buf_release(&old);

@@ -9,6 +9,7 @@
 #include "config/names.h"
 
 static const char *const durabilities[] = { "normal", "strict", NULL };
+static const char *const guard_modes[] = { "enforce", "observe", NULL };
 
 static int check_levels(str value, struct err *err)
 {
@@ -20,6 +21,13 @@ const struct option options[OPTION_ID_MAX] = {
 		.text = "What an acknowledged event survives. normal: any crash of hookd or of the "
 			"agent; a power cut may lose the last second. strict: a power cut as well; "
 			"hookd answers only after the event is on the disk." },
+	[OPTION_GUARD_DISABLE] = { "guard.disable", OPTION_LIST, "",
+		.text = "Rules of the guard that are switched off, built-in ones or your own." },
+	[OPTION_GUARD_MODE] = { "guard.mode", OPTION_ENUM, "enforce", .choices = guard_modes,
+		.text = "Whether rules of the guard are enforced, or all of them only observed: what they "
+			"would have said is recorded, and nothing is denied or asked." },
+	[OPTION_GUARD_OBSERVE] = { "guard.observe", OPTION_LIST, "",
+		.text = "Rules of the guard that are only observed." },
 	[OPTION_LOG_LEVEL] = { "log.level", OPTION_TEXT, "info", .check = check_levels,
 		.text = "What goes into hookd.log: error, warn, info or debug, for everything or "
 			"for one part (\"info,store=debug\")." },
@@ -142,11 +150,28 @@ static int check_text(const struct option *o, str value, int64_t *ret)
 	return 0;
 }
 
+/* Names as rules have them, blanks between. */
+static int check_list(const struct option *o, str value, int64_t *ret)
+{
+	str name;
+
+	(void)o;
+	*ret = 0;
+	while (str_split(&value, ' ', &name)) {
+		for (size_t i = 0; i < name.n; i++)
+			if ((unsigned char)name.p[i] <= 0x20 || strchr(",;\"'[]{}\\", name.p[i]))
+				return -EINVAL;
+		*ret += name.n > 0;
+	}
+	return 0;
+}
+
 static int (*const checks[])(const struct option *o, str value, int64_t *ret) = {
 	[OPTION_BOOL] = check_bool,
 	[OPTION_INT] = check_int,
 	[OPTION_ENUM] = check_choice,
 	[OPTION_TEXT] = check_text,
+	[OPTION_LIST] = check_list,
 };
 
 void option_describe(const struct option *o, struct buf *b)
@@ -169,6 +194,9 @@ void option_describe(const struct option *o, struct buf *b)
 		return;
 	case OPTION_TEXT:
 		buf_add_str(b, STR("a line of text"));
+		return;
+	case OPTION_LIST:
+		buf_add_str(b, STR("a list of names"));
 		return;
 	}
 }

@@ -8,6 +8,7 @@ static const char *const types[] = {
 	[OPTION_INT] = "integer",
 	[OPTION_ENUM] = "string",
 	[OPTION_TEXT] = "string",
+	[OPTION_LIST] = "array",
 };
 
 static void write_option(struct json_writer *w, const struct option *o)
@@ -26,15 +27,20 @@ static void write_option(struct json_writer *w, const struct option *o)
 			jw_str(w, str_of(o->choices[i]));
 		jw_end_array(w);
 	}
+	if (o->type == OPTION_LIST) {
+		jw_key(w, "items");
+		jw_raw(w, STR("{\"type\":\"string\"}"));
+	}
 	jw_key(w, "default");
-	if (o->type == OPTION_BOOL || o->type == OPTION_INT)
+	if (o->type == OPTION_LIST)
+		jw_raw(w, STR("[]"));
+	else if (o->type == OPTION_BOOL || o->type == OPTION_INT)
 		jw_raw(w, str_of(o->fallback));
 	else
 		jw_str(w, str_of(o->fallback));
 	jw_end_object(w);
 }
 
-/* An object whose members are the options [first, end) one step further down. */
 /* A part of the file that another module reads. */
 static void write_part(struct json_writer *w, const char *name, const char *text)
 {
@@ -45,6 +51,7 @@ static void write_part(struct json_writer *w, const char *name, const char *text
 	jw_end_object(w);
 }
 
+/* An object whose members are the options [first, end) one step further down. */
 static void write_object(struct json_writer *w, size_t first, size_t end, unsigned level)
 {
 	jw_field_str(w, "type", STR("object"));
@@ -55,7 +62,16 @@ static void write_object(struct json_writer *w, size_t first, size_t end, unsign
 		jw_key(w, "$schema");
 		jw_raw(w, STR("{\"type\":\"string\"}"));
 		write_part(w, "hooks", "Programs to run at events; hookd hooks validate checks them.");
-		write_part(w, "guard", "mode, disable and rules of the guard; hookd guard validate checks them.");
+	}
+	if (level == 1 && str_eq(option_step(&options[first], 0), STR("guard"))) {
+		jw_key(w, "rules");
+		jw_object(w);
+		jw_field_str(w, "type", STR("array"));
+		jw_key(w, "items");
+		jw_raw(w, STR("{\"type\":\"object\"}"));
+		jw_field_str(w, "description",
+			STR("Rules of your own, see docs/guard.md; hookd guard validate checks them."));
+		jw_end_object(w);
 	}
 	for (size_t i = first, next; i < end; i = next) {
 		next = option_group_end(i, level + 1);

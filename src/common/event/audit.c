@@ -4,13 +4,14 @@
 
 enum { RULINGS_MAX = 16 };
 
-static void write_ruling(struct json_writer *w, const struct ruling *f, bool prevailed)
+/* unheard: the agent has no way to be told, so it is as if the rule had only watched. */
+static void write_ruling(struct json_writer *w, const struct ruling *f, bool prevailed, bool unheard)
 {
 	jw_object(w);
 	jw_field_str(w, "rule", f->rule);
 	jw_field_str(w, "decision", str_of(verdict_action_names[f->action]));
-	jw_field_bool(w, "prevailed", prevailed);
-	if (f->observed)
+	jw_field_bool(w, "prevailed", prevailed && !unheard);
+	if (f->observed || unheard)
 		jw_field_bool(w, "observed", true);
 	jw_field_str(w, "reason", f->reason);
 	jw_field_str(w, "subject", f->subject);
@@ -24,7 +25,7 @@ static void write_ruling(struct json_writer *w, const struct ruling *f, bool pre
 }
 
 /* Voices that only raised the verdict and noted nothing are noted by what they said. */
-static void write_rulings(struct json_writer *w, const struct verdict *v)
+static void write_rulings(struct json_writer *w, const struct verdict *v, bool unheard)
 {
 	bool told = v->action == VERDICT_NONE;
 	int n = 0;
@@ -34,15 +35,16 @@ static void write_rulings(struct json_writer *w, const struct verdict *v)
 	for (const struct ruling *f = v->rulings; f && n < RULINGS_MAX; f = f->next, n++) {
 		bool prevails = !told && !f->observed && f->action == v->action && str_eq(f->rule, v->rule);
 
-		write_ruling(w, f, prevails);
+		write_ruling(w, f, prevails, unheard);
 		told |= prevails;
 	}
 	if (!told)
-		write_ruling(w, &(struct ruling){ .rule = v->rule, .action = v->action, .reason = v->reason }, true);
+		write_ruling(w, &(struct ruling){ .rule = v->rule, .action = v->action, .reason = v->reason }, true,
+			unheard);
 	jw_end_array(w);
 }
 
-str verdict_audit(const struct verdict *v, const struct event *e, struct arena *a)
+str verdict_audit(const struct verdict *v, const struct event *e, enum verdict_action heard, struct arena *a)
 {
 	struct buf b = BUF_INIT(LIMIT_PAYLOAD);
 	struct json_writer w = JSON_WRITER(&b);
@@ -59,9 +61,11 @@ str verdict_audit(const struct verdict *v, const struct event *e, struct arena *
 	jw_field_str(&w, "tool_name", e->tool_name);
 	jw_field_str(&w, "tool_use_id", e->tool_use_id);
 	jw_field_str(&w, "agent_id", e->agent_id);
-	jw_field_str(&w, "decision", str_of(verdict_action_names[v->action]));
+	jw_field_str(&w, "decision", str_of(verdict_action_names[heard]));
+	if (heard != v->action)
+		jw_field_str(&w, "wanted", str_of(verdict_action_names[v->action]));
 	jw_field_int(&w, "judged_us", v->judged_us);
-	write_rulings(&w, v);
+	write_rulings(&w, v, v->action > VERDICT_ALLOW && heard == VERDICT_NONE);
 	jw_end_object(&w);
 	text = arena_str(a, buf_str(&b));
 	buf_release(&b);

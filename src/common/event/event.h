@@ -76,7 +76,7 @@ enum {
 	EVENT_IS_DECISION = 1 << 0, /* the answer can stop or change what the agent does */
 	EVENT_IS_TOOL = 1 << 1,     /* speaks of one tool call */
 	EVENT_TAKES_CONTEXT = 1 << 2, /* the answer may carry text for the model */
-	EVENT_IS_OWN = 1 << 3, /* made by hookd alone: an agent's event of that name is an unknown one */
+	EVENT_IS_OWN = 1 << 3,        /* made by hookd; an agent that says so is not believed */
 };
 
 struct event_kind_info {
@@ -108,6 +108,26 @@ enum tool_class {
 
 extern const char *const tool_class_names[TOOL_CLASS_MAX];
 
+/* -- patches ----------------------------------------------------------------------------------- */
+
+/* The files that a patch is about. Two forms are read: that of Codex's apply_patch ("*** Update File: x"), in which
+ * lines may be indented, and that of diff -u ("+++ b/x"). */
+enum patch_change { PATCH_ADDS, PATCH_UPDATES, PATCH_DELETES, PATCH_MOVES }; /* moves: there, the file before it */
+
+struct patch_file {
+	enum patch_change change;
+	str path; /* as it stands there */
+};
+
+struct patch {
+	str rest, old;
+	bool unified;
+};
+
+bool patch_is(str text); /* somewhere in the text a patch for apply_patch begins */
+struct patch patch_open(str text);
+bool patch_next(struct patch *p, struct patch_file *ret);
+
 /* -- event ------------------------------------------------------------------------------------- */
 
 /* What was wrong with it; kept in the record. */
@@ -120,6 +140,7 @@ enum event_mark {
 	EVENT_LATE = 1 << 5,     /* arrived past its deadline; recorded, nothing was run */
 	EVENT_IMPORTED = 1 << 6, /* read from what the agent wrote itself: order is the time written there */
 	EVENT_UNFOLDED = 1 << 7, /* in the store only: nothing could be made from it */
+	EVENT_TWIN = 1 << 8,     /* another call told the same first (record.twin): adds nothing to the story */
 };
 
 struct event {
@@ -149,6 +170,16 @@ struct event {
 	size_t nenv;
 };
 
+/* Makes an event of hookd's own about another one: its agent, session and tool, and a payload that hookd wrote. The key
+ * follows from the other event's, so that whoever says it first (the daemon, or `hookd offline`) has said it. */
+void event_own(enum event_kind kind, const struct event *about, str payload, struct arena *a, struct event *ret);
+
+/* What two calls about one happening have in common, as a hash: session, kind, and what it is about (the command of a
+ * shell, the path of a file that was read or changed, the text of a prompt). 0: such events are never told twice. */
+uint64_t event_same_key(const struct event *e);
+/* Whether calls with one key may be one: ids agree where both have one. *ret_by_id: they do, and both have one. */
+bool event_ids_agree(const struct event *a, const struct event *b, bool *ret_by_id);
+
 /* -- record ------------------------------------------------------------------------------------ */
 
 struct record {
@@ -160,6 +191,7 @@ struct record {
 	unsigned marks;
 	str agent, native, session, cwd, transcript_path;
 	str agent_id, tool_name, tool_use_id;
+	str twin;    /* the key, as bytes, of the call that was told first of the same happening; none: STR_NONE */
 	str host;    /* JSON: pid, terminal and host variables; session starts only */
 	str payload; /* JSON: the redacted payload in the agent's own shape */
 };
@@ -217,8 +249,9 @@ void verdict_raise(struct verdict *v, enum verdict_action action, str rule, str 
 void verdict_add_ruling(struct verdict *v, struct arena *a, const struct ruling *r);
 void verdict_add_context(struct verdict *v, struct arena *a, str title, str text);
 
-/* The payload of a Decision event about e, as JSON; STR_NONE when nobody had anything to say. */
-str verdict_audit(const struct verdict *v, const struct event *e, struct arena *a);
+/* The payload of a Decision event about e, as JSON; STR_NONE when nobody had anything to say. heard: what the agent
+ * makes of it. A denial that it cannot be told is kept as observed: nobody was stopped. */
+str verdict_audit(const struct verdict *v, const struct event *e, enum verdict_action heard, struct arena *a);
 
 /* True when there is nothing to tell the agent. */
 bool verdict_is_neutral(const struct verdict *v);

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "base/codec.h"
+
 enum {
 	RECORD_VERSION = 1,
 	RECORD_HEAD = 40, /* version, kind, class, zero, marks, id, at, order */
@@ -20,24 +22,10 @@ static const struct {
 	{ 5, offsetof(struct record, transcript_path) }, { 6, offsetof(struct record, agent_id) },
 	{ 7, offsetof(struct record, tool_name) }, { 8, offsetof(struct record, tool_use_id) },
 	{ 9, offsetof(struct record, host) },      { 10, offsetof(struct record, payload) },
+	{ 11, offsetof(struct record, twin) },
 };
 
 enum { TAG_KIND = 64, TAG_CLASS = 65 };
-
-static void put(uint8_t *p, uint64_t value, int n)
-{
-	for (int i = 0; i < n; i++)
-		p[i] = (uint8_t)(value >> (8 * i));
-}
-
-static uint64_t get(const uint8_t *p, int n)
-{
-	uint64_t value = 0;
-
-	for (int i = n; i-- > 0;)
-		value = value << 8 | p[i];
-	return value;
-}
 
 static void add_field(struct buf *b, uint8_t tag, str s)
 {
@@ -45,7 +33,7 @@ static void add_field(struct buf *b, uint8_t tag, str s)
 
 	if (!str_is_set(s))
 		return;
-	put(head + 1, s.n, 4);
+	put_le(head + 1, s.n, 4);
 	buf_add(b, head, sizeof head);
 	buf_add_str(b, s);
 }
@@ -54,10 +42,10 @@ int record_encode(const struct record *r, struct buf *b)
 {
 	uint8_t head[RECORD_HEAD] = { RECORD_VERSION };
 
-	put(head + 4, r->marks, 4);
+	put_le(head + 4, r->marks, 4);
 	memcpy(head + 8, r->id.b, ULID_BYTES);
-	put(head + 24, (uint64_t)r->at_us, 8);
-	put(head + 32, (uint64_t)r->order_us, 8);
+	put_le(head + 24, (uint64_t)r->at_us, 8);
+	put_le(head + 32, (uint64_t)r->order_us, 8);
 	buf_add(b, head, sizeof head);
 	add_field(b, TAG_KIND, str_of(event_kinds[r->kind].name));
 	add_field(b, TAG_CLASS, str_of(tool_class_names[r->tool_class]));
@@ -87,16 +75,16 @@ int record_decode(str bytes, struct record *ret)
 
 	if (bytes.n < RECORD_HEAD || p[0] != RECORD_VERSION)
 		return -EBADMSG;
-	r.marks = (unsigned)get(p + 4, 4);
+	r.marks = (unsigned)get_le(p + 4, 4);
 	memcpy(r.id.b, p + 8, ULID_BYTES);
-	r.at_us = (int64_t)get(p + 24, 8);
-	r.order_us = (int64_t)get(p + 32, 8);
+	r.at_us = (int64_t)get_le(p + 24, 8);
+	r.order_us = (int64_t)get_le(p + 32, 8);
 	while (at < bytes.n) {
 		size_t n;
 
 		if (bytes.n - at < FIELD_HEAD)
 			return -EBADMSG;
-		n = (size_t)get(p + at + 1, 4);
+		n = (size_t)get_le(p + at + 1, 4);
 		if (n > bytes.n - at - FIELD_HEAD)
 			return -EBADMSG;
 		take_field(&r, p[at], str_n(bytes.p + at + FIELD_HEAD, n));

@@ -3,6 +3,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <errno.h>
 #include <pcre2.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -17,10 +18,37 @@ enum {
 
 struct match {
 	pcre2_code *code;
-	pcre2_match_data *data;
 	pcre2_match_context *limits;
 	bool direct; /* machine code, and no check of the subject is needed */
 };
+
+/* Where a search puts its groups: one room for each thread, whatever the pattern, so that a pattern is never written to
+ * and every thread can ask it at once. */
+static __thread pcre2_match_data *room;
+static pthread_key_t room_key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void free_room(void *data)
+{
+	pcre2_match_data_free(data);
+}
+
+static void make_key(void)
+{
+	if (pthread_key_create(&room_key, free_room) != 0)
+		abort();
+}
+
+static pcre2_match_data *get_room(void)
+{
+	if (room)
+		return room;
+	pthread_once(&once, make_key);
+	room = pcre2_match_data_create(MATCH_GROUPS, NULL);
+	if (!room || pthread_setspecific(room_key, room) != 0)
+		abort();
+	return room;
+}
 
 /* Every option a caller may ask for, and what PCRE2 calls it. */
 static const struct {
@@ -61,9 +89,8 @@ int match_compile(str pattern, unsigned flags, struct match **ret, struct err *e
 	}
 	/* Not every processor has a compiler; the interpreter gives the same answers. */
 	m->direct = pcre2_jit_compile(m->code, PCRE2_JIT_COMPLETE) == 0 && !(flags & MATCH_UTF);
-	m->data = pcre2_match_data_create(MATCH_GROUPS, NULL);
 	m->limits = pcre2_match_context_create(NULL);
-	if (!m->data || !m->limits)
+	if (!m->limits)
 		abort();
 	pcre2_set_match_limit(m->limits, MATCH_LIMIT);
 	pcre2_set_depth_limit(m->limits, DEPTH_LIMIT);
@@ -77,34 +104,34 @@ void match_free(struct match *m)
 	if (!m)
 		return;
 	pcre2_code_free(m->code);
-	pcre2_match_data_free(m->data);
 	pcre2_match_context_free(m->limits);
 	free(m);
 }
 
-static int run(struct match *m, PCRE2_SPTR p, size_t n, size_t from)
+static int run(const struct match *m, pcre2_match_data *data, PCRE2_SPTR p, size_t n, size_t from)
 {
 	int r;
 
 	if (m->direct)
-		r = pcre2_jit_match(m->code, p, n, from, 0, m->data, m->limits);
+		r = pcre2_jit_match(m->code, p, n, from, 0, data, m->limits);
 	else
-		r = pcre2_match(m->code, p, n, from, 0, m->data, m->limits);
+		r = pcre2_match(m->code, p, n, from, 0, data, m->limits);
 	/* Machine code uses 32 KiB of our stack; what needs more is asked of the interpreter, which
 	 * keeps its state on the heap. */
 	if (r == PCRE2_ERROR_JIT_STACKLIMIT)
-		r = pcre2_match(m->code, p, n, from, PCRE2_NO_JIT, m->data, m->limits);
+		r = pcre2_match(m->code, p, n, from, PCRE2_NO_JIT, data, m->limits);
 	return r;
 }
 
-int match_find(struct match *m, str subject, size_t from, size_t ret_groups[2 * MATCH_GROUPS])
+int match_find(const struct match *m, str subject, size_t from, size_t ret_groups[2 * MATCH_GROUPS])
 {
+	pcre2_match_data *data = get_room();
 	const PCRE2_SIZE *found;
 	int r;
 
 	if (from > subject.n)
 		return 0;
-	r = run(m, (PCRE2_SPTR)(subject.p ? subject.p : ""), subject.n, from);
+	r = run(m, data, (PCRE2_SPTR)(subject.p ? subject.p : ""), subject.n, from);
 	if (r == PCRE2_ERROR_NOMATCH)
 		return 0;
 	if (r < 0)
@@ -113,7 +140,7 @@ int match_find(struct match *m, str subject, size_t from, size_t ret_groups[2 * 
 		return 1;
 	/* r counts the groups up to the last one that took part; 0 means there were more than fit.
 	 */
-	found = pcre2_get_ovector_pointer(m->data);
+	found = pcre2_get_ovector_pointer(data);
 	for (int i = 0; i < MATCH_GROUPS; i++) {
 		bool set = (r == 0 || i < r) && found[2 * i] != PCRE2_UNSET;
 

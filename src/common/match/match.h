@@ -10,7 +10,7 @@
  * invalid bytes in the subject match nothing, and are no error. Without it a byte is a byte, which
  * is faster and right for patterns made of ASCII only.
  *
- * A match belongs to one thread at a time (the room for its groups is part of it). */
+ * A compiled pattern never changes: any number of threads may ask it at once. */
 #ifndef HOOKD_MATCH_MATCH_H
 #define HOOKD_MATCH_MATCH_H
 
@@ -42,6 +42,6 @@ DEFINE_FREEP(struct match, match_free);
 /* The first hit that begins at `from` or later. 1: found; 0: none; -ELOOP: a limit was reached.
  * ret_groups (which may be NULL) gets begin and end of each group, MATCH_UNSET for groups that took
  * no part. What stands before `from` is seen by look-behinds. */
-int match_find(struct match *m, str subject, size_t from, size_t ret_groups[2 * MATCH_GROUPS]);
+int match_find(const struct match *m, str subject, size_t from, size_t ret_groups[2 * MATCH_GROUPS]);
 
 #endif

@@ -21,6 +21,10 @@ void os_close_from(int fd);
 /* Path of the running program. */
 int os_self_path(char *out, size_t size);
 
+/* realpath() as far as the kernel knows the way by heart, so that no file system is asked and nothing can block: 0;
+ * -ENOENT: nothing is there; -EAGAIN: only a disk can tell (always, where the system has no such call). */
+int os_real_path_cached(const char *path, char *out, size_t size);
+
 /* A descriptor that becomes readable when a file appears in dir; os_watch_drain() makes it quiet
  * again. -ENOSYS where there is no such thing: the caller looks every few seconds instead. */
 int os_watch_dir(const char *dir);
@@ -48,6 +52,14 @@ int os_child_start(const struct os_child *c, pid_t *ret);
 /* Where at or after offset a file has bytes on disk: the holes of a sparse file read as NULs and need not be
  * read. -ENXIO: nowhere up to its end. Where the system cannot tell, everything is data and the answer is offset. */
 long long os_next_data(int fd, long long offset);
+
+/* Calls fn, on this thread. 0: it came back; else the signal of the crash that ended it: a fault, an abort, a stack
+ * that ran out. fn must be fit to be left in the middle: it holds no lock, and what it allocates belongs to the caller
+ * (an arena). Crashes outside of such a call, and in other threads, end the process as ever. os_catch_crashes() comes
+ * first, once in a process and again after anybody else has set handlers for these signals; before it nothing is
+ * caught. */
+void os_catch_crashes(void);
+int os_call_guarded(void (*fn)(void *arg), void *arg);
 
 /* Shown by ps and top; best effort. */
 void os_thread_name(const char *name);

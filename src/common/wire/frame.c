@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "base/macro.h"
 
 /* Fields of a HOOK frame. A number is never given a second meaning. The payload comes last, so that
@@ -24,24 +25,6 @@ enum tag {
 };
 
 enum { CUT_BYTES = 8 + SHA256_BYTES };
-
-/* -- numbers: little endian whatever the machine is -------------------------------------------- */
-
-static void put_le(uint8_t *p, uint64_t v, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i++)
-		p[i] = (uint8_t)(v >> (8 * i));
-}
-
-static uint64_t get_le(const void *from, size_t bytes)
-{
-	const uint8_t *p = from;
-	uint64_t v = 0;
-
-	for (size_t i = bytes; i-- > 0;)
-		v = v << 8 | p[i];
-	return v;
-}
 
 /* -- header ------------------------------------------------------------------------------------ */
 
@@ -308,31 +291,3 @@ const char *wire_stored_name(enum wire_stored s)
 
 /* -- decision events --------------------------------------------------------------------------- */
 
-/* Every event after which an agent may refrain, go on where it would have stopped, or do something
- * else than it was about to. Names that differ only in case, '-' or '_' need one row. An event that
- * merely adds context or rewrites what the model is shown of a finished call is not here. */
-static const char decision_events[][24] = {
-	/* before a tool */
-	"PreToolUse", "PermissionRequest", "BeforeTool", "BeforeToolSelection",
-	"beforeShellExecution", "beforeMCPExecution", "beforeReadFile", "beforeTabFileRead",
-	"pre_read_code", "pre_write_code", "pre_run_command", "pre_mcp_tool_use",
-	"tool.execute.before", "tool-execute-before", "permission.ask", "permission-ask",
-	/* before the model sees a prompt */
-	"UserPromptSubmit", "userPromptSubmitted", "userPromptTransformed", "UserPromptExpansion",
-	"beforeSubmitPrompt", "pre_user_prompt", "BeforeAgent", "BeforeModel", "chat.message",
-	"chat-message", "command.execute.before", "command-execute-before",
-	/* at the end of a turn, which may be made to go on */
-	"Stop", "agentStop", "AfterAgent", "SubagentStop", "TeammateIdle", "PostToolBatch",
-	/* other actions that can be refused */
-	"SubagentStart", "PreCompact", "PreModelSwitch", "TaskCreated", "TaskCompleted",
-	"TodoCreated", "TodoCompleted", "ConfigChange", "Elicitation", "ElicitationResult",
-	"WorktreeCreate",
-};
-
-bool wire_is_decision(str event)
-{
-	for (size_t i = 0; i < countof(decision_events); i++)
-		if (str_eq_name(event, str_of(decision_events[i])))
-			return true;
-	return false;
-}

@@ -115,10 +115,6 @@ int wire_reply_decode(uint8_t type, str body, struct wire_reply *ret);
 
 const char *wire_stored_name(enum wire_stored s);
 
-/* True for events whose answer can stop or change what the agent does, in any agent's spelling. They
- * get the longer deadline: a loaded machine must not make a guard weaker. */
-bool wire_is_decision(str event);
-
 /* Patience, in milliseconds. */
 enum {
 	WIRE_FIRST_CAPTURE_MS = 150,

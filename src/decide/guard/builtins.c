@@ -322,7 +322,7 @@ void judge_start_vars(struct run *x, const struct cmd *c)
 				continue;
 			if (!start_vars[i].is_file)
 				(void)run_child_text(x, f->value, STR_NONE);
-			else if (fs_known(x, path_resolve(x, f->value), &text))
+			else if (fs_written(x, f->value, &text))
 				(void)run_child_text(x, text, STR_NONE);
 			else if (start_vars[i].action && !str_in(f->value, "/dev/null") &&
 				 (!str_in(f->key, "BASH_ENV ENV ZDOTDIR") ||

@@ -3,7 +3,7 @@
  * files that they change. */
 #include "guard/internal.h"
 
-enum { TOKENS_MAX = 3000, VARS_MAX = 32, ARGS_MANY = 12 };
+enum { TOKENS_MAX = 3000, ARGS_MANY = 256 };
 
 enum token_kind { TOKEN_NAME, TOKEN_STRING, TOKEN_COMMAND, TOKEN_NUMBER, TOKEN_MARK, TOKEN_LINE };
 
@@ -18,10 +18,11 @@ struct code {
 	str language, all;
 	struct token *t;
 	size_t n;
-	struct {
+	struct var {
+		struct var *older;
 		str name, value;
-	} vars[VARS_MAX];
-	size_t nvars;
+	} *vars;
+	bool args_cut; /* of the call that was read last */
 	unsigned depth;
 	str walked; /* the first directory whose files it goes through */
 	bool loose; /* it deletes what a variable names */
@@ -197,10 +198,14 @@ static const char home_names[] = "homedir expanduser HOME home";
 
 static str lookup(const struct code *k, str name)
 {
-	for (size_t i = k->nvars; i > 0; i--)
-		if (str_eq(k->vars[i - 1].name, name))
-			return k->vars[i - 1].value;
-	return STR_NONE;
+	unsigned walked = 0;
+	str value = STR_NONE;
+
+	for (const struct var *v = k->vars; v && !str_is_set(value); v = v->older, walked++)
+		if (str_eq(v->name, name))
+			value = v->value;
+	(void)spend(k->x, walked / 8);
+	return value;
 }
 
 static str decoded(struct code *k, size_t i, str value)
@@ -287,13 +292,15 @@ static size_t take_args(struct code *k, size_t i, bool bare, str *args, size_t *
 	struct text cur[ARGS_MANY];
 	unsigned depth = 0;
 	size_t n = 0, decoder = SIZE_MAX, end;
+	bool full = false;
 
-	memset(cur, 0, sizeof(cur));
-	cur[0].a = k->x->a;
+	k->args_cut = false;
+	cur[0] = (struct text){ .a = k->x->a };
 	for (; i < k->n; i++) {
 		const struct token *t = &k->t[i];
 		str value = STR_NONE;
 
+		k->args_cut |= full && (t->kind == TOKEN_STRING || t->kind == TOKEN_NAME); /* numbers do no harm */
 		if (t->kind == TOKEN_LINE && bare && depth == 0)
 			break;
 		if (t->kind == TOKEN_MARK && strchr("([{", t->text.p[0])) {
@@ -302,8 +309,10 @@ static size_t take_args(struct code *k, size_t i, bool bare, str *args, size_t *
 			if (depth == 0)
 				break;
 			depth--;
-		} else if (t->kind == TOKEN_MARK && t->text.p[0] == ',' && n + 1 < ARGS_MANY) {
-			cur[++n].a = k->x->a;
+		} else if (t->kind == TOKEN_MARK && t->text.p[0] == ',') {
+			full |= n + 1 == ARGS_MANY;
+			n = MIN(n + 1, (size_t)ARGS_MANY - 1);
+			cur[n] = (struct text){ .a = k->x->a };
 			decoder = SIZE_MAX;
 		} else if (t->kind == TOKEN_STRING) {
 			if (!(i > 2 && is_name(k, i - 2, "pack") && is_mark(k, i - 3, '.')))
@@ -502,6 +511,8 @@ static void judge_call(struct code *k, size_t at, str name, const str *args, siz
 	bool js = str_in(k->language, "node deno bun"), method = at > 0 && is_mark(k, at - 1, '.');
 	str first = args[0].n ? args[0] : STR("");
 
+	if (k->args_cut)
+		reach_cap(k->x, "arguments of a call");
 	if (judge_db_call(k, at, name, first, method))
 		return;
 	if (str_in(name, "array_map call_user_func call_user_func_array array_walk") && n > 1 &&
@@ -585,11 +596,14 @@ static void take_assignment(struct code *k, size_t i)
 	str args[ARGS_MANY];
 	size_t n;
 
-	if (k->nvars >= VARS_MAX || is_mark(k, i + 2, '=') || (i > 0 && is_mark(k, i - 1, '.')))
+	struct var *var;
+
+	if (is_mark(k, i + 2, '=') || (i > 0 && is_mark(k, i - 1, '.')))
 		return;
 	(void)take_args(k, i + 2, true, args, &n);
-	k->vars[k->nvars].name = k->t[i].text;
-	k->vars[k->nvars++].value = args[0];
+	var = arena_new(k->x->a, struct var);
+	*var = (struct var){ .older = k->vars, .name = k->t[i].text, .value = args[0] };
+	k->vars = var;
 }
 
 static void walk(struct code *k)

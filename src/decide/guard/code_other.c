@@ -1,8 +1,6 @@
 /* code_other: languages whose calls are not written name(arguments): Tcl and the Lisps. */
 #include "guard/internal.h"
 
-enum { WORDS_MAX = 24 };
-
 /* -- Tcl: a command is words, ended by a newline or a semicolon; [ ] holds another -------------- */
 
 /* One word at *i; braces and quotes group. */
@@ -69,26 +67,25 @@ static void tcl_command(struct run *x, const struct cmd *c, str *v, size_t n)
 
 void run_tcl(struct run *x, const struct cmd *c, str s)
 {
-	str v[WORDS_MAX];
-	size_t i = 0, n = 0;
+	struct fields words = { 0 };
+	size_t i = 0;
 
 	if (x->depth >= DEPTH_MAX)
-		return;
+		(void)spend(x, UINT32_MAX);
 	x->depth++;
 	while (i <= s.n && spend(x, 1)) {
 		char ch = i < s.n ? s.p[i] : '\n';
 
 		if (ch == '\n' || ch == ';' || ch == '[' || ch == ']') {
-			tcl_command(x, c, v, n);
-			n = 0;
+			tcl_command(x, c, words.v, words.n);
+			words.n = 0;
 			i++;
 		} else if (ch == ' ' || ch == '\t' || ch == '\r') {
 			i++;
 		} else {
 			str word = tcl_word(s, &i);
 
-			if (n < WORDS_MAX)
-				v[n++] = map_tr(x->a, word, STR("*"), STR("\2"), false);
+			fields_add(x->a, &words, map_tr(x->a, word, STR("*"), STR("\2"), false));
 		}
 	}
 	x->depth--;

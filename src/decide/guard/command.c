@@ -22,6 +22,11 @@ str cmd_text(struct run *x, const struct cmd *c)
 	return text_for_people(x->a, fields_join(x->a, c->v, MIN(c->n, 64), ' '));
 }
 
+str cmd_whole_text(struct run *x, const struct cmd *c)
+{
+	return text_readable(x->a, fields_join(x->a, c->v, c->n, ' '));
+}
+
 static str program_name(struct run *x, str word)
 {
 	str name = str_base(word);
@@ -157,7 +162,7 @@ static bool hides_in_option(str w)
 
 static void judge_options(struct run *x, struct cmd *c)
 {
-	for (size_t i = 1; i < MIN(c->n, 64); i++)
+	for (size_t i = 1; i < c->n; i++)
 		if (hides_in_option(c->v[i])) {
 			FAULT(x, c, RULE_EXEC_OBFUSCATED, VERDICT_ASK,
 				"an option holds characters that nobody sees, so a person should "
@@ -166,12 +171,12 @@ static void judge_options(struct run *x, struct cmd *c)
 		}
 }
 
-static void note_step(struct run *x, const struct cmd *c)
+static void note_step(struct run *x, struct cmd *c)
 {
 	struct guard_report *r = x->report;
 	struct guard_step *s;
 
-	r->commands++;
+	c->number = ++r->commands;
 	if (!x->c->explain)
 		return;
 	s = arena_new(x->a, struct guard_step);

@@ -1,7 +1,7 @@
 /* expand: words become fields, as far as constants go. */
 #include "guard/internal.h"
 
-enum { BRACE_MAX = 128, RANGE_MAX = 64 };
+enum { BRACE_MAX = 1024, RANGE_MAX = 64 };
 
 struct making {
 	struct run *x;
@@ -260,7 +260,7 @@ static struct shell_word *range_words(struct run *x, str text)
 	if (piece[2].n && (!str_to_int(piece[2], &step) || !step))
 		return NULL;
 	step = step < 0 ? -step : step;
-	for (int64_t i = lo, k = 0; (lo <= hi ? i <= hi : i >= hi) && k < RANGE_MAX;
+	for (int64_t i = lo, k = 0; (lo <= hi ? i <= hi : i >= hi) && k <= RANGE_MAX;
 		i += lo <= hi ? step : -step, k++) {
 		struct shell_word *w = arena_new(x->a, struct shell_word);
 		char c = (char)i;
@@ -269,6 +269,9 @@ static struct shell_word *range_words(struct run *x, str text)
 		w->parts->kind = SHELL_TEXT;
 		w->parts->text = letters ? arena_str(x->a, str_n(&c, 1))
 					 : arena_strf(x->a, "%lld", (long long)i);
+		/* One more stands for all the numbers behind the first ones. */
+		if (k == RANGE_MAX)
+			w->parts->text = STR("\1");
 		*tail = w;
 		tail = &w->next;
 	}
@@ -287,14 +290,17 @@ static struct partlist *unbrace(
 
 		items = p->kind == SHELL_BRACE ? (p->items ? p->items : range_words(x, p->text))
 					       : NULL;
-		if (!items || depth > DEPTH_MAX || *count > BRACE_MAX) {
+		if (items && (depth > DEPTH_MAX || *count > BRACE_MAX)) {
+			reach_cap(x, "words made by braces");
+			return all;
+		}
+		if (!items) {
 			for (struct partlist *l = all; l; l = l->next)
 				partlist_add(x->a, l, p);
 			continue;
 		}
 		for (const struct partlist *l = all; l; l = l->next)
-			for (const struct shell_word *w = items; w && *count <= BRACE_MAX;
-				w = w->next)
+			for (const struct shell_word *w = items; w; w = w->next)
 				for (const struct partlist *in =
 						unbrace(x, w->parts, count, depth + 1);
 					in; in = in->next) {
@@ -307,7 +313,9 @@ static struct partlist *unbrace(
 					*tail = made;
 					tail = &made->next;
 					(*count)++;
-					if (!spend(x, 4))
+					if (*count > BRACE_MAX)
+						reach_cap(x, "words made by braces");
+					if (!spend(x, 4) || *count > BRACE_MAX)
 						return next;
 				}
 		all = next;
@@ -349,8 +357,10 @@ void expand_words(struct run *x, const struct shell_word *w, struct fields *out)
 			for (const struct partlist *l = unbrace(x, w->parts, &count, 0); l;
 				l = l->next)
 				expand_parts(x, l->first, false, &got);
-		for (size_t i = 0; i < got.n; i++)
+		for (size_t i = 0; i < got.n; i++) {
+			(void)spend(x, (unsigned)(got.v[i].n / TEXT_PER_STEP));
 			fields_add(x->a, out, got.v[i]);
+		}
 	}
 }
 
@@ -360,6 +370,7 @@ str expand_one(struct run *x, const struct shell_word *w)
 
 	if (w)
 		add_parts(&m, w->parts);
+	(void)spend(x, (unsigned)(m.cur.n / TEXT_PER_STEP));
 	return text_str(&m.cur);
 }
 

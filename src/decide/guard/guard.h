@@ -1,6 +1,6 @@
 /* guard: rules over what a tool is about to do.
  *
- * A shell command is read as the shell reads it, resolved as far as constants go, and judged by
+ * DESIGN. A shell command is read as the shell reads it, resolved as far as constants go, and judged by
  * what would run: programs with their arguments, redirections, scripts within scripts. Everything
  * is static: no daemon, no disk beyond loading the policy, no allocation beyond the arena, so
  * `hookd offline` decides exactly as the daemon does. docs/decisions/0010-guard.md says how, and
@@ -44,6 +44,9 @@ struct guard_user_rule {
 /* Reads `guard` from the user's config file (absent: built-in rules only). Always gives a policy;
  * problems, owned by the caller, say what was left out. */
 struct guard_policy *guard_policy_load(const char *path, struct guard_problem **ret_problems);
+/* The same, but a file that is there and cannot be read or is not JSON gives no policy: -errno, err says why. */
+int guard_policy_read(
+	const char *path, struct guard_policy **ret, struct guard_problem **ret_problems, struct err *err);
 struct guard_policy *guard_policy_parse(str text, struct guard_problem **ret_problems);
 /* Of a project's file: only its rules that deny or ask, and without the built-in ones. They hold at once, trusted or
  * not, because they can only restrict. */
@@ -55,16 +58,29 @@ DEFINE_FREEP(struct guard_policy, guard_policy_unref);
 
 size_t guard_policy_rules(const struct guard_policy *p, const struct guard_user_rule **ret);
 bool guard_policy_disabled(const struct guard_policy *p, str rule);
-bool guard_policy_observes(const struct guard_policy *p);
+bool guard_policy_observes(const struct guard_policy *p, str rule); /* its findings are reported, not enforced */
+/* Both were read from the same words, comments and spaces aside. */
+bool guard_policy_same(const struct guard_policy *a, const struct guard_policy *b);
+/* What it was read from: a JSON object, which makes the same policy again as the member `guard` of a file. Lives as
+ * long as the policy. */
+str guard_policy_source(const struct guard_policy *p);
+
+/* Switches one rule in the text of the user's file, keeping comments and formatting; the changed text is appended to
+ * ret. -ENOENT: there is no such rule that can be switched, err suggests one; -EBADMSG: the text is not JSON. */
+enum guard_switch { GUARD_ENABLE, GUARD_DISABLE, GUARD_OBSERVE, GUARD_ENFORCE, GUARD_SWITCH_MAX };
+extern const char *const guard_switch_names[GUARD_SWITCH_MAX];
+int guard_edit(str text, enum guard_switch how, str rule, struct buf *ret, struct err *err);
 
 /* -- deciding --------------------------------------------------------------------------------- */
 
 struct guard_context {
 	str cwd, home;
 	str root; /* of the project; STR_NONE: cwd */
-	/* The real path of an existing path, or STR_NONE. NULL: paths are judged by their text
-	 * alone. */
-	str (*real_path)(void *arg, struct arena *a, str path);
+	/* The real path of an existing path. -ENOENT: nothing is there; -EAGAIN: the disk may not be asked now, and
+	 * the whole judgement ends with that; -ETIMEDOUT: it does not answer, so that changing what is there is asked
+	 * about; -EDQUOT: no more paths are looked up, which makes it at least ask.
+	 * NULL: paths are judged by their text alone. */
+	int (*real_path)(void *arg, struct arena *a, str path, str *ret);
 	void *real_path_arg;
 	const str *own; /* hookd's own files and directories, beside those everybody has */
 	size_t nown;
@@ -77,6 +93,7 @@ struct guard_finding {
 	enum verdict_action action;
 	uint32_t begin, end; /* of the simple command in the command line */
 	str argv;            /* what was understood */
+	unsigned command;    /* number of the resolved command; 0: about the call as a whole */
 	bool observed;       /* by a rule that only watches: does not count */
 	bool lowered;        /* a user's allow took it back */
 	str override;        /* of a user's allow: the one rule it is about */
@@ -90,17 +107,20 @@ struct guard_step {
 	uint32_t begin, end;
 };
 
+/* Findings are only ever added: a later one never changes what an earlier one says. */
 struct guard_report {
 	struct guard_finding *findings, *last;
 	struct guard_step *steps, *last_step;
 	unsigned commands; /* resolved simple commands */
 	unsigned cost;     /* steps of work */
 	bool spent;        /* a budget ended the reading */
+	bool full[VERDICT_ACTION_MAX]; /* a finding of this strength did not fit: said once */
 };
 
 /* Lets every rule speak. An event whose payload was cut or did not parse cannot be judged, so a
- * tool call in it is never weaker than ask. policy NULL: built-in rules. report may be NULL. */
-void guard_decide(const struct guard_policy *policy, const struct guard_context *c,
+ * tool call in it is never weaker than ask. policy NULL: built-in rules. report may be NULL. 0, or
+ * -EAGAIN when real_path said so: then nothing was added to v. */
+int guard_decide(const struct guard_policy *policy, const struct guard_context *c,
 	const struct event *e, struct arena *a, struct verdict *v, struct guard_report *report);
 
 /* What the event itself says of where it is: cwd, HOME. */
@@ -110,18 +130,41 @@ struct guard_context guard_context_of(const struct event *e);
 enum verdict_action guard_command(const struct guard_policy *policy, const struct guard_context *c,
 	str command, struct arena *a, struct guard_report *report);
 
-/* What a process sits down with to decide: the user's policy as it was then, the home, hookd's own paths. One
- * thread at a time. */
+/* -- a process that decides ------------------------------------------------------------------- */
+
+/* What a process needs to decide: the user's policy, the home, hookd's own paths, and what is known of the directories
+ * agents work in. Any number of threads may use it at once: a policy is immutable, counted and replaced as a whole, and
+ * no lock is held while a disk is asked, so that a thread which is stuck in a dead mount keeps nobody waiting. */
 struct guard;
 
 struct guard *guard_new(const struct paths *p);
+/* The same for another home than this process's, with a policy that is in force elsewhere; either may be NULL. */
+struct guard *guard_new_with(const struct paths *p, const char *home, struct guard_policy *policy);
 void guard_free(struct guard *g);
 DEFINE_FREEP(struct guard, guard_free);
-/* What is wrong with the user's rules. */
-const struct guard_problem *guard_problems(const struct guard *g);
 
-/* guard_decide() with everything this machine adds: home, the project's root, links on disk, hookd's own paths. */
-void guard_event(struct guard *g, const struct event *e, struct arena *a, struct verdict *v);
+/* guard_decide() with everything this machine adds: home, the project's root and rules, links on disk, hookd's own
+ * paths. 0, or -EAGAIN: this needs the disk (a link to follow, a directory that has not been seen before) and
+ * may_use_disk is false; then nothing was added to v. With may_use_disk it may block for as long as a mount does, and
+ * the answer is always 0. */
+int guard_event(struct guard *g, const struct event *e, struct arena *a, struct verdict *v, bool may_use_disk);
+
+/* When the disk does not answer: the same by the text, by what is known of the directory and what the system knows by
+ * heart. Deleting or writing where a link may lead is then asked about, and so is everything in an unknown project. */
+void guard_event_by_text(struct guard *g, const struct event *e, struct arena *a, struct verdict *v);
+
+/* The user's policy as it is applied now; the caller's to unref. */
+struct guard_policy *guard_in_force(struct guard *g);
+/* What was wrong with the rules when they were read; the caller's to free. */
+struct guard_problem *guard_problems(struct guard *g);
+
+/* Both read the user's file and may block. */
+
+/* Applies the file as it is now, and looks at every project afresh. -errno when the file is there and cannot be read or
+ * is not JSON: what was in force stays so, and err (which may be NULL) says why. */
+int guard_reload(struct guard *g, struct err *err);
+/* 1: the file says something else than what is in force; 0: it does not; -errno: it cannot be read. */
+int guard_differs(struct guard *g);
 
 /* Gives a prompt with the words of the self-test some context, to prove that context reaches the
  * model. */

@@ -1,202 +1,444 @@
-/* seat: what a process needs to decide: the user's policy, this machine's paths. The daemon and `hookd offline`
- * both sit here, so that they cannot decide differently. The policy is read once: an agent that edits the file
- * changes nothing for the daemon that watches it.
+/* host: what a process needs to decide: the user's policy, this machine's paths, what is known of the directories
+ * agents work in. The daemon and `hookd offline` both decide here, so that they cannot decide differently.
  *
- * Links are followed on disk, because "build" may be a link to somebody's home by now. That is a handful of calls to
- * the file system the agent works on anyway; their number per event is bounded. */
+ * The user's policy changes only when a person asks for it (guard_reload()): an agent that edits the file changes
+ * nothing for the daemon that watches it.
+ *
+ * Links are followed on disk, because "build" may be a link to somebody's home by now. What a path leads to is never
+ * remembered beyond one event: the agent may change it at any moment. */
+#include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/log.h"
-#include "guard/guard.h"
+#include "base/sha256.h"
+#include "guard/internal.h"
 #include "os/os.h"
+#include "project/project.h"
 #include "trust/trust.h"
 
 enum {
-	LOOKUPS_MAX = 32, /* links followed for one event */
-	ROOTS = 8,        /* directories whose project is remembered */
-	LEVELS_MAX = 32,  /* up to the root of a project */
+	LOOKUPS_MAX = 256,  /* paths looked up for one event */
+	DIRECTORIES = 64,   /* whose project is remembered */
 	OWN_MAX = 8,
 	PROJECT_FILES = 2,
 };
 
 static const char *const project_files[PROJECT_FILES] = { ".hookd/config.json", ".hookd/config.local.json" };
 
+/* What is known of a directory that agents work in. But for `told` never changed once it is in the table. */
+struct directory {
+	unsigned refs;
+	unsigned generation;
+	char *path, *root;
+	struct guard_policy *rules[PROJECT_FILES]; /* the project's own, or NULL */
+	char *trouble; /* why not all of them are in force, or NULL */
+	bool told;     /* of it; atomic */
+};
+
 struct guard {
-	struct guard_policy *policy;
-	struct guard_problem *problems;
-	char *home;
+	char *config, *home;
 	char *own_paths[OWN_MAX];
 	str own[OWN_MAX];
 	size_t nown;
-	struct root {
-		char *cwd, *root;
-		struct guard_policy *rules[PROJECT_FILES]; /* the project's own, or NULL */
-	} roots[ROOTS];
-	unsigned next_root;
+	/* Protects what follows. Held for a few memory accesses, never while a disk is asked. */
+	pthread_mutex_t lock;
+	struct guard_policy *policy;
+	struct guard_problem *problems;
+	unsigned generation; /* of everything that was read from disk */
+	struct directory *directories[DIRECTORIES];
+	unsigned next_directory;
 };
 
+/* -- links ------------------------------------------------------------------------------------- */
+
+/* What one event has found out about links: the same path is asked for several times. */
 struct lookups {
-	unsigned left;
+	bool may_use_disk;
+	bool never; /* nor will it ever be */
+	unsigned n;
+	struct lookup {
+		struct lookup *next;
+		str path, real; /* STR_NONE: nothing is there */
+	} *known;
 };
 
-static str real_path(void *arg, struct arena *a, str path)
+static int real_path(void *arg, struct arena *a, str path, str *ret)
 {
 	struct lookups *l = arg;
+	struct lookup *known;
 	char room[PATH_MAX];
+	int r;
 
-	if (!l->left || path.n >= PATH_MAX)
-		return STR_NONE;
-	l->left--;
-	return realpath(arena_cstr(a, path), room) ? arena_str(a, str_of(room)) : STR_NONE;
+	for (known = l->known; known; known = known->next)
+		if (str_eq(known->path, path)) {
+			*ret = known->real;
+			return str_is_set(*ret) ? 0 : -ENOENT;
+		}
+	if (path.n >= PATH_MAX || memchr(path.p, 0, path.n))
+		return -ENOENT;
+	if (l->n == LOOKUPS_MAX)
+		return -EDQUOT;
+	r = os_real_path_cached(arena_cstr(a, path), room, sizeof room);
+	if (r == -EAGAIN && !l->may_use_disk)
+		return l->never ? -ETIMEDOUT : -EAGAIN;
+	if (r == -EAGAIN)
+		r = realpath(arena_cstr(a, path), room) ? 0 : -errno;
+	*ret = r == 0 ? arena_str(a, str_of(room)) : STR_NONE;
+	known = arena_new(a, struct lookup);
+	*known = (struct lookup){ l->known, path, *ret };
+	l->known = known;
+	l->n++;
+	return str_is_set(*ret) ? 0 : -ENOENT;
 }
 
-/* The nearest directory at or above cwd that git knows; else cwd itself. */
-static void find_root(const char *cwd, char out[FS_PATH])
-{
-	char dir[FS_PATH], git[FS_PATH + 8];
-	struct stat st;
-	char *slash;
+/* -- directories ------------------------------------------------------------------------------- */
 
-	snprintf(out, FS_PATH, "%s", cwd);
-	snprintf(dir, sizeof dir, "%s", cwd);
-	for (int i = 0; i < LEVELS_MAX && dir[0] == '/' && dir[1]; i++) {
-		snprintf(git, sizeof git, "%s/.git", dir);
-		if (lstat(git, &st) == 0) {
-			snprintf(out, FS_PATH, "%s", dir);
-			return;
-		}
-		slash = strrchr(dir, '/');
-		*(slash == dir ? slash + 1 : slash) = 0;
+static void directory_unref(struct directory *d)
+{
+	if (!d || __atomic_sub_fetch(&d->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	free(d->path);
+	free(d->root);
+	free(d->trouble);
+	for (int i = 0; i < PROJECT_FILES; i++)
+		guard_policy_unref(d->rules[i]);
+	free(d);
+}
+
+/* The person hears of the first thing that keeps a rule of the project from being in force; the log of all. */
+static void complain(struct directory *d, const char *file, const struct err *err)
+{
+	char text[FS_PATH + sizeof err->text];
+
+	if (err->line)
+		snprintf(text, sizeof text, "%s/%s:%u:%u: %s", d->root, file, err->line, err->col, err->text);
+	else
+		snprintf(text, sizeof text, "%s", err->text);
+	log_warn(LOG_CONFIG, "%s", text);
+	if (!d->trouble)
+		d->trouble = xstrdup(text);
+}
+
+/* Rules of the project. They stay as they were when the directory was first seen, until somebody reloads. */
+static void load_project(struct directory *d)
+{
+	for (int i = 0; i < PROJECT_FILES; i++) {
+		struct buf b = BUF_INIT(TRUST_FILE_MAX + 1);
+		struct guard_problem *problems = NULL;
+		struct err err = { 0 };
+		int r = trust_read_restriction(d->root, project_files[i], &b, &err);
+
+		if (r < 0)
+			complain(d, project_files[i], &err);
+		if (r == 1)
+			d->rules[i] = guard_policy_parse_project(buf_str(&b), &problems);
+		for (const struct guard_problem *p = problems; p; p = p->next)
+			complain(d, project_files[i], &p->err);
+		guard_problems_free(problems);
+		buf_release(&b);
 	}
 }
 
-/* Rules of the project, from files that nobody else could have written. A session keeps them as they were when its
- * directory was first seen. */
-static void load_project(struct root *r)
+static struct directory *find_directory(struct guard *g, str path)
 {
-	struct guard_problem *problems = NULL;
-	struct arena a = { 0 };
-	struct trust_tree tree;
-	struct err err = { 0 };
-	const struct trust_file *file;
+	struct directory *found = NULL;
 
-	if (trust_tree_open(r->root, &a, &tree, &err) < 0) {
-		arena_release(&a);
-		return;
-	}
-	for (int i = 0; i < PROJECT_FILES; i++)
-		if (trust_tree_add(&tree, str_of(project_files[i]), &file, &err) == 1) {
-			r->rules[i] = guard_policy_parse_project(file->bytes, &problems);
-			for (const struct guard_problem *p = problems; p; p = p->next)
-				log_warn(LOG_CONFIG, "%s/%s:%u:%u: %s", r->root, project_files[i], p->err.line,
-					p->err.col, p->err.text);
-			guard_problems_free(problems);
+	pthread_mutex_lock(&g->lock);
+	for (unsigned i = 0; i < DIRECTORIES && !found; i++) {
+		struct directory *d = g->directories[i];
+
+		if (d && d->generation == g->generation && str_eq(path, str_of(d->path))) {
+			__atomic_add_fetch(&d->refs, 1, __ATOMIC_RELAXED);
+			found = d;
 		}
-	trust_tree_close(&tree);
-	arena_release(&a);
+	}
+	pthread_mutex_unlock(&g->lock);
+	return found;
 }
 
-static void forget_root(struct root *r)
+/* Asks the disk, with no lock held; two workers may do so at once for the same directory, and both are right. */
+static struct directory *look_up_directory(struct guard *g, const char *path)
 {
-	free(r->cwd);
-	free(r->root);
-	for (int i = 0; i < PROJECT_FILES; i++)
-		guard_policy_unref(r->rules[i]);
-	*r = (struct root){ 0 };
+	struct directory *d = xcalloc(1, sizeof *d), *old;
+	struct project p;
+
+	pthread_mutex_lock(&g->lock);
+	d->generation = g->generation;
+	pthread_mutex_unlock(&g->lock);
+	d->refs = 2; /* the table's and the caller's */
+	d->path = xstrdup(path);
+	d->root = xstrdup(project_find(path, g->home, &p) == 0 ? p.root : path);
+	load_project(d);
+	pthread_mutex_lock(&g->lock);
+	old = g->directories[g->next_directory % DIRECTORIES];
+	g->directories[g->next_directory++ % DIRECTORIES] = d;
+	pthread_mutex_unlock(&g->lock);
+	directory_unref(old);
+	return d;
 }
 
-/* The project of a directory; NULL: no such directory can be. */
-static const struct root *root_of(struct guard *h, struct arena *a, str cwd)
+/* 0 with NULL: no such directory can be. */
+static int get_directory(struct guard *g, struct arena *a, str path, bool may_use_disk, struct directory **ret)
 {
-	char root[FS_PATH];
-	struct root *r;
-
-	if (cwd.n >= FS_PATH || !cwd.n || cwd.p[0] != '/')
-		return NULL;
-	for (unsigned i = 0; i < ROOTS; i++)
-		if (h->roots[i].cwd && str_eq(cwd, str_of(h->roots[i].cwd)))
-			return &h->roots[i];
-	r = &h->roots[h->next_root++ % ROOTS];
-	forget_root(r);
-	r->cwd = xstrdup(arena_cstr(a, cwd));
-	find_root(r->cwd, root);
-	r->root = xstrdup(root);
-	load_project(r);
-	return r;
+	*ret = NULL;
+	if (path.n >= FS_PATH || !path.n || path.p[0] != '/' || memchr(path.p, 0, path.n))
+		return 0;
+	*ret = find_directory(g, path);
+	if (!*ret && !may_use_disk)
+		return -EAGAIN;
+	if (!*ret)
+		*ret = look_up_directory(g, arena_cstr(a, path));
+	return 0;
 }
 
-static void add_own(struct guard *h, const char *path)
+/* -- a guard ----------------------------------------------------------------------------------- */
+
+static void add_own(struct guard *g, const char *path)
 {
-	if (path[0] != '/' || h->nown == OWN_MAX)
+	if (path[0] != '/' || g->nown == OWN_MAX)
 		return;
-	h->own_paths[h->nown] = xstrdup(path);
-	h->own[h->nown] = str_of(h->own_paths[h->nown]);
-	h->nown++;
+	g->own_paths[g->nown] = xstrdup(path);
+	g->own[g->nown] = str_of(g->own_paths[g->nown]);
+	g->nown++;
 }
 
 struct guard *guard_new(const struct paths *p)
 {
-	struct guard *h = xcalloc(1, sizeof *h);
-	char self[FS_PATH], hookc[FS_PATH + 8];
-	const char *home = getenv("HOME");
+	return guard_new_with(p, NULL, NULL);
+}
 
-	h->policy = guard_policy_load(p->config, &h->problems);
-	h->home = home && home[0] == '/' ? xstrdup(home) : NULL;
-	add_own(h, p->config);
-	add_own(h, p->data);
-	add_own(h, p->state);
-	add_own(h, p->runtime_socket);
+struct guard *guard_new_with(const struct paths *p, const char *home, struct guard_policy *policy)
+{
+	struct guard *g = xcalloc(1, sizeof *g);
+	char self[FS_PATH], hookc[FS_PATH + 8];
+
+	if (!home)
+		home = getenv("HOME");
+	os_catch_crashes();
+	pthread_mutex_init(&g->lock, NULL);
+	g->config = xstrdup(p->config);
+	g->policy = policy ? guard_policy_ref(policy) : guard_policy_load(p->config, &g->problems);
+	g->home = home && home[0] == '/' ? xstrdup(home) : NULL;
+	add_own(g, p->config);
+	add_own(g, p->data);
+	add_own(g, p->state);
+	add_own(g, p->runtime_socket);
 	if (os_self_path(self, sizeof self) == 0 && strrchr(self, '/')) {
 		snprintf(hookc, sizeof hookc, "%.*s/hookc", (int)(strrchr(self, '/') - self), self);
-		add_own(h, self);
-		add_own(h, hookc);
+		add_own(g, self);
+		add_own(g, hookc);
 	}
-	return h;
+	return g;
 }
 
-void guard_free(struct guard *h)
+void guard_free(struct guard *g)
 {
-	if (!h)
+	if (!g)
 		return;
-	guard_policy_unref(h->policy);
-	guard_problems_free(h->problems);
-	free(h->home);
-	for (size_t i = 0; i < h->nown; i++)
-		free(h->own_paths[i]);
-	for (unsigned i = 0; i < ROOTS; i++)
-		forget_root(&h->roots[i]);
-	free(h);
+	guard_policy_unref(g->policy);
+	guard_problems_free(g->problems);
+	free(g->config);
+	free(g->home);
+	for (size_t i = 0; i < g->nown; i++)
+		free(g->own_paths[i]);
+	for (unsigned i = 0; i < DIRECTORIES; i++)
+		directory_unref(g->directories[i]);
+	pthread_mutex_destroy(&g->lock);
+	free(g);
 }
 
-void guard_event(struct guard *h, const struct event *e, struct arena *a, struct verdict *v)
-{
-	struct guard_context c = guard_context_of(e);
-	struct lookups lookups = { LOOKUPS_MAX };
-	const struct root *r;
+/* -- what is in force -------------------------------------------------------------------------- */
 
-	if (e->kind != EVENT_PRE_TOOL_USE && e->kind != EVENT_PERMISSION_REQUEST)
-		return;
-	if (!c.home.n && h->home)
-		c.home = str_of(h->home);
-	r = root_of(h, a, c.cwd);
-	if (!c.root.n && r)
-		c.root = arena_str(a, str_of(r->root)); /* the place in the table may be given to another */
+struct guard_policy *guard_in_force(struct guard *g)
+{
+	struct guard_policy *p;
+
+	pthread_mutex_lock(&g->lock);
+	p = guard_policy_ref(g->policy);
+	pthread_mutex_unlock(&g->lock);
+	return p;
+}
+
+struct guard_problem *guard_problems(struct guard *g)
+{
+	struct guard_problem *copy = NULL, **tail = &copy;
+
+	pthread_mutex_lock(&g->lock);
+	for (const struct guard_problem *p = g->problems; p; p = p->next) {
+		*tail = xcalloc(1, sizeof **tail);
+		(*tail)->err = p->err;
+		tail = &(*tail)->next;
+	}
+	pthread_mutex_unlock(&g->lock);
+	return copy;
+}
+
+int guard_reload(struct guard *g, struct err *err)
+{
+	struct guard_policy *policy, *old;
+	struct guard_problem *problems, *old_problems;
+	int r = guard_policy_read(g->config, &policy, &problems, err);
+
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&g->lock);
+	old = g->policy;
+	old_problems = g->problems;
+	g->policy = policy;
+	g->problems = problems;
+	g->generation++;
+	pthread_mutex_unlock(&g->lock);
+	guard_policy_unref(old);
+	guard_problems_free(old_problems);
+	return 0;
+}
+
+int guard_differs(struct guard *g)
+{
+	_cleanup_(guard_policy_unrefp) struct guard_policy *now = NULL, *in_force = guard_in_force(g);
+	struct guard_problem *problems = NULL;
+	int r = guard_policy_read(g->config, &now, &problems, NULL);
+
+	guard_problems_free(problems);
+	return r < 0 ? r : !guard_policy_same(now, in_force);
+}
+
+/* -- deciding ---------------------------------------------------------------------------------- */
+
+/* One judgement, as it is handed through os_call_guarded(). */
+struct judging {
+	struct guard *g;
+	const struct guard_policy *policy;
+	const struct directory *directory; /* or NULL */
+	const struct event *e;
+	struct arena *a;
+	struct verdict *v;
+	struct lookups *lookups;
+	int result;
+};
+
+static void judge(void *arg)
+{
+	struct judging *j = arg;
+	const struct directory *d = j->directory;
+	const struct guard_policy *policies[1 + PROJECT_FILES] = { j->policy };
+	struct guard_report reports[1 + PROJECT_FILES] = { 0 };
+	struct guard_context c = guard_context_of(j->e);
+	int r = 0, n = 1;
+
+	if (!c.home.n && j->g->home)
+		c.home = str_of(j->g->home);
+	if (!c.root.n && d)
+		c.root = arena_str(j->a, str_of(d->root)); /* the verdict may outlive the directory */
 	c.real_path = real_path;
-	c.real_path_arg = &lookups;
-	c.own = h->own;
-	c.nown = h->nown;
-	guard_decide(h->policy, &c, e, a, v, NULL);
-	for (int i = 0; r && i < PROJECT_FILES; i++)
-		if (r->rules[i])
-			guard_decide(r->rules[i], &c, e, a, v, NULL);
+	c.real_path_arg = j->lookups;
+	c.own = j->g->own;
+	c.nown = j->g->nown;
+	for (int i = 0; d && i < PROJECT_FILES; i++)
+		if (d->rules[i])
+			policies[n++] = d->rules[i];
+	for (int i = 0; i < n && r == 0; i++)
+		r = guard_judge(policies[i], &c, j->e, j->a, &reports[i]);
+	for (int i = 0; i < n && r == 0; i++)
+		guard_apply(&reports[i], j->e, j->a, j->v);
+	j->result = r;
 }
 
-const struct guard_problem *guard_problems(const struct guard *h)
+/* At once, and once: rules that a team relies on do not hold. */
+static void tell_trouble(struct directory *d, struct arena *a, struct verdict *v)
 {
-	return h->problems;
+	if (d && d->trouble && !v->system_message.n && !__atomic_exchange_n(&d->told, true, __ATOMIC_RELAXED))
+		v->system_message =
+			arena_strf(a, "hookd: not all rules of this project are in force: %s", d->trouble);
+}
+
+struct description {
+	str raw;
+	char hex[SHA256_HEX + 1];
+};
+
+static void describe(void *arg)
+{
+	struct description *d = arg;
+	uint8_t digest[SHA256_BYTES];
+	struct sha256 hash;
+
+	sha256_init(&hash);
+	sha256_add(&hash, d->raw.p, d->raw.n);
+	sha256_end(&hash, digest);
+	sha256_hex(digest, d->hex);
+}
+
+static void add_ask(const struct event *e, struct arena *a, struct verdict *v, enum rule rule, str reason)
+{
+	struct guard_finding finding = { .rule = str_of(guard_rules[rule].name),
+		.action = VERDICT_ASK,
+		.reason = reason };
+
+	guard_apply(&(struct guard_report){ .findings = &finding }, e, a, v);
+}
+
+/* The reading itself failed. What it had found so far is not to be relied on, so a person should look. The log must not
+ * quote the call, which may hold secrets: its length and hash are enough to find it again. */
+static void note_crash(const struct event *e, struct arena *a, struct verdict *v, int signal)
+{
+	struct description d = { .raw = e->raw };
+
+	if (os_call_guarded(describe, &d) != 0)
+		snprintf(d.hex, sizeof d.hex, "unreadable");
+	log_error(LOG_ENGINE, "guard: signal %d while judging a call of %zu bytes, sha256 %s; it is asked about",
+		signal, e->raw.n, d.hex);
+	add_ask(e, a, v, RULE_CRASHED, STR("hookd failed while it was checking this, so a person should look at it"));
+}
+
+/* Lets go of the directory. */
+static int judge_in(struct judging *j, struct directory *d)
+{
+	struct guard_policy *policy = guard_in_force(j->g);
+	int signal;
+
+	j->policy = policy;
+	j->directory = d;
+	signal = os_call_guarded(judge, j);
+	if (signal)
+		note_crash(j->e, j->a, j->v, signal);
+	if (signal || j->result == 0)
+		tell_trouble(d, j->a, j->v);
+	guard_policy_unref(policy);
+	directory_unref(d);
+	return signal ? 0 : j->result;
+}
+
+static bool is_judged(const struct event *e)
+{
+	return e->kind == EVENT_PRE_TOOL_USE || e->kind == EVENT_PERMISSION_REQUEST;
+}
+
+int guard_event(struct guard *g, const struct event *e, struct arena *a, struct verdict *v, bool may_use_disk)
+{
+	struct lookups lookups = { .may_use_disk = may_use_disk };
+	struct judging j = { .g = g, .e = e, .a = a, .v = v, .lookups = &lookups };
+	struct directory *d;
+	int r = is_judged(e) ? get_directory(g, a, e->cwd, may_use_disk, &d) : 0;
+
+	return r < 0 || !is_judged(e) ? r : judge_in(&j, d);
+}
+
+void guard_event_by_text(struct guard *g, const struct event *e, struct arena *a, struct verdict *v)
+{
+	struct lookups lookups = { .never = true };
+	struct judging j = { .g = g, .e = e, .a = a, .v = v, .lookups = &lookups };
+	struct directory *d = is_judged(e) ? find_directory(g, e->cwd) : NULL;
+
+	if (!is_judged(e))
+		return;
+	if (!d && e->cwd.n)
+		add_ask(e, a, v, RULE_UNREAD,
+			STR("the disk does not answer, so that hookd cannot tell which rules this project has"));
+	(void)judge_in(&j, d);
 }

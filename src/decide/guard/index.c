@@ -80,6 +80,6 @@ void judge_by_name(struct run *x, struct cmd *c)
 		if (entries[lo].program)
 			entries[lo].program->judge(x, c);
 		else
-			judge_row(x, c, entries[lo].row);
+			(void)judge_row(x, c, entries[lo].row);
 	}
 }

@@ -33,10 +33,14 @@ struct text {
 	size_t n, cap;
 };
 
-enum { TEXT_MAX = 1 << 18 }; /* of one resolved text; what is longer ends in MARK_UNKNOWN */
+/* Of one resolved text: as much as a command line may have; what is longer ends in MARK_UNKNOWN, and is a reached cap.
+ * Making texts is paid for (spend()), so that a loop over long ones ends. */
+enum { TEXT_MAX = 1 << 20, TEXT_PER_STEP = 16 };
 
 void text_add(struct text *t, str s);
 void text_char(struct text *t, char c);
+/* Whether a text of this thread was cut since it was last asked. */
+bool text_was_cut(void);
 static inline str text_str(const struct text *t)
 {
 	return str_n(t->p ? t->p : "", t->n);
@@ -64,7 +68,8 @@ bool path_like(const char *pattern, str path);
 bool glob_any(str s, const char *patterns); /* one of the patterns, separated by blanks */
 str text_for_shell(
 	struct arena *a, str s); /* live patterns back to their characters, to be read again */
-str text_for_people(struct arena *a, str s);
+str text_for_people(struct arena *a, str s); /* cut to what a person reads */
+str text_readable(struct arena *a, str s);   /* all of it */
 str fields_join(struct arena *a, const str *v, size_t n, char sep);
 
 /* -- decoding (decode.c) ---------------------------------------------------------------------- */
@@ -114,6 +119,7 @@ struct state {
 struct calling {
 	const struct calling *up;
 	const struct shell_node *body;
+	const struct fields *args; /* what it was called with */
 	unsigned forks;
 };
 
@@ -134,6 +140,11 @@ struct run {
 	unsigned processes; /* numbers of process substitutions */
 	const struct calling *calls;
 	bool spent;     /* a budget is used up: said once */
+	bool doubt;     /* what is read may be meant otherwise: asked about at most */
+	bool maybe;     /* the text may be no command at all */
+	struct fields paths; /* of the call itself, for the user's rules */
+	bool blind;     /* where a path leads could not be found out */
+	bool wants_disk; /* the disk must be asked and may not be: nothing that was found counts */
 	bool remote;    /* on another host: paths are not ours */
 	bool contained; /* in a container that is thrown away */
 	bool elevated;  /* sudo and the like around */
@@ -145,6 +156,8 @@ struct run {
 
 enum { DEPTH_MAX = 40 };
 
+/* A bound of the reading was reached and something was left out: a person should look. */
+void reach_cap(struct run *x, const char *what);
 bool spend(struct run *x, unsigned cost); /* false: no more; the caller gives up, and ask stands */
 
 const struct fact *fact_find(struct run *x, const struct fact *list, enum fact_kind kind, str key);
@@ -155,6 +168,8 @@ str var_get(struct run *x, str name); /* STR_NONE: not known */
 void fs_note(struct run *x, enum fact_kind kind, str key, str value);
 str fs_content(struct run *x, str path); /* of a file, with marks for what is not known */
 bool fs_known(struct run *x, str path, str *ret);
+/* The same for a word; where the command has written nothing yet, no link needs to be followed to say so. */
+bool fs_written(struct run *x, str word, str *ret);
 
 /* -- words (expand.c, param.c) ---------------------------------------------------------------- */
 
@@ -180,6 +195,7 @@ struct cmd {
 	const struct fact *env_end;
 	bool net_out, net_in; /* joined to the network by redirection */
 	bool bare_builtin;
+	unsigned number; /* in the report, from 1 */
 };
 
 str run_node(struct run *x, const struct shell_node *n);
@@ -191,7 +207,8 @@ str run_code(struct run *x, str language, str code, str in); /* an interpreter's
 void run_tcl(struct run *x, const struct cmd *c, str code);
 void run_lisp(struct run *x, const struct cmd *c, str code);
 str cmd_env(const struct cmd *c, str name);
-str cmd_text(struct run *x, const struct cmd *c);
+str cmd_text(struct run *x, const struct cmd *c);       /* for people: its first words */
+str cmd_whole_text(struct run *x, const struct cmd *c); /* for patterns */
 
 /* -- options (args.c) ------------------------------------------------------------------------- */
 
@@ -266,6 +283,24 @@ enum guarded {
 };
 enum guarded guarded_of(struct run *x, str path);
 
+/* -- one event in two steps (guard.c) ----------------------------------------------------------- */
+
+/* -EAGAIN: the context's real_path may not ask the disk now, and the report is not to be used. */
+int guard_judge(const struct guard_policy *policy, const struct guard_context *c, const struct event *e,
+	struct arena *a, struct guard_report *report);
+void guard_apply(const struct guard_report *report, const struct event *e, struct arena *a, struct verdict *v);
+
+/* -- calls of tools (call.c) ------------------------------------------------------------------- */
+
+/* The words that prove a denial arrives: harmless in any shell, and nobody types them by chance. */
+#define SELFTEST_WORDS "hookd-selftest-deny"
+
+void judge_tool_call(struct run *x, const struct event *e);
+/* What can be said of a command line before it is read. */
+void judge_whole(struct run *x, str command);
+/* c: the program that applies it, or NULL; e: the tool, or NULL. */
+void judge_patch(struct run *x, const struct cmd *c, const struct event *e, str text);
+
 /* -- judging (judge.c) ------------------------------------------------------------------------ */
 
 enum rule {
@@ -273,6 +308,8 @@ enum rule {
 	RULE_CUT,
 	RULE_UNREAD,
 	RULE_BUDGET,
+	RULE_CAP,
+	RULE_CRASHED,
 	RULE_EXEC_DYNAMIC,
 	RULE_EXEC_OBFUSCATED,
 	RULE_EXEC_UNPARSED,
@@ -332,7 +369,10 @@ enum rule {
 
 void find_fault(
 	struct run *x, const struct cmd *c, enum rule rule, enum verdict_action action, str reason);
-void guard_add_finding(struct run *x, str rule, enum verdict_action action, str reason, str argv);
+/* A finding about the call as a whole, in words of its own. */
+void guard_add_finding(struct run *x, str rule, enum verdict_action action, str reason);
+/* Adds a copy, with where the run stands and whether the policy only observes. */
+void add_finding(struct run *x, const struct cmd *c, const struct guard_finding *f);
 #define FAULT(x, c, rule, action, ...) \
 	find_fault((x), (c), (rule), (action), arena_strf((x)->a, __VA_ARGS__))
 
@@ -366,8 +406,8 @@ struct row {
 };
 
 bool row_matches(const struct cmd *c, const char *pattern);
-void judge_row(struct run *x, struct cmd *c, const struct row *row);
-void judge_rows(struct run *x, struct cmd *c, const struct row *rows);
+/* Whether the row held, whatever the policy makes of it. */
+bool judge_row(struct run *x, struct cmd *c, const struct row *row);
 
 extern const struct program pack_shell[], pack_wrap[], pack_run[], pack_files[], pack_disk[],
 	pack_git[], pack_net[], pack_secrets[], pack_db[], pack_system[], pack_self[], pack_code[],

@@ -17,39 +17,69 @@ static str in_words(struct run *x, enum rule rule, enum verdict_action action, s
 void find_fault(
 	struct run *x, const struct cmd *c, enum rule rule, enum verdict_action action, str reason)
 {
-	str name = str_of(guard_rules[rule].name), text = text_for_people(x->a, reason);
+	str text = text_for_people(x->a, reason);
 
-	guard_add_finding(
-		x, name, action, in_words(x, rule, action, text), c ? cmd_text(x, c) : STR_NONE);
+	if (x->doubt)
+		action = MIN(action, VERDICT_ASK);
+	add_finding(x, c, &(struct guard_finding){ .rule = str_of(guard_rules[rule].name),
+		.action = action,
+		.reason = in_words(x, rule, action, text) });
 }
 
-void guard_add_finding(struct run *x, str rule, enum verdict_action action, str reason, str argv)
+void guard_add_finding(struct run *x, str rule, enum verdict_action action, str reason)
+{
+	add_finding(x, NULL, &(struct guard_finding){ .rule = rule, .action = action, .reason = reason });
+}
+
+static void append(struct run *x, const struct guard_finding *f)
 {
 	struct guard_report *r = x->report;
-	struct guard_finding *f;
+	struct guard_finding *own = arena_new(x->a, struct guard_finding);
+
+	*own = *f;
+	own->next = NULL;
+	if (r->last)
+		r->last->next = own;
+	else
+		r->findings = own;
+	r->last = own;
+}
+
+/* What does not fit still counts, once for each strength; nothing can lower it. */
+static void overflow(struct run *x, const struct guard_finding *f)
+{
+	static const struct guard_rule *const rule = &guard_rules[RULE_CAP];
+
+	if (f->observed || f->action <= VERDICT_ALLOW || x->report->full[f->action])
+		return;
+	x->report->full[f->action] = true;
+	append(x, &(struct guard_finding){ .rule = str_of(rule->name),
+		.action = f->action,
+		.reason = in_words(x, RULE_CAP, f->action,
+			arena_strf(x->a, "more is wrong with this than is listed, such as " STR_FMT,
+				STR_ARG(f->rule))) });
+}
+
+void add_finding(struct run *x, const struct cmd *c, const struct guard_finding *finding)
+{
+	struct guard_finding f = *finding;
 	unsigned n = 0;
 
-	if (guard_policy_disabled(x->policy, rule))
+	if (guard_policy_disabled(x->policy, f.rule))
 		return;
-	for (f = r->findings; f; f = f->next, n++)
-		if (str_eq(f->rule, rule) && f->action == action && f->begin == x->begin &&
-			str_eq(f->reason, reason))
+	f.begin = x->begin;
+	f.end = x->end;
+	f.argv = c ? cmd_text(x, c) : STR_NONE;
+	f.command = c ? c->number : 0;
+	f.observed |= guard_policy_observes(x->policy, f.rule);
+	for (const struct guard_finding *old = x->report->findings; old; old = old->next, n++)
+		if (str_eq(old->rule, f.rule) && old->action == f.action && old->begin == f.begin &&
+			str_eq(old->reason, f.reason) && str_eq(old->argv, f.argv))
 			return;
-	if (n >= FINDINGS_MAX && action != VERDICT_DENY && r->last)
-		return;
-	f = arena_new(x->a, struct guard_finding);
-	*f = (struct guard_finding){ .rule = rule,
-		.reason = reason,
-		.action = action,
-		.begin = x->begin,
-		.end = x->end,
-		.argv = argv,
-		.observed = guard_policy_observes(x->policy) && !str_starts(rule, STR("hookd.")) };
-	if (r->last)
-		r->last->next = f;
+	if (n < FINDINGS_MAX)
+		append(x, &f);
 	else
-		r->findings = f;
-	r->last = f;
+		overflow(x, &f);
 }
 
 /* -- deleting --------------------------------------------------------------------------------- */
@@ -102,9 +132,23 @@ static bool is_file_name(str path)
 	       !has_mark(last, MARKS_ANY);
 }
 
+/* The path as it is known, for something that is about to change; where links lead may have to be asked. */
+static str changed_path(struct run *x, const struct cmd *c, str word)
+{
+	str path;
+
+	x->blind = false;
+	path = path_resolve(x, word);
+	if (x->blind)
+		FAULT(x, c, RULE_UNREAD, VERDICT_ASK,
+			"the disk does not answer, so hookd cannot tell where " STR_FMT " leads", STR_ARG(path));
+	x->blind = false;
+	return path;
+}
+
 void judge_delete(struct run *x, const struct cmd *c, str word, bool recursive)
 {
-	str path = path_resolve(x, word);
+	str path = changed_path(x, c, word);
 	enum place place;
 	enum verdict_action action;
 
@@ -216,7 +260,7 @@ static bool is_shell_file(str path)
 
 void judge_write(struct run *x, const struct cmd *c, str word, str content, bool append)
 {
-	str path = path_resolve(x, word);
+	str path = changed_path(x, c, word);
 	enum guarded guarded;
 	bool shared;
 

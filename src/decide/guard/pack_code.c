@@ -90,12 +90,12 @@ static void do_interpreter(struct run *x, struct cmd *c)
 		}
 		if (!code && str_eq(a.value, STR("-")))
 			break;
-		if (!code && fs_known(x, path_resolve(x, a.value), &text))
+		if (!code && fs_written(x, a.value, &text))
 			(void)run_code(x, language, text, c->in);
 		else if (!code && has_mark(a.value, "\4"))
 			FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY,
 				"this runs code that comes from the network");
-		if (!code && str_in(path_resolve(x, a.value), "/dev/stdin /dev/fd/0"))
+		if (!code && str_in(path_join(x, x->st.cwd, a.value), "/dev/stdin /dev/fd/0"))
 			break;
 		return;
 	}
@@ -122,7 +122,7 @@ static void do_deno(struct run *x, struct cmd *c)
 			if (str_eq(c->v[i], STR("-")) && str_is_set(c->in))
 				(void)run_code(x, STR("deno"), c->in, STR_NONE);
 			else if (c->v[i].n && c->v[i].p[0] != '-') {
-				if (fs_known(x, path_resolve(x, c->v[i]), &text))
+				if (fs_written(x, c->v[i], &text))
 					(void)run_code(x, STR("deno"), text, STR_NONE);
 				return;
 			}
@@ -311,13 +311,13 @@ static void do_make(struct run *x, struct cmd *c)
 			given = true;
 			if (str_in(a.value, "- /dev/stdin"))
 				run_makefile(x, str_is_set(c->in) ? c->in : STR(""));
-			else if (fs_known(x, path_resolve(x, a.value), &text))
+			else if (fs_written(x, a.value, &text))
 				run_makefile(x, text);
 		} else if (a.operand && str_starts(a.value, STR("SHELL=")))
 			(void)run_child_text(x, str_from(a.value, 6), STR_NONE);
 	}
 	for (size_t i = 0; !given && i < countof(names); i++)
-		if (fs_known(x, path_resolve(x, str_of(names[i])), &text))
+		if (fs_written(x, str_of(names[i]), &text))
 			run_makefile(x, text);
 	x->st = saved;
 }
@@ -332,7 +332,7 @@ static void do_just(struct run *x, struct cmd *c)
 	for (size_t i = 0; i <= countof(names); i++) {
 		str name = i < countof(names) ? str_of(names[i]) : file;
 
-		if (!name.n || !fs_known(x, path_resolve(x, name), &text))
+		if (!name.n || !fs_written(x, name, &text))
 			continue;
 		while (str_split(&text, '\n', &line) && spend(x, 1)) {
 			bool recipe = line.n && (line.p[0] == ' ' || line.p[0] == '\t');
@@ -391,7 +391,7 @@ static void do_npm(struct run *x, struct cmd *c)
 	if (c->n > 3 && row_matches(c, "set-script"))
 		(void)run_child_text(x, c->v[3], STR_NONE);
 	if (!run ||
-		!fs_known(x, path_resolve(x, STR("package.json")), &text))
+		!fs_written(x, STR("package.json"), &text))
 		return;
 	/* Every script in it could be the one. */
 	while ((at = str_find(text, STR("\":"))) >= 0) {

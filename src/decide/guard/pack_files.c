@@ -50,15 +50,21 @@ static void find_roots(struct run *x, const struct cmd *c, struct fields *roots)
 			fields_add(x->a, roots, line);
 }
 
+enum { ROOTS_MAX = 256 };
+
 static void find_exec(struct run *x, struct cmd *c, size_t at, const struct fields *roots)
 {
 	size_t end = at;
 
 	while (end < c->n && !str_in(c->v[end], "; +"))
 		end++;
-	for (size_t k = 0; k < roots->n && k < 8; k++) {
+	for (size_t k = 0; k < roots->n && spend(x, 4); k++) {
 		struct fields f = { 0 };
-		bool placed = false;
+
+		if (k == ROOTS_MAX) {
+			reach_cap(x, "directories to search");
+			break;
+		}
 
 		for (size_t i = at; i < end; i++) {
 			struct text t = { .a = x->a };
@@ -69,12 +75,10 @@ static void find_exec(struct run *x, struct cmd *c, size_t at, const struct fiel
 				text_add(&t, str_head(word, (size_t)p));
 				text_add(&t, roots->v[k]);
 				word = str_from(word, (size_t)p + 2);
-				placed = true;
 			}
 			text_add(&t, word);
 			fields_add(x->a, &f, text_str(&t));
 		}
-		(void)placed;
 		(void)run_argv(x, f.v, f.n, STR_NONE);
 	}
 }
@@ -535,7 +539,23 @@ static void do_sed(struct run *x, struct cmd *c)
 	}
 }
 
+/* Codex's way to change files, also within its shell: the patch is an argument or comes in. */
+static void do_apply_patch(struct run *x, struct cmd *c)
+{
+	bool given = false;
+
+	for (size_t i = 1; i < c->n; i++) {
+		given |= patch_is(c->v[i]);
+		judge_patch(x, c, NULL, c->v[i]);
+	}
+	if (!given && str_is_set(c->in) && !has_mark(c->in, MARKS_HOLE))
+		judge_patch(x, c, NULL, c->in);
+	else if (!given)
+		FAULT(x, c, RULE_EXEC_DYNAMIC, VERDICT_ASK, "which files this changes is only known when it runs");
+}
+
 const struct program pack_files[] = {
+	{ "apply_patch applypatch", do_apply_patch },
 	{ "rm unlink grm srm rimraf del-cli rm-rf", do_rm },
 	{ "trash trash-put gio", do_trash },
 	{ "find gfind bfs", do_find },

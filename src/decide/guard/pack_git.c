@@ -370,13 +370,9 @@ static void git_worktree(struct git *g)
 {
 	str what = g->sub.n > 1 ? g->sub.v[1] : STR("");
 
-	if (str_eq(what, STR("remove")))
-		fault(g, RULE_GIT_WORKTREE, VERDICT_ASK,
-			has(g, "-f") || has(g, "--force")
-				? "this removes a worktree with the changes in it"
-				: "this removes a worktree");
-	if (str_eq(what, STR("remove")) && !has(g, "-f") && !has(g, "--force"))
-		g->x->report->last->lowered = true; /* git refuses when there are changes */
+	/* Without force git itself refuses when there are changes. */
+	if (str_eq(what, STR("remove")) && (has(g, "-f") || has(g, "--force")))
+		fault(g, RULE_GIT_WORKTREE, VERDICT_ASK, "this removes a worktree with the changes in it");
 }
 
 static void git_reflog(struct git *g)
@@ -612,14 +608,20 @@ static void judge_skips(struct git *g)
 
 static void run_sub(struct git *g, unsigned depth);
 
+enum { ALIASES_MAX = 8 };
+
 static bool run_git_alias(struct git *g, unsigned depth)
 {
 	const struct fact *f = fact_find(g->x, g->x->fs, FACT_GIT, g->sub.v[0]);
 	struct fields words = { 0 };
 	str rest, word;
 
-	if (!f || depth > 8)
+	if (!f)
 		return false;
+	if (depth > ALIASES_MAX) {
+		reach_cap(g->x, "aliases that stand for aliases");
+		return true;
+	}
 	if (f->value.n && f->value.p[0] == '!') {
 		struct text t = { .a = g->x->a };
 
@@ -666,7 +668,7 @@ static void run_sub(struct git *g, unsigned depth)
 /* Settings in variables: GIT_CONFIG_KEY_0=alias.x GIT_CONFIG_VALUE_0=…, GIT_CONFIG_PARAMETERS. */
 static void settings_of_env(struct git *g)
 {
-	for (unsigned i = 0; i < 8; i++) {
+	for (unsigned i = 0; spend(g->x, 1); i++) {
 		str key = var_get(g->x, arena_strf(g->x->a, "GIT_CONFIG_KEY_%u", i)), value;
 
 		if (!str_is_set(key))

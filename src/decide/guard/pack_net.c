@@ -13,7 +13,7 @@ static void sends(struct run *x, struct cmd *c, str file)
 	str content;
 
 	if (is_secret_file(x, file) ||
-		(fs_known(x, path_resolve(x, file), &content) && has_mark(content, "\5")))
+		(fs_written(x, file, &content) && has_mark(content, "\5")))
 		FAULT(x, c, RULE_SECRET_EXFIL, VERDICT_DENY,
 			"this sends secrets to another machine: " STR_FMT, STR_ARG(file));
 }

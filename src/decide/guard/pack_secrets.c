@@ -137,11 +137,10 @@ static const struct row rows_secrets[] = {
 
 static void do_rows(struct run *x, struct cmd *c)
 {
-	const struct guard_finding *last = x->report->last;
-
-	judge_rows(x, c, rows_secrets);
-	if (x->report->last != last && str_starts(x->report->last->rule, STR("secrets.")))
-		c->out = STR("\5");
+	for (const struct row *row = rows_secrets; row->programs; row++)
+		if (row->action > VERDICT_ALLOW && str_in(c->name, row->programs) && judge_row(x, c, row) &&
+			(row->rule == RULE_SECRET_READ || row->rule == RULE_SECRET_ENV))
+			c->out = STR("\5");
 }
 
 const struct program pack_secrets[] = {

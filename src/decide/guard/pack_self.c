@@ -2,12 +2,12 @@
 #include "guard/internal.h"
 
 static const char harmful[] =
-	"stop uninstall purge restore restart retention offline trust untrust";
+	"stop uninstall purge restore restart retention offline trust untrust reload";
 
 /* What rpc may be asked without changing anything. */
 static const char rpc_reads[] = "hello ops status sessions show events event session_events "
 				"activities plans plan transcripts search usage decisions backtest "
-				"rule_counts stats projects hooks hooks_history check purge_preview";
+				"rule_counts rules stats projects hooks hooks_history check purge_preview";
 
 static void do_hookd(struct run *x, struct cmd *c)
 {
@@ -26,7 +26,7 @@ static void do_hookd(struct run *x, struct cmd *c)
 			(str_in(a.value, "config") && str_in(next, "set edit unset")) ||
 			(str_in(a.value, "hooks trust guard rules init db") &&
 				str_in(next,
-					"disable off remove add trust untrust allow enable edit "
+					"disable observe enforce off remove add trust untrust allow enable edit "
 					"set delete approve pause mode import vacuum repair reload register "
 					"unregister")))
 			FAULT(x, c, RULE_SELF, VERDICT_DENY,

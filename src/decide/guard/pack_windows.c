@@ -152,7 +152,7 @@ static void do_pwsh(struct run *x, struct cmd *c)
 		else if (str_in(low, "-file -f"))
 			return;
 		else if (low.n && low.p[0] != '-') {
-			if (!fs_known(x, path_resolve(x, c->v[i]), &text))
+			if (!fs_written(x, c->v[i], &text))
 				text = str_ends(low, STR(".ps1"))
 					       ? STR("")
 					       : fields_join(x->a, c->v + i, c->n - i, ' ');

@@ -1,8 +1,10 @@
 /* path: file names as text: made absolute, without . and .., links of the same command followed. */
+#include <errno.h>
+
 #include "guard/internal.h"
 
 /* The system takes no longer path; a word that is longer names nothing. */
-enum { LINKS_MAX = 8, PATH_BYTES = 4096 };
+enum { LINKS_MAX = 32, PATH_BYTES = 4096 };
 
 bool path_below(str path, str dir)
 {
@@ -53,24 +55,36 @@ static const struct fact *link_on(struct run *x, str path)
 	return best;
 }
 
+/* What the system itself put there and only root could change; commands redirect to it all the time. */
+static const char plain_devices[] = "/dev/null /dev/zero /dev/tty /dev/stdin /dev/stdout /dev/stderr";
+
+/* Follows links on disk. The longest front that exists; marks and what is new stay as text behind it. */
 static str real(struct run *x, str path)
 {
 	const struct guard_context *c = x->c;
 	size_t n = path.n;
 	str found;
 
-	if (!c->real_path || x->remote || x->contained)
+	if (!c->real_path || x->remote || x->contained || str_in(path, plain_devices) ||
+		path_below(path, STR("/dev/fd")) || path_below(path, STR("/proc/self"))) /* not ours: the command's */
 		return path;
-	/* The longest front that exists; marks and what is new stay as text behind it. */
 	while (n > 1) {
-		if (!has_mark(str_head(path, n), MARKS_ANY)) {
-			found = c->real_path(c->real_path_arg, x->a, str_head(path, n));
-			if (str_is_set(found))
-				return n == path.n
-					       ? found
-					       : arena_strf(x->a, STR_FMT STR_FMT, STR_ARG(found),
-							 STR_ARG(str_from(path, n)));
-		}
+		int r = has_mark(str_head(path, n), MARKS_ANY)
+				? -ENOENT
+				: c->real_path(c->real_path_arg, x->a, str_head(path, n), &found);
+
+		if (r == 0)
+			return n == path.n ? found
+					   : arena_strf(x->a, STR_FMT STR_FMT, STR_ARG(found),
+						     STR_ARG(str_from(path, n)));
+		if (r == -EAGAIN)
+			x->wants_disk = x->spent = true; /* no step of this reading will count */
+		else if (r == -EDQUOT)
+			reach_cap(x, "paths");
+		else if (r == -ETIMEDOUT)
+			x->blind = true;
+		if (r != -ENOENT)
+			return path;
 		while (n > 1 && path.p[n - 1] != '/')
 			n--;
 		n--;
@@ -115,11 +129,15 @@ str path_resolve(struct run *x, str word)
 		word = arena_strf(
 			x->a, STR_FMT STR_FMT, STR_ARG(x->c->home), STR_ARG(str_from(word, 1)));
 	path = path_join(x, x->st.cwd, word);
-	for (int i = 0; x->fs && i < LINKS_MAX; i++) {
+	for (int i = 0; x->fs; i++) {
 		const struct fact *f = link_on(x, path);
 
 		if (!f || str_eq(f->value, path) || x->spent)
 			break;
+		if (i == LINKS_MAX) {
+			reach_cap(x, "links that lead to links");
+			return STR("\1");
+		}
 		path = path_join(x, f->value, str_from(path, MIN(f->key.n + 1, path.n)));
 	}
 	(void)spend(x, 4 + (unsigned)(path.n / 16));

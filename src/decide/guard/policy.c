@@ -2,6 +2,7 @@
  * its place, and left out; a rule whose own examples do not hold is wrong. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"
@@ -15,7 +16,7 @@ struct reading {
 	str text;
 	struct guard_problem **tail;
 	unsigned problems;
-	struct json *examples; /* of the rule that is being read */
+	struct err ignored; /* problems beyond the last that is kept */
 };
 
 #define complain(r, at, ...)                                                   \
@@ -27,11 +28,10 @@ struct reading {
 
 static struct err *add_problem(struct reading *r)
 {
-	static struct err ignored;
 	struct guard_problem *p;
 
 	if (++r->problems > PROBLEMS_MAX)
-		return &ignored;
+		return &r->ignored;
 	p = xcalloc(1, sizeof(*p));
 	*r->tail = p;
 	r->tail = &p->next;
@@ -336,22 +336,33 @@ static void read_rule(struct reading *r, const struct json *v)
 		p->nrules++;
 }
 
-static void read_disable(struct reading *r, const struct json *v)
+/* Names of rules, built-in or the user's own. What protects hookd itself stays. Whether there is such a rule is asked
+ * last, because the rules may stand behind the list. */
+static void read_names(struct reading *r, const struct json *v, struct fields *names)
 {
 	if (v->type != JSON_ARRAY) {
-		complain(r, v->begin, "'guard.disable' must be a list of names of rules");
+		complain(r, v->begin, "'guard." STR_FMT "' must be a list of names of rules", STR_ARG(v->key));
 		return;
 	}
-	json_each(item, v) {
-		str name = json_str(item);
+	json_each(item, v)
+		fields_add(&r->p->arena, names, arena_str(&r->p->arena, json_str(item)));
+}
 
-		if (!is_builtin(name) || str_starts(name, STR("hookd.")))
-			complain(r, item->begin,
-				"no built-in rule that can be disabled is called '" STR_FMT "'",
-				STR_ARG(name));
-		else
-			fields_add(&r->p->arena, &r->p->disabled, arena_str(&r->p->arena, name));
-	}
+static bool is_rule(const struct guard_policy *p, str name)
+{
+	for (size_t i = 0; i < p->nrules; i++)
+		if (str_eq(p->listed[i].name, name))
+			return true;
+	return is_builtin(name) && !str_starts(name, STR("hookd."));
+}
+
+static void check_names(struct reading *r, const struct json *list)
+{
+	if (list && list->type == JSON_ARRAY)
+		json_each(item, list)
+			if (!is_rule(r->p, json_str(item)))
+				complain(r, item->begin, "no rule that can be switched off is called '" STR_FMT "'",
+					STR_ARG(json_str(item)));
 }
 
 static void read_rules(struct reading *r, const struct json *v)
@@ -390,61 +401,121 @@ static void read_guard(struct reading *r, const struct json *guard)
 			complain(r, m->begin, "'guard." STR_FMT "' is the user's to set; a project may only add rules",
 				STR_ARG(m->key));
 		else if (str_eq(m->key, STR("disable")))
-			read_disable(r, m);
+			read_names(r, m, &r->p->disabled);
+		else if (str_eq(m->key, STR("observe")))
+			read_names(r, m, &r->p->observed);
 		else if (!str_eq(m->key, STR("mode")))
 			complain(r, m->begin,
 				"unknown option 'guard." STR_FMT
-				"'; there are mode, disable and rules",
+				"'; there are mode, disable, observe and rules",
 				STR_ARG(m->key));
 		else if (!str_in(json_str(m), "observe enforce"))
 			complain(r, m->begin, "'guard.mode' must be observe or enforce");
 		else
 			r->p->observe = str_eq(json_str(m), STR("observe"));
 	}
+	if (!r->p->project) {
+		check_names(r, json_get(guard, STR("disable")));
+		check_names(r, json_get(guard, STR("observe")));
+	}
 }
 
 /* -- policies --------------------------------------------------------------------------------- */
 
-static struct guard_policy *parse(str text, bool project, struct guard_problem **ret_problems)
+/* What the options say, without comments and spaces. */
+static void keep_source(struct guard_policy *p, const struct json *guard)
+{
+	struct buf b = BUF_INIT(4 * LIMIT_CONFIG);
+	struct json_writer w = JSON_WRITER(&b);
+
+	if (guard)
+		jw_value(&w, guard);
+	p->source = arena_str(&p->arena, buf_str(&b));
+	buf_release(&b);
+}
+
+static int parse(
+	str text, bool project, struct guard_policy **ret, struct guard_problem **ret_problems, struct err *err)
 {
 	struct guard_policy *p = xcalloc(1, sizeof(*p));
-	struct reading r = { .p = p, .text = text, .tail = ret_problems };
-	struct json *root, *guard;
+	struct reading r = { .p = p, .tail = ret_problems };
+	struct json *root = NULL, *guard;
 	struct arena a;
+	int result;
 
 	p->refs = 1;
 	p->project = project;
 	arena_init(&p->arena);
 	arena_init(&a);
 	*ret_problems = NULL;
-	/* A file that is not JSON is config's complaint. */
-	if (text.n && json_parse(&a, text, JSON_COMMENTS, &root, NULL) == 0 &&
-		(guard = json_get(root, STR("guard"))) != NULL)
+	*ret = p;
+	if (str_starts(text, STR("\xEF\xBB\xBF"))) /* editors of other systems put it in front */
+		text = str_from(text, 3);
+	r.text = text;
+	result = str_trim(text).n ? json_parse(&a, text, JSON_COMMENTS, &root, err) : 0;
+	if (result < 0 && project) /* the user's own file is complained about by whoever reads its options */
+		*add_problem(&r) = *err;
+	guard = json_get(root, STR("guard"));
+	keep_source(p, guard);
+	if (guard)
 		read_guard(&r, guard);
 	arena_release(&a);
-	return p;
+	return result;
 }
 
+/* A file that is not JSON is config's complaint. */
 struct guard_policy *guard_policy_parse(str text, struct guard_problem **ret_problems)
 {
-	return parse(text, /* project= */ false, ret_problems);
+	struct guard_policy *p;
+
+	(void)parse(text, /* project= */ false, &p, ret_problems, NULL);
+	return p;
 }
 
 struct guard_policy *guard_policy_parse_project(str text, struct guard_problem **ret_problems)
 {
-	return parse(text, /* project= */ true, ret_problems);
+	struct guard_policy *p;
+	struct err err = { 0 };
+
+	(void)parse(text, /* project= */ true, &p, ret_problems, &err);
+	return p;
+}
+
+int guard_policy_read(const char *path, struct guard_policy **ret, struct guard_problem **ret_problems, struct err *err)
+{
+	struct buf b = BUF_INIT(LIMIT_CONFIG);
+	int r = path && path[0] ? fs_read_file(path, &b) : -ENOENT;
+
+	*ret = NULL;
+	*ret_problems = NULL;
+	if (r < 0 && r != -ENOENT) {
+		buf_release(&b);
+		return err_set(err, r, "%s: %s", path, strerror(-r));
+	}
+	r = parse(buf_str(&b), /* project= */ false, ret, ret_problems, err);
+	buf_release(&b);
+	if (r < 0) {
+		guard_policy_unref(TAKE(*ret));
+		guard_problems_free(TAKE(*ret_problems));
+	}
+	return r;
 }
 
 struct guard_policy *guard_policy_load(const char *path, struct guard_problem **ret_problems)
 {
-	struct buf b = BUF_INIT(LIMIT_CONFIG);
 	struct guard_policy *p;
 
-	if (!path || !path[0] || fs_read_file(path, &b) < 0)
-		buf_clear(&b);
-	p = guard_policy_parse(buf_str(&b), ret_problems);
-	buf_release(&b);
-	return p;
+	return guard_policy_read(path, &p, ret_problems, NULL) == 0 ? p : guard_policy_parse(STR(""), ret_problems);
+}
+
+str guard_policy_source(const struct guard_policy *p)
+{
+	return p->source.n ? p->source : STR("{}");
+}
+
+bool guard_policy_same(const struct guard_policy *a, const struct guard_policy *b)
+{
+	return str_eq(guard_policy_source(a), guard_policy_source(b));
 }
 
 struct guard_policy *guard_policy_ref(struct guard_policy *p)
@@ -474,19 +545,24 @@ void guard_problems_free(struct guard_problem *p)
 	}
 }
 
-bool guard_policy_disabled(const struct guard_policy *p, str rule)
+static bool is_listed(const struct fields *names, str rule)
 {
-	if (p && p->project && is_builtin(rule))
-		return true;
-	for (size_t i = 0; p && i < p->disabled.n; i++)
-		if (str_eq(p->disabled.v[i], rule))
+	for (size_t i = 0; i < names->n; i++)
+		if (str_eq(names->v[i], rule))
 			return true;
 	return false;
 }
 
-bool guard_policy_observes(const struct guard_policy *p)
+bool guard_policy_disabled(const struct guard_policy *p, str rule)
 {
-	return p && p->observe;
+	if (p && p->project && is_builtin(rule))
+		return true;
+	return p && is_listed(&p->disabled, rule) && !str_starts(rule, STR("hookd."));
+}
+
+bool guard_policy_observes(const struct guard_policy *p, str rule)
+{
+	return p && (p->observe || is_listed(&p->observed, rule)) && !str_starts(rule, STR("hookd."));
 }
 
 size_t guard_policy_rules(const struct guard_policy *p, const struct guard_user_rule **ret)

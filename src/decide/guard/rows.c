@@ -198,23 +198,17 @@ static bool takes_listing(const struct cmd *c)
 	return false;
 }
 
-void judge_row(struct run *x, struct cmd *c, const struct row *row)
+bool judge_row(struct run *x, struct cmd *c, const struct row *row)
 {
 	enum verdict_action action = row->action;
 
 	if (!spend(x, 2 + (unsigned)c->n) || !row_matches(c, row->pattern) ||
 		only_tells(c, row->rule))
-		return;
+		return false;
 	if ((row->rule == RULE_CLOUD || row->rule == RULE_K8S || row->rule == RULE_IAC ||
 		    row->rule == RULE_DOCKER_PRUNE) &&
 		takes_listing(c))
 		action = VERDICT_DENY;
 	FAULT(x, c, row->rule, action, "%s (" STR_FMT ")", row->reason, STR_ARG(cmd_text(x, c)));
-}
-
-void judge_rows(struct run *x, struct cmd *c, const struct row *rows)
-{
-	for (; rows->programs; rows++)
-		if (rows->action > VERDICT_ALLOW && str_in(c->name, rows->programs))
-			judge_row(x, c, rows);
+	return true;
 }

@@ -5,7 +5,20 @@
 #include "guard/internal.h"
 #include "guard/redirect.h"
 
-enum { LOOP_MAX = 32, CALLS_MAX = 12 };
+enum {
+	LOOP_MAX = 512,   /* turns of a loop that are followed */
+	NUMBERS_MAX = 32, /* of those over plain numbers, which differ in nothing that matters */
+	CALLS_MAX = 12,   /* functions within functions */
+	AGAIN_MAX = 6,    /* the same one, each time with other arguments */
+};
+
+static bool is_number(str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (s.p[i] < '0' || s.p[i] > '9')
+			return false;
+	return s.n > 0;
+}
 
 static str run_list(struct run *x, const struct shell_node *n);
 
@@ -182,18 +195,13 @@ static str run_for(struct run *x, const struct shell_node *n)
 		expand_words(x, n->words, &items);
 	else
 		items = x->st.args;
-	if (items.n >
-		LOOP_MAX) { /* the first ones as they are, the rest as one that could be any */
-		bool all_plain = true;
-
-		for (size_t i = LOOP_MAX; i < items.n; i++)
-			all_plain &= items.v[i].n > 0 && items.v[i].p[0] >= '0' &&
-				     items.v[i].p[0] <= '9';
-		items.n = LOOP_MAX;
-		if (!all_plain)
-			fields_add(x->a, &items, STR("\1"));
-	}
-	for (size_t i = 0; i < items.n && spend(x, 2); i++) {
+	for (size_t i = 0, turns = 0; i < items.n && spend(x, 2); i++) {
+		if (i >= NUMBERS_MAX && is_number(items.v[i]))
+			continue;
+		if (turns++ == LOOP_MAX) {
+			reach_cap(x, "turns of a loop");
+			break;
+		}
 		var_set(x, n->name, items.v[i]);
 		out = join_out(x, out, run_node(x, n->body));
 	}
@@ -204,9 +212,13 @@ static str run_while(struct run *x, const struct shell_node *n)
 {
 	str out = STR("");
 
-	for (unsigned i = 0; i < LOOP_MAX && spend(x, 2); i++) {
+	for (unsigned i = 0; spend(x, 2); i++) {
 		str in = x->in;
 
+		if (i == LOOP_MAX) {
+			reach_cap(x, "turns of a loop");
+			break;
+		}
 		out = join_out(x, out, run_node(x, n->condition));
 		out = join_out(x, out, run_node(x, n->body));
 		/* Again only when the loop read a line of what is known, and there is more. */
@@ -336,10 +348,21 @@ static void assign(struct run *x, const struct shell_assign *s)
 	var_set(x, s->name, value);
 }
 
+static bool same_args(const struct fields *args, const str *v, size_t n)
+{
+	if (args->n != n - 1)
+		return false;
+	for (size_t i = 1; i < n; i++)
+		if (!str_eq(args->v[i - 1], v[i]))
+			return false;
+	return true;
+}
+
 static str run_function(struct run *x, const struct fact *f, const str *v, size_t n)
 {
 	struct calling here = { .up = x->calls, .body = f->body, .forks = x->forks };
 	struct state saved = x->st;
+	struct fields args;
 	str out;
 	unsigned same = 0, deep = 0;
 
@@ -352,14 +375,19 @@ static str run_function(struct run *x, const struct fact *f, const str *v, size_
 				"until the machine stops");
 			return STR("");
 		}
-		same++;
+		if (same++ && same_args(c->args, v, n))
+			return STR("\1"); /* it has been followed with these */
 	}
-	if (same > 1 || deep > CALLS_MAX)
+	if (same > AGAIN_MAX || deep > CALLS_MAX) {
+		reach_cap(x, "functions that call functions");
 		return STR("\1");
+	}
 	x->st.args = (struct fields){ 0 };
 	x->st.args_given = true;
 	for (size_t i = 1; i < n; i++)
 		fields_add(x->a, &x->st.args, v[i]);
+	args = x->st.args;
+	here.args = &args;
 	x->calls = &here;
 	out = run_node(x, f->body);
 	x->calls = here.up;
@@ -403,7 +431,9 @@ static str run_fields(struct run *x, const struct shell_node *n, struct fields *
 	if (known)
 		return run_function(x, known, f->v, f->n);
 	known = n->words->was_quoted ? NULL : fact_find(x, x->st.facts, FACT_ALIAS, f->v[0]);
-	if (known && x->depth < DEPTH_MAX) {
+	if (known && x->depth >= DEPTH_MAX)
+		(void)spend(x, UINT32_MAX);
+	if (known) {
 		struct fact *facts = x->st.facts;
 		struct fact *hide = arena_new(x->a, struct fact);
 		str out;
@@ -485,6 +515,8 @@ static void unparsed(struct run *x, str text, const struct err *err)
 	if (has_mark(text, "\4"))
 		FAULT(x, NULL, RULE_NET_EXEC, VERDICT_DENY,
 			"this runs text from the network as a command");
+	if (x->maybe && !big)
+		return;
 	FAULT(x, NULL, big ? RULE_BUDGET : RULE_EXEC_UNPARSED, VERDICT_ASK,
 		big ? "this command is too large or too deeply nested to be checked (%s), so a "
 		      "person should look at it"

@@ -2,13 +2,6 @@
  * decides. */
 #include "guard/internal.h"
 
-enum { WORDS_MAX = 48 };
-
-struct statement {
-	str words[WORDS_MAX];
-	size_t n;
-};
-
 static bool is_word(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -54,13 +47,13 @@ static bool next_token(str *s, str *ret)
 	return true;
 }
 
-static bool at(const struct statement *st, size_t i, const char *words)
+static bool at(const struct fields *st, size_t i, const char *words)
 {
-	return i < st->n && str_in_nocase(st->words[i], words);
+	return i < st->n && str_in_nocase(st->v[i], words);
 }
 
 /* A condition that is always true: WHERE 1=1, WHERE true, WHERE 1. */
-static bool is_tautology(const struct statement *st, size_t where)
+static bool is_tautology(const struct fields *st, size_t where)
 {
 	size_t left = st->n - where - 1;
 
@@ -68,11 +61,11 @@ static bool is_tautology(const struct statement *st, size_t where)
 		return true;
 	if (left == 1)
 		return at(st, where + 1, "true 1");
-	return left == 3 && str_eq(st->words[where + 2], STR("=")) &&
-	       str_eq(st->words[where + 1], st->words[where + 3]);
+	return left == 3 && str_eq(st->v[where + 2], STR("=")) &&
+	       str_eq(st->v[where + 1], st->v[where + 3]);
 }
 
-static void judge_statement(struct run *x, const struct cmd *c, const struct statement *st)
+static void judge_statement(struct run *x, const struct cmd *c, const struct fields *st)
 {
 	size_t i = 0, where = SIZE_MAX;
 
@@ -92,7 +85,7 @@ static void judge_statement(struct run *x, const struct cmd *c, const struct sta
 			"table database schema tablespace keyspace user role owned collection "
 			"materialized foreign temporary column family"))
 		FAULT(x, c, RULE_DB, VERDICT_DENY, "this drops a %.*s and what is in it",
-			STR_ARG(st->words[i + 1]));
+			STR_ARG(st->v[i + 1]));
 	else if (at(st, i, "drop") && i + 1 < st->n)
 		FAULT(x, c, RULE_DB, VERDICT_ASK, "this drops a part of the database");
 	else if (at(st, i, "truncate"))
@@ -120,7 +113,7 @@ static void judge_statement(struct run *x, const struct cmd *c, const struct sta
 
 void judge_sql(struct run *x, const struct cmd *c, str sql)
 {
-	struct statement st = { .n = 0 };
+	struct fields st = { 0 };
 	str token, line;
 
 	if (has_mark(sql, "\4"))
@@ -137,8 +130,8 @@ void judge_sql(struct run *x, const struct cmd *c, str sql)
 		if (token.p[0] == ';') {
 			judge_statement(x, c, &st);
 			st.n = 0;
-		} else if (st.n < WORDS_MAX) {
-			st.words[st.n++] = token;
+		} else {
+			fields_add(x->a, &st, token);
 		}
 	}
 	judge_statement(x, c, &st);

@@ -6,7 +6,12 @@
 
 /* Work that one command line may cost. At some ten nanoseconds a step this ends far below the
  * millisecond that a decision may take at worst. */
-enum { STEPS_MAX = 400000 };
+enum { STEPS_MAX = 400000, REFS_MAX = 16 };
+
+void reach_cap(struct run *x, const char *what)
+{
+	FAULT(x, NULL, RULE_CAP, VERDICT_ASK, "this has more %s than are checked, so a person should look at it", what);
+}
 
 bool spend(struct run *x, unsigned cost)
 {
@@ -47,11 +52,15 @@ static struct fact *fact_new(
 /* The variable that a name stands for: declare -n makes one stand for another. */
 static str referred(struct run *x, str name)
 {
-	for (int i = 0; x->refs && i < 4; i++) {
+	for (int i = 0; x->refs; i++) {
 		const struct fact *f = fact_find(x, x->st.facts, FACT_REF, name);
 
 		if (!f)
 			break;
+		if (i == REFS_MAX) {
+			reach_cap(x, "names that stand for names");
+			break;
+		}
 		name = f->value;
 	}
 	return name;
@@ -166,6 +175,11 @@ bool fs_known(struct run *x, str path, str *ret)
 	if (f)
 		*ret = f->value;
 	return f != NULL;
+}
+
+bool fs_written(struct run *x, str word, str *ret)
+{
+	return x->fs && fs_known(x, path_resolve(x, word), ret);
 }
 
 str fs_content(struct run *x, str path)

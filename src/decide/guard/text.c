@@ -17,11 +17,23 @@ static void grow(struct text *t, size_t more)
 	t->cap = cap;
 }
 
+/* Texts are made everywhere, and know nothing of the run that they belong to; a thread has one run at a time. */
+static __thread bool cut;
+
+bool text_was_cut(void)
+{
+	bool was = cut;
+
+	cut = false;
+	return was;
+}
+
 void text_add(struct text *t, str s)
 {
 	if (!s.n)
 		return;
 	if (t->n + s.n > TEXT_MAX) {
+		cut = true;
 		if (t->n && t->p[t->n - 1] == MARK_UNKNOWN)
 			return;
 		s = STR("\1");
@@ -221,13 +233,17 @@ str text_for_shell(struct arena *a, str s)
 
 enum { PEOPLE_MAX = 1 << 14 };
 
+/* Far below TEXT_MAX, where a text would be cut with a mark of its own. */
 str text_for_people(struct arena *a, str s)
+{
+	return text_readable(a, str_cut_utf8(s, PEOPLE_MAX));
+}
+
+str text_readable(struct arena *a, str s)
 {
 	struct text t = { .a = a };
 	size_t from = 0;
 
-	/* Far below TEXT_MAX, where a text would be cut with a mark of its own. */
-	s = str_cut_utf8(s, PEOPLE_MAX);
 	if (!has_mark(s, MARKS_ANY "\x1f"))
 		return s;
 	for (size_t i = 0; i < s.n; i++) {

@@ -38,6 +38,9 @@ static bool any_path(const struct subject *s, str pattern)
 						   str_from(s->c->v[i], (size_t)eq + 1))))
 				return true;
 		}
+	for (size_t i = 0; s->e && i < s->x->paths.n; i++)
+		if (path_fits(s->x, pattern, s->x->paths.v[i]))
+			return true;
 	return s->e && path_fits(s->x, pattern, s->e->file_path);
 }
 
@@ -64,6 +67,7 @@ static bool all_hold(const struct subject *s, const struct cond *c);
 
 static bool holds(const struct subject *s, const struct cond *c)
 {
+	struct subject opposite;
 	int r;
 
 	switch (c->kind) {
@@ -81,7 +85,9 @@ static bool holds(const struct subject *s, const struct cond *c)
 				return false;
 		return true;
 	case COND_NOT:
-		return !all_hold(s, c->inside);
+		opposite = *s;
+		opposite.lenient = !s->lenient;
+		return !all_hold(&opposite, c->inside);
 	default:
 		for (size_t i = 0; i < c->words.n; i++)
 			if (word_holds(s, c->kind, c->words.v[i]))
@@ -96,6 +102,18 @@ static bool all_hold(const struct subject *s, const struct cond *c)
 		if (!holds(s, c))
 			return false;
 	return true;
+}
+
+/* Copies what it says: the policy may be replaced before the verdict is read. */
+static void add_user_finding(struct run *x, const struct cmd *c, const struct guard_user_rule *r)
+{
+	add_finding(x, c, &(struct guard_finding){ .rule = arena_str(x->a, r->name),
+		.action = r->decision,
+		.reason = r->message.n ? arena_strf(x->a, STR_FMT " (your rule " STR_FMT ")", STR_ARG(r->message),
+					       STR_ARG(r->name))
+				     : arena_strf(x->a, "your rule " STR_FMT " says so", STR_ARG(r->name)),
+		.observed = r->observe,
+		.override = arena_str(x->a, r->override) });
 }
 
 static void ask_rules(
@@ -114,23 +132,14 @@ static void ask_rules(
 		if (!spend(x, 8) || (whole && p->rules[i].needs_command) ||
 			!all_hold(&s, p->rules[i].when))
 			continue;
-		guard_add_finding(x, r->name, r->decision,
-			r->message.n ? arena_strf(x->a, STR_FMT " (your rule " STR_FMT ")",
-					       STR_ARG(r->message), STR_ARG(r->name))
-				     : arena_strf(x->a, "your rule " STR_FMT " says so",
-					       STR_ARG(r->name)),
-			c ? cmd_text(x, c) : STR_NONE);
-		if (x->report->last && str_eq(x->report->last->rule, r->name)) {
-			x->report->last->observed |= r->observe;
-			x->report->last->override = r->override;
-		}
+		add_user_finding(x, c, r);
 	}
 }
 
 void judge_user_rules(struct run *x, const struct cmd *c)
 {
 	if (x->policy && x->policy->nrules)
-		ask_rules(x, c, NULL, cmd_text(x, c), false);
+		ask_rules(x, c, NULL, cmd_whole_text(x, c), false);
 }
 
 void judge_user_tool(struct run *x, const struct event *e)
@@ -151,7 +160,7 @@ void lower_findings(struct guard_report *r)
 		if (allow->action != VERDICT_ALLOW || allow->observed)
 			continue;
 		for (struct guard_finding *f = r->findings; f; f = f->next) {
-			bool same = f->begin == allow->begin && str_eq(f->argv, allow->argv);
+			bool same = f->command == allow->command;
 
 			if (!same || f->action < VERDICT_ASK || str_starts(f->rule, STR("hookd.")))
 				continue;

@@ -33,10 +33,11 @@ struct user_rule {
 
 struct guard_policy {
 	unsigned refs;
+	str source; /* what it was read from, as JSON without comments; "" for nothing */
 	struct arena arena;
 	bool observe;
 	bool project; /* a project's: only adds rules that deny or ask; the built-in ones are the user's policy's */
-	struct fields disabled;
+	struct fields disabled, observed; /* names of rules */
 	struct guard_user_rule *listed; /* what others see; the same order */
 	struct user_rule *rules;
 	size_t nrules;

@@ -258,8 +258,10 @@ static void do_env(struct run *x, struct cmd *c)
 				.env = x->st.facts,
 				.env_end = saved.facts };
 
+			if (x->depth >= DEPTH_MAX)
+				(void)spend(x, UINT32_MAX);
 			x->depth++;
-			c->out = x->depth < DEPTH_MAX ? run_cmd(x, &inner) : STR("\1");
+			c->out = run_cmd(x, &inner);
 			x->depth--;
 			x->st = saved;
 			return;
@@ -377,7 +379,7 @@ static void do_shell(struct run *x, struct cmd *c)
 		else if (a.letter == 's')
 			dash_s = true;
 		else if (arg_is(&a, 0, "rcfile init-file") &&
-			 fs_known(x, path_resolve(x, a.value), &text))
+			 fs_written(x, a.value, &text))
 			(void)run_child_text(x, text, STR_NONE);
 		else if (arg_is(&a, 0, "version help"))
 			return;
@@ -444,12 +446,14 @@ static void do_ssh(struct run *x, struct cmd *c)
 
 /* -- xargs, parallel, find, fd ---------------------------------------------------------------- */
 
+enum { ITEMS_MAX = 4096, TIMES_MAX = 512 }; /* words that come in; commands that are run with one each */
+
 /* The words that xargs would add: what comes in, split. */
 static void split_input(struct run *x, str in, bool nul, bool lines, struct fields *out)
 {
 	size_t i = 0;
 
-	while (i < in.n && out->n < 64 && spend(x, 1)) {
+	while (i < in.n && spend(x, 1)) {
 		size_t from;
 
 		while (i < in.n &&
@@ -459,6 +463,10 @@ static void split_input(struct run *x, str in, bool nul, bool lines, struct fiel
 		while (i < in.n &&
 			(nul ? in.p[i] != 0 : !strchr(lines ? "\n" : " \t\n", in.p[i]) || !in.p[i]))
 			i++;
+		if (i > from && out->n == ITEMS_MAX) {
+			reach_cap(x, "words on its input");
+			return;
+		}
 		if (i > from) {
 			str word = str_n(in.p + from, i - from);
 
@@ -494,8 +502,13 @@ static str run_with_items(
 	str out = STR("");
 
 	if (place.n) {
-		for (size_t k = 0; k < items->n && k < 16 && spend(x, 4); k++) {
+		for (size_t k = 0; k < items->n && spend(x, 4); k++) {
 			struct fields f = { 0 };
+
+			if (k == TIMES_MAX) {
+				reach_cap(x, "commands made from its input");
+				break;
+			}
 
 			for (size_t i = 0; i < n; i++)
 				fields_add(x->a, &f, put_in(x, v[i], place, items->v[k]));
@@ -572,8 +585,13 @@ static void do_parallel(struct run *x, struct cmd *c)
 		split_input(x, str_is_set(c->in) ? c->in : STR("\1"), false, true, &items);
 	text_add(&t, fields_join(x->a, words.v, words.n, ' '));
 	placed = str_has(text_str(&t), "{");
-	for (size_t k = 0; k < items.n && k < 16; k++) {
+	for (size_t k = 0; k < items.n && spend(x, 4); k++) {
 		struct text one = { .a = x->a };
+
+		if (k == TIMES_MAX) {
+			reach_cap(x, "commands made from its input");
+			break;
+		}
 
 		text_add(&one,
 			placed ? put_in(x, text_str(&t), STR("{}"), items.v[k]) : text_str(&t));

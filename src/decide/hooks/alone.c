@@ -19,9 +19,11 @@ void hooks_decide_alone(const struct hooks_where *where, const char *run, const 
 	if (!s)
 		s = hooks_load(where);
 	n = hooks_match(s, e, a, list);
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < n; i++) {
+		hook_cannot_run(list[i], e, a, v);
 		if (list[i]->state == HOOK_LIVE && !list[i]->async && !list[i]->observer)
 			hook_answer_apply(list[i], e, &failed, a, v);
+	}
 	/* The verdict's texts are in the caller's arena. */
 	hook_set_unref(s);
 }

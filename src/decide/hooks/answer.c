@@ -278,8 +278,10 @@ static void rule_by_hook(const struct hook *h, struct arena *a, struct verdict *
 	str reason)
 {
 	verdict_raise(v, action, rule, reason);
+	/* The audit is written when the set may be gone. */
 	verdict_add_ruling(v, a,
-		&(struct ruling){ .rule = rule, .action = action, .reason = reason, .subject = h->command });
+		&(struct ruling){ .rule = rule, .action = action, .reason = reason,
+			.subject = arena_str(a, h->command) });
 }
 
 void hook_answer_apply(const struct hook *h, const struct event *e, const struct hook_answer *answer, struct arena *a,
@@ -314,4 +316,14 @@ void hook_answer_apply(const struct hook *h, const struct event *e, const struct
 		if (str_empty(v->reason))
 			v->reason = clean(a, answer->stop_reason, REASON_MAX);
 	}
+}
+
+void hook_cannot_run(const struct hook *h, const struct event *e, struct arena *a, struct verdict *v)
+{
+	struct hook_answer failed = { 0 };
+
+	if (h->state != HOOK_NOT_RUN)
+		return;
+	failed.failure = arena_strf(a, "hooks of type %s are not run", hook_type_names[h->type]);
+	hook_answer_apply(h, e, &failed, a, v);
 }

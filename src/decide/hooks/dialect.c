@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "agents/agents.h"
 #include "base/alloc.h"
 #include "base/limits.h"
 #include "base/utf8.h"
@@ -9,53 +10,6 @@
 #include "hooks/internal.h"
 
 /* -- tools ------------------------------------------------------------------------------------- */
-
-/* Other agents' tools. Names that are the same are not listed. */
-static const struct {
-	const char *native;
-	const char *names[HOOK_NAMES];
-} tools[] = {
-	/* Codex */
-	{ "exec_command", { "Bash" } },
-	{ "shell", { "Bash" } },
-	{ "shell_command", { "Bash" } },
-	{ "local_shell", { "Bash" } },
-	{ "apply_patch", { "Edit", "Write", "MultiEdit" } },
-	{ "view_image", { "Read" } },
-	{ "list_dir", { "LS", "Glob" } },
-	{ "grep_files", { "Grep" } },
-	{ "web_search", { "WebSearch" } },
-	{ "update_plan", { "TodoWrite" } },
-	{ "collaborationspawn_agent", { "Task", "Agent" } },
-	/* Gemini CLI, Qwen Code */
-	{ "run_shell_command", { "Bash" } },
-	{ "write_file", { "Write" } },
-	{ "replace", { "Edit", "MultiEdit" } },
-	{ "edit", { "Edit", "MultiEdit" } },
-	{ "read_file", { "Read" } },
-	{ "read_many_files", { "Read" } },
-	{ "list_directory", { "LS", "Glob" } },
-	{ "glob", { "Glob" } },
-	{ "grep_search", { "Grep" } },
-	{ "search_file_content", { "Grep" } },
-	{ "web_fetch", { "WebFetch" } },
-	{ "google_web_search", { "WebSearch" } },
-	{ "invoke_agent", { "Task", "Agent" } },
-	{ "write_todos", { "TodoWrite" } },
-	/* opencode and others */
-	{ "bash", { "Bash" } },
-	{ "read", { "Read" } },
-	{ "write", { "Write" } },
-	{ "grep", { "Grep" } },
-	{ "list", { "LS", "Glob" } },
-	{ "webfetch", { "WebFetch" } },
-	{ "task", { "Task", "Agent" } },
-	{ "todowrite", { "TodoWrite" } },
-	{ "patch", { "Edit", "Write", "MultiEdit" } },
-	/* Claude Code has two names for it. */
-	{ "Task", { "Task", "Agent" } },
-	{ "Agent", { "Agent", "Task" } },
-};
 
 /* Tools that no table knows, by what they do. */
 static const char *const by_class[TOOL_CLASS_MAX] = {
@@ -82,8 +36,8 @@ bool hook_is_known_tool(str name)
 	for (size_t i = 0; i < countof(claude_tools); i++)
 		if (str_eq_nocase(name, str_of(claude_tools[i])))
 			return str_eq(name, str_of(claude_tools[i]));
-	for (size_t i = 0; i < countof(tools); i++)
-		if (str_eq(name, str_of(tools[i].native)))
+	for (size_t i = 0; agents[i]; i++)
+		if (agent_tool_row(agents[i], name))
 			return true;
 	return false;
 }
@@ -120,6 +74,7 @@ static str mcp_name(const struct event *e, struct arena *a)
 
 size_t hook_tool_names(const struct event *e, struct arena *a, str ret[HOOK_NAMES])
 {
+	const struct agent_tool *row = agent_tool_row(agent_find(e->agent), e->tool_name);
 	size_t n = 0;
 
 	if (!str_is_set(e->tool_name))
@@ -128,14 +83,10 @@ size_t hook_tool_names(const struct event *e, struct arena *a, str ret[HOOK_NAME
 		ret[0] = mcp_name(e, a);
 		return 1;
 	}
-	for (size_t i = 0; i < countof(tools); i++)
-		if (str_eq(e->tool_name, str_of(tools[i].native))) {
-			while (n < HOOK_NAMES && tools[i].names[n]) {
-				ret[n] = str_of(tools[i].names[n]);
-				n++;
-			}
-			return n;
-		}
+	for (; row && n < HOOK_NAMES && row->claude[n]; n++)
+		ret[n] = str_of(row->claude[n]);
+	if (n)
+		return n;
 	ret[0] = e->tool_name;
 	if (!is_claude_tool(e->tool_name) && by_class[e->tool_class])
 		ret[0] = str_of(by_class[e->tool_class]);
@@ -143,16 +94,6 @@ size_t hook_tool_names(const struct event *e, struct arena *a, str ret[HOOK_NAME
 }
 
 /* -- patches ----------------------------------------------------------------------------------- */
-
-static const struct {
-	const char *head;
-	bool adds;
-} patch_heads[] = {
-	{ "*** Add File: ", true },
-	{ "*** Update File: ", false },
-	{ "*** Delete File: ", false },
-	{ "*** Move to: ", true },
-};
 
 static bool is_patch(const struct event *e)
 {
@@ -166,21 +107,6 @@ static str patch_of(const struct event *e)
 	return str_is_set(text) ? text : json_str(json_get(e->tool_input, STR("input")));
 }
 
-/* The next file of a patch; *rest moves on. */
-static bool next_file(str *rest, str *ret_path, bool *ret_adds)
-{
-	str line;
-
-	while (str_split(rest, '\n', &line))
-		for (size_t i = 0; i < countof(patch_heads); i++)
-			if (str_starts(line, str_of(patch_heads[i].head))) {
-				*ret_path = str_trim(str_from(line, strlen(patch_heads[i].head)));
-				*ret_adds = patch_heads[i].adds;
-				return true;
-			}
-	return false;
-}
-
 static str absolute(const struct event *e, str path, struct arena *a)
 {
 	if (str_empty(path) || path.p[0] == '/' || str_empty(e->cwd))
@@ -190,12 +116,12 @@ static str absolute(const struct event *e, str path, struct arena *a)
 
 size_t hook_views(const struct event *e, struct arena *a, const struct event *ret[HOOK_VIEWS], bool *ret_more)
 {
-	str rest = is_patch(e) ? patch_of(e) : STR_NONE, path;
+	struct patch patch = patch_open(is_patch(e) ? patch_of(e) : STR_NONE);
+	struct patch_file file;
 	size_t n = 0;
-	bool adds;
 
 	*ret_more = false;
-	while (next_file(&rest, &path, &adds)) {
+	while (patch_next(&patch, &file)) {
 		struct event *view;
 
 		if (n == HOOK_VIEWS) {
@@ -204,7 +130,7 @@ size_t hook_views(const struct event *e, struct arena *a, const struct event *re
 		}
 		view = arena_new(a, struct event);
 		*view = *e;
-		view->file_path = absolute(e, path, a);
+		view->file_path = absolute(e, file.path, a);
 		ret[n++] = view;
 	}
 	if (!n)
@@ -215,11 +141,12 @@ size_t hook_views(const struct event *e, struct arena *a, const struct event *re
 /* Whether the file of this view is made by the patch. */
 static bool view_adds(const struct event *e, struct arena *a)
 {
-	str rest = patch_of(e), path;
-	bool adds;
+	struct patch patch = patch_open(patch_of(e));
+	struct patch_file file;
 
-	while (next_file(&rest, &path, &adds))
-		if (adds && str_eq(absolute(e, path, a), e->file_path))
+	while (patch_next(&patch, &file))
+		if ((file.change == PATCH_ADDS || file.change == PATCH_MOVES) &&
+			str_eq(absolute(e, file.path, a), e->file_path))
 			return true;
 	return false;
 }

@@ -216,7 +216,15 @@ struct hook_outcome {
 	struct hook_outcome *next;
 };
 
+/* What hooks remember of a session: its set, and which of it ran. Made at the session's first event, when a worker
+ * reads the files; belongs to whoever made it. */
+struct hooks_session;
+
+struct hooks_session *hooks_session_new(struct hooks *h, str agent, str session, str cwd);
+void hooks_session_free(struct hooks_session *s);
+
 struct hooks_request {
+	struct hooks_session *session; /* NULL: the event stands alone, and its files are read for it */
 	const struct event *event; /* lives until done, with the arena */
 	struct arena *arena;
 	struct verdict *verdict;                /* the answers are added to it */

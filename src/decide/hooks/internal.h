@@ -2,6 +2,7 @@
 #ifndef HOOKD_HOOKS_INTERNAL_H
 #define HOOKD_HOOKS_INTERNAL_H
 
+#include "agents/agents.h"
 #include "hooks/hooks.h"
 
 /* Chunks of the directory of snapshots and last good texts. */
@@ -52,7 +53,7 @@ str hook_relative(str word, str root, struct arena *a);
 
 /* -- dialect.c --------------------------------------------------------------------------------- */
 
-enum { HOOK_NAMES = 3, HOOK_VIEWS = 32 };
+enum { HOOK_NAMES = AGENT_TOOL_NAMES, HOOK_VIEWS = 32 };
 
 /* What Claude Code would call the tool; the first one is told when nothing else decides. */
 size_t hook_tool_names(const struct event *e, struct arena *a, str ret[HOOK_NAMES]);
@@ -97,6 +98,8 @@ struct hook_answer {
 
 void hook_answer_read(const struct hook *h, const struct event *e, const struct child_result *r, struct arena *a,
 	struct hook_answer *ret);
+/* A hook of a type that is not run has failed before it began: what its on_failure says holds. */
+void hook_cannot_run(const struct hook *h, const struct event *e, struct arena *a, struct verdict *v);
 /* Adds it to the verdict under the hook's name. */
 void hook_answer_apply(const struct hook *h, const struct event *e, const struct hook_answer *answer, struct arena *a,
 	struct verdict *v);

@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "hooks/internal.h"
 #include "install/install.h"
+#include "project/project.h"
 
 /* -- sets -------------------------------------------------------------------------------------- */
 
@@ -49,15 +50,9 @@ bool hook_is_ours(const struct json *entry)
 	return install_is_ours(entry);
 }
 
-/* Who reads .claude/settings.json neither by itself nor, like agents nobody knows, perhaps. */
 bool hooks_agent_borrows(str agent)
 {
-	static const char *const borrowers[] = { "codex", "gemini", "qwen", "opencode", "windsurf" };
-
-	for (size_t i = 0; i < countof(borrowers); i++)
-		if (str_eq_nocase(agent, str_of(borrowers[i])))
-			return true;
-	return false;
+	return !agent_find(agent)->runs_claude_settings;
 }
 
 /* -- the project ------------------------------------------------------------------------------- */
@@ -72,41 +67,6 @@ static const struct {
 	{ ".hookd/config.json", HOOK_PROJECT, false },
 	{ ".claude/settings.json", HOOK_PROJECT, true },
 };
-
-static bool has(const char *dir, const char *name, struct stat *st)
-{
-	char path[FS_PATH];
-
-	return fs_join(path, dir, name) == 0 && lstat(path, st) == 0;
-}
-
-/* The checkout around a directory, or the nearest directory with hooks of its own. Neither the home directory, whose
- * files are the user's, nor anything above it, nor another file system. */
-static bool find_root(const char *cwd, const char *home, char out[FS_PATH])
-{
-	char at[FS_PATH], *home_real = home ? realpath(home, NULL) : NULL, *real;
-	struct stat st, here;
-	bool checkout = false;
-	dev_t device = 0;
-
-	out[0] = 0;
-	real = cwd && cwd[0] == '/' ? realpath(cwd, NULL) : NULL;
-	if (real && strlen(real) < FS_PATH - 64 && stat(real, &here) == 0) {
-		snprintf(at, sizeof at, "%s", real);
-		device = here.st_dev;
-		while (at[0] && at[1] && !checkout && (!home_real || strcmp(at, home_real) != 0) &&
-			stat(at, &here) == 0 && here.st_dev == device) {
-			checkout = has(at, ".git", &st);
-			if (checkout || (!out[0] && ((has(at, ".hookd", &st) && S_ISDIR(st.st_mode)) ||
-				(has(at, ".claude", &st) && S_ISDIR(st.st_mode)))))
-				memcpy(out, at, FS_PATH);
-			*strrchr(at, '/') = 0;
-		}
-	}
-	free(real);
-	free(home_real);
-	return out[0];
-}
 
 struct gathering {
 	struct trust_tree *tree;
@@ -154,13 +114,13 @@ static int gather(struct trust_tree *t, struct err *err)
 
 int hooks_project(const char *cwd, const char *home, struct arena *a, struct trust_tree *ret, struct err *err)
 {
-	char root[FS_PATH];
+	struct project p;
 	int r;
 
 	*ret = (struct trust_tree){ .arena = a, .root_fd = -1 };
-	if (!find_root(cwd, home, root))
+	if (!cwd || project_find(cwd, home, &p) < 0 || !p.found)
 		return err_set(err, -ENOENT, "%s is in no project", cwd ? cwd : "this");
-	r = trust_tree_open(root, a, ret, err);
+	r = trust_tree_open(p.root, a, ret, err);
 	if (r == 0)
 		r = gather(ret, err);
 	if (r == 0)

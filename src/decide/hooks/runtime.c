@@ -10,18 +10,22 @@
 #include "base/log.h"
 #include "hooks/internal.h"
 
-enum { SESSIONS_MAX = 512, TOKEN = 16, STARTS_AT_ONCE = 1, BACKGROUND_AT_ONCE = HOOKS_AT_ONCE / 2 };
+enum { LOAD_MS = 500, TOKEN = 16, STARTS_AT_ONCE = 1, BACKGROUND_AT_ONCE = HOOKS_AT_ONCE / 2 };
 
 #define HELD_MAX MIB(256)
 
-/* A session and the hooks it was given. One without a name is made for one event and goes with it. */
-struct session {
-	struct session *next;
+/* A session and the hooks it was given. One that is nobody's goes when its files have been read and its events were
+ * fired: it was made for one event, or let go of meanwhile. */
+struct hooks_session {
+	struct hooks_session *next;
+	struct hooks *hooks;
+	bool owned;
 	char *agent, *id, *cwd;
 	struct hook_set *set; /* NULL: on its way */
 	struct fire *waiting, **last;
+	int64_t asked_us; /* monotonic: since when its files are being read */
+	bool user_asked;  /* the project's do not come; the user's own are read alone */
 	uint8_t ran[HOOKS_MAX]; /* once */
-	int64_t used_us;
 	unsigned refs; /* jobs under way for it */
 };
 
@@ -77,7 +81,7 @@ struct past {
 struct hooks {
 	struct hooks_config config;
 	struct loop_children *children;
-	struct session *sessions;
+	struct hooks_session *sessions;
 	unsigned nsessions;
 	struct queue queue, background; /* runs that an event waits for, and those that none does */
 	struct run *running;
@@ -87,6 +91,7 @@ struct hooks {
 	unsigned npast, next_past;
 	char token[2 * TOKEN + 1];
 	size_t held; /* bytes of input of all runs */
+	struct loop_timer *late_loads;
 	bool stopping, starting; /* starting: more of the queue is taken in the loop's next round */
 };
 
@@ -507,7 +512,7 @@ static void add_run(struct fire *f, const struct hook *hook, const struct event 
 	*last = r;
 }
 
-static void add_runs(struct fire *f, struct session *s, struct hook **list, unsigned n)
+static void add_runs(struct fire *f, struct hooks_session *s, struct hook **list, unsigned n)
 {
 	str chain = chain_of(f->hooks, f->q.event);
 	const struct event *views[HOOK_VIEWS];
@@ -519,6 +524,7 @@ static void add_runs(struct fire *f, struct session *s, struct hook **list, unsi
 	f->first = xcalloc(n * nviews + 1, sizeof *f->first);
 	f->pending = 1; /* ours, until all are queued */
 	for (unsigned i = 0; i < n; i++) {
+		hook_cannot_run(list[i], f->q.event, f->q.arena, f->q.verdict);
 		if (list[i]->state != HOOK_LIVE || (list[i]->once && s->ran[list[i]->index]) ||
 			is_in_chain(chain, list[i]))
 			continue;
@@ -531,7 +537,7 @@ static void add_runs(struct fire *f, struct session *s, struct hook **list, unsi
 			STR("this patch changes more files than its hooks are shown"));
 }
 
-static void fire_with(struct fire *f, struct session *s)
+static void fire_with(struct fire *f, struct hooks_session *s)
 {
 	struct hook *list[HOOKS_MAX];
 	unsigned n = 0;
@@ -552,8 +558,14 @@ static void fire_with(struct fire *f, struct session *s)
 
 /* -- sessions ---------------------------------------------------------------------------------- */
 
-static void session_free(struct session *s)
+static void session_free(struct hooks_session *s)
 {
+	struct hooks_session **at = &s->hooks->sessions;
+
+	while (*at != s)
+		at = &(*at)->next;
+	*at = s->next;
+	s->hooks->nsessions--;
 	hook_set_unref(s->set);
 	free(s->agent);
 	free(s->id);
@@ -561,29 +573,21 @@ static void session_free(struct session *s)
 	free(s);
 }
 
-static void forget_oldest(struct hooks *h)
+void hooks_session_free(struct hooks_session *s)
 {
-	struct session **oldest = NULL;
-
-	if (h->nsessions < SESSIONS_MAX)
+	if (!s)
 		return;
-	for (struct session **at = &h->sessions; *at; at = &(*at)->next)
-		if (!(*at)->refs && (*at)->set && (!oldest || (*at)->used_us < (*oldest)->used_us))
-			oldest = at;
-	if (oldest) {
-		struct session *gone = *oldest;
-
-		*oldest = gone->next;
-		h->nsessions--;
-		session_free(gone); /* its file remembers it */
-	}
+	s->owned = false;
+	if (!s->refs)
+		session_free(s); /* its file remembers it */
 }
 
 struct job {
 	struct hooks *hooks;
-	struct session *session;
+	struct hooks_session *session;
 	struct hook_set *set;
 	bool fresh; /* whatever the snapshot says */
+	bool user_only; /* without the project, whose disk does not answer */
 	int failed; /* writing it */
 	struct reload *reload;
 };
@@ -599,16 +603,16 @@ static void load(void *arg)
 {
 	struct job *j = arg;
 	const struct hooks_config *c = &j->hooks->config;
-	struct session *s = j->session;
-	struct hooks_where where = { .agent = s->agent[0] ? s->agent : NULL, .cwd = s->cwd, .home = c->home,
-		.user_config = c->user_config, .state = c->state };
+	struct hooks_session *s = j->session;
+	struct hooks_where where = { .agent = s->agent[0] ? s->agent : NULL, .cwd = j->user_only ? NULL : s->cwd,
+		.home = c->home, .user_config = c->user_config, .state = c->state };
 
 	if (s->id[0] && !j->fresh)
 		j->set = hook_snapshot_read(c->run, str_of(s->agent), str_of(s->id));
 	if (j->set)
 		return;
 	j->set = hooks_load(&where);
-	if (s->id[0])
+	if (s->id[0] && !j->user_only)
 		j->failed = hook_snapshot_write(c->run, str_of(s->agent), str_of(s->id), j->set);
 }
 
@@ -639,17 +643,21 @@ static void loaded(void *arg)
 {
 	struct job *j = arg;
 	struct hooks *h = j->hooks;
-	struct session *s = j->session;
+	struct hooks_session *s = j->session;
 	struct fire *f = s->waiting, *next;
 	unsigned broken = count_broken(j->set);
 
 	h->state.broken = broken;
 	if (j->failed < 0)
 		log_error(LOG_CONFIG, "the hooks of a session cannot be kept over a restart: %s", strerror(-j->failed));
-	hook_set_unref(s->set);
-	s->set = j->set;
-	if (j->fresh)
-		memset(s->ran, 0, sizeof s->ran);
+	if (s->set && j->user_only) { /* the project's came after all */
+		hook_set_unref(j->set);
+	} else {
+		if (s->set)
+			memset(s->ran, 0, sizeof s->ran);
+		hook_set_unref(s->set);
+		s->set = j->set;
+	}
 	s->waiting = NULL;
 	s->last = &s->waiting;
 	s->refs--;
@@ -659,21 +667,46 @@ static void loaded(void *arg)
 	}
 	if (j->reload)
 		reload_end(j->reload, broken);
-	if (!s->id[0])
+	if (!s->owned && !s->refs)
 		session_free(s);
 	free(j);
 }
 
-static void submit(struct hooks *h, struct session *s, bool fresh, struct reload *reload)
+enum { LOAD_FRESH = 1 << 0, LOAD_USER_ONLY = 1 << 1 };
+
+static void submit(struct hooks *h, struct hooks_session *s, unsigned how, struct reload *reload)
 {
 	struct job *j = xcalloc(1, sizeof *j);
 
 	j->hooks = h;
 	j->session = s;
-	j->fresh = fresh;
+	j->fresh = how & LOAD_FRESH;
+	j->user_only = how & LOAD_USER_ONLY;
 	j->reload = reload;
 	s->refs++;
 	loop_submit(h->config.loop, load, loaded, j);
+}
+
+/* A disk that does not answer holds up what lies on it: the project's hooks. The user's own run without them. */
+static void look_for_late_loads(void *arg)
+{
+	struct hooks *h = arg;
+	int64_t now = clock_mono_us();
+	bool more = false;
+
+	for (struct hooks_session *s = h->sessions; s; s = s->next) {
+		if (s->set || s->user_asked)
+			continue;
+		if (now - s->asked_us < LOAD_MS * USEC_PER_MSEC) {
+			more = true;
+			continue;
+		}
+		s->user_asked = true;
+		log_warn(LOG_CONFIG, "the hooks of %s cannot be read: its disk does not answer", s->cwd);
+		submit(h, s, LOAD_USER_ONLY, NULL);
+	}
+	if (more)
+		loop_timer_set(h->late_loads, LOAD_MS * USEC_PER_MSEC / 2);
 }
 
 static char *copy_path(str path)
@@ -683,32 +716,29 @@ static char *copy_path(str path)
 	return good ? xstrndup(path.p, path.n) : xstrdup("");
 }
 
-static struct session *find_session(struct hooks *h, const struct event *e)
+static struct hooks_session *make_session(struct hooks *h, str agent, str id, str cwd)
 {
-	str id = str_head(e->session, LIMIT_NAME);
-	struct session **at = &h->sessions, *s;
+	struct hooks_session *s = xcalloc(1, sizeof *s);
 
-	for (; !str_empty(id) && *at; at = &(*at)->next)
-		if (str_eq(str_of((*at)->id), id) && str_eq(str_of((*at)->agent), e->agent)) {
-			s = *at;
-			/* Those in use are found at once. */
-			*at = s->next;
-			s->next = h->sessions;
-			h->sessions = s;
-			return s;
-		}
-	s = xcalloc(1, sizeof *s);
-	s->agent = xstrndup(e->agent.p ? e->agent.p : "", e->agent.n);
+	s->hooks = h;
+	s->agent = xstrndup(agent.p ? agent.p : "", agent.n);
 	s->id = xstrndup(id.p ? id.p : "", id.n);
-	s->cwd = copy_path(e->cwd);
+	s->cwd = copy_path(cwd);
 	s->last = &s->waiting;
-	if (s->id[0]) {
-		forget_oldest(h);
-		s->next = h->sessions;
-		h->sessions = s;
-		h->nsessions++;
-	}
-	submit(h, s, false, NULL);
+	s->next = h->sessions;
+	h->sessions = s;
+	h->nsessions++;
+	s->asked_us = clock_mono_us();
+	submit(h, s, 0, NULL);
+	loop_timer_set(h->late_loads, LOAD_MS * USEC_PER_MSEC);
+	return s;
+}
+
+struct hooks_session *hooks_session_new(struct hooks *h, str agent, str session, str cwd)
+{
+	struct hooks_session *s = make_session(h, agent, str_head(session, LIMIT_NAME), cwd);
+
+	s->owned = true;
 	return s;
 }
 
@@ -719,14 +749,14 @@ static bool is_rehearsal(const struct event *e)
 }
 
 /* Most sessions have no hook for most events. */
-static bool has_nothing(const struct session *s, enum event_kind kind)
+static bool has_nothing(const struct hooks_session *s, enum event_kind kind)
 {
 	return s->set && !s->set->groups[kind] && kind != EVENT_SESSION_START;
 }
 
 void hooks_fire(struct hooks *h, const struct hooks_request *q)
 {
-	struct session *s;
+	struct hooks_session *s;
 	struct fire *f;
 
 	if (q->event->kind == EVENT_UNKNOWN || h->stopping || is_rehearsal(q->event) ||
@@ -734,8 +764,9 @@ void hooks_fire(struct hooks *h, const struct hooks_request *q)
 		q->done(NULL, q->arg);
 		return;
 	}
-	s = find_session(h, q->event);
-	s->used_us = clock_mono_us();
+	s = q->session;
+	if (!s)
+		s = make_session(h, q->event->agent, str_head(q->event->session, LIMIT_NAME), q->event->cwd);
 	if (has_nothing(s, q->event->kind)) {
 		q->done(NULL, q->arg);
 		return;
@@ -760,10 +791,10 @@ static void cleared(void *arg)
 {
 	struct reload *r = arg;
 
-	for (struct session *s = r->hooks->sessions; s; s = s->next) {
+	for (struct hooks_session *s = r->hooks->sessions; s; s = s->next) {
 		r->jobs++;
 		r->sessions++;
-		submit(r->hooks, s, true, r);
+		submit(r->hooks, s, LOAD_FRESH, r);
 	}
 	reload_end(r, 0);
 }
@@ -791,6 +822,7 @@ struct hooks *hooks_new(const struct hooks_config *config)
 	h->queue.last = &h->queue.first;
 	h->background.last = &h->background.first;
 	h->children = loop_children_new(config->loop);
+	h->late_loads = loop_timer_new(config->loop, look_for_late_loads, h);
 	if (getrandom(random, sizeof random, 0) == (ssize_t)sizeof random)
 		for (size_t i = 0; i < TOKEN; i++)
 			snprintf(h->token + 2 * i, 3, "%02x", random[i]);
@@ -831,6 +863,7 @@ void hooks_free(struct hooks *h)
 	if (!h)
 		return;
 	loop_children_free(h->children);
+	loop_timer_free(h->late_loads);
 	/* Those who wait are their owners' to tell; a fire goes with the last of its runs that is here. */
 	while ((r = h->running)) {
 		h->running = r->next;
@@ -839,7 +872,7 @@ void hooks_free(struct hooks *h)
 		else if (--r->fire->pending == 0)
 			fire_free(r->fire);
 	}
-	for (struct session *s = h->sessions, *next; s; s = next) {
+	for (struct hooks_session *s = h->sessions, *next; s; s = next) {
 		next = s->next;
 		for (struct fire *f = s->waiting, *after; f; f = after) {
 			after = f->next;

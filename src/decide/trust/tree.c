@@ -17,7 +17,7 @@ static int check_stat(const struct stat *st)
 	return st->st_mode & (S_IWGRP | S_IWOTH) ? -EACCES : 0;
 }
 
-static int open_dir_at(int at, const char *name)
+static int open_dir_at(int at, const char *name, bool any_writer)
 {
 	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), r;
 	struct stat st;
@@ -26,7 +26,7 @@ static int open_dir_at(int at, const char *name)
 		/* A link in the place of a directory is ENOTDIR to the kernel. */
 		return errno == ENOTDIR && fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode) ?
 			-ELOOP : -errno;
-	r = fstat(fd, &st) < 0 ? -errno : check_stat(&st);
+	r = fstat(fd, &st) < 0 ? -errno : any_writer ? 0 : check_stat(&st);
 	if (r < 0) {
 		close(fd);
 		return r;
@@ -34,14 +34,14 @@ static int open_dir_at(int at, const char *name)
 	return fd;
 }
 
-static int open_file_at(int at, const char *name)
+static int open_file_at(int at, const char *name, bool any_writer)
 {
 	int fd = openat(at, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), r;
 	struct stat st;
 
 	if (fd < 0)
 		return -errno;
-	r = fstat(fd, &st) < 0 ? -errno : !S_ISREG(st.st_mode) ? -EINVAL : check_stat(&st);
+	r = fstat(fd, &st) < 0 ? -errno : !S_ISREG(st.st_mode) ? -EINVAL : any_writer ? 0 : check_stat(&st);
 	if (r < 0) {
 		close(fd);
 		return r;
@@ -49,7 +49,7 @@ static int open_file_at(int at, const char *name)
 	return fd;
 }
 
-int trust_open_below(int dir_fd, str name)
+static int open_below(int dir_fd, str name, bool any_writer)
 {
 	char step[NAME_MAX + 1];
 	str rest = name, piece;
@@ -66,7 +66,7 @@ int trust_open_below(int dir_fd, str name)
 		} else {
 			memcpy(step, piece.p, piece.n);
 			step[piece.n] = 0;
-			next = last ? open_file_at(at, step) : open_dir_at(at, step);
+			next = last ? open_file_at(at, step, any_writer) : open_dir_at(at, step, any_writer);
 		}
 		if (at != dir_fd)
 			close(at);
@@ -74,6 +74,11 @@ int trust_open_below(int dir_fd, str name)
 			return next;
 		at = next;
 	}
+}
+
+int trust_open_below(int dir_fd, str name)
+{
+	return open_below(dir_fd, name, /* any_writer= */ false);
 }
 
 static const char *why(int r)
@@ -99,7 +104,7 @@ int trust_tree_open(const char *root, struct arena *a, struct trust_tree *ret, s
 	free(real);
 	if (r < 0)
 		return err_set(err, r, "%s: %s", root, strerror(-r));
-	ret->root_fd = open_dir_at(AT_FDCWD, ret->root);
+	ret->root_fd = open_dir_at(AT_FDCWD, ret->root, /* any_writer= */ false);
 	if (ret->root_fd < 0 || fstat(ret->root_fd, &st) < 0) {
 		r = ret->root_fd < 0 ? ret->root_fd : -errno;
 		return err_set(err, r, "nothing in %s is used: %s", ret->root, why(r));
@@ -127,6 +132,20 @@ static int read_all(int fd, struct buf *b)
 		if (b->len == b->max)
 			return -EFBIG;
 	}
+}
+
+int trust_read_restriction(const char *root, const char *name, struct buf *b, struct err *err)
+{
+	_close_ int dir = open_dir_at(AT_FDCWD, root, /* any_writer= */ true), fd = -1;
+	int r = dir;
+
+	if (r >= 0)
+		r = fd = open_below(dir, str_of(name), /* any_writer= */ true);
+	if (r >= 0)
+		r = read_all(fd, b);
+	if (r == -ENOENT || r == -ENOTDIR)
+		return 0;
+	return r < 0 ? err_set(err, r, "%s/%s is not used: %s", root, name, why(r)) : 1;
 }
 
 const struct trust_file *trust_tree_find(const struct trust_tree *t, str name)

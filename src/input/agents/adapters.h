@@ -9,19 +9,10 @@ extern const struct agent agent_claude, agent_codex, agent_gemini, agent_cursor,
 
 /* The members every agent of the Claude family shares. */
 extern const struct json_field generic_fields[];
+extern const struct agent_event generic_events[];
+extern const struct agent_tool generic_tools[];
 
 /* -- answers ----------------------------------------------------------------------------------- */
-
-/* What the answer to one kind of event may hold. An adapter of an agent that is strict about it, or that ignores
- * in one place what it honours in another, has a table of these by kind. */
-enum {
-	TAKES_MESSAGE = 1 << 0, /* a line for the person */
-	TAKES_END = 1 << 1,     /* the end of the turn */
-	TAKES_DENY = 1 << 2,
-	TAKES_MORE = 1 << 3,    /* the turn should go on */
-	TAKES_INPUT = 1 << 4,   /* another input for the tool */
-	TAKES_CONTEXT = 1 << 5, /* text for the model */
-};
 
 /* The object under hookSpecificOutput. It is written to a buffer of its own, because an empty one must not
  * appear at all. */
@@ -45,6 +36,10 @@ struct answer_parts {
 	bool message;      /* the verdict's line for the person */
 	str specific;      /* from specific_end() */
 };
+
+/* For agents that understand an exit code: 2, with the reason on stderr. */
+void answer_by_exit_code(const struct event *e, const struct verdict *v, unsigned takes, struct arena *a,
+	struct answer *ret);
 
 void answer_write(struct answer *ret, const struct verdict *v, const struct answer_parts *p);
 

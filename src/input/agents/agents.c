@@ -2,9 +2,14 @@
 #include "agents/agents.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "agents/adapters.h"
 #include "base/limits.h"
+#include "base/utf8.h"
+
+enum { EXIT_REASON_MAX = 8192 };
 
 const struct agent *const agents[] = {
 	&agent_claude, &agent_codex,    &agent_gemini,   &agent_cursor,  &agent_copilot,
@@ -18,6 +23,26 @@ const struct agent *agent_find(str name)
 	while (agents[i + 1] && !str_eq_nocase(name, str_of(agents[i]->name)))
 		i++;
 	return agents[i];
+}
+
+static const char *absolute_env(const char *name)
+{
+	const char *value = name ? getenv(name) : NULL;
+
+	return value && value[0] == '/' ? value : NULL;
+}
+
+int agent_dir(const struct agent *agent, const char *home, char out[FS_PATH])
+{
+	const char *moved = absolute_env(agent->dir_env), *other_home = absolute_env(agent->home_env);
+	int n;
+
+	if (!agent->dir)
+		return -EINVAL;
+	if (!moved)
+		return fs_join(out, other_home ? other_home : home, agent->dir);
+	n = snprintf(out, FS_PATH, "%s", moved);
+	return n < 0 || n >= FS_PATH ? -ENAMETOOLONG : 0;
 }
 
 /* Which kinds cannot do without which field. */
@@ -45,33 +70,82 @@ static void check_required(struct event *e)
 		e->marks |= EVENT_INCOMPLETE;
 }
 
+static const struct agent_event *row_by_name(const struct agent *agent, str native)
+{
+	for (const struct agent_event *row = agent->events; row->native; row++)
+		if (str_eq_name(native, str_of(row->native)))
+			return row;
+	return NULL;
+}
+
+const struct agent_event *agent_event_row(const struct agent *agent, str native, enum event_kind kind)
+{
+	const struct agent_event *row = row_by_name(agent, native);
+
+	if (row)
+		return row;
+	for (row = agent->events; row->native && row->kind != kind; row++)
+		;
+	return row->native ? row : NULL;
+}
+
+unsigned agent_takes(const struct agent *agent, const struct event *e)
+{
+	const struct agent_event *row = agent_event_row(agent, e->native, e->kind);
+
+	return row ? row->takes : 0;
+}
+
+unsigned agent_takes_anywhere(const struct agent *agent)
+{
+	unsigned takes = 0;
+
+	for (const struct agent_event *row = agent->events; row->native; row++)
+		takes |= row->takes;
+	return takes;
+}
+
+const struct agent_tool *agent_tool_row(const struct agent *agent, str native)
+{
+	for (const struct agent_tool *row = agent->tools; row->native; row++)
+		if (str_eq(native, str_of(row->native)))
+			return row;
+	return NULL;
+}
+
+enum event_kind agent_kind_of(const struct agent *agent, str native)
+{
+	const struct agent_event *row = row_by_name(agent, native);
+	enum event_kind kind = row ? row->kind : event_kind_by_name(native);
+
+	return event_kinds[kind].flags & EVENT_IS_OWN ? EVENT_UNKNOWN : kind;
+}
+
 static void find_kind(const struct agent *agent, struct event *e)
 {
-	e->kind = EVENT_UNKNOWN;
-	for (const struct agent_event *row = agent->events; row && row->native; row++)
-		if (str_eq_name(e->native, str_of(row->native))) {
-			e->kind = row->kind;
-			return;
-		}
-	e->kind = event_kind_by_name(e->native);
-	if (event_kinds[e->kind].flags & EVENT_IS_OWN)
-		e->kind = EVENT_UNKNOWN;
+	const struct agent_event *row = row_by_name(agent, e->native);
+
+	e->kind = agent_kind_of(agent, e->native);
+	if (!row || !row->tool)
+		return;
+	if (str_empty(e->tool_name))
+		e->tool_name = str_of(row->tool);
+	if (row->input && !e->tool_input)
+		e->tool_input = row->input[0] ? json_get(e->payload, str_of(row->input)) : e->payload;
 }
 
 static void find_tool(const struct agent *agent, struct event *e)
 {
-	e->tool_class = TOOL_OTHER;
-	if (str_starts(e->tool_name, STR("mcp__")))
-		e->tool_class = TOOL_MCP;
-	for (const struct agent_tool *row = agent->tools; row && row->native; row++)
-		if (str_eq(e->tool_name, str_of(row->native)))
-			e->tool_class = row->class;
+	const struct agent_tool *row = agent_tool_row(agent, e->tool_name);
+
+	e->tool_class = row ? row->class : str_starts(e->tool_name, STR("mcp__")) ? TOOL_MCP : TOOL_OTHER;
 }
 
 /* Members of tool_input that rules and redaction look at, whatever the agent calls them. */
 static const struct json_field input_fields[] = {
 	JSON_FIELD("command", STR, struct event, command),
 	JSON_FIELD("cmd", STR, struct event, command),
+	JSON_FIELD("command_line", STR, struct event, command),
 	JSON_FIELD("file_path", STR, struct event, file_path),
 	JSON_FIELD("filePath", STR, struct event, file_path),
 	JSON_FIELD("absolute_path", STR, struct event, file_path),
@@ -113,12 +187,35 @@ static str skip_bom(str s)
 	return str_starts(s, STR("\xEF\xBB\xBF")) ? str_from(s, 3) : s;
 }
 
+/* What rules and redaction read of the input, whatever the agent calls it. */
+static void take_input(struct event *e, str input)
+{
+	unsigned wrong = 0;
+
+	e->command = e->file_path = STR_NONE;
+	if (e->tool_input && e->tool_input->type == JSON_OBJECT)
+		wrong = json_take_fields(e->tool_input, input_fields, e, input);
+	/* Other tools may mean something else by these names; a shell's command is what rules read. */
+	if (wrong && e->tool_class == TOOL_SHELL)
+		e->marks |= EVENT_INCOMPLETE;
+	if (!may_be_shell(e->tool_class))
+		e->command = STR_NONE;
+}
+
+void agent_replace_input(const struct agent *agent, struct event *e, const struct json *input)
+{
+	e->tool_input = input;
+	take_input(e, STR_NONE);
+	if (agent->refine && e->payload)
+		agent->refine(e);
+}
+
 void agent_parse(const struct agent *agent, const struct wire_hook *hook, struct arena *a, struct event *ret)
 {
 	struct json *root = NULL;
 	str input = skip_bom(hook->payload);
 	const struct json_field name[] = { JSON_FIELD("hook_event_name", STR, struct event, native), { 0 } };
-	unsigned wrong = 0, wrong_input = 0;
+	unsigned wrong = 0;
 
 	take_call(hook, ret);
 	if (json_parse(a, input, JSON_LENIENT_UTF8, &root, NULL) < 0 || root->type != JSON_OBJECT) {
@@ -130,16 +227,11 @@ void agent_parse(const struct agent *agent, const struct wire_hook *hook, struct
 		 * without it. */
 		if (str_empty(ret->native))
 			wrong += json_take_fields(root, name, ret, input);
-		if (ret->tool_input && ret->tool_input->type == JSON_OBJECT)
-			wrong_input = json_take_fields(ret->tool_input, input_fields, ret, input);
 	}
 	find_kind(agent, ret);
 	find_tool(agent, ret);
-	/* Other tools may mean something else by these names; a shell's command is what rules read. */
-	if (wrong || (wrong_input && ret->tool_class == TOOL_SHELL))
-		ret->marks |= EVENT_INCOMPLETE;
-	if (!may_be_shell(ret->tool_class))
-		ret->command = STR_NONE;
+	ret->marks |= wrong ? EVENT_INCOMPLETE : 0;
+	take_input(ret, input);
 	if (agent->refine && ret->payload)
 		agent->refine(ret);
 	check_required(ret);
@@ -245,11 +337,11 @@ static struct verdict least_verdict(const struct verdict *v)
  * that nobody can take, and the agent tells the person the reason, who can then run it. Where the agent is just
  * about to ask by itself (PermissionRequest), or nothing can be asked, ask says nothing.
  * And a refusal never goes without a reason: some agents take one without for none at all. */
-static struct verdict sayable(
-	const struct agent *agent, const struct event *e, const struct verdict *v, struct arena *a)
+static struct verdict sayable(const struct agent *agent, const struct event *e, const struct verdict *v, unsigned takes,
+	struct arena *a)
 {
 	struct verdict say = *v;
-	bool asks = agent->verbs & AGENT_ASKS, needs_reason;
+	bool asks = takes & TAKES_ASK, needs_reason;
 
 	if (say.action == VERDICT_ASK && !asks && e->kind != EVENT_PRE_TOOL_USE) {
 		say.action = VERDICT_NONE;
@@ -270,24 +362,58 @@ static struct verdict sayable(
 	return say;
 }
 
+enum verdict_action agent_hears(const struct agent *agent, const struct event *e, const struct verdict *v)
+{
+	unsigned takes = agent_takes(agent, e);
+
+	switch (v->action) {
+	case VERDICT_DENY:
+		return takes & TAKES_DENY ? VERDICT_DENY : VERDICT_NONE;
+	case VERDICT_ASK:
+		/* At a permission request the agent is asking already. */
+		if (takes & TAKES_ASK || e->kind == EVENT_PERMISSION_REQUEST)
+			return VERDICT_ASK;
+		return takes & TAKES_DENY && e->kind == EVENT_PRE_TOOL_USE ? VERDICT_DENY : VERDICT_NONE;
+	default:
+		return v->action;
+	}
+}
+
+void answer_by_exit_code(const struct event *e, const struct verdict *v, unsigned takes, struct arena *a,
+	struct answer *ret)
+{
+	bool deny = v->action == VERDICT_DENY && takes & TAKES_DENY;
+	bool more = v->continue_turn && takes & TAKES_MORE;
+	struct buf text = BUF_INIT(4 * EXIT_REASON_MAX);
+
+	if (!deny && !more)
+		return;
+	utf8_add_clean(&text, str_cut_utf8(str_trim(v->reason), EXIT_REASON_MAX));
+	buf_add_char(&text, '\n');
+	ret->exit_code = 2;
+	ret->err = arena_str(a, buf_str(&text));
+	buf_release(&text);
+}
+
 void agent_render(const struct agent *agent, const struct event *e, const struct verdict *v, struct arena *a,
 	struct answer *ret)
 {
+	unsigned takes = agent_takes(agent, e);
 	struct verdict say, least;
 
 	ret->err = STR_NONE;
 	ret->exit_code = 0;
-	if (verdict_is_neutral(v) || !agent->render)
+	if (verdict_is_neutral(v))
 		return;
-	say = sayable(agent, e, v, a);
-	agent->render(e, &say, a, ret);
+	say = sayable(agent, e, v, takes, a);
+	agent->render(e, &say, takes, a, ret);
 	if (!ret->out->full)
 		return;
 	/* Half an answer is none. The decision must arrive even if what came with it does not fit. */
 	least = least_verdict(v);
-	least = sayable(agent, e, &least, a);
+	least = sayable(agent, e, &least, takes, a);
 	buf_clear(ret->out);
-	agent->render(e, &least, a, ret);
+	agent->render(e, &least, takes, a, ret);
 	if (ret->out->full)
 		buf_clear(ret->out);
 }

@@ -2,51 +2,71 @@
  * make it ignore the object, and other codes are shown to the user as a failing hook. */
 #include "agents/adapters.h"
 
-/* All 33 but two. WorktreeCreate and WorktreeRemove replace what the agent does itself, so they are never
- * installed; if they come all the same, their canonical names are known. */
+enum {
+	PLAIN = TAKES_MESSAGE | TAKES_END,
+	SPEAKS = PLAIN | TAKES_CONTEXT,
+	STOPS = PLAIN | TAKES_DENY,
+	GOES_ON = PLAIN | TAKES_MORE,
+};
+
 static const struct agent_event events[] = {
-	{ "SessionStart", EVENT_SESSION_START, true },
-	{ "Setup", EVENT_SETUP, true },
-	{ "InstructionsLoaded", EVENT_INSTRUCTIONS_LOADED, true },
-	{ "UserPromptSubmit", EVENT_USER_PROMPT_SUBMIT, true },
-	{ "UserPromptExpansion", EVENT_USER_PROMPT_EXPANSION, true },
-	{ "PreToolUse", EVENT_PRE_TOOL_USE, true },
-	{ "PermissionRequest", EVENT_PERMISSION_REQUEST, true },
-	{ "PermissionDenied", EVENT_PERMISSION_DENIED, true },
-	{ "PostToolUse", EVENT_POST_TOOL_USE, true },
-	{ "PostToolUseFailure", EVENT_POST_TOOL_USE_FAILURE, true },
-	{ "Notification", EVENT_NOTIFICATION, true },
-	{ "SubagentStart", EVENT_SUBAGENT_START, true },
-	{ "SubagentStop", EVENT_SUBAGENT_STOP, true },
-	{ "Stop", EVENT_STOP, true },
-	{ "StopFailure", EVENT_STOP_FAILURE, true },
-	{ "PreCompact", EVENT_PRE_COMPACT, true },
-	{ "PostCompact", EVENT_POST_COMPACT, true },
-	{ "PreModelSwitch", EVENT_PRE_MODEL_SWITCH, true },
-	{ "PostModelSwitch", EVENT_POST_MODEL_SWITCH, true },
-	{ "TaskCreated", EVENT_TASK_CREATED, true },
-	{ "TaskCompleted", EVENT_TASK_COMPLETED, true },
-	{ "TeammateIdle", EVENT_TEAMMATE_IDLE, true },
-	{ "Elicitation", EVENT_ELICITATION, true },
-	{ "ElicitationResult", EVENT_ELICITATION_RESULT, true },
-	{ "ConfigChange", EVENT_CONFIG_CHANGE, true },
-	{ "CwdChanged", EVENT_CWD_CHANGED, true },
-	{ "DirectoryAdded", EVENT_DIRECTORY_ADDED, true },
-	{ "SessionEnd", EVENT_SESSION_END, true },
+	{ "SessionStart", EVENT_SESSION_START, SPEAKS, AGENT_EVENT_DEFAULT },
+	{ "Setup", EVENT_SETUP, SPEAKS, AGENT_EVENT_DEFAULT },
+	{ "InstructionsLoaded", EVENT_INSTRUCTIONS_LOADED, PLAIN, AGENT_EVENT_DEFAULT },
+	{ "UserPromptSubmit", EVENT_USER_PROMPT_SUBMIT, STOPS | TAKES_CONTEXT, AGENT_EVENT_DEFAULT },
+	{ "UserPromptExpansion", EVENT_USER_PROMPT_EXPANSION, STOPS | TAKES_CONTEXT, AGENT_EVENT_DEFAULT },
+	{ "PreToolUse", EVENT_PRE_TOOL_USE, STOPS | TAKES_ASK | TAKES_INPUT | TAKES_CONTEXT, AGENT_EVENT_DEFAULT },
+	{ "PermissionRequest", EVENT_PERMISSION_REQUEST, STOPS | TAKES_INPUT, AGENT_EVENT_DEFAULT },
+	{ "PermissionDenied", EVENT_PERMISSION_DENIED, PLAIN, AGENT_EVENT_DEFAULT },
+	{ "PostToolUse", EVENT_POST_TOOL_USE, SPEAKS, AGENT_EVENT_DEFAULT },
+	{ "PostToolUseFailure", EVENT_POST_TOOL_USE_FAILURE, SPEAKS, AGENT_EVENT_DEFAULT },
+	{ "Notification", EVENT_NOTIFICATION, PLAIN, AGENT_EVENT_DEFAULT },
+	{ "SubagentStart", EVENT_SUBAGENT_START, SPEAKS, AGENT_EVENT_DEFAULT },
+	{ "SubagentStop", EVENT_SUBAGENT_STOP, GOES_ON, AGENT_EVENT_DEFAULT },
+	{ "Stop", EVENT_STOP, GOES_ON, AGENT_EVENT_DEFAULT },
+	{ "StopFailure", EVENT_STOP_FAILURE, PLAIN, AGENT_EVENT_DEFAULT },
+	{ "PreCompact", EVENT_PRE_COMPACT, STOPS, AGENT_EVENT_DEFAULT },
+	{ "PostCompact", EVENT_POST_COMPACT, PLAIN, AGENT_EVENT_DEFAULT },
+	{ "PreModelSwitch", EVENT_PRE_MODEL_SWITCH, STOPS | TAKES_ASK, AGENT_EVENT_DEFAULT },
+	{ "PostModelSwitch", EVENT_POST_MODEL_SWITCH, SPEAKS, AGENT_EVENT_DEFAULT },
+	{ "TaskCreated", EVENT_TASK_CREATED, STOPS, AGENT_EVENT_DEFAULT },
+	{ "TaskCompleted", EVENT_TASK_COMPLETED, STOPS, AGENT_EVENT_DEFAULT },
+	{ "TeammateIdle", EVENT_TEAMMATE_IDLE, STOPS, AGENT_EVENT_DEFAULT },
+	{ "Elicitation", EVENT_ELICITATION, STOPS, AGENT_EVENT_DEFAULT },
+	{ "ElicitationResult", EVENT_ELICITATION_RESULT, STOPS, AGENT_EVENT_DEFAULT },
+	{ "ConfigChange", EVENT_CONFIG_CHANGE, STOPS, AGENT_EVENT_DEFAULT },
+	{ "CwdChanged", EVENT_CWD_CHANGED, PLAIN, AGENT_EVENT_DEFAULT },
+	{ "DirectoryAdded", EVENT_DIRECTORY_ADDED, PLAIN, AGENT_EVENT_DEFAULT },
+	{ "SessionEnd", EVENT_SESSION_END, PLAIN, AGENT_EVENT_DEFAULT },
 	/* Says again what the calls said; fires only for files a matcher names; fires for every piece of text. */
-	{ "PostToolBatch", EVENT_POST_TOOL_BATCH, false },
-	{ "FileChanged", EVENT_FILE_CHANGED, false },
-	{ "MessageDisplay", EVENT_MESSAGE_DISPLAY, false },
+	{ "PostToolBatch", EVENT_POST_TOOL_BATCH, SPEAKS, 0 },
+	{ "FileChanged", EVENT_FILE_CHANGED, PLAIN, 0 },
+	{ "MessageDisplay", EVENT_MESSAGE_DISPLAY, PLAIN, 0 },
+	/* A hook on these replaces what the agent does itself, so they are never installed. */
+	{ "WorktreeCreate", EVENT_WORKTREE_CREATE, STOPS, AGENT_EVENT_NOT_A_HOOK },
+	{ "WorktreeRemove", EVENT_WORKTREE_REMOVE, PLAIN, AGENT_EVENT_NOT_A_HOOK },
 	{ 0 },
 };
 
 static const struct agent_tool tools[] = {
-	{ "Bash", TOOL_SHELL },       { "BashOutput", TOOL_SHELL },  { "KillShell", TOOL_SHELL },
-	{ "Read", TOOL_READ },        { "NotebookRead", TOOL_READ }, { "Write", TOOL_WRITE },
-	{ "Edit", TOOL_WRITE },       { "MultiEdit", TOOL_WRITE },   { "NotebookEdit", TOOL_WRITE },
-	{ "Glob", TOOL_SEARCH },      { "Grep", TOOL_SEARCH },       { "LS", TOOL_SEARCH },
-	{ "WebFetch", TOOL_WEB },     { "WebSearch", TOOL_WEB },     { "Agent", TOOL_AGENT },
-	{ "Task", TOOL_AGENT },       { 0 },
+	{ "Bash", TOOL_SHELL },
+	{ "BashOutput", TOOL_SHELL },
+	{ "KillShell", TOOL_SHELL },
+	{ "Read", TOOL_READ },
+	{ "NotebookRead", TOOL_READ },
+	{ "Write", TOOL_WRITE },
+	{ "Edit", TOOL_WRITE },
+	{ "MultiEdit", TOOL_WRITE },
+	{ "NotebookEdit", TOOL_WRITE },
+	{ "Glob", TOOL_SEARCH },
+	{ "Grep", TOOL_SEARCH },
+	{ "LS", TOOL_SEARCH },
+	{ "WebFetch", TOOL_WEB },
+	{ "WebSearch", TOOL_WEB },
+	/* Two names for one tool, by release. */
+	{ "Agent", TOOL_AGENT, { "Agent", "Task" } },
+	{ "Task", TOOL_AGENT, { "Task", "Agent" } },
+	{ 0 },
 };
 
 /* Where a decision goes differs by event: PreToolUse has a field of its own, the others take
@@ -80,43 +100,49 @@ static void write_permission(struct json_writer *w, const struct verdict *v)
 	jw_end_object(w);
 }
 
-static str specific_output(const struct event *e, const struct verdict *v, struct arena *a, bool *ret_full)
+/* Events whose decision has words of its own; the others are stopped by a decision beside hookSpecificOutput. */
+static bool has_own_words(enum event_kind kind)
+{
+	return kind == EVENT_PRE_TOOL_USE || kind == EVENT_PRE_MODEL_SWITCH || kind == EVENT_PERMISSION_REQUEST;
+}
+
+static str specific_output(
+	const struct event *e, const struct verdict *v, unsigned takes, struct arena *a, bool *ret_full)
 {
 	struct specific s;
 
 	specific_begin(&s, event_kinds[e->kind].name);
-	if (e->kind == EVENT_PRE_TOOL_USE || e->kind == EVENT_PRE_MODEL_SWITCH)
-		write_pre_tool(&s.w, v);
-	else if (e->kind == EVENT_PERMISSION_REQUEST)
+	if (e->kind == EVENT_PERMISSION_REQUEST)
 		write_permission(&s.w, v);
-	if (event_kinds[e->kind].flags & EVENT_TAKES_CONTEXT)
+	else if (has_own_words(e->kind))
+		write_pre_tool(&s.w, v);
+	if (takes & TAKES_CONTEXT)
 		specific_context(&s, v, a);
 	return specific_end(&s, a, ret_full);
 }
 
-/* Events that are stopped by a decision beside hookSpecificOutput. */
-static bool blocks_at_top(enum event_kind kind)
+static void render(const struct event *e, const struct verdict *v, unsigned takes, struct arena *a, struct answer *ret)
 {
-	return (event_kinds[kind].flags & EVENT_IS_DECISION) && kind != EVENT_PRE_TOOL_USE &&
-	       kind != EVENT_PRE_MODEL_SWITCH && kind != EVENT_PERMISSION_REQUEST;
-}
-
-static void render(const struct event *e, const struct verdict *v, struct arena *a, struct answer *ret)
-{
-	bool stop = e->kind == EVENT_STOP || e->kind == EVENT_SUBAGENT_STOP;
-	bool block = stop ? v->continue_turn : v->action == VERDICT_DENY && blocks_at_top(e->kind);
-	const struct answer_parts parts = { .end = v->end_turn, .block = block ? "block" : NULL, .reason = v->reason,
-		.message = true, .specific = specific_output(e, v, a, &ret->out->full) };
+	bool deny = v->action == VERDICT_DENY && takes & TAKES_DENY && !has_own_words(e->kind);
+	bool more = v->continue_turn && takes & TAKES_MORE;
+	const struct answer_parts parts = { .end = v->end_turn, .block = deny || more ? "block" : NULL,
+		.reason = v->reason, .message = true, .specific = specific_output(e, v, takes, a, &ret->out->full) };
 
 	answer_write(ret, v, &parts);
 }
 
+static const char *const history[] = { "projects", NULL };
+
 const struct agent agent_claude = {
 	.name = "claude",
 	.label = "Claude Code",
+	.dir = ".claude",
+	.dir_env = "CLAUDE_CONFIG_DIR",
+	.history = history,
 	.events = events,
 	.tools = tools,
 	.fields = generic_fields,
-	.verbs = AGENT_DENIES | AGENT_ASKS | AGENT_CHANGES_INPUT | AGENT_TAKES_CONTEXT | AGENT_CONTINUES,
+	.rank = 1,
+	.runs_claude_settings = true,
 	.render = render,
 };

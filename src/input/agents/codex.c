@@ -1,43 +1,46 @@
 /* Codex CLI. Its output schemas allow nothing that is not in them: one field too many, or one that the event does
- * not support, and the whole answer is void and the action goes ahead. So an answer holds exactly what `takes` says
- * the event accepts, and what cannot be said there is said in the nearest stricter way or not at all. */
+ * not support, and the whole answer is void and the action goes ahead. So an answer holds exactly what the table says
+ * the event takes, and what cannot be said there is said in the nearest stricter way or not at all. */
 #include "agents/adapters.h"
 
+enum { DEFAULT = AGENT_EVENT_DEFAULT };
+
 static const struct agent_event events[] = {
-	{ "SessionStart", EVENT_SESSION_START, true, false },
-	{ "UserPromptSubmit", EVENT_USER_PROMPT_SUBMIT, true, false },
-	{ "PreToolUse", EVENT_PRE_TOOL_USE, true, false },
-	{ "PermissionRequest", EVENT_PERMISSION_REQUEST, true, false },
-	{ "PostToolUse", EVENT_POST_TOOL_USE, true, false },
-	{ "PreCompact", EVENT_PRE_COMPACT, true, false },
-	{ "PostCompact", EVENT_POST_COMPACT, true, false },
-	{ "SubagentStart", EVENT_SUBAGENT_START, true, false },
-	{ "SubagentStop", EVENT_SUBAGENT_STOP, true, false },
-	{ "Stop", EVENT_STOP, true, false },
-	{ "Interrupt", EVENT_INTERRUPT, true, false },
-	{ "SessionEnd", EVENT_SESSION_END, true, false },
+	{ "SessionStart", EVENT_SESSION_START, TAKES_MESSAGE | TAKES_END | TAKES_CONTEXT, DEFAULT },
+	{ "UserPromptSubmit", EVENT_USER_PROMPT_SUBMIT, TAKES_MESSAGE | TAKES_END | TAKES_DENY | TAKES_CONTEXT,
+		DEFAULT },
+	{ "PreToolUse", EVENT_PRE_TOOL_USE, TAKES_MESSAGE | TAKES_DENY | TAKES_INPUT | TAKES_CONTEXT, DEFAULT },
+	{ "PermissionRequest", EVENT_PERMISSION_REQUEST, TAKES_MESSAGE | TAKES_DENY, DEFAULT },
+	{ "PostToolUse", EVENT_POST_TOOL_USE, TAKES_MESSAGE | TAKES_END | TAKES_DENY | TAKES_CONTEXT, DEFAULT },
+	{ "PreCompact", EVENT_PRE_COMPACT, TAKES_MESSAGE | TAKES_END, DEFAULT },
+	{ "PostCompact", EVENT_POST_COMPACT, TAKES_MESSAGE | TAKES_END, DEFAULT },
+	{ "SubagentStart", EVENT_SUBAGENT_START, TAKES_MESSAGE | TAKES_END | TAKES_CONTEXT, DEFAULT },
+	{ "SubagentStop", EVENT_SUBAGENT_STOP, TAKES_MESSAGE | TAKES_END | TAKES_MORE, DEFAULT },
+	{ "Stop", EVENT_STOP, TAKES_MESSAGE | TAKES_END | TAKES_MORE, DEFAULT },
+	{ "Interrupt", EVENT_INTERRUPT, TAKES_MESSAGE, DEFAULT },
+	{ "SessionEnd", EVENT_SESSION_END, 0, DEFAULT },
 	/* The program of `notify` in config.toml gets the payload as its last argument. The first name is for the
 	 * command line, the second stands in the payload. */
-	{ "notify", EVENT_TURN_COMPLETE, false, true },
-	{ "agent-turn-complete", EVENT_TURN_COMPLETE, false, true },
+	{ "notify", EVENT_TURN_COMPLETE, 0, AGENT_EVENT_NOT_A_HOOK },
+	{ "agent-turn-complete", EVENT_TURN_COMPLETE, 0, AGENT_EVENT_NOT_A_HOOK },
 	{ 0 },
 };
 
 /* Hooks name every shell Bash; the other names of it stand in rollouts. A namespace and its tool are glued. */
 static const struct agent_tool tools[] = {
 	{ "Bash", TOOL_SHELL },
-	{ "exec_command", TOOL_SHELL },
-	{ "shell", TOOL_SHELL },
-	{ "shell_command", TOOL_SHELL },
-	{ "local_shell", TOOL_SHELL },
-	{ "apply_patch", TOOL_WRITE },
-	{ "view_image", TOOL_READ },
-	{ "read_file", TOOL_READ },
-	{ "list_dir", TOOL_SEARCH },
-	{ "grep_files", TOOL_SEARCH },
-	{ "web_search", TOOL_WEB },
-	{ "update_plan", TOOL_OTHER },
-	{ "collaborationspawn_agent", TOOL_AGENT },
+	{ "exec_command", TOOL_SHELL, { "Bash" } },
+	{ "shell", TOOL_SHELL, { "Bash" } },
+	{ "shell_command", TOOL_SHELL, { "Bash" } },
+	{ "local_shell", TOOL_SHELL, { "Bash" } },
+	{ "apply_patch", TOOL_WRITE, { "Edit", "Write", "MultiEdit" } },
+	{ "view_image", TOOL_READ, { "Read" } },
+	{ "read_file", TOOL_READ, { "Read" } },
+	{ "list_dir", TOOL_SEARCH, { "LS", "Glob" } },
+	{ "grep_files", TOOL_SEARCH, { "Grep" } },
+	{ "web_search", TOOL_WEB, { "WebSearch" } },
+	{ "update_plan", TOOL_OTHER, { "TodoWrite" } },
+	{ "collaborationspawn_agent", TOOL_AGENT, { "Task", "Agent" } },
 	{ "collaborationwait_agent", TOOL_AGENT },
 	{ "collaborationsend_input", TOOL_AGENT },
 	{ "collaborationresume_agent", TOOL_AGENT },
@@ -112,21 +115,6 @@ static void refine(struct event *e)
 
 /* -- answers ----------------------------------------------------------------------------------- */
 
-/* Kinds without a row take nothing: SessionEnd has no output schema, nobody reads what notify's program prints. */
-static const unsigned takes[EVENT_KIND_MAX] = {
-	[EVENT_SESSION_START] = TAKES_MESSAGE | TAKES_END | TAKES_CONTEXT,
-	[EVENT_SUBAGENT_START] = TAKES_MESSAGE | TAKES_END | TAKES_CONTEXT,
-	[EVENT_USER_PROMPT_SUBMIT] = TAKES_MESSAGE | TAKES_END | TAKES_DENY | TAKES_CONTEXT,
-	[EVENT_PRE_TOOL_USE] = TAKES_MESSAGE | TAKES_DENY | TAKES_INPUT | TAKES_CONTEXT,
-	[EVENT_PERMISSION_REQUEST] = TAKES_MESSAGE | TAKES_DENY,
-	[EVENT_POST_TOOL_USE] = TAKES_MESSAGE | TAKES_END | TAKES_DENY | TAKES_CONTEXT,
-	[EVENT_STOP] = TAKES_MESSAGE | TAKES_END | TAKES_MORE,
-	[EVENT_SUBAGENT_STOP] = TAKES_MESSAGE | TAKES_END | TAKES_MORE,
-	[EVENT_PRE_COMPACT] = TAKES_MESSAGE | TAKES_END,
-	[EVENT_POST_COMPACT] = TAKES_MESSAGE | TAKES_END,
-	[EVENT_INTERRUPT] = TAKES_MESSAGE,
-};
-
 /* Allow means nothing by itself and voids the answer; but a changed input must come with it. */
 static void write_pre_tool(struct json_writer *w, const struct verdict *v)
 {
@@ -156,7 +144,8 @@ static void write_permission(struct json_writer *w, const struct verdict *v)
 	jw_end_object(w);
 }
 
-static str specific_output(const struct event *e, const struct verdict *v, struct arena *a, bool *ret_full)
+static str specific_output(
+	const struct event *e, const struct verdict *v, unsigned takes, struct arena *a, bool *ret_full)
 {
 	struct specific s;
 
@@ -165,31 +154,35 @@ static str specific_output(const struct event *e, const struct verdict *v, struc
 		write_pre_tool(&s.w, v);
 	else if (e->kind == EVENT_PERMISSION_REQUEST)
 		write_permission(&s.w, v);
-	if (takes[e->kind] & TAKES_CONTEXT)
+	if (takes & TAKES_CONTEXT)
 		specific_context(&s, v, a);
 	return specific_end(&s, a, ret_full);
 }
 
-static void render(const struct event *e, const struct verdict *v, struct arena *a, struct answer *ret)
+static void render(const struct event *e, const struct verdict *v, unsigned takes, struct arena *a, struct answer *ret)
 {
-	unsigned may = takes[e->kind];
 	bool own_words = e->kind == EVENT_PRE_TOOL_USE || e->kind == EVENT_PERMISSION_REQUEST;
-	bool end = v->end_turn && may & TAKES_END;
-	bool deny = v->action == VERDICT_DENY && may & TAKES_DENY && !own_words;
-	bool more = v->continue_turn && may & TAKES_MORE && !end;
+	bool end = v->end_turn && takes & TAKES_END;
+	bool deny = v->action == VERDICT_DENY && takes & TAKES_DENY && !own_words;
+	bool more = v->continue_turn && takes & TAKES_MORE && !end;
 	const struct answer_parts parts = { .end = end, .block = deny || more ? "block" : NULL, .reason = v->reason,
-		.message = may & TAKES_MESSAGE, .specific = specific_output(e, v, a, &ret->out->full) };
+		.message = takes & TAKES_MESSAGE, .specific = specific_output(e, v, takes, a, &ret->out->full) };
 
 	answer_write(ret, v, &parts);
 }
 
+static const char *const history[] = { "sessions", "archived_sessions", NULL };
+
 const struct agent agent_codex = {
 	.name = "codex",
 	.label = "Codex CLI",
+	.dir = ".codex",
+	.dir_env = "CODEX_HOME",
+	.history = history,
 	.events = events,
 	.tools = tools,
 	.fields = fields,
-	.verbs = AGENT_DENIES | AGENT_CHANGES_INPUT | AGENT_TAKES_CONTEXT | AGENT_CONTINUES,
+	.rank = 2,
 	.refine = refine,
 	.render = render,
 };

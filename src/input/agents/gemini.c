@@ -2,42 +2,44 @@
  * and any other text with a code above 1 is a denial. So the answer is one object on stdout or nothing on either
  * stream, with exit 0, and stderr is never used: a complaint there could become a decision.
  *
- * AGENT_ASKS is missing on purpose. decision:ask opens a dialog, and a headless run, which has none, hangs for ever.
+ * TAKES_ASK is missing on purpose. decision:ask opens a dialog, and a headless run, which has none, hangs for ever.
  * Nothing in the payload tells the two apart, and no variable of the environment proves a dialog either: a headless
  * run started from a terminal inherits TERM, TMUX and all the rest of it. So ask becomes deny (agents.c). */
 #include "agents/adapters.h"
 
+enum { DEFAULT = AGENT_EVENT_DEFAULT };
+
 /* Those around the model come several times for every request (AfterModel for every piece of an answer) and
- * PreCompress before each, compaction or not; each would start a program. */
+ * PreCompress before each, compaction or not; each would start a program. Context before a tool is ignored. */
 static const struct agent_event events[] = {
-	{ "SessionStart", EVENT_SESSION_START, true, false },
-	{ "SessionEnd", EVENT_SESSION_END, true, false },
-	{ "BeforeAgent", EVENT_USER_PROMPT_SUBMIT, true, false },
-	{ "AfterAgent", EVENT_STOP, true, false },
-	{ "BeforeTool", EVENT_PRE_TOOL_USE, true, false },
-	{ "AfterTool", EVENT_POST_TOOL_USE, true, false },
-	{ "Notification", EVENT_NOTIFICATION, true, false },
-	{ "BeforeModel", EVENT_BEFORE_MODEL, false, false },
-	{ "BeforeToolSelection", EVENT_BEFORE_TOOL_SELECTION, false, false },
-	{ "AfterModel", EVENT_AFTER_MODEL, false, false },
-	{ "PreCompress", EVENT_PRE_COMPACT, false, false },
+	{ "SessionStart", EVENT_SESSION_START, TAKES_MESSAGE | TAKES_CONTEXT, DEFAULT },
+	{ "SessionEnd", EVENT_SESSION_END, TAKES_MESSAGE, DEFAULT },
+	{ "BeforeAgent", EVENT_USER_PROMPT_SUBMIT, TAKES_MESSAGE | TAKES_END | TAKES_DENY | TAKES_CONTEXT, DEFAULT },
+	{ "AfterAgent", EVENT_STOP, TAKES_MESSAGE | TAKES_END | TAKES_MORE, DEFAULT },
+	{ "BeforeTool", EVENT_PRE_TOOL_USE, TAKES_MESSAGE | TAKES_END | TAKES_DENY | TAKES_INPUT, DEFAULT },
+	{ "AfterTool", EVENT_POST_TOOL_USE, TAKES_MESSAGE | TAKES_END | TAKES_DENY | TAKES_CONTEXT, DEFAULT },
+	{ "Notification", EVENT_NOTIFICATION, TAKES_MESSAGE, DEFAULT },
+	{ "BeforeModel", EVENT_BEFORE_MODEL, TAKES_DENY, 0 },
+	{ "BeforeToolSelection", EVENT_BEFORE_TOOL_SELECTION, 0, 0 },
+	{ "AfterModel", EVENT_AFTER_MODEL, TAKES_END | TAKES_DENY, 0 },
+	{ "PreCompress", EVENT_PRE_COMPACT, TAKES_MESSAGE, 0 },
 	{ 0 },
 };
 
 static const struct agent_tool tools[] = {
-	{ "run_shell_command", TOOL_SHELL },
-	{ "write_file", TOOL_WRITE },
-	{ "replace", TOOL_WRITE },
-	{ "read_file", TOOL_READ },
-	{ "read_many_files", TOOL_READ },
-	{ "list_directory", TOOL_SEARCH },
-	{ "glob", TOOL_SEARCH },
-	{ "grep_search", TOOL_SEARCH },
-	{ "search_file_content", TOOL_SEARCH },
-	{ "web_fetch", TOOL_WEB },
-	{ "google_web_search", TOOL_WEB },
-	{ "invoke_agent", TOOL_AGENT },
-	{ "write_todos", TOOL_OTHER },
+	{ "run_shell_command", TOOL_SHELL, { "Bash" } },
+	{ "write_file", TOOL_WRITE, { "Write" } },
+	{ "replace", TOOL_WRITE, { "Edit", "MultiEdit" } },
+	{ "read_file", TOOL_READ, { "Read" } },
+	{ "read_many_files", TOOL_READ, { "Read" } },
+	{ "list_directory", TOOL_SEARCH, { "LS", "Glob" } },
+	{ "glob", TOOL_SEARCH, { "Glob" } },
+	{ "grep_search", TOOL_SEARCH, { "Grep" } },
+	{ "search_file_content", TOOL_SEARCH, { "Grep" } },
+	{ "web_fetch", TOOL_WEB, { "WebFetch" } },
+	{ "google_web_search", TOOL_WEB, { "WebSearch" } },
+	{ "invoke_agent", TOOL_AGENT, { "Task", "Agent" } },
+	{ "write_todos", TOOL_OTHER, { "TodoWrite" } },
 	{ 0 },
 };
 
@@ -116,21 +118,6 @@ static void refine(struct event *e)
 
 /* -- answers ----------------------------------------------------------------------------------- */
 
-/* What is honoured; the rest would be ignored. Context before a tool is one of the things that are. */
-static const unsigned takes[EVENT_KIND_MAX] = {
-	[EVENT_SESSION_START] = TAKES_MESSAGE | TAKES_CONTEXT,
-	[EVENT_SESSION_END] = TAKES_MESSAGE,
-	[EVENT_USER_PROMPT_SUBMIT] = TAKES_MESSAGE | TAKES_END | TAKES_DENY | TAKES_CONTEXT,
-	[EVENT_STOP] = TAKES_MESSAGE | TAKES_END | TAKES_MORE,
-	[EVENT_PRE_TOOL_USE] = TAKES_MESSAGE | TAKES_END | TAKES_DENY | TAKES_INPUT,
-	[EVENT_POST_TOOL_USE] = TAKES_MESSAGE | TAKES_END | TAKES_DENY | TAKES_CONTEXT,
-	[EVENT_POST_TOOL_USE_FAILURE] = TAKES_MESSAGE | TAKES_END | TAKES_DENY | TAKES_CONTEXT,
-	[EVENT_NOTIFICATION] = TAKES_MESSAGE,
-	[EVENT_PRE_COMPACT] = TAKES_MESSAGE,
-	[EVENT_BEFORE_MODEL] = TAKES_DENY,
-	[EVENT_AFTER_MODEL] = TAKES_END | TAKES_DENY,
-};
-
 /* A changed input is merged into the one there is: a member that was taken out would stay. */
 static bool can_be_merged(const struct event *e, const struct json *input)
 {
@@ -142,7 +129,7 @@ static bool can_be_merged(const struct event *e, const struct json *input)
 	return true;
 }
 
-static str specific_output(const struct event *e, const struct verdict *v, bool input, struct arena *a, bool *ret_full)
+static str specific_output(const struct verdict *v, bool input, bool context, struct arena *a, bool *ret_full)
 {
 	struct specific s;
 
@@ -151,20 +138,19 @@ static str specific_output(const struct event *e, const struct verdict *v, bool 
 		jw_key(&s.w, "tool_input");
 		jw_value(&s.w, v->updated_input);
 	}
-	if (takes[e->kind] & TAKES_CONTEXT)
+	if (context)
 		specific_context(&s, v, a);
 	return specific_end(&s, a, ret_full);
 }
 
-static void render(const struct event *e, const struct verdict *v, struct arena *a, struct answer *ret)
+static void render(const struct event *e, const struct verdict *v, unsigned takes, struct arena *a, struct answer *ret)
 {
-	unsigned may = takes[e->kind];
-	bool deny = v->action == VERDICT_DENY && may & TAKES_DENY;
-	bool input = v->updated_input && may & TAKES_INPUT && !deny;
-	struct answer_parts parts = { .end = v->end_turn && may & TAKES_END, .reason = v->reason,
-		.message = may & TAKES_MESSAGE };
+	bool deny = v->action == VERDICT_DENY && takes & TAKES_DENY;
+	bool input = v->updated_input && takes & TAKES_INPUT && !deny;
+	struct answer_parts parts = { .end = v->end_turn && takes & TAKES_END, .reason = v->reason,
+		.message = takes & TAKES_MESSAGE };
 	/* There is no limit to how often a turn can be made to go on. */
-	bool more = v->continue_turn && may & TAKES_MORE && !e->stop_hook_active && !parts.end;
+	bool more = v->continue_turn && takes & TAKES_MORE && !e->stop_hook_active && !parts.end;
 
 	if (input && !can_be_merged(e, v->updated_input)) {
 		input = false;
@@ -172,17 +158,22 @@ static void render(const struct event *e, const struct verdict *v, struct arena 
 		parts.reason = STR("hookd wants to change this call in a way that Gemini CLI has no words for");
 	}
 	parts.block = deny || more ? "deny" : NULL;
-	parts.specific = specific_output(e, v, input, a, &ret->out->full);
+	parts.specific = specific_output(v, input, takes & TAKES_CONTEXT, a, &ret->out->full);
 	answer_write(ret, v, &parts);
 }
+
+static const char *const history[] = { "tmp", NULL };
 
 const struct agent agent_gemini = {
 	.name = "gemini",
 	.label = "Gemini CLI",
+	.dir = ".gemini",
+	.home_env = "GEMINI_CLI_HOME",
+	.history = history,
 	.events = events,
 	.tools = tools,
 	.fields = fields,
-	.verbs = AGENT_DENIES | AGENT_CHANGES_INPUT | AGENT_TAKES_CONTEXT | AGENT_CONTINUES,
+	.rank = 2,
 	.refine = refine,
 	.render = render,
 };

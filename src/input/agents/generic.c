@@ -1,5 +1,4 @@
-/* The generic adapter: field names of the whole family, neutral answers. Agents whose own adapter does
- * not exist yet use its tables under their own names, so that nothing they say is lost. */
+/* The generic adapter: the names of the whole family for events, fields and tools; an answer by exit code. */
 #include "agents/adapters.h"
 
 const struct json_field generic_fields[] = {
@@ -7,12 +6,15 @@ const struct json_field generic_fields[] = {
 	JSON_FIELD("sessionId", TEXT, struct event, session),
 	JSON_FIELD("conversation_id", TEXT, struct event, session),
 	JSON_FIELD("sessionID", TEXT, struct event, session),
+	JSON_FIELD("trajectory_id", TEXT, struct event, session),
 	JSON_FIELD("cwd", STR, struct event, cwd),
 	JSON_FIELD("transcript_path", STR, struct event, transcript_path),
 	JSON_FIELD("transcriptPath", STR, struct event, transcript_path),
 	JSON_FIELD("prompt", STR, struct event, prompt),
 	JSON_FIELD("user_prompt", STR, struct event, prompt),
 	JSON_FIELD("prompt_id", TEXT, struct event, prompt_id),
+	JSON_FIELD("generation_id", TEXT, struct event, prompt_id),
+	JSON_FIELD("execution_id", TEXT, struct event, prompt_id),
 	JSON_FIELD("permission_mode", STR, struct event, permission_mode),
 	JSON_FIELD("source", STR, struct event, source),
 	JSON_FIELD("reason", STR, struct event, reason),
@@ -24,6 +26,7 @@ const struct json_field generic_fields[] = {
 	JSON_FIELD("tool_use_id", TEXT, struct event, tool_use_id),
 	JSON_FIELD("tool_input", TREE, struct event, tool_input),
 	JSON_FIELD("toolArgs", TREE, struct event, tool_input),
+	JSON_FIELD("toolInput", TREE, struct event, tool_input),
 	JSON_FIELD("tool_response", TREE, struct event, tool_response),
 	JSON_FIELD("tool_output", TREE, struct event, tool_response),
 	JSON_FIELD("toolResult", TREE, struct event, tool_response),
@@ -35,40 +38,64 @@ const struct json_field generic_fields[] = {
 	{ 0 },
 };
 
-/* The other agents' names for the same moments (their adapters will bring exact tables). */
-static const struct agent_event generic_events[] = {
-	{ "BeforeAgent", EVENT_USER_PROMPT_SUBMIT, false },
-	{ "AfterAgent", EVENT_STOP, false },
-	{ "BeforeTool", EVENT_PRE_TOOL_USE, false },
-	{ "AfterTool", EVENT_POST_TOOL_USE, false },
-	{ "PreCompress", EVENT_PRE_COMPACT, false },
-	{ "userPromptSubmitted", EVENT_USER_PROMPT_SUBMIT, false },
-	{ "agentStop", EVENT_STOP, false },
-	{ "tool.execute.before", EVENT_PRE_TOOL_USE, false },
-	{ "tool.execute.after", EVENT_POST_TOOL_USE, false },
+const struct agent_event generic_events[] = {
+	{ "PreToolUse", EVENT_PRE_TOOL_USE, TAKES_DENY, 0 },
+	{ "BeforeTool", EVENT_PRE_TOOL_USE, TAKES_DENY, 0 },
+	{ "PermissionRequest", EVENT_PERMISSION_REQUEST, TAKES_DENY, 0 },
+	{ "UserPromptSubmit", EVENT_USER_PROMPT_SUBMIT, TAKES_DENY, 0 },
+	{ "BeforeAgent", EVENT_USER_PROMPT_SUBMIT, TAKES_DENY, 0 },
+	{ "Stop", EVENT_STOP, TAKES_MORE, 0 },
+	{ "AfterAgent", EVENT_STOP, TAKES_MORE, 0 },
+	{ "AfterTool", EVENT_POST_TOOL_USE, 0, 0 },
+	{ "PreCompress", EVENT_PRE_COMPACT, 0, 0 },
 	{ 0 },
 };
 
-static const struct agent_tool generic_tools[] = {
+/* Whoever calls itself by a name nobody knows may be a relative of any of them. */
+const struct agent_tool generic_tools[] = {
 	{ "Bash", TOOL_SHELL },
-	{ "bash", TOOL_SHELL },
-	{ "shell", TOOL_SHELL },
-	{ "run_shell_command", TOOL_SHELL },
+	{ "bash", TOOL_SHELL, { "Bash" } },
+	{ "shell", TOOL_SHELL, { "Bash" } },
+	{ "Shell", TOOL_SHELL, { "Bash" } },
+	{ "run_shell_command", TOOL_SHELL, { "Bash" } },
+	{ "exec_command", TOOL_SHELL, { "Bash" } },
+	{ "read", TOOL_READ, { "Read" } },
+	{ "view", TOOL_READ, { "Read" } },
+	{ "Read", TOOL_READ },
+	{ "read_file", TOOL_READ, { "Read" } },
+	{ "write", TOOL_WRITE, { "Write" } },
+	{ "create", TOOL_WRITE, { "Write" } },
+	{ "Write", TOOL_WRITE },
+	{ "write_file", TOOL_WRITE, { "Write" } },
+	{ "Edit", TOOL_WRITE },
+	{ "edit", TOOL_WRITE, { "Edit", "MultiEdit" } },
+	{ "MultiEdit", TOOL_WRITE },
+	{ "Delete", TOOL_WRITE, { "Write" } },
+	{ "replace", TOOL_WRITE, { "Edit", "MultiEdit" } },
+	{ "patch", TOOL_WRITE, { "Edit", "Write", "MultiEdit" } },
+	{ "apply_patch", TOOL_WRITE, { "Edit", "Write", "MultiEdit" } },
+	{ "grep", TOOL_SEARCH, { "Grep" } },
+	{ "Grep", TOOL_SEARCH },
+	{ "glob", TOOL_SEARCH, { "Glob" } },
+	{ "Glob", TOOL_SEARCH },
+	{ "list", TOOL_SEARCH, { "LS", "Glob" } },
+	{ "webfetch", TOOL_WEB, { "WebFetch" } },
+	{ "web_fetch", TOOL_WEB, { "WebFetch" } },
+	{ "WebFetch", TOOL_WEB },
+	{ "WebSearch", TOOL_WEB },
+	{ "task", TOOL_AGENT, { "Task", "Agent" } },
+	{ "Task", TOOL_AGENT, { "Task", "Agent" } },
+	{ "todowrite", TOOL_OTHER, { "TodoWrite" } },
 	{ 0 },
 };
 
-#define GENERIC(symbol, name_, label_)                                                             \
-	const struct agent symbol = {                                                              \
-		.name = (name_),                                                                   \
-		.label = (label_),                                                                 \
-		.events = generic_events,                                                          \
-		.tools = generic_tools,                                                            \
-		.fields = generic_fields,                                                          \
-	}
-
-GENERIC(agent_cursor, "cursor", "Cursor");
-GENERIC(agent_copilot, "copilot", "GitHub Copilot CLI");
-GENERIC(agent_qwen, "qwen", "Qwen Code");
-GENERIC(agent_opencode, "opencode", "opencode");
-GENERIC(agent_windsurf, "windsurf", "Windsurf");
-GENERIC(agent_generic, "generic", "any agent");
+const struct agent agent_generic = {
+	.name = "generic",
+	.label = "any agent",
+	.events = generic_events,
+	.tools = generic_tools,
+	.fields = generic_fields,
+	/* It is not known to leave that file alone. */
+	.runs_claude_settings = true,
+	.render = answer_by_exit_code,
+};

@@ -120,4 +120,11 @@ struct handover {
  * is not possible. */
 void handover(const struct handover *h);
 
+/* -- decision.c -------------------------------------------------------------------------------- */
+
+/* True for events whose answer can stop or change what some agent does, in its spelling. They get the longer
+ * deadline: a loaded machine must not make a guard weaker. The names come from the table of agents, when hookc is
+ * built. */
+bool is_decision(str event);
+
 #endif

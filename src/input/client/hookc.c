@@ -160,35 +160,6 @@ static _Noreturn void help(const struct call *c)
 
 /* -- payload ----------------------------------------------------------------------------------- */
 
-/* When the hook line does not say which event it is, the payload does. This looks only far enough
- * to choose how long to wait: any mention of a decision event counts, wherever it stands. */
-static bool payload_names_decision(str payload)
-{
-	static const char keys[][20] = { "\"hook_event_name\"", "\"agent_action_name\"",
-		"\"hookName\"" };
-
-	for (size_t i = 0; i < countof(keys); i++) {
-		str key = str_of(keys[i]), rest = payload;
-		ptrdiff_t at;
-
-		while ((at = str_find(rest, key)) >= 0) {
-			str value;
-
-			rest = str_from(rest, (size_t)at + key.n);
-			value = str_trim(str_head(rest, LIMIT_NAME));
-			if (value.n && value.p[0] == ':')
-				value = str_trim(str_from(value, 1));
-			if (value.n == 0 || value.p[0] != '"')
-				continue;
-			value = str_from(value, 1);
-			at = str_find_char(value, '"');
-			if (at > 0 && wire_is_decision(str_head(value, (size_t)at)))
-				return true;
-		}
-	}
-	return false;
-}
-
 static void take_payload(const struct call *c, struct wire_hook *h)
 {
 	struct input in;
@@ -324,7 +295,8 @@ int main(int argc, char **argv)
 	start_us = clock_mono_us();
 	h->id = ulid_make();
 	h->at_ms = ulid_ms(&h->id);
-	decision = c.event ? wire_is_decision(h->event) : payload_names_decision(h->payload);
+	/* A hook line without an event may be any. */
+	decision = !c.event || is_decision(h->event);
 	h->deadline_ms = decision ? WIRE_FIRST_DECISION_MS : WIRE_FIRST_CAPTURE_MS;
 	head = wire_hook_encode(h, work_here(), LIMIT_FRAME_HEAD);
 	if (head < 0)

@@ -260,8 +260,6 @@ static struct ulid make_id(const struct history *h, enum event_kind kind, int64_
 	const str parts[] = { str_of(h->agent->name), i->session, i->agent_id, str_of(event_kinds[kind].name), i->id };
 	uint8_t hash[SHA256_BYTES];
 	struct sha256 s;
-	struct ulid id;
-	int64_t ms = at_us / USEC_PER_MSEC;
 
 	sha256_init(&s);
 	for (size_t n = 0; n < countof(parts); n++) {
@@ -271,10 +269,7 @@ static struct ulid make_id(const struct history *h, enum event_kind kind, int64_
 	if (kind == EVENT_MODEL_USAGE)
 		sha256_add(&s, &i->tokens, sizeof i->tokens);
 	sha256_end(&s, hash);
-	for (int n = 0; n < 6; n++)
-		id.b[n] = (uint8_t)(ms >> (8 * (5 - n)));
-	memcpy(id.b + 6, hash, ULID_BYTES - 6);
-	return id;
+	return ulid_from(at_us / USEC_PER_MSEC, hash);
 }
 
 static int64_t next_time(struct history *h)
@@ -301,7 +296,7 @@ static void make_record(struct history *h, enum event_kind kind, struct record *
 	hook.payload = buf_str(&h->payload);
 	agent_parse(h->agent, &hook, &h->arena, &e);
 	if (event_kinds[kind].flags & EVENT_IS_OWN)
-		e.kind = kind;
+		e.kind = kind; /* which no agent can say */
 	e.at_us = at;
 	e.marks |= EVENT_IMPORTED;
 	if (kind == EVENT_USER_PROMPT_SUBMIT)

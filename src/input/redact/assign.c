@@ -19,6 +19,7 @@ enum {
 
 	NAME_MAX_SIDE = 64,
 	VALUE_MIN = 6,
+	NUMBER_MIN = 4,
 	VALUE_LOOK = 512, /* a value is judged by this much of it */
 };
 
@@ -165,7 +166,7 @@ bool value_is_mixed(str v)
 }
 
 /* Random in the way of tokens: letters and digits take turns, or it is long and has both. */
-static bool looks_random(str v)
+bool value_is_random(str v)
 {
 	struct makeup m = makeup_of(v);
 	size_t letters = m.lower + m.upper;
@@ -214,6 +215,21 @@ bool value_is_secret(str v)
 {
 	v = str_trim(v);
 	return v.n >= VALUE_MIN && says_something(v);
+}
+
+bool value_is_secret_number(const char *name, str v)
+{
+	/* A password may be as short as it likes; other names stand beside amounts now and then. */
+	size_t least = strcmp(name, "password") == 0 ? NUMBER_MIN : VALUE_MIN;
+
+	return v.n >= least && makeup_of(v).digits == v.n;
+}
+
+bool assign_is_pin(str key)
+{
+	static const char *const names[] = { "pin", "pincode", "pin_code", "otp", "totp", "cvv", "cvc", NULL };
+
+	return in_list(names, key);
 }
 
 bool value_is_placeholder(str v)
@@ -603,8 +619,8 @@ static bool judge_bare(const struct keyword *k, str v, const struct style *st)
 	if (is_dotted(v) && !plain_place && !st->tight && !(k->flags & NUMBERS))
 		return false;
 	if (k->flags & STRONG)
-		return plain_place || st->tight || (k->flags & NUMBERS) || looks_random(v);
-	return looks_random(v) && (plain_place || v.n >= 16);
+		return plain_place || st->tight || (k->flags & NUMBERS) || value_is_random(v);
+	return value_is_random(v) && (plain_place || v.n >= 16);
 }
 
 static bool judge_quoted(const struct keyword *k, str v, const struct style *st)
@@ -616,7 +632,7 @@ static bool judge_quoted(const struct keyword *k, str v, const struct style *st)
 		(m.digits < (k->flags & STRONG ? 1 : 3) || m.blanks || v.p[0] == '\\'))
 		return false;
 	if (!(k->flags & STRONG))
-		return looks_random(v) || (v.n >= 16 && m.lower + m.upper + m.digits == v.n);
+		return value_is_random(v) || (v.n >= 16 && m.lower + m.upper + m.digits == v.n);
 	/* Sentences for people, not passphrases. */
 	if (m.blanks && (isupper((unsigned char)v.p[0]) || m.blanks > 5 || m.other > m.blanks))
 		return m.digits && m.blanks == 1;

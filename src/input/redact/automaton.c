@@ -9,6 +9,9 @@
 #include "base/alloc.h"
 #include "redact/internal.h"
 
+/* What an entry of 16 bits counts, so that four times as many states fit. */
+enum { UNIT = 4 };
+
 struct automaton_output {
 	uint16_t value, length;
 };
@@ -28,7 +31,8 @@ struct literal {
 struct automaton {
 	uint8_t class_of[256];
 	unsigned nclasses;
-	uint16_t *table; /* entries are states times nclasses */
+	unsigned stride; /* of a state's row: the classes, rounded up to a multiple of UNIT */
+	uint16_t *table; /* entries are where the next state's row begins, in UNITs */
 	uint32_t first_ending;
 	uint32_t *out_at; /* per ending state, one more at the end: where its outputs begin */
 	struct automaton_output *out;
@@ -82,6 +86,7 @@ static void make_classes(struct automaton *a)
 			if (!a->class_of[c])
 				a->class_of[c] = (uint8_t)a->nclasses++;
 		}
+	a->stride = (a->nclasses + UNIT - 1) / UNIT * UNIT;
 	for (int c = 'A'; c <= 'Z'; c++)
 		a->class_of[c] = a->class_of[fold((uint8_t)c)];
 }
@@ -157,7 +162,7 @@ static void make_table(struct automaton *a, const struct node *nodes)
 	for (uint32_t i = 0; i < a->nstates; i++)
 		if (!nodes[i].literal && !nodes[i].link)
 			number[i] = n++;
-	a->first_ending = n * a->nclasses;
+	a->first_ending = n * a->stride / UNIT;
 	a->out_at = xcalloc(a->nstates - n + 1, sizeof *a->out_at);
 	for (uint32_t i = 0; i < a->nstates; i++)
 		if (nodes[i].literal || nodes[i].link) {
@@ -165,11 +170,11 @@ static void make_table(struct automaton *a, const struct node *nodes)
 			add_outputs(a, nodes, i);
 			a->out_at[++ending] = (uint32_t)a->nout;
 		}
-	a->table = xmalloc(a->nstates * a->nclasses * sizeof *a->table);
+	a->table = xcalloc(a->nstates * a->stride, sizeof *a->table);
 	for (uint32_t i = 0; i < a->nstates; i++)
 		for (unsigned c = 0; c < a->nclasses; c++)
-			a->table[number[i] * a->nclasses + c] =
-				(uint16_t)(number[nodes[i].next[c]] * a->nclasses);
+			a->table[number[i] * a->stride + c] =
+				(uint16_t)(number[nodes[i].next[c]] * a->stride / UNIT);
 	free(number);
 }
 
@@ -184,7 +189,7 @@ int automaton_build(struct automaton *a)
 	if (letters > UINT16_MAX)
 		return -E2BIG;
 	nodes = make_trie(a);
-	if (a->nstates * a->nclasses <= UINT16_MAX) {
+	if (a->nstates * a->stride / UNIT <= UINT16_MAX) {
 		resolve(a, nodes);
 		make_table(a, nodes);
 	}
@@ -195,8 +200,8 @@ int automaton_build(struct automaton *a)
 
 size_t automaton_bytes(const struct automaton *a)
 {
-	return sizeof *a + a->nstates * a->nclasses * sizeof *a->table + a->nout * sizeof *a->out +
-	       (a->nstates - a->first_ending / a->nclasses + 1) * sizeof *a->out_at;
+	return sizeof *a + a->nstates * a->stride * sizeof *a->table + a->nout * sizeof *a->out +
+	       (a->nstates - a->first_ending / (a->stride / UNIT) + 1) * sizeof *a->out_at;
 }
 
 /* Runs to the next state where a literal ends. */
@@ -208,7 +213,7 @@ static bool run(const struct automaton *a, struct automaton_scan *s)
 	uint32_t state = s->state, limit = a->first_ending, index;
 
 	while (p < end) {
-		state = table[state + class_of[*p++]];
+		state = table[state * UNIT + class_of[*p++]];
 		if (state >= limit)
 			break;
 	}
@@ -216,7 +221,7 @@ static bool run(const struct automaton *a, struct automaton_scan *s)
 	s->at = (size_t)(p - (const uint8_t *)s->text.p);
 	if (state < limit)
 		return false;
-	index = (state - limit) / a->nclasses;
+	index = (state - limit) / (a->stride / UNIT);
 	s->out = a->out + a->out_at[index];
 	s->nout = a->out_at[index + 1] - a->out_at[index];
 	return true;

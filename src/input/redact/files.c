@@ -114,6 +114,13 @@ bool file_is_secret(str path, str *ret_base)
 	return false;
 }
 
+bool redact_is_secret_file(str path)
+{
+	str base;
+
+	return file_is_secret(path, &base);
+}
+
 /* -- commands ---------------------------------------------------------------------------------- */
 
 static const char *const readers[] = { "cat", "less", "more", "head", "tail", "bat", "batcat",

@@ -5,6 +5,7 @@
  *   automaton.c  one pass over the bytes; stops at every literal of the three tables below
  *     tags.c     a literal of privacy_tags[]: the string is rewritten without the tags and scanned
  * anew secrets.c  a literal of secrets[]: its pattern is tried at that place, and only there
+ *     base64.c   the beginning of a secret, in base64: the run is decoded and looked into
  *     assign.c   a literal of keywords[]: is it the name of a value, and is the value a secret?
  *   secrets.c    what was found is merged and written as [redacted:<name>]
  *
@@ -22,6 +23,12 @@
 #include "base/str.h"
 #include "match/match.h"
 #include "redact/redact.h"
+
+struct span {
+	size_t begin, end;
+	const char *name;
+	unsigned rank;
+};
 
 /* -- automaton.c ------------------------------------------------------------------------------- */
 
@@ -71,6 +78,7 @@ enum secret_check {
 	CHECK_MIXED, /* letters and digits both occur, as in everything random of that length */
 	CHECK_VALUE, /* not a placeholder or a reference to a variable */
 	CHECK_BOTH,
+	CHECK_USER,  /* base64 of user:password */
 };
 
 enum {
@@ -98,19 +106,13 @@ enum { SECRET_AHEAD = 600 };
 extern const struct secret secrets[];
 extern const size_t nsecrets;
 
-struct span {
-	size_t begin, end;
-	const char *name;
-	unsigned rank;
-};
-
 struct redactor {
 	struct automaton *automaton;
 	struct match **patterns; /* one per row of secrets[], compiled on first use */
 	struct {
 		uint32_t turn;
 		size_t end;
-	} * done;      /* per row, and one for keywords: nothing is looked for again before `end` */
+	} * done;      /* per row, one for keywords, one for base64: nothing is looked for again before `end` */
 	uint32_t turn; /* one per string */
 	uint32_t no_pem_end; /* in which the rest of the string had no END: not searched again */
 	struct span *spans;
@@ -126,6 +128,19 @@ void secrets_release(struct redactor *r);
  * the redactor that is good until the next call. ret_key (which may be NULL) gets the name under
  * which a value belongs that stands under this key, or NULL. */
 str secrets_clean(struct redactor *r, str s, const char **ret_key);
+
+/* What a text holds, by name, or NULL: for texts that are only looked into. */
+const char *secrets_name_in(struct redactor *r, str s);
+
+/* -- base64.c ---------------------------------------------------------------------------------- */
+
+void base64_add_literals(struct automaton *a, unsigned value);
+/* A beginning of a secret stands at [begin, end) as base64 spells it: what the run around it holds, or NULL. ret is
+ * the run, as far as it was looked at. */
+const char *base64_find(struct redactor *r, str s, size_t begin, size_t end, struct span *ret);
+/* Bytes of out; what is no base64 is skipped. */
+size_t base64_decode(str s, char *out, size_t max);
+bool base64_is_user_and_password(str s);
 
 /* -- assign.c ---------------------------------------------------------------------------------- */
 
@@ -150,6 +165,12 @@ bool value_is_secret(str value);
 bool value_is_placeholder(str value);
 /* Letters and digits both. */
 bool value_is_mixed(str value);
+/* As tokens are: letters and digits take turns. */
+bool value_is_random(str value);
+/* A number under the name of a secret: long enough to be one. */
+bool value_is_secret_number(const char *name, str value);
+/* A JSON key that names a short number which must not be kept: pin, otp, cvv. */
+bool assign_is_pin(str key);
 
 /* -- files.c ----------------------------------------------------------------------------------- */
 

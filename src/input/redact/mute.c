@@ -1,16 +1,44 @@
-/* Muted sessions as marker files. The name is a hash because a session id is whatever an agent
- * sent: it may hold slashes, or be a megabyte long. */
+/* Muted sessions as marker files. The name is a hash because a session id is whatever an agent sent: it may hold
+ * slashes, or be a megabyte long.
+ *
+ * A marker says from when to when: its times are the moments of the private prompt and of the one that ended it
+ * (modification and access; nobody reads the file, so nothing else changes them). Events do not come in order: one
+ * that waited in a queue or for a daemon belongs to the moment it happened, not to the one it arrived. So a marker
+ * outlives its end for an hour.
+ *
+ * Where a marker cannot be written, the session is muted in this process's memory, and status and log say so. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
+#include "base/log.h"
 #include "base/sha256.h"
 #include "redact/redact.h"
 
-enum { MARKER_NAME = sizeof "muted/" + SHA256_HEX };
+enum {
+	MARKER_NAME = sizeof "muted/" + SHA256_HEX,
+	KEPT_S = 3600,     /* after its end */
+	SWEEP_MAX = 256,   /* old markers looked at in one go */
+	UNWRITTEN_MAX = 64, /* the oldest gives way */
+};
+
+struct interval {
+	int64_t begin_us, end_us; /* end 0: not yet */
+};
+
+/* A clock that was set back makes everything look older than it is: rather too private than not. */
+static bool covers(const struct interval *i, int64_t at_us)
+{
+	if (i->end_us)
+		return at_us >= i->begin_us && at_us < i->end_us;
+	return at_us >= i->begin_us || clock_wall_us() < i->begin_us;
+}
 
 static void marker_name(str agent, str session, char out[MARKER_NAME])
 {
@@ -28,63 +56,221 @@ static void marker_name(str agent, str session, char out[MARKER_NAME])
 	snprintf(out, MARKER_NAME, "muted/%s", hex);
 }
 
-static int open_dir(const char *run_dir)
-{
-	int fd = open(run_dir, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+/* -- what could not be written ----------------------------------------------------------------- */
 
-	return fd < 0 ? -errno : fd;
+/* Redactors of several threads share it; it is empty unless the disk is in trouble. */
+static struct {
+	pthread_mutex_t lock;
+	struct {
+		char name[MARKER_NAME];
+		struct interval when;
+	} list[UNWRITTEN_MAX];
+	unsigned n;
+	int error;
+} unwritten = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static int find_unwritten(const char *name)
+{
+	for (unsigned i = 0; i < unwritten.n; i++)
+		if (strcmp(unwritten.list[i].name, name) == 0)
+			return (int)i;
+	return -1;
 }
 
-bool redact_is_muted(const char *run_dir, str agent, str session)
+static bool get_unwritten(const char *name, struct interval *ret)
 {
-	char name[MARKER_NAME], path[FS_PATH + MARKER_NAME];
+	int i;
+
+	if (!__atomic_load_n(&unwritten.n, __ATOMIC_RELAXED))
+		return false;
+	pthread_mutex_lock(&unwritten.lock);
+	i = find_unwritten(name);
+	if (i >= 0)
+		*ret = unwritten.list[i].when;
+	pthread_mutex_unlock(&unwritten.lock);
+	return i >= 0;
+}
+
+static void put_unwritten(const char *name, const struct interval *when, int error)
+{
+	int i;
+
+	pthread_mutex_lock(&unwritten.lock);
+	i = find_unwritten(name);
+	if (i < 0 && unwritten.n == UNWRITTEN_MAX)
+		memmove(unwritten.list, unwritten.list + 1, --unwritten.n * sizeof unwritten.list[0]);
+	if (i < 0)
+		i = (int)unwritten.n;
+	snprintf(unwritten.list[i].name, MARKER_NAME, "%s", name);
+	unwritten.list[i].when = *when;
+	unwritten.error = error;
+	if ((unsigned)i == unwritten.n)
+		__atomic_store_n(&unwritten.n, unwritten.n + 1, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&unwritten.lock);
+}
+
+static void drop_unwritten(const char *name)
+{
+	int i;
+
+	if (!__atomic_load_n(&unwritten.n, __ATOMIC_RELAXED))
+		return;
+	pthread_mutex_lock(&unwritten.lock);
+	i = find_unwritten(name);
+	if (i >= 0) {
+		unwritten.list[i] = unwritten.list[unwritten.n - 1];
+		__atomic_store_n(&unwritten.n, unwritten.n - 1, __ATOMIC_RELAXED);
+	}
+	pthread_mutex_unlock(&unwritten.lock);
+}
+
+unsigned redact_mute_trouble(int *ret_error)
+{
+	unsigned n;
+
+	pthread_mutex_lock(&unwritten.lock);
+	n = unwritten.n;
+	*ret_error = unwritten.error;
+	pthread_mutex_unlock(&unwritten.lock);
+	return n;
+}
+
+/* -- markers ----------------------------------------------------------------------------------- */
+
+static int64_t us_of(struct timespec t)
+{
+	return (int64_t)t.tv_sec * USEC_PER_SEC + t.tv_nsec / 1000;
+}
+
+static struct timespec time_of(int64_t us)
+{
+	return (struct timespec){ .tv_sec = us / USEC_PER_SEC, .tv_nsec = us % USEC_PER_SEC * 1000 };
+}
+
+static struct interval interval_of(const struct stat *st)
+{
+	struct interval i = { .begin_us = us_of(st->st_mtim), .end_us = us_of(st->st_atim) };
+
+	if (i.end_us <= i.begin_us)
+		i.end_us = 0;
+	return i;
+}
+
+/* One call and not three: every event asks this. */
+static bool read_marker(const char *run_dir, const char *name, struct interval *ret)
+{
+	char path[FS_PATH + MARKER_NAME];
 	struct stat st;
-	int n;
+	int n = snprintf(path, sizeof path, "%s/%s", run_dir, name);
 
-	/* One call and not three: every event asks this. */
-	marker_name(agent, session, name);
-	n = snprintf(path, sizeof path, "%s/%s", run_dir, name);
-	return n > 0 && (size_t)n < sizeof path && lstat(path, &st) == 0;
+	if (n <= 0 || (size_t)n >= sizeof path || lstat(path, &st) < 0)
+		return false;
+	*ret = interval_of(&st);
+	return true;
 }
 
-static int make_marker(int dir, const char *name)
+/* Markers that ended long ago. */
+static void sweep(int dir)
 {
-	int fd;
+	int64_t oldest = clock_wall_us() - KEPT_S * USEC_PER_SEC;
+	int fd = openat(dir, "muted", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+	struct stat st;
 
-	if (mkdirat(dir, "muted", 0700) < 0 && errno != EEXIST)
-		return -errno;
-	fd = openat(dir, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	close(fd);
-	return 0;
+	if (!d && fd >= 0)
+		close(fd);
+	for (int i = 0; d && i < SWEEP_MAX && (e = readdir(d)); i++) {
+		if (e->d_name[0] == '.' || fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (interval_of(&st).end_us && interval_of(&st).end_us < oldest)
+			(void)unlinkat(fd, e->d_name, 0);
+	}
+	if (d)
+		closedir(d);
 }
 
-int redact_set_muted(const char *run_dir, str agent, str session, bool muted)
+static int write_marker(const char *run_dir, const char *name, const struct interval *when)
 {
-	char name[MARKER_NAME];
-	int dir, r;
+	struct timespec times[2] = { time_of(when->end_us ? when->end_us : when->begin_us), time_of(when->begin_us) };
+	int dir = open(run_dir, O_DIRECTORY | O_RDONLY | O_CLOEXEC), fd = -1, r = 0;
 
-	dir = open_dir(run_dir);
 	if (dir < 0)
-		return dir;
-	marker_name(agent, session, name);
-	if (muted)
-		r = make_marker(dir, name);
-	else
-		r = unlinkat(dir, name, 0) < 0 && errno != ENOENT ? -errno : 0;
+		return -errno;
+	if (mkdirat(dir, "muted", 0700) < 0 && errno != EEXIST)
+		r = -errno;
+	if (r == 0 && (fd = openat(dir, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600)) < 0)
+		r = -errno;
+	if (r == 0 && futimens(fd, times) < 0)
+		r = -errno;
+	if (fd >= 0)
+		close(fd);
+	sweep(dir);
 	close(dir);
 	return r;
+}
+
+static void set_interval(const char *run_dir, const char *name, const struct interval *when)
+{
+	int r = write_marker(run_dir, name, when);
+
+	if (r == 0) {
+		drop_unwritten(name);
+		return;
+	}
+	put_unwritten(name, when, -r);
+	log_error(LOG_ENGINE, "a session cannot be marked as private under %s: %s; it is treated so until hookd ends",
+		run_dir, strerror(-r));
+}
+
+static bool get_interval(const char *run_dir, const char *name, struct interval *ret)
+{
+	if (!get_unwritten(name, ret))
+		return read_marker(run_dir, name, ret);
+	/* The disk may be well again. */
+	if (write_marker(run_dir, name, ret) == 0)
+		drop_unwritten(name);
+	return true;
+}
+
+bool redact_is_muted(const char *run_dir, str agent, str session, int64_t at_us)
+{
+	char name[MARKER_NAME];
+	struct interval when;
+
+	marker_name(agent, session, name);
+	return get_interval(run_dir, name, &when) && covers(&when, at_us);
+}
+
+void redact_mute(const char *run_dir, str agent, str session, int64_t at_us)
+{
+	char name[MARKER_NAME];
+
+	marker_name(agent, session, name);
+	set_interval(run_dir, name, &(struct interval){ .begin_us = at_us });
+}
+
+void redact_unmute(const char *run_dir, str agent, str session, int64_t at_us)
+{
+	char name[MARKER_NAME];
+	struct interval when;
+
+	marker_name(agent, session, name);
+	if (!get_interval(run_dir, name, &when) || when.end_us || at_us <= when.begin_us)
+		return;
+	when.end_us = at_us;
+	set_interval(run_dir, name, &when);
 }
 
 void redact_and_mute(struct redactor *r, struct arena *a, const char *run_dir, const struct event *e,
 	struct record *ret, struct redact_report *ret_report)
 {
 	bool prompt = e->kind == EVENT_USER_PROMPT_SUBMIT;
-	bool muted = redact_is_muted(run_dir, e->agent, e->session), mute;
+	bool muted = !prompt && redact_is_muted(run_dir, e->agent, e->session, e->at_us);
 
-	redact(r, a, e, muted && !prompt ? REDACT_MUTED : 0, ret, ret_report);
-	mute = prompt && ret_report->wholly_private;
-	if (mute != muted && (prompt || e->kind == EVENT_SESSION_END) && (mute || !(e->marks & EVENT_LATE)))
-		(void)redact_set_muted(run_dir, e->agent, e->session, mute);
+	redact(r, a, e, muted ? REDACT_MUTED : 0, ret, ret_report);
+	if (prompt && ret_report->wholly_private)
+		redact_mute(run_dir, e->agent, e->session, e->at_us);
+	else if (prompt || e->kind == EVENT_SESSION_END)
+		redact_unmute(run_dir, e->agent, e->session, e->at_us);
 }

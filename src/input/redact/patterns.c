@@ -231,6 +231,8 @@ const struct secret secrets[] = {
 	{ "bearer-token", "bearer",
 		"bearer\\s{1,4}[\"']?(?=[A-Za-z+/=._~-]{0,400}[0-9])([A-Za-z0-9+/=._~-]{12,4000})",
 		.ahead = 4200, .flags = SECRET_NOCASE | SECRET_WORD, .check = CHECK_VALUE },
+	{ "basic-auth", "basic", "basic\\s{1,4}[\"']?([A-Za-z0-9+/_-]{6,590}={0,2})",
+		.flags = SECRET_NOCASE | SECRET_WORD, .check = CHECK_USER },
 	{ "cookie", "set-cookie",
 		"set-cookie[\"'\\\\]{0,3}\\s{0,4}[:=,]\\s{0,4}[\"'\\\\`]{0,3}[A-Za-z0-9_.-]{1,80}="
 		"([^;\\s\"'\\\\,<>]{6,4000})",

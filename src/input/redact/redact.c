@@ -14,6 +14,8 @@ enum {
 	FILE_NAME_SHOWN = 64,
 	KEEP_BUFFER = 1 << 20, /* larger buffers are given back after use */
 	TORN_WORD = 4096,      /* at a cut: a word of up to this length may be half a secret */
+	PIN_MIN = 3,
+	KEY_MIN = 12,          /* an object's key that is a secret itself */
 	PEEK = 2,              /* payload, tool_response, file: levels that may name the file */
 	/* Kept free for brackets and one more member on each level when the record is full. */
 	RESERVE = 64 * LIMIT_JSON_DEPTH,
@@ -57,6 +59,8 @@ struct place {
 	str file;         /* a file that is a secret is spoken of */
 	bool contents;    /* and this may be what is in it */
 	const char *name; /* it stands under the name of a secret */
+	const char *of;   /* the object it stands in has the name of a secret */
+	bool pin;         /* it is the number of a card, or the like, if it is a number */
 };
 
 /* Length of s as a JSON string at most: only short pieces at the limit are counted exactly. */
@@ -98,6 +102,14 @@ static bool is_full(struct walk *w)
 
 /* -- strings ----------------------------------------------------------------------------------- */
 
+static bool is_digits(str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (s.p[i] < '0' || s.p[i] > '9')
+			return false;
+	return s.n > 0;
+}
+
 static void walk_string(struct walk *w, str s, const struct place *place)
 {
 	char text[FILE_NAME_SHOWN + 80];
@@ -109,12 +121,30 @@ static void walk_string(struct walk *w, str s, const struct place *place)
 			STR_ARG(name), s.n);
 		w->r->secrets++;
 		put_string(w, secrets_clean(w->r, str_of(text), NULL));
-	} else if (place->name && value_is_secret(s)) {
-		snprintf(text, sizeof text, "[redacted:%s]", place->name);
+	} else if ((place->name && value_is_secret(s)) || (place->pin && s.n >= PIN_MIN && is_digits(s))) {
+		snprintf(text, sizeof text, "[redacted:%s]", place->name ? place->name : "pin");
 		w->r->secrets++;
 		put_string(w, str_of(text));
 	} else {
 		put_string(w, secrets_clean(w->r, s, NULL));
+	}
+}
+
+/* A number has no part that could be kept instead. */
+static void walk_number(struct walk *w, str number, const struct place *place)
+{
+	if ((place->name && value_is_secret_number(place->name, number)) ||
+		(place->pin && number.n >= PIN_MIN && is_digits(number))) {
+		char text[80];
+
+		snprintf(text, sizeof text, "[redacted:%s]", place->name ? place->name : "pin");
+		w->r->secrets++;
+		put_string(w, str_of(text));
+	} else if (!is_full(w) && number.n < w->limit - w->out->len) {
+		buf_add_str(w->out, number);
+	} else {
+		w->cut = true;
+		buf_add_str(w->out, STR("null"));
 	}
 }
 
@@ -193,14 +223,29 @@ static const char *pair_name(struct walk *w, const struct json *obj)
 	return value ? name : NULL;
 }
 
+/* {"tokens": {"9f8a…": "alice"}}: what stands under the name of a secret may be a key as well. */
+static void put_key(struct walk *w, str key, const struct place *around, const char **ret_name)
+{
+	char text[80];
+	str clean = secrets_clean(w->r, key, ret_name);
+
+	if (around->of && str_eq(clean, key) && key.n >= KEY_MIN && value_is_random(key)) {
+		snprintf(text, sizeof text, "[redacted:%s]", around->of);
+		w->r->secrets++;
+		clean = str_of(text);
+	}
+	put_string(w, clean);
+}
+
 static void walk_member(struct walk *w, const struct json *m, const struct place *around)
 {
 	struct place place = *around;
 	const char *name;
 
-	put_string(w, secrets_clean(w->r, m->key, &name));
+	put_key(w, m->key, around, &name);
 	buf_add_char(w->out, ':');
-	place.name = name || !str_eq_nocase(m->key, STR("value")) ? name : around->name;
+	place.pin = assign_is_pin(m->key);
+	place.name = name || !str_eq_nocase(m->key, STR("value")) ? name : around->name ? around->name : around->of;
 	if (str_is_set(place.file)) {
 		enum file_key kind = file_key_of(m->key);
 
@@ -214,7 +259,7 @@ static void walk_member(struct walk *w, const struct json *m, const struct place
 
 static void walk_object(struct walk *w, const struct json *v, const struct place *around)
 {
-	struct place place = { around->file, around->contents, pair_name(w, v) };
+	struct place place = { around->file, around->contents, pair_name(w, v), .of = around->name };
 
 	if (!str_is_set(place.file) && !find_file(w, v, PEEK, &place.file))
 		place.file = STR_NONE;
@@ -259,13 +304,7 @@ static void walk_value(struct walk *w, const struct json *v, const struct place 
 		walk_string(w, v->text, place);
 		break;
 	case JSON_NUMBER:
-		/* A number has no part that could be kept instead. */
-		if (!is_full(w) && v->text.n < w->limit - w->out->len) {
-			buf_add_str(w->out, v->text);
-			break;
-		}
-		w->cut = true;
-		buf_add_str(w->out, STR("null"));
+		walk_number(w, v->text, place);
 		break;
 	case JSON_OBJECT:
 		walk_object(w, v, place);

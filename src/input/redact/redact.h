@@ -15,7 +15,8 @@
  *  3. Secrets by form. One pass of an automaton over all literal prefixes says which patterns could
  *     match; only those run. What matches becomes [redacted:<name of the pattern>].
  *
- * Keys of objects are redacted like values. Patterns are compiled in; none is ever fetched.
+ * Base64 of the commonest forms is looked into. Keys of objects are redacted like values; numbers are under the name of
+ * a secret. Patterns are compiled in; none is ever fetched.
  *
  * A redactor belongs to one thread (compiled patterns are made on first use). Cost: about 4 µs a KB
  * for ordinary text. */
@@ -51,16 +52,23 @@ void redact(struct redactor *r, struct arena *a, const struct event *e, unsigned
 /* The same treatment for a piece of text that did not come as an event (a log line, an error). */
 str redact_text(struct redactor *r, struct arena *a, str text);
 
+/* Does the path name a file that is a secret as a whole (.env, id_rsa, *.pem, .netrc, …)? The one list of them. */
+bool redact_is_secret_file(str path);
+
 /* -- mute.c: which sessions are muted ---------------------------------------------------------- */
 
-/* A marker file per muted session under run_dir/muted, named by a hash, so that the daemon, the next
- * daemon and `hookd offline` agree without talking. Checking one costs a failed stat. */
-bool redact_is_muted(const char *run_dir, str agent, str session);
-int redact_set_muted(const char *run_dir, str agent, str session, bool muted);
+/* A marker file per muted session under run_dir/muted, named by a hash, so that the daemon, the next daemon and
+ * `hookd offline` agree without talking. It says from which moment to which; at_us is when an event happened, which
+ * may be long before it arrives. Checking costs a failed stat. */
+bool redact_is_muted(const char *run_dir, str agent, str session, int64_t at_us);
+void redact_mute(const char *run_dir, str agent, str session, int64_t at_us);
+/* Ends it at that moment; nothing happens for a moment before it began. */
+void redact_unmute(const char *run_dir, str agent, str session, int64_t at_us);
+/* How many sessions are muted in memory only, because their markers could not be written, and the last reason. */
+unsigned redact_mute_trouble(int *ret_error);
 
-/* redact(), with the rule of muting in its one place: a wholly private prompt mutes its tools and its
- * summary, until the next prompt or the end of the session. A late event unmutes nothing, because newer
- * ones may have gone past it through `hookd offline`. */
+/* redact(), with the rule of muting in its one place: a wholly private prompt mutes what happens after it, its tools
+ * and its summary, until the next prompt or the end of the session. */
 void redact_and_mute(struct redactor *r, struct arena *a, const char *run_dir, const struct event *e,
 	struct record *ret, struct redact_report *ret_report);
 

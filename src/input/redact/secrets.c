@@ -8,7 +8,7 @@
 #include "redact/internal.h"
 
 /* What a literal of the automaton stands for: its table and row. */
-enum { OF_SECRET = 0, OF_KEYWORD = 1 << 10, OF_TAG = 2 << 10, OF_MASK = 3 << 10 };
+enum { OF_SECRET = 0, OF_KEYWORD = 1 << 10, OF_TAG = 2 << 10, OF_BASE64 = 3 << 10, OF_MASK = 3 << 10 };
 
 /* A secret of six bytes may become a name of thirty. */
 #define TEXT_MAX (4 * LIMIT_RECORD)
@@ -35,8 +35,9 @@ int secrets_init(struct redactor *r)
 		snprintf(tag, sizeof tag, "<%s", privacy_tags[i]);
 		automaton_add(r->automaton, str_of(tag), OF_TAG | i);
 	}
+	base64_add_literals(r->automaton, OF_BASE64);
 	r->patterns = xcalloc(nsecrets, sizeof *r->patterns);
-	r->done = xcalloc(nsecrets + 1, sizeof *r->done);
+	r->done = xcalloc(nsecrets + 2, sizeof *r->done);
 	buf_init(&r->untagged, TEXT_MAX);
 	buf_init(&r->text, TEXT_MAX);
 	return automaton_build(r->automaton);
@@ -128,6 +129,8 @@ static struct match *pattern_of(struct redactor *r, unsigned index)
 
 static bool passes(enum secret_check check, str v)
 {
+	if (check == CHECK_USER)
+		return base64_is_user_and_password(v);
 	if ((check == CHECK_MIXED || check == CHECK_BOTH) && !value_is_mixed(v))
 		return false;
 	if ((check == CHECK_VALUE || check == CHECK_BOTH) && value_is_placeholder(v))
@@ -165,47 +168,94 @@ static bool pem_end(struct redactor *r, str s, size_t *end_of_line)
 	return broken || run >= 16 || (run && body + run == s.n);
 }
 
-static void try_secret(struct redactor *r, str s, unsigned index, const struct automaton_hit *hit)
+/* Does the row match at this place? */
+static bool match_secret(struct redactor *r, str s, unsigned index, const struct automaton_hit *hit, struct span *ret)
 {
 	const struct secret *row = &secrets[index];
 	size_t groups[2 * MATCH_GROUPS], from = hit->begin,
 					 ahead = row->ahead ? row->ahead : SECRET_AHEAD;
 	struct span span = { .name = row->name, .rank = index };
 
-	if (r->done[index].turn == r->turn && hit->begin < r->done[index].end)
-		return;
 	if (!may_match(row, s, hit))
-		return;
+		return false;
 	if (row->back)
 		from -= MIN(from, (size_t)row->back);
 	if (match_find(pattern_of(r, index), str_head(s, hit->begin + ahead), from, groups) <= 0)
-		return;
+		return false;
 	span.begin = groups[2] != MATCH_UNSET ? groups[2] : groups[0];
 	span.end = groups[2] != MATCH_UNSET ? groups[3] : groups[1];
 	if (!passes(row->check, str_n(s.p + span.begin, span.end - span.begin)))
-		return;
+		return false;
 	/* A pattern that filled its window may have more of the same behind it. */
 	while (span.end == hit->begin + ahead && ahead < s.n && span.end < s.n &&
 		(is_word_byte((unsigned char)s.p[span.end]) || memchr("+/=-.%", s.p[span.end], 6)))
 		span.end++, ahead++;
-	if ((row->flags & SECRET_PEM) && !pem_end(r, s, &span.end))
+	*ret = span;
+	return true;
+}
+
+/* Nothing is looked for again in what was found already: that keeps hostile text linear. */
+static bool is_done(const struct redactor *r, size_t what, size_t begin)
+{
+	return r->done[what].turn == r->turn && begin < r->done[what].end;
+}
+
+static void set_done(struct redactor *r, size_t what, size_t end)
+{
+	r->done[what].turn = r->turn;
+	r->done[what].end = end;
+}
+
+static void try_secret(struct redactor *r, str s, unsigned index, const struct automaton_hit *hit)
+{
+	struct span span;
+
+	if (is_done(r, index, hit->begin) || !match_secret(r, s, index, hit, &span))
 		return;
-	r->done[index].turn = r->turn;
-	r->done[index].end = MAX(span.end, hit->end);
+	if ((secrets[index].flags & SECRET_PEM) && !pem_end(r, s, &span.end))
+		return;
+	set_done(r, index, MAX(span.end, hit->end));
 	add_span(r, span);
+}
+
+static void try_base64(struct redactor *r, str s, const struct automaton_hit *hit)
+{
+	struct span span;
+	const char *name;
+
+	if (is_done(r, nsecrets + 1, hit->begin))
+		return;
+	name = base64_find(r, s, hit->begin, hit->end, &span);
+	set_done(r, nsecrets + 1, span.end);
+	span.name = name;
+	span.rank = (unsigned)(nsecrets + nkeywords);
+	if (name)
+		add_span(r, span);
+}
+
+const char *secrets_name_in(struct redactor *r, str s)
+{
+	struct automaton_scan scan = { .text = s };
+	struct automaton_hit hit;
+	struct span span;
+
+	while (automaton_next(r->automaton, &scan, &hit))
+		if ((hit.value & OF_MASK) == OF_SECRET &&
+			match_secret(r, s, hit.value & ~(unsigned)OF_MASK, &hit, &span))
+			return span.name;
+	return NULL;
 }
 
 static void try_keyword(struct redactor *r, str s, unsigned index, const struct automaton_hit *hit)
 {
 	struct span span;
 
-	if (r->done[nsecrets].turn == r->turn && hit->begin < r->done[nsecrets].end)
+	if (is_done(r, nsecrets, hit->begin))
 		return;
 	if (!assign_find(s, &keywords[index], hit->begin, hit->end, &span))
 		return;
 	span.rank = (unsigned)(nsecrets + index);
-	r->done[nsecrets].turn = r->turn;
-	r->done[nsecrets].end = span.end;
+	set_done(r, nsecrets, span.end);
 	add_span(r, span);
 }
 
@@ -228,6 +278,9 @@ static bool find(struct redactor *r, str s, bool tags, const char **ret_key)
 			try_keyword(r, s, index, &hit);
 			if (ret_key && assign_is_name(s, &keywords[index], hit.begin, hit.end))
 				*ret_key = keywords[index].name;
+			break;
+		case OF_BASE64:
+			try_base64(r, s, &hit);
 			break;
 		case OF_TAG:
 			if (tags)

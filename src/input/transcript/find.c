@@ -3,31 +3,18 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agents/agents.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/fs.h"
 
 /* Years of heavy use leave some ten thousand files; what lies below these folders is not always only history. */
 enum { FILES_MAX = 100000, LOOKS_MAX = 400000, DEPTH_MAX = 6 };
-
-static bool is_claude_file(str rel);
-static bool is_codex_file(str rel);
-static bool is_gemini_file(str rel);
-
-/* Where history lies: below the folder that a variable names, or below the one in the home. */
-static const struct place {
-	const char *agent, *variable, *in_home, *below;
-	bool (*fits)(str rel);
-} places[] = {
-	{ "claude", "CLAUDE_CONFIG_DIR", ".claude", "projects", is_claude_file },
-	{ "codex", "CODEX_HOME", ".codex", "sessions", is_codex_file },
-	{ "codex", "CODEX_HOME", ".codex", "archived_sessions", is_codex_file },
-	{ "gemini", "GEMINI_CLI_HOME", "", ".gemini/tmp", is_gemini_file },
-};
 
 static unsigned count_slashes(str rel)
 {
@@ -77,18 +64,41 @@ static bool is_gemini_file(str rel)
 	return depth == 3 && str_ends(rest, STR(".jsonl"));
 }
 
-/* The folder of a place, or false when it does not fit. */
-static bool place_root(const struct place *p, const char *home, char out[FS_PATH])
-{
-	const char *moved = getenv(p->variable);
-	bool here = !moved || moved[0] != '/';
-	int n;
+/* Which files below an agent's folders of history are its transcripts. */
+static const struct layout {
+	const char *agent;
+	bool (*fits)(str rel);
+} layouts[] = {
+	{ "claude", is_claude_file },
+	{ "codex", is_codex_file },
+	{ "gemini", is_gemini_file },
+};
 
-	if (here)
-		n = snprintf(out, FS_PATH, "%s/%s%s%s", home, p->in_home, p->in_home[0] ? "/" : "", p->below);
-	else
-		n = snprintf(out, FS_PATH, "%s/%s", moved, p->below);
-	return n > 0 && n < FS_PATH;
+static const struct layout *layout_of(const struct agent *agent)
+{
+	for (size_t i = 0; i < countof(layouts); i++)
+		if (strcmp(layouts[i].agent, agent->name) == 0)
+			return &layouts[i];
+	return NULL;
+}
+
+/* Calls fn with each folder of history of an agent, or of all; until it says true. */
+static bool each_root(const char *home, const char *agent,
+	bool (*fn)(const struct layout *l, const char *root, void *arg), void *arg)
+{
+	char dir[FS_PATH], root[FS_PATH];
+
+	for (size_t i = 0; agents[i]; i++) {
+		const struct layout *l = layout_of(agents[i]);
+
+		if (!l || !agents[i]->history || (agent && strcmp(agent, agents[i]->name) != 0) ||
+			agent_dir(agents[i], home, dir) < 0)
+			continue;
+		for (const char *const *below = agents[i]->history; *below; below++)
+			if (fs_join(root, dir, *below) == 0 && fn(l, root, arg))
+				return true;
+	}
+	return false;
 }
 
 /* -- walking ----------------------------------------------------------------------------------- */
@@ -103,21 +113,21 @@ struct walk {
 	struct found *files;
 	size_t n, cap;
 	unsigned looks;
-	const struct place *place;
+	const struct layout *layout;
 	char path[FS_PATH];
 	size_t root; /* length of the root in path, with its slash */
 };
 
 static void add_file(struct walk *w, const struct stat *st)
 {
-	if (!w->place->fits(str_of(w->path + w->root)) || st->st_uid != geteuid() || w->n >= FILES_MAX)
+	if (!w->layout->fits(str_of(w->path + w->root)) || st->st_uid != geteuid() || w->n >= FILES_MAX)
 		return;
 	if (w->n == w->cap) {
 		w->cap = w->cap ? 2 * w->cap : 256;
 		w->files = xrealloc(w->files, w->cap * sizeof *w->files);
 	}
 	w->files[w->n++] = (struct found){
-		.agent = w->place->agent,
+		.agent = w->layout->agent,
 		.path = arena_cstr(&w->a, str_of(w->path)),
 		.bytes = st->st_size,
 		.mtime_us = (int64_t)st->st_mtim.tv_sec * USEC_PER_SEC + st->st_mtim.tv_nsec / 1000,
@@ -168,6 +178,20 @@ static int newest_first(const void *a, const void *b)
 	return strcmp(y->path, x->path);
 }
 
+static bool walk_root(const struct layout *l, const char *root, void *arg)
+{
+	struct walk *w = arg;
+	/* The folder itself may be a link, as it may for the agent. */
+	int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	w->layout = l;
+	w->root = (size_t)snprintf(w->path, sizeof w->path, "%s", root) + 1;
+	walk_dir(w, fd, w->root - 1, 0);
+	return false;
+}
+
 int transcript_find(const char *home, const char *agent, int (*fn)(const struct transcript_file *f, void *arg),
 	void *arg)
 {
@@ -175,19 +199,7 @@ int transcript_find(const char *home, const char *agent, int (*fn)(const struct 
 	int r = 0;
 
 	arena_init(&w->a);
-	for (size_t i = 0; i < countof(places); i++) {
-		int fd;
-
-		if ((agent && strcmp(agent, places[i].agent) != 0) || !place_root(&places[i], home, w->path))
-			continue;
-		/* The folder itself may be a link, as it may for the agent. */
-		fd = open(w->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (fd < 0)
-			continue;
-		w->place = &places[i];
-		w->root = strlen(w->path) + 1;
-		walk_dir(w, fd, w->root - 1, 0);
-	}
+	(void)each_root(home, agent, walk_root, w);
 	if (w->n > 0)
 		qsort(w->files, w->n, sizeof *w->files, newest_first);
 	for (size_t i = 0; r == 0 && i < w->n; i++) {
@@ -237,24 +249,17 @@ static bool has_link(const char *path, size_t root)
 	return false;
 }
 
+static bool is_below(const struct layout *l, const char *root, void *arg)
+{
+	const char *path = arg;
+	size_t n = strlen(root);
+
+	if (strncmp(path, root, n) != 0 || path[n] != '/')
+		return false;
+	return is_tidy(str_of(path + n + 1)) && l->fits(str_of(path + n + 1)) && !has_link(path, n + 1);
+}
+
 bool transcript_is_history(const char *home, const char *agent, const char *path)
 {
-	char root[FS_PATH];
-	size_t n;
-
-	if (!path || strlen(path) >= FS_PATH)
-		return false;
-	for (size_t i = 0; i < countof(places); i++) {
-		str rel;
-
-		if ((agent && strcmp(agent, places[i].agent) != 0) || !place_root(&places[i], home, root))
-			continue;
-		n = strlen(root);
-		if (strncmp(path, root, n) != 0 || path[n] != '/')
-			continue;
-		rel = str_of(path + n + 1);
-		if (is_tidy(rel) && places[i].fits(rel) && !has_link(path, n + 1))
-			return true;
-	}
-	return false;
+	return path && strlen(path) < FS_PATH && each_root(home, agent, is_below, (void *)path);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "api/follow.h"
+#include "api/ops.h"
 #include "base/alloc.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -15,6 +16,7 @@ enum {
 	RPC_PARSE_ERROR = -32700,
 	RPC_NO_METHOD = -32601,
 	RPC_BAD_REQUEST = -32600,
+	RPC_BAD_PARAMS = -32602,
 	RPC_FAILED = -32000,
 	CATCH_UP_MS = 3000, /* how long a reader waits for the writer */
 	CATCH_UP_TRIES = 20, /* what takes long anyway waits longer, as long as there is no trouble */
@@ -38,26 +40,13 @@ struct request {
 	struct conn *conn;
 	struct arena arena;
 	const struct op *op;
+	struct op_value *values; /* the parameters, in the order of the row */
 	struct json *root;
 	struct buf result;
 	struct err err;
 	struct journal_pos seen; /* everything acknowledged when it came */
 	int failed;
 };
-
-int64_t op_param_int(const struct op_call *call, const char *name, int64_t fallback, int64_t min, int64_t max)
-{
-	int64_t value;
-
-	if (!json_int(json_get(call->params, str_of(name)), &value))
-		return fallback;
-	return value < min ? min : value > max ? max : value;
-}
-
-str op_param_str(const struct op_call *call, const char *name)
-{
-	return json_str(json_get(call->params, str_of(name)));
-}
 
 /* -- answering --------------------------------------------------------------------------------- */
 
@@ -109,13 +98,13 @@ static void send_answer(struct request *q, int code)
 
 static void run_op(struct request *q, struct store *store)
 {
-	struct json *params = json_get(q->root, STR("params"));
 	struct json_writer w = JSON_WRITER(&q->result);
-	struct op_call call = { .api = q->api, .ctx = &q->api->ctx, .store = store, .arena = &q->arena, .w = &w,
-		.err = &q->err, .later = q };
+	struct op_call call = { .api = q->api, .op = q->op, .values = q->values, .ctx = &q->api->ctx, .store = store,
+		.arena = &q->arena, .w = &w, .err = &q->err, .later = q };
 
-	call.params = params ? params : json_get(q->root, STR("args"));
-	q->failed = q->op->run(&call);
+	q->failed = store && !q->op->finds_itself ? op_resolve(&call) : 0;
+	if (q->failed == 0)
+		q->failed = q->op->run(&call);
 	if (q->failed < 0 && !q->err.text[0])
 		err_set(&q->err, q->failed, "%s", strerror(-q->failed));
 }
@@ -243,6 +232,30 @@ static const struct op *find_op(str name)
 	return NULL;
 }
 
+static const char *const method_advice = "there is no such method; the method 'ops' lists them";
+
+static void refuse_method(struct request *q, str name)
+{
+	struct name_suggestion near = { 0 };
+	char shown[NAME_SHOWN];
+
+	for (const struct op *o = ops; o->name; o++)
+		name_suggest(&near, name, str_of(o->name));
+	if (near.best.p)
+		err_set(&q->err, -EINVAL, "there is no method '%s'; did you mean '" STR_FMT "'?",
+			name_shown(name, shown), STR_ARG(near.best));
+	else
+		err_set(&q->err, -EINVAL, "%s", method_advice);
+	send_answer(q, RPC_NO_METHOD);
+}
+
+static int take_params(struct request *q)
+{
+	const struct json *params = json_get(q->root, STR("params"));
+
+	return op_take_params(q->op, params ? params : json_get(q->root, STR("args")), &q->arena, &q->values, &q->err);
+}
+
 static void refuse(struct request *q, int code, const char *text)
 {
 	err_set(&q->err, -EINVAL, "%s", text);
@@ -272,7 +285,11 @@ void api_line(struct conn *c, str line, void *arg)
 	}
 	q->op = find_op(method->text);
 	if (!q->op) {
-		refuse(q, RPC_NO_METHOD, "there is no such method; the method 'ops' lists them");
+		refuse_method(q, method->text);
+		return;
+	}
+	if (take_params(q) < 0) {
+		send_answer(q, RPC_BAD_PARAMS);
 		return;
 	}
 	if (q->op->place == OP_LOOP) {

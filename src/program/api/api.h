@@ -1,6 +1,8 @@
-/* api: what hookd can be asked, as one table of operations.
+/* api: what hookd can be asked, as one table of operations (table.c).
  *
- * A row is an operation: name, a sentence, where it runs, a function from parameters to a result. The
+ * A row is an operation: name, a sentence, its parameters, where it runs, a function from parameters to a result.
+ * Parameters are checked and converted by the row before the function runs (params.c): a wrong one is JSON-RPC's
+ * error -32602, with what would be right. The
  * socket serves the rows as JSON-RPC 2.0 methods; HTTP routes and MCP tools will be made from the same
  * rows. Operations that read the store run on a worker with a read-only handle, after everything
  * acknowledged up to the call has been committed, so a reader never misses what a hook just reported, and
@@ -34,6 +36,7 @@ struct api_context {
 	struct loop *loop;
 	struct server *server;
 	struct engine *engine;
+	struct guard *guard;
 	struct journal *journal;
 	struct writer *writer;
 	struct journal_syncer *syncer;
@@ -46,12 +49,50 @@ struct api_context {
 	void *stop_arg;
 };
 
+/* -- parameters -------------------------------------------------------------------------------- */
+
+enum op_type {
+	OP_TEXT,
+	OP_INT,
+	OP_BOOL,
+	OP_TIME,    /* microseconds since 1970, or as people say it: 2h, 2026-11-01 */
+	OP_ENUM,
+	OP_SESSION, /* becomes a key */
+	OP_PROJECT, /* becomes a key */
+	OP_JSON,
+	OP_LIST,
+};
+
+enum {
+	OP_REQUIRED = 1 << 0,
+	OP_REPEATED = 1 << 1,  /* an array of such values */
+	OP_OR_NUMBER = 1 << 2, /* a text that may be written as a number */
+};
+
+struct op_param {
+	const char *name; /* NULL ends */
+	enum op_type type;
+	unsigned flags;
+	int64_t min, max;           /* of a number; max 0: any */
+	const char *const *choices; /* of an enum; NULL ends */
+	int64_t fallback;           /* of a number that was not given */
+	const char *text;
+};
+
+/* One parameter as it was given, in the order of the row. */
+struct op_value {
+	const struct json *json; /* NULL: it was not given */
+	int64_t number;          /* number, time, truth, key */
+	str text;                /* text, word; keys of several sessions as a JSON array */
+};
+
 struct op_call {
 	struct api *api;
+	const struct op *op;
+	struct op_value *values;
 	const struct api_context *ctx;
 	struct store *store;       /* OP_READER: read-only, one snapshot; OP_WRITER: the writer's, in a transaction */
 	struct arena *arena;
-	const struct json *params; /* an object, or NULL */
 	struct json_writer *w;     /* the result goes here */
 	struct err *err;
 	struct request *later;     /* OP_LATER: what op_finish() wants; the arena lives until then */
@@ -64,12 +105,34 @@ enum op_place {
 	OP_LATER,  /* begins at once on the loop; the answer comes with op_finish(), unless it fails right away */
 };
 
+enum {
+	OP_IS_READ = 1 << 0,
+	OP_MUTATES = 1 << 1,
+	OP_DESTROYS = 1 << 2,
+	OP_STREAMS = 1 << 3, /* answers in pieces */
+	OP_RECENT = 1 << 4,  /* rows may be two seconds old: polling forces no commits */
+	OP_MCP = 1 << 5,     /* a tool for agents */
+	OP_OPEN = 1 << 6,    /* parameters that no row knows are let through */
+};
+
+/* Who may call it, beyond the user who owns the daemon. */
+enum op_scope { OP_OWNER, OP_AGENT, OP_VIEWER };
+
+/* Which work goes first. */
+enum op_lane { OP_LANE_TURN, OP_LANE_CONTEXT, OP_LANE_PEOPLE, OP_LANE_BACKGROUND };
+
 struct op {
 	const char *name, *text;
 	enum op_place place;
 	int (*run)(struct op_call *call); /* 0, or -errno with call->err */
-	bool alone;   /* on a worker without the shared handle: takes long, or brings its own */
-	bool rotates; /* wants the journal to begin a new segment first */
+	const struct op_param *params;    /* checked and converted before it runs */
+	unsigned flags;
+	enum op_scope scope;
+	enum op_lane lane;
+	int budget_ms;     /* 0: as long as it takes */
+	bool alone;        /* on a worker without the shared handle: takes long, or brings its own */
+	bool rotates;      /* wants the journal to begin a new segment first */
+	bool finds_itself; /* calls op_resolve() when it has a store to look into */
 };
 
 extern const struct op ops[]; /* ends with a row without a name */
@@ -91,8 +154,11 @@ void api_records(struct conn *c, str body, void *arg);
 /* Answers an OP_LATER; not from inside its run(). */
 void op_finish(struct request *later, str result);
 
-/* Parameters, with defaults. */
-int64_t op_param_int(const struct op_call *call, const char *name, int64_t fallback, int64_t min, int64_t max);
-str op_param_str(const struct op_call *call, const char *name);
+/* Parameters as the row says; what was not given is its fallback, 0, false or STR_NONE. */
+bool op_has(const struct op_call *call, const char *name);
+int64_t op_int(const struct op_call *call, const char *name); /* keys of sessions and projects too */
+bool op_bool(const struct op_call *call, const char *name);
+str op_text(const struct op_call *call, const char *name);
+const struct json *op_json(const struct op_call *call, const char *name);
 
 #endif

@@ -58,10 +58,8 @@ int op_write_list(struct op_call *call, const char *key, struct query *q, const 
 /* -- sessions ---------------------------------------------------------------------------------- */
 
 /* A parameter that may be written as a number or as text. */
-static str reference(const struct op_call *call, const char *param)
+static str reference(const struct json *v)
 {
-	const struct json *v = json_get(call->params, str_of(param));
-
 	return v && (v->type == JSON_STRING || v->type == JSON_NUMBER) ? v->text : STR_NONE;
 }
 
@@ -88,11 +86,10 @@ static int take_only(struct op_call *call, struct query *q, str wanted, const ch
 	return got < 0 ? got : n == 1 ? 0 : n ? -ENOTUNIQ : -ENOENT;
 }
 
-int op_find_session(struct op_call *call, const char *param, int64_t *ret)
+int op_find_session(struct op_call *call, const struct json *given, const char *param, int64_t *ret)
 {
 	static const char advice[] = "give more of the id, or the key";
-	const struct json *given = json_get(call->params, str_of(param));
-	str wanted = reference(call, param);
+	str wanted = reference(given);
 	int64_t key;
 	int r = -ENOENT;
 
@@ -144,9 +141,9 @@ static int find_by_path(struct op_call *call, str path, int64_t *ret)
 	return got == 1 ? 0 : got < 0 ? got : -ENOENT;
 }
 
-int op_find_project(struct op_call *call, const char *param, int64_t *ret)
+int op_find_project(struct op_call *call, const struct json *given, const char *param, int64_t *ret)
 {
-	str wanted = reference(call, param);
+	str wanted = reference(given);
 	int64_t key;
 	int r = -ENOENT;
 
@@ -176,26 +173,16 @@ int op_find_project(struct op_call *call, const char *param, int64_t *ret)
 
 /* -- filters ----------------------------------------------------------------------------------- */
 
-int op_read_filter(struct op_call *call, int64_t limit, struct op_filter *ret)
+void op_read_filter(const struct op_call *call, struct op_filter *ret)
 {
 	*ret = (struct op_filter){
-		.agent = op_param_str(call, "agent"),
-		.status = op_param_str(call, "status"),
-		.text = op_param_str(call, "query"),
-		.since_us = op_param_int(call, "since", 0, 0, INT64_MAX),
-		.until_us = op_param_int(call, "until", INT64_MAX, 0, INT64_MAX),
-		.limit = op_param_int(call, "limit", limit, 1, 10000),
-		.all = json_true(json_get(call->params, STR("all"))),
+		.project = op_int(call, "project"),
+		.agent = op_text(call, "agent"),
+		.status = op_text(call, "status"),
+		.text = op_text(call, "query"),
+		.since_us = op_int(call, "since"),
+		.until_us = op_has(call, "until") ? op_int(call, "until") : INT64_MAX,
+		.limit = op_int(call, "limit"),
+		.all = op_bool(call, "all"),
 	};
-	if (!json_get(call->params, STR("project")))
-		return 0;
-	return op_find_project(call, "project", &ret->project);
-}
-
-int op_read_filter_of(struct op_call *call, int64_t limit, struct op_filter *ret, int64_t *ret_session)
-{
-	int r = op_read_filter(call, limit, ret);
-
-	*ret_session = 0;
-	return r < 0 || !json_get(call->params, STR("session")) ? r : op_find_session(call, "session", ret_session);
 }

@@ -151,8 +151,8 @@ int op_transcripts(struct op_call *call)
 {
 	static const struct op_column columns[] = { { "path", 's' }, { "agent", 's' }, { "identity", 's' },
 		{ "offset", 'i' }, { "state", 's' }, { "lines", 'i' }, { "broken", 'i' }, { "read_at", 'i' }, { 0 } };
-	int64_t limit = op_param_int(call, "limit", 1000, 1, 10000);
-	str after = op_param_str(call, "after");
+	int64_t limit = op_int(call, "limit");
+	str after = op_text(call, "after");
 	int r;
 
 	jw_object(call->w);

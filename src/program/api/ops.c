@@ -1,4 +1,4 @@
-/* The table of operations, and those that speak of the daemon itself. */
+/* Operations that speak of the daemon itself. */
 #include "api/ops.h"
 
 #include <errno.h>
@@ -7,14 +7,14 @@
 #include <unistd.h>
 
 #include "agents/agents.h"
-#include "api/ops_store.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "os/os.h"
+#include "redact/redact.h"
 
 /* -- hello, ops, stop -------------------------------------------------------------------------- */
 
-static int run_hello(struct op_call *call)
+int op_hello(struct op_call *call)
 {
 	struct json_writer *w = call->w;
 
@@ -26,25 +26,50 @@ static int run_hello(struct op_call *call)
 	return 0;
 }
 
-static int run_ops(struct op_call *call)
+static void write_flags(struct json_writer *w, const struct op *o)
 {
+	static const struct {
+		unsigned flag;
+		const char *name;
+	} flags[] = { { OP_IS_READ, "read" }, { OP_MUTATES, "mutate" }, { OP_DESTROYS, "destroy" }, { OP_MCP, "mcp" } };
+
+	jw_key(w, "flags");
+	jw_array(w);
+	for (size_t i = 0; i < countof(flags); i++)
+		if (o->flags & flags[i].flag)
+			jw_str(w, str_of(flags[i].name));
+	jw_end_array(w);
+}
+
+int op_ops(struct op_call *call)
+{
+	static const char *const scopes[] = { [OP_OWNER] = "owner", [OP_AGENT] = "agent", [OP_VIEWER] = "viewer" };
 	struct json_writer *w = call->w;
+	str only = op_text(call, "method");
+	unsigned n = 0;
 
 	jw_object(w);
 	jw_key(w, "ops");
 	jw_array(w);
 	for (const struct op *o = ops; o->name; o++) {
+		if (!str_empty(only) && !str_eq_name(only, str_of(o->name)))
+			continue;
 		jw_object(w);
 		jw_field_str(w, "name", str_of(o->name));
 		jw_field_str(w, "text", str_of(o->text));
+		jw_field_str(w, "scope", str_of(scopes[o->scope]));
+		write_flags(w, o);
+		jw_key(w, "params");
+		op_write_schema(w, o);
 		jw_end_object(w);
+		n++;
 	}
 	jw_end_array(w);
 	jw_end_object(w);
-	return 0;
+	return n ? 0 : err_set(call->err, -ENOENT, "there is no such operation; the method 'ops' lists them");
 }
 
-static int run_stop(struct op_call *call)
+int op_stop(struct op_call *call)
 {
 	jw_object(call->w);
 	jw_field_bool(call->w, "stopping", true);
@@ -63,6 +88,8 @@ static void write_events(struct json_writer *w, const struct engine_state *e)
 	jw_field_int(w, "journaled", (int64_t)e->journaled);
 	jw_field_int(w, "unstored", (int64_t)e->unstored);
 	jw_field_int(w, "late", (int64_t)e->late);
+	jw_field_int(w, "twins", (int64_t)e->twins);
+	jw_field_int(w, "judged_by_text", (int64_t)e->judged_by_text);
 	jw_field_int(w, "incomplete", (int64_t)e->incomplete);
 	jw_field_int(w, "not_json", (int64_t)e->not_json);
 	jw_field_int(w, "private", (int64_t)e->muted);
@@ -134,6 +161,19 @@ static void write_store(struct json_writer *w, const struct api_context *ctx, co
 	jw_end_object(w);
 }
 
+/* Sessions whose privacy is known to this process alone. */
+static void write_privacy(struct json_writer *w)
+{
+	int error = 0;
+	unsigned n = redact_mute_trouble(&error);
+
+	jw_key(w, "privacy");
+	jw_object(w);
+	jw_field_int(w, "unwritten_markers", n);
+	jw_field_str(w, "trouble", n ? str_of(strerror(error)) : STR(""));
+	jw_end_object(w);
+}
+
 static void write_agents(struct json_writer *w, const struct engine_state *e)
 {
 	jw_key(w, "agents");
@@ -182,7 +222,7 @@ static void write_server(struct json_writer *w, const struct api_context *ctx)
 	jw_end_object(w);
 }
 
-static int run_status(struct op_call *call)
+int op_status(struct op_call *call)
 {
 	const struct api_context *ctx = call->ctx;
 	struct json_writer *w = call->w;
@@ -211,6 +251,7 @@ static int run_status(struct op_call *call)
 	jw_field_int(w, "config_problems", problems);
 	write_events(w, &e);
 	write_agents(w, &e);
+	write_privacy(w);
 	write_journal(w, ctx, &e, &s);
 	write_store(w, ctx, &s);
 	write_server(w, ctx);
@@ -222,7 +263,7 @@ static int run_status(struct op_call *call)
 
 /* -- check ------------------------------------------------------------------------------------- */
 
-static int run_check(struct op_call *call)
+int op_check(struct op_call *call)
 {
 	struct buf problems = BUF_INIT(1 << 20);
 	int r = store_check(call->store, &problems);
@@ -234,80 +275,3 @@ static int run_check(struct op_call *call)
 	buf_release(&problems);
 	return 0;
 }
-
-const struct op ops[] = {
-	{ "hello", "Version, protocol number and process id of the daemon.", OP_LOOP, run_hello },
-	{ "ops", "The operations there are.", OP_LOOP, run_ops },
-	{ "status", "Counters, queues, cost and trouble of the daemon.", OP_LOOP, run_status },
-	{ "stop", "Ends the daemon after everything under way is answered and stored.", OP_LOOP, run_stop },
-	{ "sessions",
-		"Sessions, newest first. project, agent, since, until (us), status, query (in the title), "
-		"limit, "
-		"all (with hidden ones and those of hookd doctor), after (a key: oldest first from there).",
-		OP_READER, op_sessions },
-	{ "show",
-		"One session: windows, prompts with what was done for them, plans, numbers. session, skip, "
-		"limit (prompts).",
-		OP_READER, op_show },
-	{ "events", "The newest events, or those after a number. after, limit, session, project, agent.",
-		OP_READER, op_events },
-	{ "event", "One event by its key. id.", OP_READER, op_event },
-	{ "session_events", "All events of a session in order. session, cursor, limit.", OP_READER,
-		op_session_events },
-	{ "activities", "Tool calls, newest first. session, limit.", OP_READER, op_activities },
-	{ "plans", "Plans, newest first. session, project, agent, since, until, limit.", OP_READER, op_plans },
-	{ "plan", "One plan with all its versions. plan (key, path or file name), session.", OP_READER,
-		op_plan },
-	{ "transcripts", "How far each transcript has been imported. after (a path), limit.", OP_READER, op_transcripts },
-	{ "settle", "Folds sessions again that an import left for later. Answers how many are left.", OP_WRITER, op_settle },
-	{ "search",
-		"Prompts, answers, commands and plans by their words. query (words, \"phrases\", prefix*), in (prompts, "
-		"answers, commands, plans, sessions), project, agent, since, until, limit.",
-		OP_READER, op_search },
-	{ "usage", "Tokens and an estimate of their cost. by (day, week, project, agent, model, session), project, agent, "
-		"since, until, limit.",
-		OP_READER, op_usage },
-	{ "decisions",
-		"What hookd decided, newest first. rule, decision (allow, ask, deny), session, project, agent, since, until, "
-		"limit.",
-		OP_READER, op_decisions },
-	{ "backtest",
-		"What the rules of now would have said about the calls in the store. project, agent, since, until, after "
-		"(where an earlier answer says to go on).",
-		OP_READER, op_backtest },
-	{ "rule_counts", "How often each rule had something to say, and when it did last.", OP_READER, op_rule_counts },
-	{ "stats", "Numbers in all, by day, project, agent and tool. project, agent, since, until, all.",
-		OP_READER, op_stats },
-	{ "projects", "Projects with their worktrees and other paths, the last used first.", OP_READER,
-		op_projects },
-	{ "project_rename", "Gives a project a name; an empty one gives back the folder's. project, name.",
-		OP_WRITER, op_project_rename },
-	{ "project_merge", "Moves everything of one project into another. from, into, dry_run.", OP_WRITER,
-		op_project_merge },
-	{ "hooks", "The user's hooks for a directory: where they stand, what they match, whether they run. cwd, agent.",
-		OP_READER, op_hooks, .alone = true },
-	{ "hooks_history", "What hooks did lately, newest first. limit.", OP_LOOP, op_hooks_history },
-	{ "hooks_reload", "Takes new snapshots of the hooks for all sessions under way.", OP_LATER, op_hooks_reload },
-	{ "trigger",
-		"Runs the hooks for an event. type, timestamp, sessionId, payload {toolName, input, output, error, …}; "
-		"agent, cwd.",
-		OP_LATER, op_trigger },
-	{ "register", "Adds a hook to the user's file. event, matcher, hook {type, command, …}.", OP_READER, op_register,
-		.alone = true },
-	{ "unregister", "Takes a hook out of the user's file. event, hookId.", OP_READER, op_unregister, .alone = true },
-	{ "check", "Checks the store for damage.", OP_READER, run_check },
-	{ "repair", "Checks the store and, if it is damaged, makes it anew. dry_run.", OP_READER, op_repair,
-		.alone = true },
-	{ "backup", "Copies the store while it is in use. file, automatic.", OP_READER, op_backup,
-		.alone = true },
-	{ "purge",
-		"Deletes sessions and events for good. sessions, project, agent, before_us, match; "
-		"keep_backups, all_copies.",
-		OP_READER, op_purge, .alone = true, .rotates = true },
-	{ "purge_preview", "What a purge would delete. Parameters as for purge.", OP_READER, op_purge_preview },
-	{ "retention", "The limits of what is kept, and what is beyond them.", OP_READER, op_retention },
-	{ "rebuild", "Folds all sessions again from events, in the background. dry_run; progress: only say how far it is.",
-		OP_READER, op_rebuild, .alone = true },
-	{ "retain", "Deletes what is beyond the limits.", OP_READER, op_retain, .alone = true },
-	{ 0 },
-};

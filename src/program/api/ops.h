@@ -4,6 +4,7 @@
 
 #include "api/api.h"
 #include "base/limits.h"
+#include "config/names.h"
 
 /* An answer that has grown to this ends where it is and says how to go on; the rest of LIMIT_RPC_REPLY is
  * room for whatever was under way. */
@@ -31,9 +32,18 @@ int op_write_list(struct op_call *call, const char *key, struct query *q, const 
 /* -- whom a parameter names (find.c) ----------------------------------------------------------- */
 
 /* A session by its native id, a prefix of one, or its key. -ENOENT, -ENOTUNIQ: err says what to do. */
-int op_find_session(struct op_call *call, const char *param, int64_t *ret);
+int op_find_session(struct op_call *call, const struct json *given, const char *param, int64_t *ret);
 /* A project by its key, its name, or a path in it. */
-int op_find_project(struct op_call *call, const char *param, int64_t *ret);
+int op_find_project(struct op_call *call, const struct json *given, const char *param, int64_t *ret);
+
+/* -- parameters (params.c) --------------------------------------------------------------------- */
+
+/* Checks what was given against the row and converts it. -EINVAL: err says what would be right. */
+int op_take_params(const struct op *op, const struct json *params, struct arena *a, struct op_value **ret,
+	struct err *err);
+/* Finds the sessions and projects that were named; before run() unless the row says otherwise. */
+int op_resolve(struct op_call *call);
+void op_write_schema(struct json_writer *w, const struct op *op);
 
 /* What lists have in common. Zero and STR_NONE: no limit. */
 struct op_filter {
@@ -41,26 +51,45 @@ struct op_filter {
 	str agent, status, text;
 	int64_t since_us, until_us;
 	int64_t limit;
-	bool all; /* with hidden sessions and those of hookd doctor */
+	bool all; /* with hidden sessions; never those of hookd doctor */
 };
 
-int op_read_filter(struct op_call *call, int64_t limit, struct op_filter *ret);
-/* The same for lists that may be of one session: *ret_session is its key, or 0. */
-int op_read_filter_of(struct op_call *call, int64_t limit, struct op_filter *ret, int64_t *ret_session);
+void op_read_filter(const struct op_call *call, struct op_filter *ret);
+
+/* What hookd doctor sends to try the hooks is nobody's work, and in no list. */
+#define OP_NOT_DOCTOR "s.native_id NOT GLOB 'hookd-doctor-*' "
 
 /* Sessions of a filter bound as ?1 project, ?2 agent, ?3 since, ?4 until, ?5 all. */
-#define OP_FILTER_SQL                                                                                          \
+#define OP_SCOPE_SQL                                                                                           \
 	"(?1 IS NULL OR s.project IN (SELECT key FROM projects WHERE key = ?1 OR parent = ?1)) "               \
 	"AND (?2 IS NULL OR s.agent = ?2) AND s.last_at >= ?3 AND s.started_at <= ?4 "                         \
-	"AND (?5 OR (s.hidden = 0 AND s.native_id NOT GLOB 'hookd-doctor-*')) "
+	"AND (?5 OR s.hidden = 0) "
+#define OP_FILTER_SQL OP_SCOPE_SQL "AND " OP_NOT_DOCTOR
 #define OP_FILTER_TYPES "ksiii"
 #define OP_FILTER_ARGS(f) (f)->project, (f)->agent, (f)->since_us, (f)->until_us, (int64_t)(f)->all
 
 /* One session's object, as sessions and show have it. -ENOENT when there is none. */
 int op_write_session(struct op_call *call, int64_t key);
 
+/* -- what was said about a call ---------------------------------------------------------------- */
+
+/* The decision `d` that the agent was told about the call `a`, if hookd denied it or had it asked about. */
+#define OP_JOIN_VERDICT                                                                                         \
+	"LEFT JOIN decisions d ON d.key = (SELECT key FROM decisions WHERE session = a.session "               \
+	"AND call = a.same AND prevailed AND decision <> 'allow' AND kind IN ('PreToolUse', "                  \
+	"'PermissionRequest') ORDER BY decision = 'deny' DESC, key LIMIT 1) "
+#define OP_VERDICT_SELECT "d.decision, d.rule, d.reason, d.ran_at"
+#define OP_VERDICT_COLUMNS { "decision", 's' }, { "rule", 's' }, { "reason", 's' }, { "ran_us", 'i' }
+
 /* -- the operations ---------------------------------------------------------------------------- */
 
+int op_rules(struct op_call *call);
+int op_reload(struct op_call *call);
+int op_hello(struct op_call *call);
+int op_ops(struct op_call *call);
+int op_status(struct op_call *call);
+int op_stop(struct op_call *call);
+int op_check(struct op_call *call);
 int op_hooks(struct op_call *call);
 int op_hooks_history(struct op_call *call);
 int op_hooks_reload(struct op_call *call);

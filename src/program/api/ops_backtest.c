@@ -1,5 +1,5 @@
-/* backtest: what the rules of now would have said about calls of then, stored or imported. Nothing is run and nothing is
- * kept. Texts are those of the store, so secrets in a command are not there; everything else is. */
+/* backtest: what the rules of now would have said about calls of then, stored or imported. Nothing is run and nothing
+ * is kept. Texts are those of the store, so secrets in a command are not there; everything else is. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -122,28 +122,26 @@ int op_backtest(struct op_call *call)
 	struct arena scratch = { 0 };
 	struct op_filter f;
 	struct query *q;
-	int got, r = op_read_filter(call, 1, &f);
+	int got;
 
-	*b = (struct backtest){ .call = call, .policy = policy, .last = op_param_int(call, "after", 0, 0, INT64_MAX) };
-	if (r == 0) {
-		q = store_ask(call->store,
-			"SELECT e.seq, s.agent, s.native_id, e.native, payload_text(e.payload), e.at, s.cwd FROM events e "
-			"JOIN sessions s "
-			"ON s.key = e.session WHERE e.seq > ?6 AND e.kind = 'PreToolUse' AND " OP_FILTER_SQL
-			"AND e.at BETWEEN ?3 AND ?4 ORDER BY e.seq",
-			OP_FILTER_TYPES "i", OP_FILTER_ARGS(&f), b->last);
-		while ((got = query_step(q)) == 1 && clock_mono_us() < until) {
-			b->last = query_int(q, 0);
-			arena_reset(&scratch);
-			judge(b, q, &scratch);
-		}
-		query_reset(q);
-		r = got < 0 ? got : 0;
-		if (r == 0)
-			write_result(b, got == 1);
+	op_read_filter(call, &f);
+	*b = (struct backtest){ .call = call, .policy = policy, .last = op_int(call, "after") };
+	q = store_ask(call->store,
+		"SELECT e.seq, s.agent, s.native_id, e.native, payload_text(e.payload), e.at, s.cwd FROM events e "
+		"JOIN sessions s "
+		"ON s.key = e.session WHERE e.seq > ?6 AND e.kind = 'PreToolUse' AND " OP_FILTER_SQL
+		"AND e.at BETWEEN ?3 AND ?4 ORDER BY e.seq",
+		OP_FILTER_TYPES "i", OP_FILTER_ARGS(&f), b->last);
+	while ((got = query_step(q)) == 1 && clock_mono_us() < until) {
+		b->last = query_int(q, 0);
+		arena_reset(&scratch);
+		judge(b, q, &scratch);
 	}
+	query_reset(q);
+	if (got >= 0)
+		write_result(b, got == 1);
 	arena_release(&scratch);
 	guard_policy_unref(policy);
 	guard_problems_free(problems);
-	return r;
+	return got < 0 ? got : 0;
 }

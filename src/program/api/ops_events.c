@@ -7,8 +7,27 @@
 
 /* -- events ------------------------------------------------------------------------------------ */
 
-static void write_event_row(struct json_writer *w, struct query *q)
+/* What hookd told the agent about this event, if that was more than to go on. */
+static void write_verdict(struct op_call *call, str id, int64_t session)
 {
+	static const struct op_column columns[] = { OP_VERDICT_COLUMNS, { 0 } };
+	struct query *d = store_ask(call->store,
+		"SELECT " OP_VERDICT_SELECT " FROM decisions d WHERE d.session = ?1 AND d.event = ?2 AND d.prevailed "
+		"AND d.decision <> 'allow' ORDER BY d.decision = 'deny' DESC, d.key LIMIT 1",
+		"is", session, id);
+
+	if (query_step(d) == 1) {
+		jw_key(call->w, "verdict");
+		jw_object(call->w);
+		op_write_columns(call->w, d, columns);
+		jw_end_object(call->w);
+	}
+	query_reset(d);
+}
+
+static void write_event_row(struct op_call *call, struct query *q)
+{
+	struct json_writer *w = call->w;
 	char id[ULID_TEXT + 1], at[CLOCK_TEXT];
 	struct ulid u = { { 0 } };
 	str blob = query_str(q, 1);
@@ -30,6 +49,7 @@ static void write_event_row(struct json_writer *w, struct query *q)
 	jw_field_str(w, "tool_use_id", query_str(q, 8));
 	jw_field_str(w, "agent_id", query_str(q, 9));
 	jw_field_int(w, "marks", query_int(q, 10));
+	write_verdict(call, str_of(id), query_int(q, 12));
 	jw_key(w, "payload");
 	jw_stored(w, query_str(q, 11));
 	jw_end_object(w);
@@ -37,12 +57,15 @@ static void write_event_row(struct json_writer *w, struct query *q)
 
 #define EVENT_COLUMNS                                                                              \
 	"e.seq, e.id, e.at, s.agent, s.native_id, e.kind, e.native, e.tool, e.tool_use_id, "       \
-	"e.agent_id, e.marks, payload_text(e.payload)"
+	"e.agent_id, e.marks, payload_text(e.payload), s.key"
 
 #define EVENT_FROM "FROM events e JOIN sessions s ON s.key = e.session "
 
 /* What an answer cost is read from transcripts afterwards; `usage` sums it up, and here it would only be noise. */
 #define NO_TOKENS(table_) table_ "kind <> 'ModelUsage' "
+
+/* A session that is asked for by name may be the doctor's: it looks for what it sent. */
+#define EVENTS_FILTER "(s.key = ?8 OR (?8 IS NULL AND " OP_NOT_DOCTOR ")) AND " OP_SCOPE_SQL
 
 static int write_events(struct op_call *call, struct query *q, int64_t *ret_last)
 {
@@ -51,7 +74,7 @@ static int write_events(struct op_call *call, struct query *q, int64_t *ret_last
 	jw_key(call->w, "events");
 	jw_array(call->w);
 	while ((got = query_step(q)) == 1 && !call->w->b->full) {
-		write_event_row(call->w, q);
+		write_event_row(call, q);
 		*ret_last = MAX(*ret_last, query_int(q, 0));
 	}
 	query_reset(q);
@@ -65,32 +88,27 @@ static int write_events(struct op_call *call, struct query *q, int64_t *ret_last
 int op_events(struct op_call *call)
 {
 	static const char follow[] = "SELECT " EVENT_COLUMNS " " EVENT_FROM
-		"WHERE " NO_TOKENS("e.") "AND e.seq > ?7 AND (?8 IS NULL OR s.key = ?8) AND " OP_FILTER_SQL
-		"ORDER BY e.seq LIMIT ?6";
+		"WHERE " NO_TOKENS("e.") "AND e.seq > ?7 AND " EVENTS_FILTER "ORDER BY e.seq LIMIT ?6";
 	static const char newest[] = "SELECT * FROM (SELECT " EVENT_COLUMNS ", e.ord " EVENT_FROM
 				     "WHERE " NO_TOKENS("e.") "AND ?7 = 0 AND ?8 IS NULL AND ?1 IS NULL AND ?2 IS NULL "
 				     "AND ?3 = 0 AND "
-				     "?4 > 0 AND ?5 ORDER BY e.seq DESC LIMIT ?6) "
+				     "?4 > 0 AND ?5 AND " OP_NOT_DOCTOR "ORDER BY e.seq DESC LIMIT ?6) "
 				     "ORDER BY ord, seq";
 	static const char newest_of[] =
 		"SELECT * FROM (SELECT " EVENT_COLUMNS ", e.ord FROM "
-		"(SELECT key, agent, native_id FROM sessions s WHERE ?7 = 0 AND (?8 IS NULL OR s.key = ?8) "
-		"AND " OP_FILTER_SQL "  ORDER BY s.last_at DESC LIMIT ?6) s CROSS JOIN events e "
+		"(SELECT key, agent, native_id FROM sessions s WHERE ?7 = 0 AND " EVENTS_FILTER
+		"  ORDER BY s.last_at DESC LIMIT ?6) s CROSS JOIN events e "
 		"WHERE e.seq IN (SELECT seq FROM events WHERE session = s.key AND " NO_TOKENS("")
 		"ORDER BY ord DESC, id DESC LIMIT "
 		"?6) "
 		"ORDER BY e.seq DESC LIMIT ?6) ORDER BY ord, seq";
-	bool after = json_get(call->params, STR("after")) != NULL;
-	int64_t last = op_param_int(call, "after", 0, 0, INT64_MAX), session = 0;
+	bool after = op_has(call, "after");
+	int64_t last = op_int(call, "after"), session = op_int(call, "session");
 	struct op_filter f;
-	int r = op_read_filter(call, 20, &f);
+	int r;
 
-	f.limit = op_param_int(call, "limit", 20, 1, 100000);
+	op_read_filter(call, &f);
 	f.all = true;
-	if (r == 0 && json_get(call->params, STR("session")))
-		r = op_find_session(call, "session", &session);
-	if (r < 0)
-		return r;
 	jw_object(call->w);
 	r = write_events(call,
 		store_ask(call->store,
@@ -111,12 +129,12 @@ int op_event(struct op_call *call)
 	struct ulid id;
 	int got;
 
-	if (!ulid_parse(op_param_str(call, "id"), &id))
+	if (!ulid_parse(op_text(call, "id"), &id))
 		return err_set(call->err, -EINVAL, "'id' must be the 26 letters of an event's key");
 	query_bind_blob(q, 1, id.b, ULID_BYTES);
 	got = query_step(q);
 	if (got == 1)
-		write_event_row(call->w, q);
+		write_event_row(call, q);
 	query_reset(q);
 	return got == 0 ? err_set(call->err, -ENOENT, "there is no event with this key") : got < 0 ? got : 0;
 }
@@ -126,7 +144,7 @@ int op_event(struct op_call *call)
 /* A cursor is the place of the last event that was given out: its order and its key. */
 static int read_cursor(struct op_call *call, int64_t *ret_ord, struct ulid *ret_id)
 {
-	str cursor = op_param_str(call, "cursor");
+	str cursor = op_text(call, "cursor");
 	ptrdiff_t colon = str_find_char(cursor, ':');
 
 	*ret_ord = INT64_MIN;
@@ -141,14 +159,12 @@ static int read_cursor(struct op_call *call, int64_t *ret_ord, struct ulid *ret_
 
 int op_session_events(struct op_call *call)
 {
-	int64_t session, ord, limit = op_param_int(call, "limit", 10000, 1, 100000), n = 0;
+	int64_t session = op_int(call, "session"), ord, limit = op_int(call, "limit"), n = 0;
 	char cursor[ULID_TEXT + 32] = "", text[ULID_TEXT + 1];
 	struct ulid id;
 	struct query *q;
-	int got = op_find_session(call, "session", &session);
+	int got = read_cursor(call, &ord, &id);
 
-	if (got == 0)
-		got = read_cursor(call, &ord, &id);
 	if (got < 0)
 		return got;
 	q = store_ask(call->store,
@@ -159,9 +175,9 @@ int op_session_events(struct op_call *call)
 	jw_key(call->w, "events");
 	jw_array(call->w);
 	while ((got = query_step(q)) == 1 && n < limit && !op_is_enough(call)) {
-		write_event_row(call->w, q);
+		write_event_row(call, q);
 		n++;
-		ord = query_int(q, 12);
+		ord = query_int(q, 13);
 		memcpy(id.b, query_str(q, 1).p, ULID_BYTES);
 	}
 	query_reset(q);
@@ -178,8 +194,8 @@ int op_session_events(struct op_call *call)
 /* -- activities -------------------------------------------------------------------------------- */
 
 #define CALL_SELECT                                                                                                 \
-	"SELECT a.same, a.tool, a.class, a.state, a.started_at, a.ended_at, s.native_id "                          \
-	"FROM activities a JOIN sessions s ON s.key = a.session WHERE a.kind = 'tool' AND "
+	"SELECT a.same, a.tool, a.class, a.state, a.started_at, a.ended_at, s.native_id, " OP_VERDICT_SELECT " "    \
+	"FROM activities a JOIN sessions s ON s.key = a.session " OP_JOIN_VERDICT "WHERE a.kind = 'tool' AND "
 
 int op_activities(struct op_call *call)
 {
@@ -191,19 +207,18 @@ int op_activities(struct op_call *call)
 		{ "started_us", 'i' },
 		{ "ended_us", 'i' },
 		{ "session", 's' },
+		OP_VERDICT_COLUMNS,
 		{ 0 },
 	};
-	int64_t session = 0;
-	int r = json_get(call->params, STR("session")) ? op_find_session(call, "session", &session) : 0;
+	int64_t session = op_int(call, "session");
+	int r;
 
-	if (r < 0)
-		return r;
 	jw_object(call->w);
 	r = op_write_list(call, "activities",
 		store_ask(call->store,
 			session ? CALL_SELECT "a.session = ?1 ORDER BY a.ord DESC, a.key DESC LIMIT ?2"
-				: CALL_SELECT "?1 IS NULL ORDER BY a.key DESC LIMIT ?2",
-			"ki", session, op_param_int(call, "limit", 50, 1, 100000)),
+				: CALL_SELECT "?1 IS NULL AND " OP_NOT_DOCTOR "ORDER BY a.key DESC LIMIT ?2",
+			"ki", session, op_int(call, "limit")),
 		columns);
 	jw_end_object(call->w);
 	return r;

@@ -63,7 +63,7 @@ static void write_hook(struct json_writer *w, const struct hook *h)
 int op_hooks(struct op_call *call)
 {
 	const struct paths *p = call->ctx->paths;
-	str agent = op_param_str(call, "agent"), cwd = op_param_str(call, "cwd");
+	str agent = op_text(call, "agent"), cwd = op_text(call, "cwd");
 	struct hooks_where where = { .agent = str_empty(agent) ? NULL : arena_cstr(call->arena, agent),
 		.cwd = str_empty(cwd) ? NULL : arena_cstr(call->arena, cwd), .home = getenv("HOME"),
 		.user_config = p->config, .state = p->state };
@@ -112,7 +112,7 @@ int op_hooks_history(struct op_call *call)
 	jw_object(call->w);
 	jw_key(call->w, "runs");
 	hooks_write_history(engine_hooks(call->ctx->engine), call->w,
-		(unsigned)op_param_int(call, "limit", HOOK_HISTORY, 0, HOOK_HISTORY));
+		(unsigned)op_int(call, "limit"));
 	jw_end_object(call->w);
 	return 0;
 }
@@ -205,9 +205,9 @@ static str payload_of(struct op_call *call, const char *name)
 
 	jw_object(&w);
 	jw_field_str(&w, "hook_event_name", str_of(name));
-	jw_field_str(&w, "session_id", op_param_str(call, "sessionId"));
-	jw_field_str(&w, "cwd", op_param_str(call, "cwd"));
-	json_each(m, json_get(call->params, STR("payload"))) {
+	jw_field_str(&w, "session_id", op_text(call, "sessionId"));
+	jw_field_str(&w, "cwd", op_text(call, "cwd"));
+	json_each(m, op_json(call, "payload")) {
 		const char *to = NULL;
 
 		for (size_t i = 0; i < countof(renamed); i++)
@@ -235,14 +235,15 @@ static void fire(void *arg)
 int op_trigger(struct op_call *call)
 {
 	struct trigger *t = arena_alloc(call->arena, sizeof *t);
-	enum event_kind kind = event_kind_by_name(op_param_str(call, "type"));
-	str agent = op_param_str(call, "agent");
+	enum event_kind kind = event_kind_by_name(op_text(call, "type"));
+	str agent = op_text(call, "agent");
 	struct wire_hook hook = { 0 };
 	int64_t at_ms = clock_wall_us() / USEC_PER_MSEC;
 
 	if (kind == EVENT_UNKNOWN)
 		return err_set(call->err, -EINVAL, "there is no event of this type");
-	(void)json_int(json_get(call->params, STR("timestamp")), &at_ms);
+	if (op_has(call, "timestamp"))
+		at_ms = op_int(call, "timestamp");
 	t->later = call->later;
 	t->hooks = engine_hooks(call->ctx->engine);
 	t->arena = call->arena;
@@ -289,13 +290,13 @@ static int change(struct op_call *call, int (*edit)(struct op_call *call, str ol
 
 static int edit_add(struct op_call *call, str old, struct buf *ret)
 {
-	const struct json *hook = json_get(call->params, STR("hook"));
+	const struct json *hook = op_json(call, "hook");
 	char id[HOOK_ID + 1];
 	int r;
 
 	if (!hook || hook->type != JSON_OBJECT)
 		return err_set(call->err, -EINVAL, "hook, an object, is missing");
-	r = hooks_edit_add(old, op_param_str(call, "event"), op_param_str(call, "matcher"), hook, ret, id, call->err);
+	r = hooks_edit_add(old, op_text(call, "event"), op_text(call, "matcher"), hook, ret, id, call->err);
 	if (r == 0) {
 		jw_object(call->w);
 		jw_field_str(call->w, "hookId", str_of(id));
@@ -311,7 +312,7 @@ int op_register(struct op_call *call)
 
 static int edit_remove(struct op_call *call, str old, struct buf *ret)
 {
-	int r = hooks_edit_remove(old, op_param_str(call, "event"), op_param_str(call, "hookId"), ret, call->err);
+	int r = hooks_edit_remove(old, op_text(call, "event"), op_text(call, "hookId"), ret, call->err);
 
 	if (r == 0) {
 		jw_object(call->w);

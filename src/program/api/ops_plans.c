@@ -27,19 +27,17 @@ static const struct op_column plan_columns[] = {
 
 int op_plans(struct op_call *call)
 {
-	int64_t session = 0;
 	struct op_filter f;
-	int r = op_read_filter_of(call, 50, &f, &session);
+	int r;
 
-	if (r < 0)
-		return r;
+	op_read_filter(call, &f);
 	jw_object(call->w);
 	r = op_write_list(call, "plans",
 		store_ask(call->store,
 			PLAN_SELECT
 			"WHERE (?7 IS NULL OR l.session = ?7) AND l.updated_at >= ?3 AND " OP_FILTER_SQL
 			"ORDER BY l.updated_at DESC, l.key DESC LIMIT ?6",
-			OP_FILTER_TYPES "ik", OP_FILTER_ARGS(&f), f.limit, session),
+			OP_FILTER_TYPES "ik", OP_FILTER_ARGS(&f), f.limit, op_int(call, "session")),
 		plan_columns);
 	jw_end_object(call->w);
 	return r;
@@ -49,17 +47,10 @@ int op_plans(struct op_call *call)
  * come last because they change when a late event makes a session be folded again. */
 static int find_plan(struct op_call *call, int64_t *ret)
 {
-	const struct json *v = json_get(call->params, STR("plan"));
-	str wanted = v && (v->type == JSON_STRING || v->type == JSON_NUMBER) ? v->text : STR_NONE;
-	int64_t session = 0, key;
-	int r = 0;
+	str wanted = op_text(call, "plan");
+	int64_t session = op_int(call, "session"), key;
+	int r;
 
-	if (str_empty(wanted))
-		return err_set(call->err, -EINVAL, "'plan' must be a plan's key, path or file name");
-	if (json_get(call->params, STR("session")))
-		r = op_find_session(call, "session", &session);
-	if (r < 0)
-		return r;
 	r = store_number(call->store, ret, "SELECT key FROM plans WHERE (?2 IS NULL OR session = ?2) AND (path = ?1 "
 		"OR substr(path, -length(?1) - 1) = '/' || ?1 OR substr(path, -length(?1) - 4) = '/' || ?1 || '.md') "
 		"ORDER BY updated_at DESC LIMIT 1", "sk", wanted, session);

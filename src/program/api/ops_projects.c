@@ -13,7 +13,7 @@ enum { NAME_MAX_BYTES = 200 };
 	"   WHERE c.parent = p.key AND c.merged IS NULL), "                                                    \
 	"  (SELECT json_group_array(c.path) FROM projects c WHERE c.merged = p.key) "                          \
 	"FROM projects p LEFT JOIN projects w ON (w.key = p.key OR w.parent = p.key) LEFT JOIN sessions s ON " \
-	"s.project = w.key "                                                                                   \
+	"s.project = w.key AND " OP_NOT_DOCTOR                                                                 \
 	"WHERE p.parent IS NULL AND p.merged IS NULL AND "
 
 static const struct op_column project_columns[] = {
@@ -38,8 +38,9 @@ int op_projects(struct op_call *call)
 	jw_object(call->w);
 	r = op_write_list(call, "projects",
 		store_ask(call->store,
-			PROJECT_SELECT "1 GROUP BY p.key ORDER BY max(s.last_at) DESC, p.key DESC LIMIT ?1",
-			"i", op_param_int(call, "limit", 1000, 1, 10000)),
+			PROJECT_SELECT "1 GROUP BY p.key HAVING p.named OR count(s.key) "
+				       "ORDER BY max(s.last_at) DESC, p.key DESC LIMIT ?1",
+			"i", op_int(call, "limit")),
 		project_columns);
 	jw_end_object(call->w);
 	return r;
@@ -75,24 +76,23 @@ static bool is_good_name(str name)
 
 int op_project_rename(struct op_call *call)
 {
-	bool dry = json_true(json_get(call->params, STR("dry_run")));
-	str name = op_param_str(call, "name");
-	int64_t key;
-	int r;
+	bool dry = op_bool(call, "dry_run");
+	str name = op_text(call, "name");
+	int64_t key = op_int(call, "project");
+	int r = 0;
 
 	if (!str_is_set(name) || !is_good_name(name))
 		return err_set(call->err, -EINVAL,
 			"'name' must be at most %d bytes, without blanks around it and without control "
 			"characters",
 			NAME_MAX_BYTES);
-	r = op_find_project(call, "project", &key);
 	/* A name of digits or with a slash in front could never be told from a key or a path. */
-	if (r == 0 && name.n && (name.p[0] == '/' || str_to_int(name, &(int64_t){ 0 })))
+	if (name.n && (name.p[0] == '/' || str_to_int(name, &(int64_t){ 0 })))
 		return err_set(call->err, -EINVAL,
 			"a project's name cannot be a number or begin with '/'; choose another");
-	if (r == 0 && name.n && !dry)
+	if (name.n && !dry)
 		r = store_do(call->store, "UPDATE projects SET name = ?2, named = 1 WHERE key = ?1", "is", key, name);
-	else if (r == 0 && !dry)
+	else if (!dry)
 		/* What stands behind the last slash. */
 		r = store_do(call->store,
 			"UPDATE projects SET named = 0, "
@@ -133,14 +133,10 @@ static int move_all(struct store *s, int64_t from, int64_t into)
 
 int op_project_merge(struct op_call *call)
 {
-	bool dry = json_true(json_get(call->params, STR("dry_run")));
-	int64_t from, into, sessions = 0, directories = 0;
-	int r = op_find_project(call, "from", &from);
+	bool dry = op_bool(call, "dry_run");
+	int64_t from = op_int(call, "from"), into = op_int(call, "into"), sessions = 0, directories = 0;
+	int r;
 
-	if (r == 0)
-		r = op_find_project(call, "into", &into);
-	if (r < 0)
-		return r;
 	if (from == into)
 		return err_set(call->err, -EINVAL, "both names lead to the same project; nothing to merge");
 	r = store_number(call->store, &sessions,

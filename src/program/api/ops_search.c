@@ -126,9 +126,11 @@ static str snippet(struct arena *a, str text, const struct terms *t)
 static const char search_sql[] =
 	"WITH hit AS MATERIALIZED (SELECT rowid AS id, bm25(words) AS score FROM words WHERE words MATCH ?6 "
 	"  ORDER BY rowid DESC LIMIT ?7) "
-	"SELECT x.kind, x.row, CAST(-1000 * h.score AS INTEGER), s.native_id, s.agent, s.key, coalesce(m.name, p.name), "
+	"SELECT x.kind, x.row, CAST(-1000 * h.score AS INTEGER), s.native_id, s.agent, s.key, "
+	"  coalesce(m.name, p.name), "
 	"  coalesce(b.started_at, a.started_at, a.ended_at, l.updated_at), coalesce(b.number, ab.number), "
-	"  CASE x.kind WHEN 0 THEN b.prompt WHEN 1 THEN b.response WHEN 2 THEN a.input ->> '$.command' ELSE l.text END, "
+	"  CASE x.kind WHEN 0 THEN b.prompt WHEN 1 THEN b.response WHEN 2 THEN a.input ->> '$.command' "
+	"  ELSE l.text END, "
 	"  l.path "
 	"FROM hit h JOIN texts x ON x.id = h.id "
 	"LEFT JOIN batches b ON x.kind < 2 AND b.key = x.row "
@@ -229,7 +231,7 @@ static int read_kinds(struct op_call *call, int64_t *ret)
 		const char *name;
 		int64_t bits;
 	} names[] = { { "prompts", 1 }, { "answers", 2 }, { "commands", 4 }, { "plans", 8 }, { "sessions", 7 } };
-	str rest = op_param_str(call, "in"), word;
+	str rest = op_text(call, "in"), word;
 	size_t i;
 
 	*ret = 0;
@@ -241,7 +243,8 @@ static int read_kinds(struct op_call *call, int64_t *ret)
 				break;
 		if (i == countof(names))
 			return err_set(call->err, -EINVAL,
-				"'" STR_FMT "' cannot be searched; there are prompts, answers, commands, plans, sessions",
+				"'" STR_FMT "' cannot be searched; there are prompts, answers, commands, plans, "
+				"sessions",
 				STR_ARG(str_cut_utf8(word, 40)));
 		*ret |= names[i].bits;
 	}
@@ -254,10 +257,9 @@ int op_search(struct op_call *call)
 	struct terms t;
 	struct op_filter f;
 	int64_t which = 0;
-	int r = op_read_filter(call, 20, &f);
+	int r = read_kinds(call, &which);
 
-	if (r == 0)
-		r = read_kinds(call, &which);
+	op_read_filter(call, &f);
 	if (r < 0)
 		return r;
 	read_terms(f.text, &t);

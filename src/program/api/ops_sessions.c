@@ -57,15 +57,14 @@ int op_write_session(struct op_call *call, int64_t key)
  * that becomes active meanwhile. */
 int op_sessions(struct op_call *call)
 {
-	bool walk = json_get(call->params, STR("after")) != NULL;
-	int64_t after = op_param_int(call, "after", 0, 0, INT64_MAX);
+	bool walk = op_has(call, "after");
+	int64_t after = op_int(call, "after");
 	struct op_filter f;
 	struct query *q;
-	int got = op_read_filter(call, 50, &f);
 	bool more = false;
+	int got;
 
-	if (got < 0)
-		return got;
+	op_read_filter(call, &f);
 	q = store_ask(call->store,
 		walk ? SESSION_SELECT("300") "WHERE s.key > ?9 AND " OP_FILTER_SQL MORE_FILTER
 					     "ORDER BY s.key LIMIT ?6"

@@ -61,13 +61,15 @@ static int write_stats(struct op_call *call, const struct stats_of *of, int64_t 
 /* -- parts of the story ------------------------------------------------------------------------ */
 
 #define ACTIVITY_SELECT                                                                                             \
-	"SELECT coalesce(started_at, ended_at, ord), kind, tool, CASE WHEN kind = 'tool' THEN class END, "          \
-	"  CASE WHEN kind = 'tool' THEN same END, agent_id, window, state, file, change, duration_ms, error, "      \
-	"  output, input FROM activities WHERE "
+	"SELECT coalesce(a.started_at, a.ended_at, a.ord), a.kind, a.tool, "                                        \
+	"  CASE WHEN a.kind = 'tool' THEN a.class END, CASE WHEN a.kind = 'tool' THEN a.same END, a.agent_id, "     \
+	"  a.window, a.state, " OP_VERDICT_SELECT ", a.file, a.change, a.duration_ms, a.error, a.output, a.input "  \
+	"FROM activities a " OP_JOIN_VERDICT "WHERE "
 
 static const struct op_column activity_columns[] = {
 	{ "at_us", 'i' },     { "kind", 's' },	      { "tool", 's' },	  { "class", 's' }, { "tool_use_id", 's' },
-	{ "agent_id", 's' },  { "window", 'i' },      { "state", 's' },	  { "file", 's' },  { "change", 's' },
+	{ "agent_id", 's' },  { "window", 'i' },      { "state", 's' },	  OP_VERDICT_COLUMNS, { "file", 's' },
+	{ "change", 's' },
 	{ "duration_ms", 'i' }, { "error", 's' },     { "output", 's' },  { "input", 'j' }, { 0 },
 };
 
@@ -133,7 +135,7 @@ static int write_batches(struct op_call *call, int64_t session, int64_t skip, in
 		r = write_stats(call, &stats_of_batch, query_int(q, 0));
 		if (r == 0)
 			r = write_activities(call, "activities",
-				store_ask(call->store, ACTIVITY_SELECT "batch = ?1 ORDER BY ord, key", "i",
+				store_ask(call->store, ACTIVITY_SELECT "a.batch = ?1 ORDER BY a.ord, a.key", "i",
 					query_int(q, 0)));
 		jw_end_object(w);
 		n++;
@@ -221,12 +223,10 @@ static int write_frame(struct op_call *call, int64_t session)
 int op_show(struct op_call *call)
 {
 	struct json_writer *w = call->w;
-	int64_t session, next = 0, skip = op_param_int(call, "skip", 0, 0, INT64_MAX);
-	int64_t limit = op_param_int(call, "limit", 10000, 1, 10000);
-	int r = op_find_session(call, "session", &session);
+	int64_t session = op_int(call, "session"), next = 0, skip = op_int(call, "skip");
+	int64_t limit = op_int(call, "limit");
+	int r;
 
-	if (r < 0)
-		return r;
 	jw_object(w);
 	jw_key(w, "session");
 	r = op_write_session(call, session);
@@ -237,7 +237,7 @@ int op_show(struct op_call *call)
 	/* What happened between prompts. */
 	if (r == 0 && skip == 0)
 		r = write_activities(call, "outside", store_ask(call->store,
-			ACTIVITY_SELECT "session = ?1 AND batch IS NULL ORDER BY ord, key", "i", session));
+			ACTIVITY_SELECT "a.session = ?1 AND a.batch IS NULL ORDER BY a.ord, a.key", "i", session));
 	if (next)
 		jw_field_int(w, "next", next);
 	jw_end_object(w);

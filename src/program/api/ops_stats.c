@@ -63,6 +63,23 @@ static const struct op_column sum_columns[] = {
 	{ 0 },
 };
 
+/* What hookd said about calls in that time; what it only observed is not in here. */
+static int write_decided(struct op_call *call, const struct op_filter *f)
+{
+	static const struct op_column columns[] = { { "rule", 's' }, { "denied", 'i' }, { "asked", 'i' },
+		{ "ran_anyway", 'i' }, { 0 } };
+
+	return op_write_list(call, "rules",
+		store_ask(call->store,
+			"SELECT d.rule, total(d.decision = 'deny'), total(d.decision = 'ask'), "
+			"total(d.ran_at IS NOT NULL) "
+			"FROM sessions s CROSS JOIN decisions d ON d.session = s.key WHERE d.prevailed AND "
+			"d.decision <> 'allow' AND d.at BETWEEN ?3 AND ?4 AND " OP_FILTER_SQL
+			"GROUP BY d.rule ORDER BY count(*) DESC, d.rule LIMIT ?6",
+			OP_FILTER_TYPES "i", OP_FILTER_ARGS(f), (int64_t)ROWS_MAX),
+		columns);
+}
+
 /* Rows come section by section, in the order of the table. */
 static int write_sections(struct op_call *call, struct query *q)
 {
@@ -90,10 +107,9 @@ static int write_sections(struct op_call *call, struct query *q)
 int op_stats(struct op_call *call)
 {
 	struct op_filter f;
-	int r = op_read_filter(call, 1, &f);
+	int r;
 
-	if (r < 0)
-		return r;
+	op_read_filter(call, &f);
 	jw_object(call->w);
 	if (f.since_us)
 		jw_field_int(call->w, "since_us", f.since_us);
@@ -102,6 +118,8 @@ int op_stats(struct op_call *call)
 	r = write_sections(call,
 		store_ask(call->store, stats_sql, OP_FILTER_TYPES "ii", OP_FILTER_ARGS(&f), (int64_t)DAYS_MAX,
 			(int64_t)ROWS_MAX));
+	if (r == 0)
+		r = write_decided(call, &f);
 	jw_end_object(call->w);
 	return r;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "api/ops.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
@@ -36,11 +37,11 @@ static void write_summary(struct json_writer *w, const struct store_summary *s)
 static int make_backup(struct op_call *call, char path[FS_PATH], struct store_summary *ret)
 {
 	const struct paths *p = call->ctx->paths;
-	str file = op_param_str(call, "file");
+	str file = op_text(call, "file");
 	char when[CLOCK_TEXT];
 	int r;
 
-	if (json_true(json_get(call->params, STR("automatic")))) {
+	if (op_bool(call, "automatic")) {
 		r = store_backup_daily(p->store, p->backups, true, path, call->err);
 		return r < 0 ? r : store_inspect(path, ret, call->err);
 	}
@@ -98,7 +99,7 @@ static int check_only(struct op_call *call, struct buf *problems)
 int op_repair(struct op_call *call)
 {
 	struct buf problems = BUF_INIT(1 << 20);
-	bool dry = json_true(json_get(call->params, STR("dry_run")));
+	bool dry = op_bool(call, "dry_run");
 	struct store_summary summary = { 0 };
 	struct writer_state state;
 	char backup[FS_PATH] = "";
@@ -135,7 +136,7 @@ static int rebuild_job(struct store *s, void *arg)
  * else to do. */
 int op_rebuild(struct op_call *call)
 {
-	bool look = json_true(json_get(call->params, STR("dry_run"))) || json_true(json_get(call->params, STR("progress")));
+	bool look = op_bool(call, "dry_run") || op_bool(call, "progress");
 	_cleanup_(store_closep) struct store *s = NULL;
 	struct store_aside aside = { 0 };
 	int64_t left = 0, sessions = 0, events = 0;
@@ -164,22 +165,29 @@ int op_rebuild(struct op_call *call)
 
 /* -- purge: what ------------------------------------------------------------------------------- */
 
+static bool wants_all_copies(const struct op_call *call)
+{
+	return op_bool(call, "all_copies");
+}
+
 static int read_choice(struct op_call *call, struct capture_choice *ret)
 {
-	struct json *sessions = json_get(call->params, STR("sessions"));
-	str match = op_param_str(call, "match");
-	struct buf b = BUF_INIT(1 << 20);
+	str match = op_text(call, "match");
+	int r = op_resolve(call);
 
-	*ret = (struct capture_choice){ .project = op_param_str(call, "project"), .agent = op_param_str(call, "agent"),
-		.before_us = op_param_int(call, "before_us", 0, 0, INT64_MAX) };
-	if (sessions && (sessions->type != JSON_ARRAY || !sessions->first))
-		return err_set(call->err, -EINVAL, "'sessions' must be an array of ids");
-	if (sessions && json_write(&b, sessions) == 0)
-		ret->sessions = arena_str(call->arena, buf_str(&b));
-	buf_release(&b);
+	*ret = (struct capture_choice){ .sessions = op_text(call, "sessions"), .project = op_int(call, "project"),
+		.agent = op_text(call, "agent"), .before_us = op_int(call, "before_us") };
+	/* Gone from the store by now, but perhaps not from the copies. */
+	if (r == -ENOENT && wants_all_copies(call)) {
+		*call->err = (struct err){ 0 };
+		ret->sessions = STR("[]");
+		r = 0;
+	}
+	if (r < 0)
+		return r;
 	if (!str_empty(match))
 		ret->match = capture_match_text(call->arena, match);
-	if (!str_is_set(ret->sessions) && !str_is_set(ret->project) && !str_is_set(ret->agent) && !ret->before_us &&
+	if (!str_is_set(ret->sessions) && !ret->project && !str_is_set(ret->agent) && !ret->before_us &&
 		!str_is_set(ret->match))
 		return err_set(call->err, -EINVAL,
 			"say what is to be deleted: sessions, project, agent, before_us or match");
@@ -242,6 +250,7 @@ int op_purge_preview(struct op_call *call)
 		return r;
 	jw_object(w);
 	write_count(w, &count);
+	jw_field_int(w, "tombstones", str_is_set(choice.match) ? count.events : count.sessions);
 	r = write_examples(call, &choice);
 	jw_key(w, "backups");
 	jw_array(w);
@@ -258,6 +267,7 @@ int op_purge_preview(struct op_call *call)
 /* -- purge: doing it --------------------------------------------------------------------------- */
 
 struct purge {
+	struct op_call *call; /* waits for the job to end */
 	struct capture *capture;
 	const char *data;
 	struct capture_choice choice;
@@ -279,9 +289,16 @@ static bool empty_wal(struct store *s)
 static int purge_job(struct store *s, void *arg)
 {
 	struct purge *p = arg;
+	struct op_call call = *p->call;
 	int64_t used = store_used_bytes(s);
-	int r = capture_purge(p->capture, s, &p->choice, &p->count);
+	int r;
 
+	call.store = s;
+	r = read_choice(&call, &p->choice);
+	if (r == 0)
+		r = capture_purge(p->capture, s, &p->choice, &p->count);
+	if (r == 0 && !p->count.events && !wants_all_copies(&call))
+		r = err_set(call.err, -ENOENT, "nothing matches, so nothing was deleted; see: hookd sessions --all");
 	if (r < 0)
 		return r;
 	p->count.bytes = MAX(used - store_used_bytes(s), 0);
@@ -324,18 +341,15 @@ static void write_purged(struct op_call *call, const struct purge *p, const char
 int op_purge(struct op_call *call)
 {
 	const struct paths *paths = call->ctx->paths;
-	struct purge p = { .capture = call->ctx->capture, .data = paths->data };
-	bool keep = json_true(json_get(call->params, STR("keep_backups")));
-	bool all = json_true(json_get(call->params, STR("all_copies")));
+	struct purge p = { .call = call, .capture = call->ctx->capture, .data = paths->data };
+	bool keep = op_bool(call, "keep_backups");
+	bool all = wants_all_copies(call);
 	char fresh[FS_PATH] = "";
 	struct err err = { 0 };
-	int r = read_choice(call, &p.choice);
+	int r = writer_maintain(call->ctx->writer, purge_job, &p);
 
 	if (r < 0)
-		return r;
-	r = writer_maintain(call->ctx->writer, purge_job, &p);
-	if (r < 0)
-		return refuse_writer(call, r);
+		return call->err->text[0] ? r : refuse_writer(call, r);
 	if (!keep) {
 		if (store_backup_daily(paths->store, paths->backups, true, fresh, &err) < 0) {
 			log_error(LOG_STORE, "no backup could be made after a purge: %s", err.text);

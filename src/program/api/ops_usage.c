@@ -115,20 +115,16 @@ static const struct grouping *find_grouping(str name)
 
 int op_usage(struct op_call *call)
 {
-	str by = op_param_str(call, "by");
-	const struct grouping *g = find_grouping(str_empty(by) ? STR("day") : by);
+	const struct grouping *g = find_grouping(op_has(call, "by") ? op_text(call, "by") : STR("day"));
 	struct rows rows = { 0 }, total = { 0 };
 	struct op_filter f;
-	int r = op_read_filter(call, 100, &f);
+	int r;
 
-	if (r < 0)
-		return r;
-	if (!g)
-		return err_set(call->err, -EINVAL, "'" STR_FMT "': by day, week, project, agent, model or session",
-			STR_ARG(str_cut_utf8(by, 40)));
+	op_read_filter(call, &f);
 	r = read_rows(call, store_ask(call->store, g->sql, OP_FILTER_TYPES, OP_FILTER_ARGS(&f)), &rows);
 	if (r == 0)
-		r = read_rows(call, store_ask(call->store, groupings[0].sql, OP_FILTER_TYPES, OP_FILTER_ARGS(&f)), &total);
+		r = read_rows(call, store_ask(call->store, groupings[0].sql, OP_FILTER_TYPES, OP_FILTER_ARGS(&f)),
+			&total);
 	if (r < 0)
 		return r;
 	if (rows.n && !str_eq_nocase(str_of(g->name), STR("day")) && !str_eq_nocase(str_of(g->name), STR("week")))

@@ -17,7 +17,7 @@ const struct cmd *const cmds[] = {
 	&cmd_run, &cmd_start, &cmd_stop, &cmd_restart, &cmd_status, &cmd_doctor, &cmd_init,
 	&cmd_uninstall, &cmd_sessions, &cmd_show, &cmd_tail, &cmd_search, &cmd_plans, &cmd_usage,
 	&cmd_stats, &cmd_import, &cmd_transcript, &cmd_export, &cmd_decisions, &cmd_project, &cmd_logs,
-	&cmd_config, &cmd_guard, &cmd_rules, &cmd_hooks, &cmd_trust, &cmd_untrust, &cmd_db,
+	&cmd_config, &cmd_guard, &cmd_rules, &cmd_reload, &cmd_hooks, &cmd_trust, &cmd_untrust, &cmd_db,
 	&cmd_backup, &cmd_restore, &cmd_purge, &cmd_retention, &cmd_rpc, &cmd_offline, &cmd_version, &cmd_help, NULL,
 };
 
@@ -73,6 +73,15 @@ bool cli_confirm(const char *question)
 	fprintf(stderr, "%s [y/N] ", question);
 	fflush(stderr);
 	return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
+int cli_ask_yes(struct cli *cli, const char *question)
+{
+	if (cli_has(cli, "yes"))
+		return EXIT_DONE;
+	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+		return cli_fail("nothing was changed: this needs an answer and there is no terminal; add --yes");
+	return cli_confirm(question) ? EXIT_DONE : cli_fail("nothing was changed: not confirmed");
 }
 
 /* -- help -------------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include "base/diff.h"
 #include "base/limits.h"
 #include "cli/commands.h"
+#include "cli/policy.h"
 #include "config/config.h"
 #include "json/edit.h"
 
@@ -43,10 +44,19 @@ static void write_problems(struct json_writer *w, const struct config_problem *p
 
 static void write_text(struct json_writer *w, const struct option *o, const char *text)
 {
-	if (o->type == OPTION_INT || o->type == OPTION_BOOL)
-		jw_raw(w, str_of(text));
-	else
-		jw_str(w, str_of(text));
+	str rest = str_of(text), name;
+
+	if (o->type == OPTION_INT || o->type == OPTION_BOOL) {
+		jw_raw(w, rest);
+	} else if (o->type == OPTION_LIST) {
+		jw_array(w);
+		while (str_split(&rest, ' ', &name))
+			if (name.n)
+				jw_str(w, name);
+		jw_end_array(w);
+	} else {
+		jw_str(w, rest);
+	}
 }
 
 static void write_value(struct json_writer *w, const struct config *c, size_t id)
@@ -188,6 +198,11 @@ static int set(struct cli *cli)
 	if (config_set(path, o, value, &err) < 0) {
 		print_problem(err.line ? path : "nothing was changed", &err);
 		return EXIT_FAILED;
+	}
+	/* The guard's are taken up at once; everything else was decided when the daemon started. */
+	if (str_starts(str_of(o->name), STR("guard."))) {
+		printf("%s is now '" STR_FMT "' in %s\n", o->name, STR_ARG(value), path);
+		return cli_reload(cli);
 	}
 	printf("%s is now " STR_FMT " in %s; a running daemon takes it with: hookd restart\n",
 		o->name, STR_ARG(value), path);

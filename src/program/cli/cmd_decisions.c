@@ -32,7 +32,8 @@ static void print_decision(struct cli *cli, const struct json *d)
 		puts(off);
 	}
 	if (json_get(d, STR("ran_us")))
-		printf("    %sit ran all the same: the agent did not heed the answer; see: hookd doctor%s\n", mark, off);
+		printf("    %sit ran all the same: the agent did not heed the answer; see: hookd doctor%s\n",
+			mark, off);
 }
 
 static int run_decisions(struct cli *cli)

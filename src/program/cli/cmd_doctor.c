@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/ulid.h"
 #include "cli/commands.h"
+#include "cli/policy.h"
 #include "config/config.h"
 #include "daemon/daemon.h"
 #include "install/install.h"
@@ -163,14 +164,6 @@ static const struct form *form_of(const struct agent *agent)
 	return &forms[0];
 }
 
-static enum event_kind kind_of(const struct agent *agent, str event)
-{
-	for (const struct agent_event *row = agent->events; row->native; row++)
-		if (str_eq(event, str_of(row->native)))
-			return row->kind;
-	return event_kind_by_name(event);
-}
-
 static void write_hook_payload(struct buf *b, const struct agent *agent, const char *session, str event)
 {
 	const struct form *f = form_of(agent);
@@ -187,7 +180,7 @@ static void write_hook_payload(struct buf *b, const struct agent *agent, const c
 	jw_object(&w);
 	jw_field_str(&w, "command", STR("echo hookd-selftest-deny"));
 	jw_end_object(&w);
-	if (kind_of(agent, event) == EVENT_POST_TOOL_USE) {
+	if (agent_kind_of(agent, event) == EVENT_POST_TOOL_USE) {
 		jw_key(&w, "tool_response");
 		jw_raw(&w, str_of(f->response));
 	}
@@ -332,7 +325,7 @@ static void check_line(struct doctor *d, const struct agent *agent, const struct
 	char session[64], id[ULID_TEXT + 1];
 	struct ulid u = ulid_make();
 	struct buf out = BUF_INIT(OUTPUT_MAX);
-	bool decides = kind_of(agent, e->event) == EVENT_PRE_TOOL_USE, denied;
+	bool decides = agent_kind_of(agent, e->event) == EVENT_PRE_TOOL_USE, denied;
 	struct call call;
 	int64_t began;
 	int exit_code, stored;
@@ -409,15 +402,15 @@ static void check_verbs(struct doctor *d, const struct agent *agent)
 		unsigned verb;
 		const char *text;
 	} verbs[] = {
-		{ AGENT_DENIES, "it cannot be told to leave a call alone: rules are only recorded" },
-		{ AGENT_ASKS, "it cannot be told to ask a person: where a rule would ask, it is told no" },
-		{ AGENT_CHANGES_INPUT, "it takes no changed input" },
-		{ AGENT_TAKES_CONTEXT, "it takes no context" },
-		{ AGENT_CONTINUES, "it cannot be told to go on at the end of a turn" },
+		{ TAKES_DENY, "it cannot be told to leave a call alone: rules are only recorded" },
+		{ TAKES_ASK, "its hooks cannot ask a person: where a rule would ask, the call is denied" },
+		{ TAKES_INPUT, "it takes no changed input" },
+		{ TAKES_CONTEXT, "it takes no context" },
+		{ TAKES_MORE, "it cannot be told to go on at the end of a turn" },
 	};
 
 	for (size_t i = 0; i < countof(verbs); i++)
-		if (!(agent->verbs & verbs[i].verb))
+		if (!(agent_takes_anywhere(agent) & verbs[i].verb))
 			tell(d, FINDING_NOTE, agent->name, "%s", verbs[i].text);
 }
 
@@ -432,9 +425,25 @@ static void check_heeded(struct doctor *d)
 	json_each(rule, json_get(result, STR("rules")))
 		if (cell_int(rule, "ran_anyway"))
 			tell(d, FINDING_BAD, "rules",
-				"%lld calls that " STR_FMT " denied ran all the same; see: hookd decisions --rule " STR_FMT,
+				"%lld calls that " STR_FMT " denied ran all the same; "
+				"see: hookd decisions --rule " STR_FMT,
 				(long long)cell_int(rule, "ran_anyway"), STR_ARG(cell_text(rule, "rule")),
 				STR_ARG(cell_text(rule, "rule")));
+}
+
+static void check_rules(struct doctor *d)
+{
+	struct policy_view view;
+
+	policy_view_load(d->cli, false, &view);
+	if (view.problems)
+		tell(d, FINDING_BAD, "rules", "%u things in your rules are left out; see: hookd guard validate",
+			view.problems);
+	if (policy_difference(&view))
+		tell(d, FINDING_NOTE, "rules", "%s", policy_difference(&view));
+	if (guard_policy_observes(view.in_force, STR("")))
+		tell(d, FINDING_NOTE, "rules", "guard.mode is observe: nothing is denied or asked about");
+	policy_view_release(&view);
 }
 
 static void check_agent(struct doctor *d, const struct agent *agent)
@@ -503,6 +512,7 @@ static int run(struct cli *cli)
 	if (check_daemon(&d))
 		for (size_t i = 0; agents[i]; i++)
 			check_agent(&d, agents[i]);
+	check_rules(&d);
 	check_heeded(&d);
 	if (cli_has(cli, "verbose"))
 		show_duties(&d);

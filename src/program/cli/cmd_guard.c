@@ -1,30 +1,15 @@
-/* guard, rules: what the rules say about a command, without a daemon and without running anything.
- */
+/* guard: what the rules say about a command, without running anything. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "agents/agents.h"
 #include "cli/backtest.h"
-#include "guard/guard.h"
+#include "cli/policy.h"
+#include "wire/wire.h"
 
 enum { LINE_MAX_BYTES = 16 << 20 };
-
-static struct guard_policy *load_policy(struct cli *cli, bool complain, unsigned *ret_problems)
-{
-	struct guard_problem *problems = NULL;
-	struct guard_policy *p = guard_policy_load(cli->paths.config, &problems);
-	unsigned n = 0;
-
-	for (const struct guard_problem *q = problems; q; q = q->next, n++)
-		if (complain)
-			cli_fail("%s:%u:%u: %s", cli->paths.config, q->err.line, q->err.col,
-				q->err.text);
-	guard_problems_free(problems);
-	if (ret_problems)
-		*ret_problems = n;
-	return p;
-}
 
 /* -- check: lines of JSON in, lines of JSON out ----------------------------------------------- */
 
@@ -38,37 +23,88 @@ static const struct guard_finding *strictest(const struct guard_report *r)
 	return best;
 }
 
-static str tool_text(const struct json *line, const char *name)
+/* What production does with a hook: the agent's adapter reads the payload, one guard judges it. Rows may speak of
+ * another home; guards are kept while it stays the same. */
+struct checking {
+	struct cli *cli;
+	struct policy_view view;
+	struct arena arena;
+	struct guard *guard;
+	str home; /* of the guard */
+	char room[FS_PATH];
+};
+
+static void use_home(struct checking *k, str home)
 {
-	return json_str(json_get(line, str_of(name)));
+	if (k->guard && str_eq(home, k->home))
+		return;
+	guard_free(k->guard);
+	snprintf(k->room, sizeof k->room, STR_FMT, STR_ARG(str_head(home, sizeof k->room - 1)));
+	k->home = str_of(k->room);
+	k->guard = guard_new_with(&k->cli->paths, home.n ? k->room : NULL, k->view.in_force);
 }
 
-/* What a tool other than the shell is: {"tool": "Write", "input": {"file_path": …}}. */
-static enum tool_class class_of(str tool)
+static void copy_member(struct json_writer *w, const char *name, const struct json *line, const char *from)
 {
-	if (str_eq_name(tool, STR("Write")) || str_eq_name(tool, STR("Edit")) ||
-		str_eq_name(tool, STR("MultiEdit")) || str_eq_name(tool, STR("write_file")) ||
-		str_eq_name(tool, STR("replace")) || str_eq_name(tool, STR("NotebookEdit")) ||
-		str_eq_name(tool, STR("apply_patch")))
-		return TOOL_WRITE;
-	if (str_eq_name(tool, STR("Read")) || str_eq_name(tool, STR("read_file")))
-		return TOOL_READ;
-	if (str_starts(tool, STR("mcp__")))
-		return TOOL_MCP;
-	return str_is_set(tool) && !str_eq_name(tool, STR("Bash")) &&
-			       !str_eq_name(tool, STR("shell")) &&
-			       !str_eq_name(tool, STR("run_shell_command"))
-		       ? TOOL_OTHER
-		       : TOOL_SHELL;
+	const struct json *v = json_get(line, str_of(from));
+
+	if (!v)
+		return;
+	jw_key(w, name);
+	jw_value(w, v);
 }
 
-static void check_line(struct guard_policy *policy, struct arena *a, str text, struct buf *out)
+/* A row as the payload of a hook. */
+static str payload_of(struct arena *a, const struct json *line)
+{
+	struct buf b = BUF_INIT(MIB(64));
+	struct json_writer w = JSON_WRITER(&b);
+	str text;
+
+	jw_object(&w);
+	jw_field_str(&w, "session_id", STR("guard-check"));
+	jw_field_str(&w, "hook_event_name", STR("PreToolUse"));
+	copy_member(&w, "cwd", line, "cwd");
+	copy_member(&w, "permission_mode", line, "permission_mode");
+	if (json_get(line, STR("tool")))
+		copy_member(&w, "tool_name", line, "tool");
+	else
+		jw_field_str(&w, "tool_name", STR("Bash"));
+	if (json_get(line, STR("input"))) {
+		copy_member(&w, "tool_input", line, "input");
+	} else {
+		jw_key(&w, "tool_input");
+		jw_object(&w);
+		copy_member(&w, "command", line, "command");
+		jw_end_object(&w);
+	}
+	jw_end_object(&w);
+	text = arena_str(a, buf_str(&b));
+	buf_release(&b);
+	return text;
+}
+
+/* A row without an agent is read by the first that knows the tool. */
+static void parse_row(struct arena *a, const struct json *line, struct event *ret)
+{
+	str agent = json_str(json_get(line, STR("agent")));
+	struct wire_hook hook = { .agent = agent.n ? agent : STR("claude"), .event = STR("PreToolUse"),
+		.payload = payload_of(a, line) };
+
+	agent_parse(agent_find(hook.agent), &hook, a, ret);
+	for (size_t i = 0; !agent.n && agents[i] && ret->tool_class == TOOL_OTHER; i++) {
+		hook.agent = str_of(agents[i]->name);
+		agent_parse(agents[i], &hook, a, ret);
+	}
+	ret->kind = EVENT_PRE_TOOL_USE; /* whatever that agent calls it */
+}
+
+static void check_line(struct checking *k, str text, struct buf *out)
 {
 	struct json_writer w = JSON_WRITER(out);
-	struct guard_report report = { 0 };
-	struct guard_context c = { 0 };
-	struct event e = { .kind = EVENT_PRE_TOOL_USE };
+	struct arena *a = &k->arena;
 	struct verdict v = { 0 };
+	struct event e;
 	struct json *line;
 	struct err err;
 
@@ -81,17 +117,9 @@ static void check_line(struct guard_policy *policy, struct arena *a, str text, s
 		buf_add_char(out, '\n');
 		return;
 	}
-	c.cwd = tool_text(line, "cwd");
-	c.home = tool_text(line, "home");
-	e.tool_name = tool_text(line, "tool");
-	e.tool_input = json_get(line, STR("input"));
-	e.permission_mode = tool_text(line, "permission_mode");
-	e.tool_class = class_of(e.tool_name);
-	e.command = tool_text(line, "command");
-	if (!str_is_set(e.command))
-		e.command = json_str(json_get(e.tool_input, STR("command")));
-	e.file_path = json_str(json_get(e.tool_input, STR("file_path")));
-	guard_decide(policy, &c, &e, a, &v, &report);
+	use_home(k, json_str(json_get(line, STR("home"))));
+	parse_row(a, line, &e);
+	(void)guard_event(k->guard, &e, a, &v, /* may_use_disk= */ true);
 	if (json_get(line, STR("id"))) {
 		jw_key(&w, "id");
 		jw_value(&w, json_get(line, STR("id")));
@@ -110,26 +138,30 @@ static void check_line(struct guard_policy *policy, struct arena *a, str text, s
 
 static int guard_check(struct cli *cli)
 {
-	_cleanup_(guard_policy_unrefp) struct guard_policy *policy = load_policy(cli, true, NULL);
+	struct checking k = { .cli = cli };
 	struct buf out = BUF_INIT(MIB(64));
-	struct arena a;
 	char *line = NULL;
 	size_t cap = 0;
 	ssize_t n;
 
-	arena_init(&a);
+	policy_view_load(cli, true, &k.view);
+	arena_init(&k.arena);
 	while ((n = getline(&line, &cap, stdin)) > 0) {
 		str text = str_trim(str_n(line, (size_t)n));
 
 		if (!text.n || n > LINE_MAX_BYTES)
 			continue;
 		buf_clear(&out);
-		check_line(policy, &a, text, &out);
+		check_line(&k, text, &out);
 		fwrite(out.p, 1, out.len, stdout);
-		arena_reset(&a);
+		arena_reset(&k.arena);
 	}
+	if (policy_difference(&k.view))
+		cli_fail("%s", policy_difference(&k.view));
 	free(line);
-	arena_release(&a);
+	guard_free(k.guard);
+	arena_release(&k.arena);
+	policy_view_release(&k.view);
 	buf_release(&out);
 	return fflush(stdout) == 0 ? EXIT_DONE : EXIT_FAILED;
 }
@@ -152,7 +184,7 @@ static str command_of_args(struct cli *cli)
 }
 
 static void write_explanation(
-	struct json_writer *w, enum verdict_action action, const struct guard_report *r)
+	struct json_writer *w, enum verdict_action action, const struct guard_report *r, bool differs)
 {
 	jw_object(w);
 	jw_field_str(w, "decision",
@@ -185,13 +217,14 @@ static void write_explanation(
 	}
 	jw_end_array(w);
 	jw_field_int(w, "cost", r->cost);
+	jw_field_bool(w, "file_differs", differs);
 	jw_end_object(w);
 }
 
 static int guard_explain(struct cli *cli)
 {
-	_cleanup_(guard_policy_unrefp) struct guard_policy *policy = load_policy(cli, true, NULL);
 	const char *home = getenv("HOME");
+	struct policy_view view;
 	char here[FS_PATH];
 	struct guard_report report = { 0 };
 	struct guard_context c = { .explain = true, .home = str_of(home) };
@@ -201,14 +234,16 @@ static int guard_explain(struct cli *cli)
 	if (cli->nargs < 2)
 		return cli_usage_error(cli, "a command is missing");
 	c.cwd = str_of(cli_value(cli, "cwd", getcwd(here, sizeof(here)) ? here : "/"));
-	action = guard_command(policy, &c, command_of_args(cli), &cli->arena, &report);
+	policy_view_load(cli, true, &view);
+	action = guard_command(view.in_force, &c, command_of_args(cli), &cli->arena, &report);
 	if (cli_has(cli, "json")) {
 		struct buf out = BUF_INIT(MIB(16));
 		struct json_writer w = JSON_WRITER(&out);
 
-		write_explanation(&w, action, &report);
+		write_explanation(&w, action, &report, view.differs);
 		printf(STR_FMT "\n", STR_ARG(buf_str(&out)));
 		buf_release(&out);
+		policy_view_release(&view);
 		return EXIT_DONE;
 	}
 	for (const struct guard_step *s = report.steps; s; s = s->next) {
@@ -237,138 +272,29 @@ static int guard_explain(struct cli *cli)
 		cli_print_safe(worst->reason);
 	}
 	printf("\n");
+	if (policy_difference(&view))
+		printf("note: %s\n", policy_difference(&view));
+	policy_view_release(&view);
 	return EXIT_DONE;
 }
 
-/* -- rules ------------------------------------------------------------------------------------ */
-
-/* How often each rule had something to say; NULL without a daemon, which is not started for it. */
-static const struct json *ask_counts(struct cli *cli)
-{
-	struct json *result = NULL;
-	struct err err = { 0 };
-
-	return cli->paths.state[0] && cli_call(cli, false, "rule_counts", STR_NONE, &result, &err) == 0
-		? json_get(result, STR("rules"))
-		: NULL;
-}
-
-static const struct json *counts_of(const struct json *counts, str rule)
-{
-	json_each(c, counts)
-		if (str_eq(cell_text(c, "rule"), rule))
-			return c;
-	return NULL;
-}
-
-static void write_counts(struct json_writer *w, const struct json *counts, str rule)
-{
-	const struct json *c = counts_of(counts, rule);
-
-	jw_field_int(w, "fired", c ? cell_int(c, "fired") : 0);
-	if (!c)
-		return;
-	jw_field_int(w, "denied", cell_int(c, "denied"));
-	jw_field_int(w, "ran_anyway", cell_int(c, "ran_anyway"));
-	jw_field_int(w, "last_us", cell_int(c, "last_us"));
-}
-
-static void rules_json(const struct guard_policy *policy, const struct json *counts, struct json_writer *w)
-{
-	const struct guard_user_rule *user;
-	size_t n = guard_policy_rules(policy, &user);
-
-	jw_object(w);
-	jw_key(w, "rules");
-	jw_array(w);
-	for (const struct guard_rule *r = guard_rules; r->name; r++) {
-		jw_object(w);
-		jw_field_str(w, "name", str_of(r->name));
-		jw_field_str(w, "from", STR("built-in"));
-		jw_field_str(w, "text", str_of(r->text));
-		jw_field_str(w, "advice", str_of(r->advice));
-		jw_field_str(w, "example", str_of(r->example));
-		jw_field_str(w, "mode",
-			guard_policy_disabled(policy, str_of(r->name)) ? STR("disabled")
-			: guard_policy_observes(policy)                ? STR("observe")
-								       : STR("enforce"));
-		write_counts(w, counts, str_of(r->name));
-		jw_end_object(w);
-	}
-	for (size_t i = 0; i < n; i++) {
-		jw_object(w);
-		jw_field_str(w, "name", user[i].name);
-		jw_field_str(w, "from", STR("user"));
-		jw_field_str(w, "text", user[i].message);
-		jw_field_str(w, "decision", str_of(verdict_action_names[user[i].decision]));
-		jw_field_str(w, "override", user[i].override);
-		jw_field_str(w, "mode",
-			user[i].observe || guard_policy_observes(policy) ? STR("observe")
-									 : STR("enforce"));
-		jw_field_int(w, "line", user[i].line);
-		jw_key(w, "rule");
-		jw_raw(w, user[i].source);
-		write_counts(w, counts, user[i].name);
-		jw_end_object(w);
-	}
-	jw_end_array(w);
-	jw_end_object(w);
-}
-
-static int run_rules(struct cli *cli)
-{
-	_cleanup_(guard_policy_unrefp) struct guard_policy *policy = load_policy(cli, true, NULL);
-	const struct guard_user_rule *user;
-	const struct json *counts = ask_counts(cli);
-	size_t n = guard_policy_rules(policy, &user);
-	struct table t;
-
-	if (cli_has(cli, "json")) {
-		struct buf out = BUF_INIT(MIB(4));
-		struct json_writer w = JSON_WRITER(&out);
-
-		rules_json(policy, counts, &w);
-		printf(STR_FMT "\n", STR_ARG(buf_str(&out)));
-		buf_release(&out);
-		return EXIT_DONE;
-	}
-	table_init(&t, &cli->arena, 5);
-	t.firm = 4;
-	table_add(&t, (str[]){ STR("RULE"), STR("MODE"), STR("FIRED"), STR("LAST"), STR("WHAT") });
-	for (const struct guard_rule *r = guard_rules; r->name; r++) {
-		const struct json *c = counts_of(counts, str_of(r->name));
-		str mode = guard_policy_disabled(policy, str_of(r->name)) ? STR("disabled")
-			: guard_policy_observes(policy)                   ? STR("observe")
-									  : STR("enforce");
-
-		table_add(&t, (str[]){ str_of(r->name), mode, c ? cell_number(cli, c, "fired") : STR(""),
-				      c ? cell_age(cli, c, "last_us") : STR(""), str_of(r->text) });
-	}
-	for (size_t i = 0; i < n; i++) {
-		const struct json *c = counts_of(counts, user[i].name);
-		str what = user[i].message.n ? user[i].message
-					     : arena_strf(&cli->arena, "%s (yours)", verdict_action_names[user[i].decision]);
-
-		table_add(&t, (str[]){ user[i].name, user[i].observe ? STR("observe") : STR("enforce"),
-				      c ? cell_number(cli, c, "fired") : STR(""),
-				      c ? cell_age(cli, c, "last_us") : STR(""), what });
-	}
-	table_print(&t, cli->colour);
-	return EXIT_DONE;
-}
+/* -- which ------------------------------------------------------------------------------------- */
 
 static int guard_validate(struct cli *cli)
 {
-	unsigned problems;
-	_cleanup_(guard_policy_unrefp) struct guard_policy *policy =
-		load_policy(cli, true, &problems);
+	struct policy_view view;
 	const struct guard_user_rule *user;
-	size_t n = guard_policy_rules(policy, &user);
+	unsigned problems;
+	size_t n;
 
-	if (problems)
-		return EXIT_FAILED;
-	printf("%zu rules of your own, no problems\n", n);
-	return EXIT_DONE;
+	policy_view_load(cli, true, &view);
+	n = guard_policy_rules(view.file, &user);
+	problems = view.problems;
+	if (!problems)
+		printf("%zu rules of your own, no problems%s\n", n,
+			view.differs ? "; in force after: hookd reload" : "");
+	policy_view_release(&view);
+	return problems ? EXIT_FAILED : EXIT_DONE;
 }
 
 static int run_guard(struct cli *cli)
@@ -404,18 +330,4 @@ const struct cmd cmd_guard = {
 	.max_args = ARGS_MAX,
 	.options = guard_options,
 	.run = run_guard,
-};
-
-static const struct cmd_option rules_options[] = {
-	OPTION_JSON,
-	{ 0 },
-};
-
-const struct cmd cmd_rules = {
-	.name = "rules",
-	.args = "",
-	.text = "List the guard's rules, built-in and yours.",
-	.flags = CMD_ANYWHERE,
-	.options = rules_options,
-	.run = run_rules,
 };

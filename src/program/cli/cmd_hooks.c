@@ -62,7 +62,9 @@ static str what_runs(struct cli *cli, const struct json *hook)
 
 	if (str_empty(command))
 		command = str_empty(cell_text(hook, "url")) ? cell_text(hook, "prompt") : cell_text(hook, "url");
-	return str_empty(name) ? command : arena_strf(&cli->arena, STR_FMT ": " STR_FMT, STR_ARG(name), STR_ARG(command));
+	return str_empty(name)
+		? command
+		: arena_strf(&cli->arena, STR_FMT ": " STR_FMT, STR_ARG(name), STR_ARG(command));
 }
 
 static void print_problems(const struct json *sources)
@@ -217,7 +219,8 @@ static int run_dry(struct cli *cli, enum event_kind kind, const struct json *inp
 	}
 	n = hooks_match(s, &e, &cli->arena, list);
 	for (unsigned i = 0; i < n; i++) {
-		printf("%s  %s  ", list[i]->id, list[i]->state == HOOK_LIVE ? "would run" : hook_state_names[list[i]->state]);
+		printf("%s  %s  ", list[i]->id,
+			list[i]->state == HOOK_LIVE ? "would run" : hook_state_names[list[i]->state]);
 		cli_print_safe(str_is_set(list[i]->name) ? list[i]->name : list[i]->command);
 		putchar('\n');
 	}
@@ -299,7 +302,8 @@ static int new_hook(struct cli *cli)
 		struct buf b = BUF_INIT(KIB(32));
 
 		json_write_string(&b, str_of(real ? real : path));
-		printf("%s, \"timeout\": 5 } ] }\n    ]\n  }\n\nthen: hookd hooks validate && hookd hooks reload\n", b.p);
+		printf("%s, \"timeout\": 5 } ] }\n    ]\n  }\n\nthen: hookd hooks validate && hookd hooks reload\n",
+			b.p);
 		buf_release(&b);
 	}
 	free(real);

@@ -34,7 +34,8 @@ static void print_next_steps(const struct hook_changes *c, bool history)
 		c->n == 1 ? c->list[0]->plan.agent->label : "your agents");
 	for (unsigned i = 0; i < c->n; i++)
 		if (strcmp(c->list[i]->plan.agent->name, "codex") == 0)
-			puts("  codex            asks about new hooks when it starts (or type /hooks there): trust hookc");
+			puts("  codex            asks about new hooks when it starts (or type /hooks there): "
+			     "trust hookc");
 	if (history)
 		puts("  hookd sessions   lists what was read\n"
 		     "  hookd search …   finds prompts, answers, commands and plans by their words\n"

@@ -57,24 +57,68 @@ const struct cmd cmd_help = {
 
 /* -- rpc --------------------------------------------------------------------------------------- */
 
+/* The parameters of one operation as JSON Schema, or of all by their names. */
+static int print_schema(struct cli *cli)
+{
+	struct buf b = BUF_INIT(MIB(1));
+	struct json_writer w = JSON_WRITER(&b);
+	const struct json *list;
+	struct json *result;
+
+	jw_object(&w);
+	if (cli->nargs)
+		jw_field_str(&w, "method", str_of(cli->args[0]));
+	jw_end_object(&w);
+	result = cli_ask(cli, "ops", buf_str(&b));
+	if (!result) {
+		buf_release(&b);
+		return EXIT_FAILED;
+	}
+	list = json_get(result, STR("ops"));
+	buf_clear(&b);
+	w = (struct json_writer)JSON_WRITER(&b);
+	if (cli->nargs) {
+		jw_value(&w, json_get(json_first(list), STR("params")));
+	} else {
+		jw_object(&w);
+		json_each(op, list) {
+			jw_key_str(&w, json_str(json_get(op, STR("name"))));
+			jw_value(&w, json_get(op, STR("params")));
+		}
+		jw_end_object(&w);
+	}
+	printf(STR_FMT "\n", STR_ARG(buf_str(&b)));
+	buf_release(&b);
+	return EXIT_DONE;
+}
+
 static int run_rpc(struct cli *cli)
 {
 	struct json *params = NULL, *result;
 	struct err err = { 0 };
 	str text = cli->nargs > 1 ? str_of(cli->args[1]) : STR_NONE;
 
+	if (cli_has(cli, "schema"))
+		return print_schema(cli);
+	if (!cli->nargs)
+		return cli_usage_error(cli, "the method is missing; the method 'ops' lists them");
 	if (cli->nargs > 1 && json_parse(&cli->arena, text, 0, &params, &err) < 0)
 		return cli_fail("the parameters are not JSON: %s (column %u)", err.text, err.col);
 	result = cli_ask(cli, cli->args[0], text);
 	return result ? cli_print_json(result) : EXIT_FAILED;
 }
 
+static const struct cmd_option rpc_options[] = {
+	{ "schema", 0, NULL, false, "print the parameters of METHOD, or of every one, as JSON Schema" },
+	{ 0 },
+};
+
 const struct cmd cmd_rpc = {
 	.name = "rpc",
-	.args = "METHOD [JSON]",
+	.args = "[METHOD [JSON]]",
 	.text = "Call an operation of the daemon; the method 'ops' lists them.",
-	.min_args = 1,
 	.max_args = 2,
+	.options = rpc_options,
 	.run = run_rpc,
 };
 
@@ -270,7 +314,8 @@ static const struct cmd_option db_options[] = {
 const struct cmd cmd_db = {
 	.name = "db",
 	.args = "check|repair|rebuild",
-	.text = "Check the store for damage, repair it (damaged files are set aside, never deleted), or fold everything again "
+	.text = "Check the store for damage, repair it (damaged files are set aside, never deleted), or fold "
+	"everything again "
 		"from the events it holds.",
 	.min_args = 1,
 	.max_args = 1,

@@ -5,8 +5,8 @@
  * static rules and kept in the spool, redacted, where the next daemon finds it. Whatever goes wrong
  * here, the agent gets its neutral answer in time.
  *
- * This file links the adapters, redaction, guard, the reading half of hooks and journal; never the store or the loop (a test
- * reads the link map). */
+ * This file links the adapters, redaction, guard, the reading half of hooks and journal; never the store or the loop
+ * (a test reads the link map). */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -42,8 +42,10 @@ struct offline {
 	struct cli *cli;
 	struct buf frame;
 	struct wire_hook hook;
+	const struct agent *agent;
+	struct event event;
 	int64_t started_us;
-	bool decision;
+	bool decision; /* the answer can stop or change what the agent does */
 };
 
 /* -- the frame --------------------------------------------------------------------------------- */
@@ -160,7 +162,8 @@ static void keep_in_spool(struct offline *o, const struct event *e)
 		return;
 	redact_and_mute(redactor, &o->cli->arena, p->run, e, &record, &report);
 	record.marks |= EVENT_SPOOLED;
-	/* Clients tell milliseconds. What has to take the spool came after what the daemon still took in the same one. */
+	/* Clients tell milliseconds. What has to take the spool came after what the daemon still took in the same
+	 * one. */
 	record.at_us += USEC_PER_MSEC - 1;
 	record.order_us = record.at_us;
 	r = spool_write(p->spool, &record, false);
@@ -171,38 +174,35 @@ static void keep_in_spool(struct offline *o, const struct event *e)
 			strerror(-r));
 }
 
-static void keep_decision(struct offline *o, const struct agent *agent, const struct event *e, const struct verdict *v)
+static void keep_decision(struct offline *o, const struct verdict *v)
 {
-	struct wire_hook hook = { .id = ulid_make(), .at_ms = clock_wall_us() / USEC_PER_MSEC, .agent = o->hook.agent,
-		.event = STR("Decision"), .payload = verdict_audit(v, e, &o->cli->arena) };
+	struct arena *a = &o->cli->arena;
+	str payload = verdict_audit(v, &o->event, agent_hears(o->agent, &o->event, v), a);
 	struct event decision;
 
-	if (!str_is_set(hook.payload))
+	if (!str_is_set(payload))
 		return;
-	agent_parse(agent, &hook, &o->cli->arena, &decision);
-	decision.kind = EVENT_DECISION;
+	event_own(EVENT_DECISION, &o->event, payload, a, &decision);
 	keep_in_spool(o, &decision);
 }
 
 static int answer_alone(struct offline *o)
 {
-	const struct agent *agent = agent_find(o->hook.agent);
 	const struct paths *p = &o->cli->paths;
+	struct arena *a = &o->cli->arena;
 	struct verdict verdict = { 0 };
 	struct buf out = BUF_INIT(LIMIT_REPLY);
 	struct answer answer = { .out = &out };
 	_cleanup_(guard_freep) struct guard *guard = guard_new(&o->cli->paths);
-	struct event e;
 
-	agent_parse(agent, &o->hook, &o->cli->arena, &e);
-	guard_event(guard, &e, &o->cli->arena, &verdict);
+	(void)guard_event(guard, &o->event, a, &verdict, /* may_use_disk= */ true);
 	if (o->decision && p->state[0])
-		hooks_decide_alone(&(struct hooks_where){ .agent = arena_cstr(&o->cli->arena, e.agent),
-			.cwd = arena_cstr(&o->cli->arena, e.cwd), .home = getenv("HOME"), .user_config = p->config,
-			.state = p->state }, p->run, &e, &o->cli->arena, &verdict);
-	agent_render(agent, &e, &verdict, &o->cli->arena, &answer);
-	keep_in_spool(o, &e);
-	keep_decision(o, agent, &e, &verdict);
+		hooks_decide_alone(&(struct hooks_where){ .agent = arena_cstr(a, o->event.agent),
+			.cwd = arena_cstr(a, o->event.cwd), .home = getenv("HOME"), .user_config = p->config,
+			.state = p->state }, p->run, &o->event, a, &verdict);
+	agent_render(o->agent, &o->event, &verdict, a, &answer);
+	keep_in_spool(o, &o->event);
+	keep_decision(o, &verdict);
 	write_out(STDOUT_FILENO, buf_str(&out));
 	write_out(STDERR_FILENO, answer.err);
 	buf_release(&out);
@@ -220,7 +220,9 @@ static int run(struct cli *cli)
 	if (!str_to_int(str_of(cli_value(cli, "fd", "")), &fd) || read_frame(&o, (int)fd) < 0)
 		return EXIT_DONE; /* nothing that could be kept, and nobody to tell */
 	o.started_us = str_to_int(str_of(cli_value(cli, "started-us", "")), &started) ? started : clock_mono_us();
-	o.decision = wire_is_decision(o.hook.event);
+	o.agent = agent_find(o.hook.agent);
+	agent_parse(o.agent, &o.hook, &cli->arena, &o.event);
+	o.decision = event_kinds[o.event.kind].flags & EVENT_IS_DECISION;
 	/* Without a HOME there is nowhere to keep anything, but the rules hold.
 	 * A daemon that is there but hangs, is full or speaks another protocol is left alone. */
 	if (strcmp(reason, "absent") == 0 && cli->paths.state[0]) {

@@ -129,7 +129,7 @@ static const struct cmd_option show_options[] = {
 const struct cmd cmd_show = {
 	.name = "show",
 	.args = "SESSION",
-	.text = "Tell one session: prompts, what was done for them, answers, plans, files.",
+	.text = "Show one session: prompts, what was done for them, answers, plans, files.",
 	.min_args = 1,
 	.max_args = 1,
 	.options = show_options,
@@ -167,8 +167,22 @@ static str gist(const struct json *payload)
 	return STR("");
 }
 
+/* Of a decision: what was said first about what. */
+static str gist_of_decision(struct cli *cli, const struct json *payload)
+{
+	json_each(r, json_get(payload, STR("rulings"))) {
+		str verdict = json_true(json_get(r, STR("prevailed"))) ? story_verdict(cli, r) : STR("");
+
+		if (!str_empty(verdict))
+			return arena_strf(&cli->arena, STR_FMT "%s" STR_FMT, STR_ARG(verdict),
+				str_empty(cell_text(r, "subject")) ? "" : " · ", STR_ARG(cell_text(r, "subject")));
+	}
+	return gist(payload);
+}
+
 static void print_event(struct cli *cli, const struct json *e)
 {
+	const struct json *payload = json_get(e, STR("payload")), *verdict = json_get(e, STR("verdict"));
 	const char *dim = cli->colour ? "\033[2m" : "", *bold = cli->colour ? "\033[1m" : "",
 		   *plain = cli->colour ? "\033[0m" : "";
 	str tool = json_str(json_get(e, STR("tool"))), session = json_str(json_get(e, STR("session")));
@@ -185,7 +199,13 @@ static void print_event(struct cli *cli, const struct json *e)
 		cli_print_safe(tool);
 	}
 	fputs("  ", stdout);
-	cli_print_safe(str_cut_utf8(gist(json_get(e, STR("payload"))), 160));
+	cli_print_safe(str_cut_utf8(str_eq(cell_text(e, "event"), STR("Decision")) ? gist_of_decision(cli, payload)
+										     : gist(payload), 160));
+	if (verdict) {
+		printf("  %s⊘ ", cli->colour ? "\033[33m" : "");
+		cli_print_safe(str_cut_utf8(story_verdict(cli, verdict), 160));
+		fputs(plain, stdout);
+	}
 	putchar('\n');
 }
 

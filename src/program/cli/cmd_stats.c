@@ -36,6 +36,25 @@ static void print_section(struct cli *cli, const struct json *list, const char *
 	table_print(&t, cli->colour);
 }
 
+static void print_rules(struct cli *cli, const struct json *list)
+{
+	struct table t;
+	int n = 0;
+
+	if (!json_first(list))
+		return;
+	table_init(&t, &cli->arena, 4);
+	table_add(&t, (str[]){ STR("RULE"), STR("DENIED"), STR("ASKED"), STR("RAN ANYWAY") });
+	json_each(row, list) {
+		if (n++ == ROWS)
+			break;
+		table_add(&t, (str[]){ cell_text(row, "rule"), cell_number(cli, row, "denied"),
+			cell_number(cli, row, "asked"), cell_number(cli, row, "ran_anyway") });
+	}
+	putchar('\n');
+	table_print(&t, cli->colour);
+}
+
 static int print_stats(struct cli *cli, const struct json *result)
 {
 	const struct json *total = json_get(result, STR("total"));
@@ -50,6 +69,7 @@ static int print_stats(struct cli *cli, const struct json *result)
 		(long long)cell_int(total, "denied"));
 	for (size_t i = 0; i < countof(sections); i++)
 		print_section(cli, json_get(result, str_of(sections[i].name)), sections[i].label, sections[i].title);
+	print_rules(cli, json_get(result, STR("rules")));
 	return EXIT_DONE;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "cli/commands.h"
+#include "cli/policy.h"
 
 static int64_t number(const struct json *root, const char *a, const char *b)
 {
@@ -76,6 +77,12 @@ static int print_trouble(const struct json *s)
 			(long long)(number(s, "store", "unfolded") + number(s, "store", "quarantined")));
 		n++;
 	}
+	if (number(s, "privacy", "unwritten_markers")) {
+		print_line("TROUBLE",
+			"%lld private sessions cannot be marked as such (" STR_FMT "): only this daemon knows of them",
+			(long long)number(s, "privacy", "unwritten_markers"), STR_ARG(text(s, "privacy", "trouble")));
+		n++;
+	}
 	if (number(s, "config_problems", NULL)) {
 		print_line("TROUBLE", "the config file has problems; see: hookd config validate");
 		n++;
@@ -100,7 +107,20 @@ static void print_agents(const struct json *s)
 	}
 }
 
-static void print_status(const struct json *s)
+/* Rules that act and rules that stand in the file may be two things. */
+static void print_guard(struct cli *cli)
+{
+	struct policy_view view;
+
+	policy_view_load(cli, false, &view);
+	if (guard_policy_observes(view.in_force, STR("")))
+		print_line("guard", "observes only: nothing is denied or asked about");
+	if (view.differs)
+		print_line("guard", "%s", policy_difference(&view));
+	policy_view_release(&view);
+}
+
+static void print_status(struct cli *cli, const struct json *s)
 {
 	char up[CLOCK_TEXT], last[CLOCK_TEXT] = "none yet";
 	int64_t last_us = number(s, "events", "last_at_us"), received = number(s, "events_received", NULL);
@@ -137,6 +157,7 @@ static void print_status(const struct json *s)
 			(long long)(number(s, "cpu", "loop_us") / received));
 	else
 		print_line("cost", "%.1f MB of memory", (double)number(s, "rss_bytes", NULL) / 1e6);
+	print_guard(cli);
 	if (!print_trouble(s))
 		print_line("health", "ok");
 }
@@ -158,7 +179,7 @@ static int run(struct cli *cli)
 		return cli_fail("%s", err.text);
 	if (cli_has(cli, "json"))
 		return cli_print_json(s);
-	print_status(s);
+	print_status(cli, s);
 	return EXIT_DONE;
 }
 

@@ -7,7 +7,7 @@
 extern const struct cmd cmd_run, cmd_start, cmd_stop, cmd_restart, cmd_status, cmd_doctor, cmd_init,
 	cmd_uninstall, cmd_sessions, cmd_show, cmd_tail, cmd_search, cmd_plans, cmd_usage, cmd_stats, cmd_import,
 	cmd_transcript, cmd_export, cmd_decisions, cmd_project, cmd_logs, cmd_config, cmd_hooks, cmd_trust, cmd_untrust,
-	cmd_db, cmd_backup, cmd_restore, cmd_purge, cmd_retention, cmd_guard, cmd_rules,
+	cmd_db, cmd_backup, cmd_restore, cmd_purge, cmd_retention, cmd_guard, cmd_rules, cmd_reload,
 	cmd_rpc, cmd_offline, cmd_version, cmd_help;
 
 const struct cmd *cli_find(const char *name);
@@ -31,11 +31,8 @@ struct json *cli_ask(struct cli *cli, const char *method, str params);
 			"only what happened since: 30m, 2h, 3d, 2w, 2026-11-01, 2026-11-01T09:30" \
 	}
 #define OPTION_UNTIL { "until", 0, "WHEN", false, "only what happened before" }
-#define OPTION_ALL { "all", 0, NULL, false, "also sessions with nothing in them and those that hookd doctor made" }
+#define OPTION_ALL { "all", 0, NULL, false, "also sessions with nothing in them" }
 #define OPTION_JSON { "json", 0, NULL, false, "print JSON" }
-
-/* "2h" ago, "2026-11-01" (local time), … in microseconds since 1970. */
-bool cli_parse_when(str text, int64_t now_us, int64_t *ret);
 
 /* A project as it was written: a name stays a name; "." and everything with a slash is a path from here. */
 str cli_project_ref(struct cli *cli, const char *text);
@@ -51,6 +48,13 @@ str cell_time(struct cli *cli, const struct json *row, const char *name);
 str cell_age(struct cli *cli, const struct json *row, const char *name);
 str cell_text(const struct json *row, const char *name);
 int64_t cell_int(const struct json *row, const char *name);
+/* "1.5 MB" */
+str cell_size(struct cli *cli, int64_t bytes);
+
+/* Yes by option or by answer: EXIT_DONE; else an exit code after saying what to do. */
+int cli_ask_yes(struct cli *cli, const char *question);
+
+enum { CLI_LONG_MS = 30 * 60 * 1000 }; /* patience for copying or rewriting a large store */
 
 /* Stops the daemon and waits until its lock is free. 1: it was running; 0: there was none; -errno, in words. */
 int cli_stop_daemon(struct cli *cli, struct err *err);

@@ -7,48 +7,6 @@
 #include "base/clock.h"
 #include "cli/commands.h"
 
-/* -- times ------------------------------------------------------------------------------------- */
-
-/* "2h": so long ago. */
-static bool parse_ago(str text, int64_t now_us, int64_t *ret)
-{
-	static const struct {
-		char letter;
-		int64_t seconds;
-	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 }, { 'w', 7 * 86400 } };
-	int64_t n;
-
-	if (text.n < 2 || !str_to_int(str_head(text, text.n - 1), &n) || n < 0 || n > 1000000)
-		return false;
-	for (size_t i = 0; i < countof(units); i++)
-		if (text.p[text.n - 1] == units[i].letter) {
-			*ret = now_us - n * units[i].seconds * USEC_PER_SEC;
-			return true;
-		}
-	return false;
-}
-
-bool cli_parse_when(str text, int64_t now_us, int64_t *ret)
-{
-	static const char *const formats[] = { "%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M",
-		"%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S" };
-	char room[32];
-
-	if (parse_ago(text, now_us, ret))
-		return true;
-	snprintf(room, sizeof room, STR_FMT, STR_ARG(text));
-	for (size_t i = 0; i < countof(formats); i++) {
-		struct tm tm = { .tm_isdst = -1 };
-		const char *end = strptime(room, formats[i], &tm);
-
-		if (end && !*end) {
-			*ret = (int64_t)mktime(&tm) * USEC_PER_SEC;
-			return true;
-		}
-	}
-	return false;
-}
-
 /* -- filters ----------------------------------------------------------------------------------- */
 
 str cli_project_ref(struct cli *cli, const char *text)
@@ -75,7 +33,7 @@ int cli_add_filter(struct cli *cli, struct json_writer *w)
 		value = cli_value(cli, times[i], NULL);
 		if (!value)
 			continue;
-		if (!cli_parse_when(str_of(value), clock_wall_us(), &us) || us < 0)
+		if (!clock_parse_when(str_of(value), clock_wall_us(), &us) || us < 0)
 			return cli_usage_error(cli, "--%s does not understand '%s'; say 2h, 3d or 2026-11-01",
 				times[i], value);
 		jw_field_int(w, times[i], us);
@@ -145,4 +103,18 @@ str cell_text(const struct json *row, const char *name)
 	str s = json_str(json_get(row, str_of(name)));
 
 	return str_is_set(s) ? s : STR("");
+}
+
+/* "1.5 MB" */
+str cell_size(struct cli *cli, int64_t bytes)
+{
+	static const struct {
+		double unit;
+		const char *name;
+	} sizes[] = { { 1e9, "GB" }, { 1e6, "MB" }, { 1e3, "KB" } };
+
+	for (size_t i = 0; i < countof(sizes); i++)
+		if ((double)bytes >= sizes[i].unit)
+			return arena_strf(&cli->arena, "%.1f %s", (double)bytes / sizes[i].unit, sizes[i].name);
+	return arena_strf(&cli->arena, "%lld bytes", (long long)bytes);
 }

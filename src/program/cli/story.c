@@ -179,6 +179,27 @@ str story_symbol(const struct json *a)
 	return str_eq(state, STR("failed")) ? STR("✗") : STR("·");
 }
 
+str story_verdict(struct cli *cli, const struct json *v)
+{
+	bool denied = str_eq(cell_text(v, "decision"), STR("deny"));
+	str reason = cell_text(v, "reason");
+
+	if (!denied && !str_eq(cell_text(v, "decision"), STR("ask")))
+		return STR("");
+	return arena_strf(&cli->arena, "%s" STR_FMT "%s" STR_FMT,
+		!denied                          ? "a person was to be asked by "
+			: json_get(v, STR("ran_us")) ? "ran although it was denied by "
+						     : "denied by ",
+		STR_ARG(cell_text(v, "rule")), str_empty(reason) ? "" : ": ", STR_ARG(reason));
+}
+
+str story_complaint(struct story *s, const struct json *a)
+{
+	str verdict = story_verdict(s->cli, a), error = cell_text(a, "error");
+
+	return str_empty(verdict) ? error : join(s, verdict, "\n", error, "");
+}
+
 /* -- numbers ----------------------------------------------------------------------------------- */
 
 str story_file_notes(struct story *s, const struct json *file)

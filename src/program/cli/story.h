@@ -82,6 +82,9 @@ str story_activity_gist(const struct json *activity);
 str story_duration(struct story *s, const struct json *activity);
 str story_state(const struct json *activity);  /* a word */
 str story_symbol(const struct json *activity); /* a sign */
+/* "denied by git.push-force: …"; what hookd said about it, or the agent's own error. Empty: nothing to say. */
+str story_verdict(struct cli *cli, const struct json *verdict);
+str story_complaint(struct story *s, const struct json *activity);
 str story_file_notes(struct story *s, const struct json *file);
 
 #endif

@@ -101,7 +101,7 @@ static void activities(struct story *s, bool begins)
 
 static void activity(struct story *s, const struct json *a, bool in_subagent)
 {
-	str state = story_state(a), took = story_duration(s, a), error = cell_text(a, "error"),
+	str state = story_state(a), took = story_duration(s, a), error = story_complaint(s, a),
 	    output = cell_text(a, "output");
 	char class[16];
 

@@ -124,7 +124,7 @@ static void activities(struct story *s, bool begins)
 
 static void activity(struct story *s, const struct json *a, bool in_subagent)
 {
-	str took = story_duration(s, a), error = cell_text(a, "error");
+	str took = story_duration(s, a), error = story_complaint(s, a);
 
 	buf_addf(&s->b, "%s- " STR_FMT " ", in_subagent ? "  " : "", STR_ARG(story_symbol(a)));
 	add_text(&s->b, story_activity_name(a));

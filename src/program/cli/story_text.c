@@ -1,7 +1,7 @@
 /* A session on the terminal. */
 #include "cli/story.h"
 
-enum { PROMPT_LINES = 4, RESPONSE_LINES = 8, PLAN_LINES = 12, NAME_WIDTH = 10 };
+enum { PROMPT_LINES = 4, RESPONSE_LINES = 8, PLAN_LINES = 12, COMPLAINT_LINES = 3, NAME_WIDTH = 10 };
 
 enum ink { PLAIN, BOLD, DIM, RED, GREEN, YELLOW, CYAN };
 
@@ -106,7 +106,7 @@ static enum ink ink_of(const struct json *a)
 static void activity(struct story *s, const struct json *a, bool in_subagent)
 {
 	const char *indent = in_subagent ? "      " : "  ";
-	str name = story_activity_name(a), took = story_duration(s, a), error = cell_text(a, "error");
+	str name = story_activity_name(a), took = story_duration(s, a), error = story_complaint(s, a);
 	size_t used = strlen(indent) + 2 + 1 + (took.n ? took.n + 2 : 0), shown;
 
 	buf_add_str(&s->b, str_of(indent));
@@ -127,7 +127,7 @@ static void activity(struct story *s, const struct json *a, bool in_subagent)
 	buf_add_char(&s->b, '\n');
 	if (!str_empty(error)) {
 		ink(s, ink_of(a));
-		add_lines(s, in_subagent ? "          " : "      ", error, 2);
+		add_lines(s, in_subagent ? "          " : "      ", error, COMPLAINT_LINES);
 		ink(s, PLAIN);
 	}
 	if (s->full && str_eq(cell_text(a, "kind"), STR("tool")))

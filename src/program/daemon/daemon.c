@@ -35,7 +35,7 @@ struct daemon {
 	int lock_fd;
 	struct loop *loop;
 	struct journal *journal;
-	struct guard *guard, *guard_large;
+	struct guard *guard;
 	struct engine *engine;
 	struct server *server;
 	struct capture *capture;
@@ -381,6 +381,7 @@ static int build(struct daemon *d, struct err *err)
 	struct server_handlers handlers = { .hook = on_hook, .records = on_records, .line = on_line, .arg = d };
 	struct api_context api = { .paths = d->paths, .config = &d->config, .config_problems = d->problems,
 		.started_us = clock_wall_us(), .stop = begin_stop, .stop_arg = d };
+	struct guard_problem *problems;
 	int r;
 
 	d->loop = loop_new(WORKERS);
@@ -396,12 +397,12 @@ static int build(struct daemon *d, struct err *err)
 	if (r < 0)
 		return err_set(err, r, "the journal in %s cannot be opened: %s", d->paths->journal, strerror(-r));
 	engine.loop = api.loop = d->loop;
-	engine.guard = d->guard = guard_new(d->paths);
-	for (const struct guard_problem *p = guard_problems(d->guard); p; p = p->next)
+	engine.guard = api.guard = d->guard = guard_new(d->paths);
+	problems = guard_problems(d->guard);
+	for (const struct guard_problem *p = problems; p; p = p->next)
 		log_warn(LOG_CONFIG, "%s:%u:%u: %s", d->paths->config, p->err.line, p->err.col, p->err.text);
+	guard_problems_free(problems);
 	engine.journal = api.journal = d->journal;
-	/* Twice, because a policy's patterns belong to one thread at a time. */
-	engine.guard_large = d->guard_large = guard_new(d->paths);
 	d->engine = api.engine = engine_new(&engine);
 	loop_before_sleep(d->loop, engine_before_sleep, d->engine);
 	d->capture = capture_new();
@@ -415,8 +416,8 @@ static int build(struct daemon *d, struct err *err)
 	return 0;
 }
 
-/* A disk that hangs holds whoever waits for it, and no thread can be ended from outside. What was acknowledged is in the
- * journal, so leaving is as safe as being killed. */
+/* A disk that hangs holds whoever waits for it, and no thread can be ended from outside. What was acknowledged is in
+ * the journal, so leaving is as safe as being killed. */
 static void *leave_at_last(void *arg)
 {
 	const struct timespec patience = { .tv_sec = LEAVE_S };
@@ -456,7 +457,6 @@ static void take_apart(struct daemon *d)
 	server_free(d->server);
 	engine_free(d->engine);
 	guard_free(d->guard);
-	guard_free(d->guard_large);
 	loop_free(d->loop);
 	writer_free(d->writer);
 	journal_syncer_free(d->syncer);

@@ -1,16 +1,20 @@
 /* engine: the path of an event through the daemon, and nothing else.
  *
- *   pipeline.c   the picture as code: understand, remember, decide, answer
- *   hooks_stage.c  the user's own hooks, at the decision seam
- *   turn.c       what one event owns while it is under way; exactly one answer
- *   notice.c     one line for the person after trouble
- *   audit.c      what was decided, as events of hookd's own
- *   janitor.c    everything periodic, as one table of duties
+ *   pipeline.c     the picture as code: understand, make the record, decide in stages, answer
+ *   judge.c        a stage: the guard, on the loop or on a worker
+ *   hooks_stage.c  a stage: the user's own hooks
+ *   notice.c       a stage: one line for the person after trouble
+ *   audit.c        a stage: what was decided, as events of hookd's own
+ *   turn.c         what one call owns while it is under way; exactly one answer
+ *   frames.c       calls of hookc: frames in, frames out
+ *   twins.c        several calls about one happening
+ *   live.c         what is known of a session between its events
+ *   janitor.c      everything periodic, as one table of duties
  *
- * DESIGN. A turn begins with a frame and ends with one DONE. It is answered when two things hold: its
+ * DESIGN. A turn begins with a call and ends with one answer. It is answered when two things hold: its
  * record is in the journal (all turns of one loop iteration share one write), and nobody holds it. A
- * step that needs time takes a hold and releases it later; meanwhile the client gets a WAIT frame
- * every 50 ms. Nothing here blocks: payloads over LIMIT_INLINE_PAYLOAD are parsed and redacted on a
+ * stage that needs time waits and comes back later; meanwhile the caller hears every 50 ms that somebody
+ * is at work. Nothing here blocks: payloads over LIMIT_INLINE_PAYLOAD are parsed and redacted on a
  * worker, and the disk belongs to the writer thread.
  *
  * Everything runs on the loop thread unless a function says otherwise. */
@@ -38,8 +42,7 @@ struct engine_config {
 	/* Where user hooks are configured and remembered; state NULL: none run. Must outlive the engine. */
 	const char *home, *user_config, *state;
 	bool strict;         /* durability: answer after the journal's sync */
-	struct guard *guard;       /* the loop's, and one for large events, which a worker judges; both outlive it */
-	struct guard *guard_large;
+	struct guard *guard; /* must outlive the engine */
 };
 
 struct engine *engine_new(const struct engine_config *config);
@@ -52,7 +55,33 @@ void engine_on_turn_end(struct engine *e, void (*fn)(void *arg), void *arg);
 /* Writer and sync thread are started after the engine, because they report to it. */
 void engine_set_writer(struct engine *e, struct writer *w, struct journal_syncer *s);
 
-/* Handler of the server: a frame has come. arg is the engine. */
+/* -- calls ------------------------------------------------------------------------------------- */
+
+/* How a call reached us. The same happening told two ways is told twice. */
+enum hook_way { HOOK_WAY_FRAME, HOOK_WAY_HTTP, HOOK_WAY_RPC };
+
+struct answer;
+
+/* Who wants the answer; every function runs on the loop. `arg` and the call's bytes live until release(). */
+struct caller {
+	void (*wait)(void *arg, enum wire_stored stored, uint32_t ms); /* somebody is at work; may be NULL */
+	void (*done)(void *arg, enum wire_stored stored, const struct answer *answer); /* exactly once */
+	void (*release)(void *arg); /* exactly once, after done: nobody looks at the bytes any more */
+	bool (*is_gone)(void *arg); /* an answer would reach nobody */
+	void *arg;
+};
+
+struct hook_call {
+	struct wire_hook hook; /* what was said, by whom, when, and how long the caller waits */
+	enum hook_way way;
+	/* Puts the verdict into the caller's own words; NULL: into those of the agent. */
+	void (*encode)(const struct event *e, const struct verdict *v, struct arena *a, struct answer *ret);
+	struct caller caller;
+};
+
+void engine_call(struct engine *e, const struct hook_call *call);
+
+/* Handler of the server: a frame of hookc has come. arg is the engine. */
 void engine_hook(struct conn *c, str body, void *arg);
 
 /* The loop's before-sleep step: one journal write for all turns of this iteration, then their
@@ -91,6 +120,8 @@ struct engine_state {
 	uint64_t journaled; /* acknowledged */
 	uint64_t unstored;  /* answered, but the journal could not take them */
 	uint64_t late, incomplete, not_json, muted, secrets;
+	uint64_t twins;          /* calls that joined another one */
+	uint64_t judged_by_text; /* because a disk did not answer */
 	uint64_t verdicts[VERDICT_ACTION_MAX];
 	uint64_t kinds[EVENT_KIND_MAX];
 	int64_t last_event_us;

@@ -1,26 +1,50 @@
-/* The voice of the user's own hooks. They run while the turn is held; the client hears WAIT meanwhile. */
+/* The stage of the user's own hooks. They run while the turn is held; the client hears WAIT meanwhile. */
 #include "engine/turn.h"
 
 static bool is_wanted(void *arg)
 {
-	struct turn *t = arg;
+	return twin_is_wanted(arg);
+}
 
-	return !conn_is_gone(t->conn);
+/* A hook that wants the agent to go on at the end of its turn gets its way once. Whoever runs for the second time was
+ * told so (stop_hook_active), and a check that can never succeed must not hold an agent for ever. */
+static void hold_stop_once(struct turn *t)
+{
+	struct verdict *v = &t->verdict;
+	bool again = t->event.stop_hook_active || (t->live && t->live->stop_held && t->event.kind == EVENT_STOP);
+
+	if (!v->continue_turn)
+		return;
+	if (again) {
+		verdict_add_ruling(v, &t->arena,
+			&(struct ruling){ .rule = v->rule, .action = VERDICT_DENY, .reason = v->reason,
+				.subject = STR("the end of this turn was held up once already"), .observed = true });
+		v->continue_turn = false;
+		v->reason = v->rule = STR_NONE;
+	} else if (t->live && t->event.kind == EVENT_STOP && agent_takes(t->agent, &t->event) & TAKES_MORE) {
+		t->live->stop_held = true;
+	}
 }
 
 static void have_run(struct hook_outcome *list, void *arg)
 {
+	struct turn *t = arg;
+
 	(void)list;
-	turn_release(arg);
+	hold_stop_once(t);
+	turn_arrive(t);
 }
 
-void stage_hooks(struct turn *t)
+enum stage_result stage_hooks(struct turn *t)
 {
 	struct hooks_request q = { .event = &t->event, .arena = &t->arena, .verdict = &t->verdict, .wanted = is_wanted,
-		.done = have_run, .arg = t };
+		.done = have_run, .arg = t, .session = t->live ? t->live->hooks : NULL };
 
+	if (t->live && t->event.kind == EVENT_USER_PROMPT_SUBMIT)
+		t->live->stop_held = false;
 	if (!t->engine->hooks)
-		return;
-	turn_hold(t);
+		return STAGE_DONE;
+	turn_depart(t);
 	hooks_fire(t->engine->hooks, &q);
+	return turn_wait(t);
 }

@@ -96,14 +96,14 @@ typedef void tell_fn(struct engine *e, const struct writer_state *w, char *text,
 
 static tell_fn *const tells[] = { tell_store, tell_recovery, tell_unstored, tell_damaged, tell_before };
 
-void stage_notice(struct turn *t)
+enum stage_result stage_notice(struct turn *t)
 {
 	struct engine *e = t->engine;
 	struct writer_state w;
 	char text[512] = "";
 
 	if (t->event.kind != EVENT_SESSION_START || !e->writer)
-		return;
+		return STAGE_DONE;
 	writer_get_state(e->writer, &w);
 	/* One line at a time; the rest waits for the next session. */
 	for (size_t i = 0; i < countof(tells) && !text[0]; i++)
@@ -111,4 +111,5 @@ void stage_notice(struct turn *t)
 	if (text[0])
 		t->verdict.system_message = arena_strf(&t->arena, STR_FMT "%s%s", STR_ARG(t->verdict.system_message),
 			str_empty(t->verdict.system_message) ? "" : "\n", text);
+	return STAGE_DONE;
 }

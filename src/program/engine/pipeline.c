@@ -1,13 +1,11 @@
 /* The path of an event:
  *
- *   frame ─▶ understand ─▶ keep ─▶ decide ─────────────────▶ answer
- *            adapter       redact   guard · hooks · context   the agent's own words
- *                          journal
+ *   call ─▶ understand ─▶ make_record ─▶ join ─▶ stages[] ─────────────────────────────────▶ answer
+ *           adapter       redact         twins   guard · hooks · context · notice · audit    the caller's own words
+ *                         journal
  *
- * understand() and make_record() are pure work on the turn's arena and may run on a worker; the rest runs on
- * the loop. The answer leaves after the journal's write (turn.c), never before. */
-#include <errno.h>
-
+ * understand() and make_record() are pure work on the turn's arena and may run on a worker; the rest runs on the loop.
+ * The answer leaves after the journal's write (turn.c), never before. */
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -18,18 +16,18 @@
 
 static void understand(struct turn *t)
 {
-	agent_parse(t->agent, &t->hook, &t->arena, &t->event);
+	agent_parse(t->agent, &t->call.hook, &t->arena, &t->event);
 	t->event.marks |= t->late ? EVENT_LATE : 0;
 }
 
-/* A caller who has given up must not have hooks run or decisions made in its name; what happened is
- * recorded all the same. */
+/* A caller who has given up must not have hooks run in its name. The rules hold all the same: it may be that client and
+ * daemon were both held up, and it still listens. */
 static bool is_late(const struct turn *t)
 {
-	return clock_wall_us() / USEC_PER_MSEC > t->hook.at_ms + (int64_t)t->hook.deadline_ms;
+	return clock_wall_us() / USEC_PER_MSEC > t->call.hook.at_ms + (int64_t)t->call.hook.deadline_ms;
 }
 
-/* -- keep: the event becomes a record ---------------------------------------------------------- */
+/* -- make_record: what may be kept of it ------------------------------------------------------- */
 
 static void make_record(struct turn *t, struct redactor *redactor)
 {
@@ -46,45 +44,50 @@ static void add_to_journal(struct turn *t)
 		turn_list_add(&e->unflushed, t);
 }
 
-/* -- decide: every voice may raise the verdict ------------------------------------------------- */
+/* -- context ----------------------------------------------------------------------------------- */
 
-/* A voice at the decision seam. It may take a hold on the turn and come back later. */
-struct stage {
-	const char *name;
-	void (*run)(struct turn *t);
+static enum stage_result stage_context(struct turn *t)
+{
+	guard_selftest_context(&t->event, &t->arena, &t->verdict); /* later: memory, code, efforts */
+	return STAGE_DONE;
+}
+
+/* -- the stages -------------------------------------------------------------------------------- */
+
+/* Whose turns a stage is for. */
+enum {
+	LEADS = 1 << 0,
+	FOLLOWS = 1 << 1, /* another call about the same happening */
+	LATE = 1 << 2,
 };
 
-static void stage_guard(struct turn *t)
+/* Each may raise the verdict, and may wait; the strictest word wins, whatever the order. */
+static const struct stage {
+	const char *name;
+	unsigned turns;
+	enum stage_result (*run)(struct turn *t);
+} stages[] = {
+	{ "guard", LEADS | FOLLOWS | LATE, stage_guard },
+	{ "leader", FOLLOWS, stage_leader },
+	{ "hooks", LEADS, stage_hooks },
+	{ "guard again", LEADS, stage_guard_again },
+	{ "context", LEADS, stage_context },
+	{ "notice", LEADS, stage_notice },
+	{ "audit", LEADS | LATE, stage_audit },
+};
+
+void pipeline_go_on(struct turn *t)
 {
-	if (!t->judged)
-		guard_event(t->engine->config.guard, &t->event, &t->arena, &t->verdict);
-}
+	unsigned turn = t->late ? LATE : t->follows ? FOLLOWS : LEADS;
 
-static void stage_selftest(struct turn *t)
-{
-	guard_selftest_context(&t->event, &t->arena, &t->verdict);
-}
+	while (t->stage < countof(stages)) {
+		const struct stage *s = &stages[t->stage++];
 
-static const struct stage guards[] = { { "guard", stage_guard }, { 0 } };
-static const struct stage hooks[] = { { "hooks", stage_hooks }, { 0 } };
-static const struct stage contexts[] = { { "selftest", stage_selftest }, { 0 } }; /* memory, code, efforts */
-static const struct stage notices[] = { { "notice", stage_notice }, { 0 } };
-
-static void run_stages(const struct stage *stages, struct turn *t)
-{
-	for (; stages->name; stages++)
-		stages->run(t);
-}
-
-static void decide(struct turn *t)
-{
-	int64_t begin = clock_mono_us();
-
-	run_stages(guards, t);
-	t->verdict.judged_us += clock_mono_us() - begin;
-	run_stages(hooks, t);
-	run_stages(contexts, t);
-	run_stages(notices, t);
+		if (s->turns & turn && s->run(t) == STAGE_WAITS)
+			return;
+	}
+	twin_decided(t);
+	turn_release(t);
 }
 
 /* -- answer ------------------------------------------------------------------------------------ */
@@ -97,32 +100,25 @@ static void log_turn(const struct turn *t)
 	if (!log_wanted(LOG_ENGINE, LOG_INFO))
 		return;
 	ulid_format(&r->id, id);
-	log_write(LOG_ENGINE, LOG_INFO, "%s " STR_FMT " " STR_FMT " " STR_FMT "%s" STR_FMT " %s %s%s" STR_FMT,
+	log_write(LOG_ENGINE, LOG_INFO, "%s " STR_FMT " " STR_FMT " " STR_FMT "%s" STR_FMT " %s %s%s" STR_FMT "%s",
 		event_kinds[r->kind].log_tag, STR_ARG(r->agent), STR_ARG(str_cut_utf8(r->session, 64)),
 		STR_ARG(r->native), str_empty(r->tool_name) ? "" : " ", STR_ARG(r->tool_name), id,
 		wire_stored_name(t->stored), t->verdict.action ? " verdict=" : "",
-		STR_ARG(t->verdict.action ? str_of(verdict_action_names[t->verdict.action]) : STR("")));
+		STR_ARG(t->verdict.action ? str_of(verdict_action_names[t->verdict.action]) : STR("")),
+		t->follows ? " twin" : "");
 }
 
 void pipeline_answer(struct turn *t)
 {
 	struct answer answer = { .out = &t->out };
-	struct wire_reply reply = { .type = WIRE_DONE, .stored = t->stored };
-	uint8_t head[WIRE_REPLY_FIXED];
-	struct iovec pieces[3];
 
-	audit_turn(t);
-	t->engine->state.verdicts[t->verdict.action]++; /* now that every voice has spoken */
-	agent_render(t->agent, &t->event, &t->verdict, &t->arena, &answer);
-	reply.exit_code = answer.exit_code;
-	reply.out = t->out.full ? STR_NONE : buf_str(&t->out);
-	reply.err = answer.err;
-	wire_reply_encode(&reply, head);
-	pieces[0] = (struct iovec){ head, sizeof head };
-	pieces[1] = (struct iovec){ (void *)reply.out.p, reply.out.n };
-	pieces[2] = (struct iovec){ (void *)reply.err.p, reply.err.n };
-	conn_answer(t->conn, pieces, 3);
-	t->conn = NULL;
+	if (!t->follows)
+		t->engine->state.verdicts[t->verdict.action]++;
+	if (t->call.encode)
+		t->call.encode(&t->event, &t->verdict, &t->arena, &answer);
+	else
+		agent_render(t->agent, &t->event, &t->verdict, &t->arena, &answer);
+	t->call.caller.done(t->call.caller.arg, t->stored, &answer);
 	log_turn(t);
 }
 
@@ -157,17 +153,15 @@ static void tell_of_end(const struct turn *t)
 }
 
 /* The second half, on the loop: the record exists. */
-static void go_on(struct turn *t)
+static void proceed(struct turn *t)
 {
-	turn_hold(t); /* a voice may answer at once; the turn must outlive this function */
+	turn_hold(t); /* for the stages; the last one lets go */
+	t->live = live_get(t->engine->live, &t->event);
+	twin_join(t);
 	add_to_journal(t);
-	if (!(t->event.marks & EVENT_LATE))
-		decide(t);
-	if (t->holds == 1) /* else somebody is still thinking, and it is kept with the answer */
-		audit_turn(t);
 	count(&t->engine->state, t);
 	tell_of_end(t);
-	turn_release(t);
+	pipeline_go_on(t);
 }
 
 static void work_on_large(void *arg)
@@ -179,10 +173,6 @@ static void work_on_large(void *arg)
 	understand(t);
 	pthread_mutex_lock(&e->worker_lock);
 	make_record(t, e->worker_redactor);
-	/* Reading a megabyte of shell takes longer than the loop may be held. */
-	if (!(t->event.marks & EVENT_LATE))
-		guard_event(e->config.guard_large, &t->event, &t->arena, &t->verdict);
-	t->judged = true;
 	pthread_mutex_unlock(&e->worker_lock);
 }
 
@@ -190,24 +180,20 @@ static void large_is_done(void *arg)
 {
 	struct turn *t = arg;
 
-	go_on(t);
+	proceed(t);
 	turn_release(t);
 }
 
 void pipeline_start(struct turn *t)
 {
-	if (wire_hook_decode(t->body, &t->hook) < 0) {
-		turn_refuse(t);
-		return;
-	}
-	t->agent = agent_find(t->hook.agent);
+	t->agent = agent_find(t->call.hook.agent);
 	t->late = is_late(t);
-	if (t->hook.payload.n > LIMIT_INLINE_PAYLOAD) {
+	if (t->call.hook.payload.n > LIMIT_INLINE_PAYLOAD) {
 		turn_hold(t);
 		loop_submit(t->engine->config.loop, work_on_large, large_is_done, t);
 		return;
 	}
 	understand(t);
 	make_record(t, t->engine->redactor);
-	go_on(t);
+	proceed(t);
 }

@@ -18,7 +18,7 @@ enum {
 
 /* -- life of a turn ---------------------------------------------------------------------------- */
 
-struct turn *turn_new(struct engine *e, struct conn *c, str body)
+struct turn *turn_new(struct engine *e, const struct hook_call *call)
 {
 	struct turn *t = e->spare;
 
@@ -30,18 +30,30 @@ struct turn *turn_new(struct engine *e, struct conn *c, str body)
 		buf_init(&t->out, LIMIT_REPLY - KIB(1));
 	}
 	t->engine = e;
-	t->conn = c;
-	t->body = body;
+	t->call = *call;
 	t->spoke_us = clock_mono_us();
+	t->newer = e->open;
+	t->place = &e->open;
+	if (e->open)
+		e->open->place = &t->newer;
+	e->open = t;
 	e->turns++;
 	return t;
+}
+
+static void leave_open(struct turn *t)
+{
+	*t->place = t->newer;
+	if (t->newer)
+		t->newer->place = t->place;
+	t->engine->turns--;
 }
 
 static void turn_free(struct turn *t)
 {
 	struct engine *e = t->engine;
 
-	e->turns--;
+	judge_release(t);
 	if (t->out.cap > KIB(16))
 		buf_release(&t->out);
 	buf_clear(&t->out);
@@ -60,25 +72,75 @@ static void turn_free(struct turn *t)
 	free(t);
 }
 
-static void remove_waiting(struct turn *t)
+static void let_go(struct turn *t)
 {
-	for (struct turn **at = &t->engine->waiting; *at; at = &(*at)->next)
-		if (*at == t) {
-			*at = t->next;
-			return;
-		}
+	struct caller caller = t->call.caller;
+
+	turn_free(t);
+	caller.release(caller.arg); /* last: it may bring in the next call */
 }
 
 static void finish(struct turn *t)
 {
 	pipeline_answer(t);
-	turn_free(t);
+	t->answered = true;
+	leave_open(t);
+	twin_leave(t);
+	live_put(t->engine->live, t->live);
+	if (!t->pins)
+		let_go(t);
+}
+
+void turn_unpin(struct turn *t)
+{
+	if (--t->pins == 0 && t->answered)
+		let_go(t);
 }
 
 void turn_hold(struct turn *t)
 {
 	t->holds++;
 }
+
+void turn_release(struct turn *t)
+{
+	if (--t->holds == 0 && t->written)
+		finish(t);
+}
+
+void turn_written(struct turn *t, enum wire_stored stored)
+{
+	t->written = true;
+	t->stored = stored;
+	if (stored == WIRE_STORED_NO)
+		t->engine->state.unstored++;
+	if (!t->holds)
+		finish(t);
+}
+
+void turn_depart(struct turn *t)
+{
+	t->state = TURN_RUNS;
+}
+
+enum stage_result turn_wait(struct turn *t)
+{
+	if (t->state == TURN_ARRIVED)
+		return STAGE_DONE;
+	t->state = TURN_WAITS;
+	return STAGE_WAITS;
+}
+
+void turn_arrive(struct turn *t)
+{
+	bool waits = t->state == TURN_WAITS;
+
+	t->state = TURN_ARRIVED;
+	if (waits)
+		pipeline_go_on(t);
+}
+
+/* -- patience: WAIT frames --------------------------------------------------------------------- */
 
 static void set_patience(struct engine *e)
 {
@@ -88,55 +150,12 @@ static void set_patience(struct engine *e)
 	loop_timer_set(e->patience, WAIT_EVERY_MS * USEC_PER_MSEC);
 }
 
-void turn_release(struct turn *t)
-{
-	if (--t->holds || !t->written)
-		return;
-	remove_waiting(t);
-	finish(t);
-}
-
-void turn_written(struct turn *t, enum wire_stored stored)
-{
-	struct engine *e = t->engine;
-
-	t->written = true;
-	t->stored = stored;
-	if (stored == WIRE_STORED_NO)
-		e->state.unstored++;
-	if (!t->holds) {
-		finish(t);
-		return;
-	}
-	t->next = e->waiting;
-	e->waiting = t;
-	set_patience(e);
-}
-
-void turn_refuse(struct turn *t)
-{
-	uint8_t head[WIRE_HEADER];
-	struct iovec piece = { head, sizeof head };
-
-	log_warn(LOG_ENGINE, "a frame without agent or key was refused");
-	wire_header_encode(head, WIRE_REFUSED, 0);
-	conn_answer(t->conn, &piece, 1);
-	turn_free(t);
-}
-
-/* -- patience: WAIT frames --------------------------------------------------------------------- */
-
 static void send_wait(struct turn *t, int64_t now)
 {
-	struct wire_reply reply = { .type = WIRE_WAIT, .stored = t->stored, .wait_ms = WAIT_EVERY_MS };
-	uint8_t head[WIRE_REPLY_FIXED];
-	struct iovec piece = { head, sizeof head };
-
-	if (now - t->spoke_us < WAIT_EVERY_MS * USEC_PER_MSEC / 2)
+	if (!t->call.caller.wait || now - t->spoke_us < WAIT_EVERY_MS * USEC_PER_MSEC / 2)
 		return;
 	t->spoke_us = now;
-	wire_reply_encode(&reply, head);
-	conn_send(t->conn, &piece, 1);
+	t->call.caller.wait(t->call.caller.arg, t->stored, WAIT_EVERY_MS);
 }
 
 /* Durability strict: answers whoever's sync has come. A disk that fails or hangs must not
@@ -153,9 +172,9 @@ static void settle_unsynced(struct engine *e)
 	turn_list_init(&e->unsynced);
 	for (; t; t = next) {
 		next = t->next;
-		if (journal_pos_cmp(&t->mark, &s.failed) <= 0)
+		if (journal_pos_cmp(&t->pos, &s.failed) <= 0)
 			turn_written(t, WIRE_STORED_JOURNALED);
-		else if (journal_pos_cmp(&t->mark, &s.synced) <= 0)
+		else if (journal_pos_cmp(&t->pos, &s.synced) <= 0)
 			turn_written(t, WIRE_STORED_COMMITTED);
 		else if (now - t->flushed_us > SYNC_MS * USEC_PER_MSEC)
 			turn_written(t, WIRE_STORED_JOURNALED);
@@ -171,11 +190,12 @@ static void be_patient(void *arg)
 
 	e->patience_set = false;
 	settle_unsynced(e);
-	for (struct turn *t = e->waiting; t; t = t->next)
+	for (struct turn *t = e->open; t; t = t->newer)
 		send_wait(t, now);
-	for (struct turn *t = e->unsynced.first; t; t = t->next)
-		send_wait(t, now);
-	if (e->waiting || e->unsynced.first)
+	/* One that goes on may be answered, and others with it: look at the list afresh. */
+	for (struct turn *t = e->open; t;)
+		t = judge_expire(t, now) ? e->open : t->newer;
+	if (e->open)
 		set_patience(e);
 }
 
@@ -199,17 +219,17 @@ static void note_journal_trouble(struct engine *e, int r)
 static void flush_once(struct engine *e)
 {
 	struct turn *t = e->unflushed.first, *next;
-	struct journal_pos mark;
+	struct journal_pos pos;
 	unsigned records = e->audit_waits;
 	bool ended = false;
-	int r = journal_flush(e->config.journal, &mark);
+	int r = journal_flush(e->config.journal, &pos);
 
 	e->audit_waits = false;
 	note_journal_trouble(e, r);
 	turn_list_init(&e->unflushed);
 	for (; t; t = next) {
 		next = t->next;
-		t->mark = mark;
+		t->pos = pos;
 		records++;
 		ended |= t->event.kind == EVENT_STOP || t->event.kind == EVENT_SESSION_END;
 		e->state.journaled += r == 0;
@@ -217,14 +237,13 @@ static void flush_once(struct engine *e)
 			t->stored = WIRE_STORED_JOURNALED;
 			t->flushed_us = clock_mono_us();
 			turn_list_add(&e->unsynced, t);
-			set_patience(e);
 		} else {
 			turn_written(t, r == 0 ? WIRE_STORED_JOURNALED : WIRE_STORED_NO);
 		}
 	}
 	/* After the answers: waking a thread may cost as much as all the rest. */
 	if (r == 0 && e->writer)
-		writer_notify(e->writer, mark, records, ended ? WRITER_SOON : WRITER_LATER);
+		writer_notify(e->writer, pos, records, ended ? WRITER_SOON : WRITER_LATER);
 	if (r == 0 && e->syncer)
 		journal_syncer_notify(e->syncer, e->config.strict);
 }
@@ -244,6 +263,9 @@ void engine_before_sleep(void *arg)
 		flush_once(e);
 	if (e->unflushed.first)
 		loop_post(e->config.loop, nothing, NULL);
+	/* Whoever is not answered by now waits for something: a worker, a child, the disk, another call. */
+	if (e->open)
+		set_patience(e);
 }
 
 int engine_rotate(struct engine *e, struct journal_pos *ret)
@@ -274,12 +296,10 @@ void engine_synced(void *arg)
 
 /* -- the engine -------------------------------------------------------------------------------- */
 
-void engine_hook(struct conn *c, str body, void *arg)
+void engine_call(struct engine *e, const struct hook_call *call)
 {
-	struct engine *e = arg;
-
 	e->state.received++;
-	pipeline_start(turn_new(e, c, body));
+	pipeline_start(turn_new(e, call));
 }
 
 struct engine *engine_new(const struct engine_config *config)
@@ -297,31 +317,37 @@ struct engine *engine_new(const struct engine_config *config)
 		e->hooks = hooks_new(&(struct hooks_config){ .loop = config->loop, .redactor = e->redactor,
 			.home = config->home, .user_config = config->user_config, .state = config->state,
 			.run = config->run_dir });
+	e->live = live_new(e->hooks);
+	e->twins = twins_new();
 	return e;
 }
 
-static void free_turns(struct turn *t)
+static void destroy(struct turn *t)
 {
-	struct turn *next;
-
-	for (; t; t = next) {
-		next = t->next;
-		arena_release(&t->arena);
-		buf_release(&t->out);
-		free(t);
-	}
+	judge_release(t);
+	arena_release(&t->arena);
+	buf_release(&t->out);
+	free(t);
 }
 
 void engine_free(struct engine *e)
 {
+	struct turn *t;
+
 	if (!e)
 		return;
+	live_free(e->live);
 	hooks_free(e->hooks); /* before the turns that their hooks are for */
 	/* Whoever still waits is told by the closed connection. */
-	free_turns(e->unflushed.first);
-	free_turns(e->unsynced.first);
-	free_turns(e->waiting);
-	free_turns(e->spare);
+	while ((t = e->open)) {
+		e->open = t->newer;
+		destroy(t);
+	}
+	while ((t = e->spare)) {
+		e->spare = t->next;
+		destroy(t);
+	}
+	twins_free(e->twins);
 	loop_timer_free(e->patience);
 	pthread_mutex_destroy(&e->worker_lock);
 	redactor_free(e->redactor);

@@ -1,8 +1,8 @@
-/* turn: one event under way. Internal to engine/.
+/* turn: one call under way. Internal to engine/.
  *
- * A turn owns its arena, and everything in it: frame fields, event, record, verdict. It is on exactly
- * one list: unflushed (its record waits for the write), unsynced (durability strict), held, or
- * spare. The connection is borrowed until the answer. */
+ * A turn owns its arena, and everything in it: the call's fields, event, record, verdict. From its start until its
+ * answer it is on the list of open turns, which is what WAIT frames are sent by; meanwhile it is on at most one of
+ * `unflushed` (its record waits for the write) and `unsynced` (durability strict). */
 #ifndef HOOKD_ENGINE_TURN_H
 #define HOOKD_ENGINE_TURN_H
 
@@ -13,28 +13,41 @@
 #include "hooks/hooks.h"
 #include "redact/redact.h"
 
+/* What a stage of the pipeline did. */
+enum stage_result {
+	STAGE_DONE,
+	STAGE_WAITS, /* turn_arrive() goes on */
+};
+
 struct turn {
-	struct turn *next;
+	struct turn *next;             /* in unflushed, unsynced or spare */
+	struct turn *newer, **place;   /* among the open ones */
 	struct engine *engine;
-	struct conn *conn;
+	struct hook_call call;
+	const struct agent *agent;
 	struct arena arena;
 	struct buf out;
-	str body; /* the frame; lies in the connection's buffer */
-	struct wire_hook hook;
-	const struct agent *agent;
 	struct event event;
 	struct record record;
 	struct redact_report report;
 	struct verdict verdict;
-	bool late; /* the client has given up waiting */
-	bool judged;  /* the guard has spoken already, on a worker */
-	bool audited; /* what was decided is in the journal's batch */
+	struct live *live;   /* its session, counted; NULL: it has none */
+	struct twin *twin;   /* what it leads or follows, or NULL */
+	bool follows;        /* another call was first with the same happening */
+	bool late;           /* the client has given up waiting */
+	struct event *changed; /* the call as a hook wants it */
+	struct judgement *judgement; /* on a worker, or whose verdict is part of this one's */
+	unsigned pins;       /* workers that still look at its bytes */
+	bool answered;
+	unsigned stage;      /* the next one */
+	enum { TURN_RUNS, TURN_ARRIVED, TURN_WAITS } state; /* of the stage under way */
+	struct turn *next_follower; /* waits for the same leader */
 	unsigned holds;
-	bool written; /* the journal has had its say: stored is final */
+	bool written;        /* the journal has had its say: stored is final */
 	enum wire_stored stored;
-	struct journal_pos mark;
-	int64_t flushed_us; /* monotonic; durability strict: since when it waits for its sync */
-	int64_t spoke_us; /* monotonic: when the client last heard from us */
+	struct journal_pos pos;
+	int64_t flushed_us;  /* monotonic; durability strict: since when it waits for the disk */
+	int64_t spoke_us;    /* monotonic: when the client last heard from us */
 };
 
 /* Oldest first. */
@@ -64,8 +77,10 @@ struct engine {
 	struct redactor *worker_redactor;
 	pthread_mutex_t worker_lock;
 	struct hooks *hooks; /* NULL: there is nowhere to read them from */
+	struct live_table *live;
+	struct twins *twins;
 	struct turn_list unflushed, unsynced;
-	struct turn *waiting; /* held after the write; any order */
+	struct turn *open; /* all that are not answered */
 	struct turn *spare;
 	unsigned nspare, turns;
 	struct loop_timer *patience; /* WAIT frames */
@@ -80,7 +95,7 @@ struct engine {
 	} reported; /* what the person has been told already */
 };
 
-struct turn *turn_new(struct engine *e, struct conn *c, str body);
+struct turn *turn_new(struct engine *e, const struct hook_call *call);
 
 /* Something else must finish before the answer. */
 void turn_hold(struct turn *t);
@@ -89,26 +104,78 @@ void turn_release(struct turn *t);
 /* The journal has written it, or could not: from here on the turn is answered once nobody holds it. */
 void turn_written(struct turn *t, enum wire_stored stored);
 
-/* A frame that is no event: refuse it. */
-void turn_refuse(struct turn *t);
+/* Around what a stage waits for, which may come back at once, before the stage has returned:
+ *
+ *     turn_depart(t); start_something(t); return turn_wait(t);      … later: turn_arrive(t); */
+void turn_depart(struct turn *t);
+enum stage_result turn_wait(struct turn *t);
+void turn_arrive(struct turn *t);
+
+/* A worker has let go of the turn's bytes. */
+void turn_unpin(struct turn *t);
+
+/* -- judge.c: the guard ------------------------------------------------------------------------ */
+
+enum stage_result stage_guard(struct turn *t);
+enum stage_result stage_guard_again(struct turn *t);
+/* Goes on without a judgement that takes too long; true when it did. */
+bool judge_expire(struct turn *t, int64_t now);
+void judge_release(struct turn *t);
+
+/* -- live.c: sessions that are under way ------------------------------------------------------- */
+
+/* What is known of a session between its events. It outlives its turns and goes when 512 others were used after it; all
+ * of it can be made again. */
+struct live {
+	struct live *next, *newer, *older; /* in its bucket; by last use */
+	uint64_t hash;
+	str agent, session; /* its own */
+	unsigned refs;      /* turns */
+	struct hooks_session *hooks;
+	bool stop_held; /* the end of this turn was held up once already */
+};
+
+struct live_table *live_new(struct hooks *hooks);
+void live_free(struct live_table *t);
+/* The session of an event, made when it is new; NULL: the event names none. */
+struct live *live_get(struct live_table *t, const struct event *e);
+void live_put(struct live_table *t, struct live *l);
+unsigned live_count(const struct live_table *t);
+
+/* -- twins.c: several calls about one happening ------------------------------------------------ */
+
+struct twins *twins_new(void);
+void twins_free(struct twins *t);
+/* Finds the call that was told first, or makes this one it. */
+void twin_join(struct turn *t);
+/* A stage: a follower takes what its leader was answered, as soon as it is known. */
+enum stage_result stage_leader(struct turn *t);
+/* The leader's verdict is final: followers go on. */
+void twin_decided(struct turn *t);
+/* Somebody still wants to know: the turn's own caller, or one of its followers. */
+bool twin_is_wanted(const struct turn *t);
+/* The turn ends. */
+void twin_leave(struct turn *t);
 
 /* -- notice.c ---------------------------------------------------------------------------------- */
 
 void notice_count_agent(struct engine_state *s, const struct event *e);
-void stage_notice(struct turn *t);
+enum stage_result stage_notice(struct turn *t);
 
 /* -- audit.c ----------------------------------------------------------------------------------- */
 
-/* Keeps what was decided, once; with the turn's own record when it is decided at once. */
-void audit_turn(struct turn *t);
+/* Keeps what was decided, once. */
+enum stage_result stage_audit(struct turn *t);
 
 /* -- hooks_stage.c ----------------------------------------------------------------------------- */
 
-void stage_hooks(struct turn *t);
+enum stage_result stage_hooks(struct turn *t);
 
 /* -- pipeline.c, in order ---------------------------------------------------------------------- */
 
 void pipeline_start(struct turn *t);
+/* Runs stages until one waits or none is left. */
+void pipeline_go_on(struct turn *t);
 void pipeline_answer(struct turn *t);
 
 #endif

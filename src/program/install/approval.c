@@ -186,7 +186,7 @@ static int read_trust(const struct install_request *q, const struct hook_file *f
 
 	/* Also for the hooks of a project. */
 	user.project = NULL;
-	r = hook_file_dir(&user, f, dir);
+	r = hook_file_dir(&user, dir);
 	if (r == 0)
 		r = fs_join(path, dir, f->trust);
 	if (r == 0)

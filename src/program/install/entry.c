@@ -3,10 +3,6 @@
 #include "base/limits.h"
 #include "install/files.h"
 
-/* A hook on the first takes the agent's own work over instead of watching it; the other one is told
- * in another way than by hooks. */
-static const enum event_kind never[] = { EVENT_WORKTREE_CREATE, EVENT_TURN_COMPLETE };
-
 /* Seconds after which the agent gives up. Decisions may run the user's own hooks; the end of a
  * session keeps a person waiting. */
 enum { DECISION_SECONDS = 30, OTHER_SECONDS = 10 };
@@ -29,29 +25,13 @@ static unsigned timeout_of(enum event_kind kind, const struct hook_file *f)
 	       (event_kinds[kind].flags & EVENT_IS_DECISION ? DECISION_SECONDS : OTHER_SECONDS);
 }
 
-static enum event_kind kind_of(const struct agent *agent, str event)
-{
-	for (const struct agent_event *row = agent->events; row->native; row++)
-		if (str_eq(event, str_of(row->native)))
-			return row->kind;
-	return event_kind_by_name(event);
-}
-
-static bool is_never(enum event_kind kind)
-{
-	for (size_t i = 0; i < countof(never); i++)
-		if (never[i] == kind)
-			return true;
-	return false;
-}
-
 const struct agent_event *entry_next_wanted(
 	const struct install_request *q, const struct agent_event *last)
 {
 	const struct agent_event *row = last ? last + 1 : q->agent->events;
 
-	while (row->native &&
-		(row->not_a_hook || is_never(row->kind) || !(row->by_default || q->all_events)))
+	while (row->native && (row->flags & AGENT_EVENT_NOT_A_HOOK ||
+				      !(row->flags & AGENT_EVENT_DEFAULT || q->all_events)))
 		row++;
 	return row->native ? row : NULL;
 }
@@ -225,7 +205,7 @@ struct json *entry_make(const struct install_request *q, str event, struct arena
 	jw_field_str(&w, "type", STR("command"));
 	jw_field_str(&w, "name", str_of(f->name));
 	write_call(&w, q, event, f->shell, a);
-	jw_field_int(&w, "timeout", timeout_of(kind_of(q->agent, event), f));
+	jw_field_int(&w, "timeout", timeout_of(agent_kind_of(q->agent, event), f));
 	jw_end_object(&w);
 	json_parse(a, arena_str(a, buf_str(&b)), 0, &v, NULL);
 	buf_release(&b);

@@ -28,16 +28,12 @@ static const struct hook_file hook_files[] = {
 	/* In a project, the file that is not checked in: hooks name paths of one machine. */
 	{ .agent = "claude",
 		.program = "claude",
-		.dir = ".claude",
-		.dir_env = "CLAUDE_CONFIG_DIR",
 		.user = "settings.json",
 		.project = "settings.local.json",
 		.format = &hooks_json,
 		.per_second = 1 },
 	{ .agent = "codex",
 		.program = "codex",
-		.dir = ".codex",
-		.dir_env = "CODEX_HOME",
 		.user = "hooks.json",
 		.project = "hooks.json",
 		.format = &hooks_json,
@@ -50,13 +46,11 @@ static const struct hook_file hook_files[] = {
 		.how_to_trust = "start codex, which asks about new hooks, or type /hooks there, and trust hookc" },
 	/* Tells of turns even while the hooks are not trusted. The user's alone: one program is told,
 	 * and a project's own would silence it. */
-	{ .agent = "codex", .dir = ".codex", .dir_env = "CODEX_HOME", .user = "config.toml", .format = &notify_toml },
+	{ .agent = "codex", .user = "config.toml", .format = &notify_toml },
 	/* Here any exit code above 1 with a word on stderr is a refusal, and a shell that does not find a
 	 * program says just that: without the suffix a hookc that is gone would refuse every prompt. */
 	{ .agent = "gemini",
 		.program = "gemini",
-		.dir = ".gemini",
-		.home_env = "GEMINI_CLI_HOME",
 		.user = "settings.json",
 		.project = "settings.json",
 		.format = &hooks_json,
@@ -86,30 +80,19 @@ const struct hook_file *hook_file_next(const struct install_request *q, const st
 	return NULL;
 }
 
-static const char *absolute_env(const char *name)
+int hook_file_dir(const struct install_request *q, char out[FS_PATH])
 {
-	const char *value = name ? getenv(name) : NULL;
+	const char *base = q->project ? q->project : q->home;
 
-	return value && value[0] == '/' ? value : NULL;
-}
-
-int hook_file_dir(const struct install_request *q, const struct hook_file *f, char out[FS_PATH])
-{
-	const char *moved = q->project ? NULL : absolute_env(f->dir_env),
-		   *other_home = q->project ? NULL : absolute_env(f->home_env),
-		   *base = q->project ? q->project : other_home ? other_home : q->home;
-	int n;
-
-	if (!moved)
-		return base && base[0] == '/' ? fs_join(out, base, f->dir) : -EINVAL;
-	n = snprintf(out, FS_PATH, "%s", moved);
-	return n < 0 || n >= FS_PATH ? -ENAMETOOLONG : 0;
+	if (!base || base[0] != '/')
+		return -EINVAL;
+	return q->project ? fs_join(out, base, q->agent->dir) : agent_dir(q->agent, base, out);
 }
 
 int hook_file_path(const struct install_request *q, const struct hook_file *f, char out[FS_PATH])
 {
 	char dir[FS_PATH];
-	int r = hook_file_dir(q, f, dir);
+	int r = hook_file_dir(q, dir);
 
 	return r < 0 ? r : fs_join(out, dir, q->project ? f->project : f->user);
 }

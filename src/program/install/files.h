@@ -23,9 +23,6 @@ struct hook_format {
 struct hook_file {
 	const char *agent;
 	const char *program;
-	const char *dir;           /* below the home directory or the project */
-	const char *dir_env;       /* names another place for the user's one */
-	const char *home_env;      /* names another home */
 	const char *user, *project; /* the file there; NULL: there is none */
 	const struct hook_format *format;
 	/* Of hook entries. */
@@ -48,7 +45,7 @@ const struct hook_file *hook_file_next(const struct install_request *q, const st
 const struct hook_file *hook_file_first(const struct agent *agent);
 
 /* Where the file is. */
-int hook_file_dir(const struct install_request *q, const struct hook_file *f, char out[FS_PATH]);
+int hook_file_dir(const struct install_request *q, char out[FS_PATH]);
 int hook_file_path(const struct install_request *q, const struct hook_file *f, char out[FS_PATH]);
 
 #endif

@@ -64,7 +64,7 @@ bool install_agent_found(const struct install_request *q)
 	user.project = NULL;
 	if (!f)
 		return false;
-	if (hook_file_dir(&user, f, dir) == 0 && stat(dir, &st) == 0 && S_ISDIR(st.st_mode))
+	if (hook_file_dir(&user, dir) == 0 && stat(dir, &st) == 0 && S_ISDIR(st.st_mode))
 		return true;
 	return is_in_path(f->program);
 }

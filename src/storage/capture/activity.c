@@ -12,12 +12,12 @@
 /* Each agent tells it in another place: the kind of result, the first line of a patch, the words of the answer. */
 static bool is_new_file(const struct event *e)
 {
-	str patch = json_str(json_get(e->tool_input, STR("command")));
-	ptrdiff_t first = str_find(patch, STR(" File: "));
+	struct patch patch = patch_open(json_str(json_get(e->tool_input, STR("command"))));
+	struct patch_file first;
 
 	return str_eq(json_str(json_get(e->tool_response, STR("type"))), STR("create")) ||
 	       str_starts(json_str(json_get(e->tool_response, STR("llmContent"))), STR("Successfully created")) ||
-	       (first >= 0 && str_ends(str_head(patch, (size_t)first), STR("*** Add")));
+	       (!patch.unified && patch_next(&patch, &first) && first.change == PATCH_ADDS);
 }
 
 /* What a tool did to its file; one that failed or was denied did nothing. */
@@ -176,12 +176,15 @@ static int complete_call(struct step *t, str same, bool before)
 	/* A shell that ends well but complains is done, with the complaint kept. */
 	if (before)
 		return store_do(t->store,
-			"UPDATE activities SET started_at = ?3, ord = min(ord, ?4) WHERE session = ?1 AND same "
-			"= ?2",
+			"UPDATE activities SET started_at = ?3, ord = min(ord, ?4), "
+			"duration_ms = coalesce(duration_ms, CASE WHEN ended_at IS NOT NULL "
+			"THEN max(0, (ended_at - ?3) / 1000) END) "
+			"WHERE session = ?1 AND same = ?2",
 			"isii", t->session.key, same, t->record.at_us, t->record.order_us);
 	return store_do(t->store,
 		"UPDATE activities SET ended_at = ?3, state = ?4, output = ?5, error = ?6, change = ?7, "
-		"  duration_ms = coalesce(?8, CASE WHEN started_at IS NOT NULL THEN (?3 - started_at) / 1000 END) "
+		"  duration_ms = coalesce(?8, CASE WHEN started_at IS NOT NULL "
+		"  THEN max(0, (?3 - started_at) / 1000) END) "
 		"WHERE session = ?1 AND same = ?2", "isissss" "k", t->session.key, same, t->record.at_us, state,
 		summary_of_output(t->arena, e), summary_cut(t->arena, error, 500), str_of(change), e->duration_ms);
 }
@@ -196,6 +199,7 @@ int activity_on_tool(struct step *t)
 		t->same_as = r == 1;
 		return r < 0 ? r : 0;
 	}
+	t->call = same;
 	r = known ? 0 : insert_call(t, same);
 	if (r == 0)
 		r = complete_call(t, same, before);

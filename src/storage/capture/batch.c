@@ -8,23 +8,34 @@
 
 /* Stands for the prompt of a batch that was opened by a tool. */
 #define CONTINUATION "[Session continuation]"
-#define PLAN_PROMPT "Implement the following plan:"
 
-static const struct {
-	str prefix;
-	const char *source;
+/* How much text behind a prefix is a plan, and not a remark about one that lies elsewhere. */
+enum { PLAN_BODY_MIN = 500 };
+
+static const struct source {
+	const char *prefix, *name;
+	size_t body_min; /* of a plan behind the prefix, in bytes */
 } sources[] = {
-	{ { "<task-notification>", 19 }, "agent_notification" },
-	{ { "<system-", 8 }, "system" },
-	{ { PLAN_PROMPT, sizeof PLAN_PROMPT - 1 }, "plan" },
+	{ "<task-notification>", "agent_notification", 0 },
+	{ "<system-", "system", 0 },
+	{ "Implement the following plan:", "plan", 1 },
+	/* Cursor attaches the file: the session's own plan is meant, unless all of it stands here. */
+	{ "Implement the plan as specified", "plan", PLAN_BODY_MIN },
+	{ NULL, "user", 0 },
 };
+
+static const struct source *find_source(str prompt)
+{
+	const struct source *s = sources;
+
+	while (s->prefix && !str_starts(prompt, str_of(s->prefix)))
+		s++;
+	return s;
+}
 
 static const char *source_of(str prompt)
 {
-	for (size_t i = 0; i < countof(sources); i++)
-		if (str_starts(prompt, sources[i].prefix))
-			return sources[i].source;
-	return "user";
+	return find_source(prompt)->name;
 }
 
 static void hash_prompt(str prompt, uint8_t out[SHA256_BYTES])
@@ -79,16 +90,24 @@ static int open_batch(struct step *t, const char *source, str prompt, const uint
 
 /* -- prompts ----------------------------------------------------------------------------------- */
 
-/* With an id, the same id and text; without one, the same text within ten seconds. */
+/* The same id and text is one prompt, two ids are two. Where one of the two has no id (an agent that also runs
+ * another one's hooks), the same text within ten seconds is one. */
 static int is_same_prompt(struct step *t, const uint8_t *hash)
 {
+	str id = str_empty(t->event.prompt_id) ? STR_NONE : t->event.prompt_id;
 	int64_t key;
+	int got = store_number(t->store, &key,
+		"SELECT key FROM batches WHERE session = ?1 AND prompt_hash = ?3 AND (prompt_id = ?2 OR "
+		"  ((prompt_id IS NULL OR ?2 IS NULL) AND ord >= ?4 - ?5)) ORDER BY prompt_id IS ?2 DESC LIMIT 1",
+		"isbii", t->session.key, id, (const void *)hash, (size_t)SHA256_BYTES, t->record.order_us,
+		(int64_t)SAME_WITHIN_US);
 
-	return store_number(t->store, &key,
-		"SELECT key FROM batches WHERE session = ?1 AND prompt_id IS ?2 AND prompt_hash = ?3 "
-		"  AND (?2 IS NOT NULL OR ord >= ?4 - ?5) LIMIT 1",
-		"isbii", t->session.key, t->event.prompt_id, (const void *)hash, (size_t)SHA256_BYTES,
-		t->record.order_us, (int64_t)SAME_WITHIN_US);
+	if (got != 1)
+		return got;
+	/* The one with the id says more. */
+	got = store_do(t->store, "UPDATE batches SET prompt_id = coalesce(prompt_id, ?2) WHERE key = ?1", "is", key,
+		id);
+	return got < 0 ? got : 1;
 }
 
 /* What the session is about, if a person wrote it. */
@@ -106,8 +125,9 @@ static int note_prompt(struct step *t, const char *source)
 
 static int begin_batch(struct step *t, const uint8_t *hash, int64_t *ret)
 {
-	str prompt = t->event.prompt;
-	const char *source = source_of(prompt);
+	str prompt = t->event.prompt, body;
+	const struct source *found = find_source(prompt);
+	const char *source = found->name;
 	int r = batch_close(t, "prompt");
 
 	t->session.prompts++;
@@ -115,8 +135,9 @@ static int begin_batch(struct step *t, const uint8_t *hash, int64_t *ret)
 		r = open_batch(t, source, prompt, hash, ret);
 	if (r == 0)
 		r = note_prompt(t, source);
-	if (r == 0 && strcmp(source, "plan") == 0)
-		r = plan_on_prompt(t, *ret, str_trim(str_from(prompt, sizeof PLAN_PROMPT - 1)));
+	body = found->body_min ? str_trim(str_from(prompt, strlen(found->prefix))) : STR_NONE;
+	if (r == 0 && found->body_min && body.n >= found->body_min)
+		r = plan_on_prompt(t, *ret, body);
 	return r;
 }
 
@@ -192,6 +213,8 @@ static int answer(struct step *t, int64_t batch)
 		str_empty(response) ? STR_NONE : response, late);
 	if (batch == t->session.batch)
 		t->session.batch = 0;
+	if (r == 0)
+		r = plan_on_answer(t, batch);
 	if (r == 0 && !str_empty(response))
 		r = store_do(t->store, "UPDATE sessions SET last_assistant = ?2 WHERE key = ?1", "is", t->session.key,
 			summary_cut(t->arena, response, MESSAGE_MAX));

@@ -14,6 +14,7 @@
  *   plan.c      plans and their versions           project.c   directories and what they belong to
  *   summary.c   what is kept of inputs and outputs usage.c     tokens
  *   imported.c  history beside what was told live  decision.c  what hookd said
+ *   purged.c    what was deleted for good and must not be imported again
  *   aside.c     what cannot be folded
  *   stale.c     what time does: stuck batches, stale sessions
  *   forget.c    deleting: what is chosen by the user, what is beyond the limits
@@ -66,8 +67,8 @@ int capture_complete_stale(struct store *s, int64_t now_us);
 /* What is chosen: every condition that is set must hold. Without `match` whole sessions, with it only the events
  * that hold the text (and sessions that have none left). */
 struct capture_choice {
-	str sessions; /* JSON array of native ids; STR_NONE: any */
-	str project;  /* name or path; its worktrees as well */
+	str sessions;    /* JSON array of keys; STR_NONE: any */
+	int64_t project; /* key; its worktrees as well; 0: any */
 	str agent;
 	int64_t before_us; /* sessions whose last event is older; 0: any */
 	str match;         /* as it stands in JSON text, see capture_match_text() */
@@ -84,7 +85,7 @@ int capture_count(struct store *s, const struct capture_choice *choice, struct c
 /* The chosen sessions, newest first: key, agent, id, title, cwd, last_at, events chosen. */
 struct query *capture_list(struct store *s, const struct capture_choice *choice, int64_t limit);
 
-/* Deletes the chosen; transactions of its own. */
+/* Deletes the chosen, and notes that it is not to be imported again; transactions of its own. */
 int capture_purge(struct capture *c, struct store *s, const struct capture_choice *choice, struct capture_count *ret);
 
 struct capture_limits {

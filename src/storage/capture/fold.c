@@ -15,9 +15,9 @@ static int (*const handlers[EVENT_KIND_MAX][HANDLERS])(struct step *t) = {
 	[EVENT_SESSION_START] = { window_on_start },
 	[EVENT_SESSION_END] = { window_on_end },
 	[EVENT_USER_PROMPT_SUBMIT] = { batch_on_prompt },
-	[EVENT_PRE_TOOL_USE] = { activity_on_tool },
+	[EVENT_PRE_TOOL_USE] = { activity_on_tool, decision_on_call },
 	[EVENT_POST_TOOL_USE] = { activity_on_tool, plan_on_tool, decision_on_ran },
-	[EVENT_POST_TOOL_USE_FAILURE] = { activity_on_tool },
+	[EVENT_POST_TOOL_USE_FAILURE] = { activity_on_tool, decision_on_call },
 	[EVENT_PERMISSION_DENIED] = { activity_on_tool },
 	[EVENT_STOP] = { batch_on_stop },
 	[EVENT_TURN_COMPLETE] = { batch_on_turn },
@@ -57,18 +57,28 @@ static enum event_kind twin_of(const struct step *t)
 	return t->record.kind == EVENT_STOP ? EVENT_TURN_COMPLETE : t->record.kind;
 }
 
-/* The event that this one doubles: the last one like it before. */
+/* 1: the record names the call that told the same first, and it is there; 0; -errno. */
+static int find_named_twin(struct step *t, int64_t *ret)
+{
+	if (!str_is_set(t->record.twin))
+		return 0;
+	return store_number(t->store, ret, "SELECT seq FROM events WHERE id = ?1", "b", t->record.twin.p,
+		t->record.twin.n);
+}
+
+/* The event that this one doubles: the one it names, or the last one like it before. */
 static int mark_same(struct step *t)
 {
 	int64_t seq = 0;
-	int got = store_number(t->store, &seq,
-		"SELECT seq FROM events WHERE session = ?1 AND kind IN (?2, ?6) AND tool_use_id IS ?3 AND (ord, id) < "
-		"(?4, ?5) AND (?7 IS NULL OR agent_id = ?7) "
-		"ORDER BY ord DESC, id DESC LIMIT 1",
-		"issibss", t->session.key, str_of(event_kinds[t->record.kind].name), t->record.tool_use_id,
-		t->record.order_us, t->record.id.b, (size_t)ULID_BYTES, str_of(event_kinds[twin_of(t)].name),
-		t->record.kind == EVENT_TURN_COMPLETE ? t->record.agent_id : STR_NONE);
+	int got = find_named_twin(t, &seq);
 
+	if (got == 0)
+		got = store_number(t->store, &seq,
+			"SELECT seq FROM events WHERE session = ?1 AND kind IN (?2, ?6) AND tool_use_id IS ?3 AND "
+			"(ord, id) < (?4, ?5) AND (?7 IS NULL OR agent_id = ?7) ORDER BY ord DESC, id DESC LIMIT 1",
+			"issibss", t->session.key, str_of(event_kinds[t->record.kind].name), t->record.tool_use_id,
+			t->record.order_us, t->record.id.b, (size_t)ULID_BYTES, str_of(event_kinds[twin_of(t)].name),
+			t->record.kind == EVENT_TURN_COMPLETE ? t->record.agent_id : STR_NONE);
 	if (got < 0)
 		return got;
 	return store_do(t->store, "UPDATE events SET same_as = ?2 WHERE seq = ?1", "ii", t->seq, seq ? seq : t->seq);
@@ -78,8 +88,9 @@ int fold_apply(struct step *t)
 {
 	int r = 0;
 
-	t->same_as = 0;
+	t->call = STR_NONE;
 	t->retells = false;
+	t->same_as = !!(t->record.marks & EVENT_TWIN);
 	for (size_t i = 0; i < HANDLERS && handlers[t->record.kind][i] && r == 0 && !t->same_as; i++)
 		r = handlers[t->record.kind][i](t);
 	if (r == 0 && !t->same_as && t->record.marks & (EVENT_INCOMPLETE | EVENT_NOT_JSON))
@@ -91,10 +102,25 @@ int fold_apply(struct step *t)
 
 /* -- the way in -------------------------------------------------------------------------------- */
 
+/* A call that was told first and could not be kept leaves its part to the next. */
+static int check_twin(struct step *t)
+{
+	int64_t seq;
+	int got = find_named_twin(t, &seq);
+
+	if (got == 0 && str_is_set(t->record.twin))
+		t->record.marks &= ~(unsigned)EVENT_TWIN;
+	return MIN(got, 0);
+}
+
 int fold_insert_event(struct step *t)
 {
 	const struct record *r = &t->record;
-	int got = store_do(t->store,
+	int got = check_twin(t);
+
+	if (got < 0)
+		return got;
+	got = store_do(t->store,
 		"INSERT INTO events(id, ord, at, session, kind, native, tool, tool_use_id, agent_id, marks, "
 		"host, payload) "
 		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
@@ -178,6 +204,9 @@ int capture_fold(struct capture *c, struct store *s, const struct record *r)
 		t.record.order_us = r->at_us;
 	arena_reset(&c->arena);
 	agent_read_record(&t.record, t.arena, &t.event);
+	got = purged_is_kept_out(&t);
+	if (got != 0)
+		return got < 0 ? got : 0;
 	got = session_find_thread(&t);
 	got = got == 0 ? session_find(s, &t.record, &t.session) : got < 0 ? got : 0;
 	if (got == 0 && r->marks & EVENT_IMPORTED && (got = imported_is_told(&t)) == 1)
@@ -195,7 +224,7 @@ int capture_fold(struct capture *c, struct store *s, const struct record *r)
 	return got < 0 ? got : 1;
 }
 
-void fold_read_row(struct step *t, struct query *q)
+void fold_read_row(struct step *t, struct query *q, str agent, str native)
 {
 	struct record *r = &t->record;
 	str id = query_str(q, 1);
@@ -212,6 +241,8 @@ void fold_read_row(struct step *t, struct query *q)
 	r->tool_use_id = arena_str(t->arena, query_str(q, 8));
 	r->agent_id = arena_str(t->arena, query_str(q, 9));
 	r->payload = arena_str(t->arena, query_str(q, 11));
+	r->agent = agent;
+	r->session = native;
 }
 
 void fold_parse(struct step *t)

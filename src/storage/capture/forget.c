@@ -74,14 +74,14 @@ str capture_match_text(struct arena *a, str text)
 
 /* Parameters 1 to 4. A long `match` may stand in an event of any session. */
 #define CHOSEN_SESSIONS                                                                                      \
-	"(?1 IS NULL OR s.native_id IN (SELECT value FROM json_each(?1))) AND (?3 IS NULL OR s.agent = ?3) "  \
-	"AND (?4 = 0 OR s.last_at < ?4) AND (?2 IS NULL OR s.project IN (SELECT p.key FROM projects p "       \
-	"LEFT JOIN projects m ON m.key = p.parent WHERE ?2 IN (p.path, p.name, m.path, m.name)))"
+	"(?1 IS NULL OR s.key IN (SELECT value FROM json_each(?1))) AND (?3 IS NULL OR s.agent = ?3) "        \
+	"AND (?4 = 0 OR s.last_at < ?4) "                                                                    \
+	"AND (?2 IS NULL OR s.project IN (SELECT key FROM projects WHERE key = ?2 OR parent = ?2))"
 #define CHOSEN_EVENTS "(?5 IS NULL OR instr(payload_text(e.payload), ?5) OR instr(coalesce(e.host, ''), ?5))"
 
 static struct query *ask_chosen(struct store *s, const char *sql, const struct capture_choice *c)
 {
-	return store_ask(s, sql, "sssis", c->sessions, c->project, c->agent, c->before_us, c->match);
+	return store_ask(s, sql, "sksis", c->sessions, c->project, c->agent, c->before_us, c->match);
 }
 
 int capture_count(struct store *s, const struct capture_choice *choice, struct capture_count *ret)
@@ -111,12 +111,69 @@ struct query *capture_list(struct store *s, const struct capture_choice *choice,
 
 /* -- purge ------------------------------------------------------------------------------------- */
 
+static int read_names(struct store *s, struct arena *a, int64_t key, str *ret_agent, str *ret_native)
+{
+	struct query *q = store_ask(s, "SELECT agent, native_id FROM sessions WHERE key = ?1", "i", key);
+	int got = query_step(q);
+
+	*ret_agent = got == 1 ? arena_str(a, query_str(q, 0)) : STR_NONE;
+	*ret_native = got == 1 ? arena_str(a, query_str(q, 1)) : STR_NONE;
+	query_reset(q);
+	return got < 0 ? got : 0;
+}
+
+/* Each event that holds the text is noted before it is deleted. */
+static int note_matches(struct capture *c, struct store *s, int64_t key, str match)
+{
+	struct step t = { .capture = c, .store = s, .arena = &c->arena };
+	int64_t now = clock_wall_us(), after = 0;
+	str agent, native;
+	struct query *q;
+	int got = 1;
+
+	while (got == 1) {
+		arena_reset(&c->arena);
+		got = read_names(s, &c->arena, key, &agent, &native);
+		if (got < 0)
+			return got;
+		q = store_ask(s,
+			"SELECT " FOLD_COLUMNS " FROM events WHERE session = ?1 AND seq > ?3 "
+			"AND (instr(payload_text(payload), ?2) OR instr(coalesce(host, ''), ?2)) ORDER BY seq LIMIT 1",
+			"isi", key, match, after);
+		got = query_step(q);
+		if (got == 1)
+			fold_read_row(&t, q, agent, native);
+		query_reset(q);
+		if (got != 1)
+			return got;
+		after = t.seq;
+		fold_parse(&t);
+		got = purged_note_event(&t, now);
+		got = got < 0 ? got : 1;
+	}
+	return got;
+}
+
+static int note_session(struct capture *c, struct store *s, int64_t key)
+{
+	str agent, native;
+	int r;
+
+	arena_reset(&c->arena);
+	r = read_names(s, &c->arena, key, &agent, &native);
+	return r < 0 ? r : purged_note_session(s, agent, native, clock_wall_us());
+}
+
 static int purge_session(struct capture *c, struct store *s, int64_t key, str match, struct capture_count *ret)
 {
 	int64_t left = 0;
 	int r = 0;
 
+	c->purges = PURGES_SOME;
 	if (str_is_set(match)) {
+		r = note_matches(c, s, key, match);
+		if (r < 0)
+			return r;
 		r = store_do(s, "DELETE FROM events AS e WHERE e.session = ?1 AND "
 				"(instr(payload_text(e.payload), ?2) OR "
 				"instr(coalesce(e.host, ''), ?2))", "is", key, match);
@@ -131,6 +188,8 @@ static int purge_session(struct capture *c, struct store *s, int64_t key, str ma
 	} else {
 		r = store_number(s, &left, "SELECT count(*) FROM events WHERE session = ?1", "i", key);
 		ret->events += left;
+		if (r >= 0)
+			r = note_session(c, s, key);
 	}
 	ret->sessions++;
 	return r < 0 ? r : drop_session(s, key);

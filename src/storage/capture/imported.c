@@ -17,7 +17,8 @@ static int knows_start(struct step *t, int64_t *ret)
 		"isii", t->session.key, t->event.source, t->record.order_us, (int64_t)TOLD_WITHIN_US);
 }
 
-/* The prompt's id says enough where it has one, except that one id may stand for several texts over time. */
+/* Two ids are two prompts, whatever they say. One id may stand for several texts over time; where one side has no id,
+ * the text and the time must do. */
 static int knows_prompt(struct step *t, int64_t *ret)
 {
 	uint8_t hash[SHA256_BYTES];
@@ -29,9 +30,10 @@ static int knows_prompt(struct step *t, int64_t *ret)
 	return store_number(t->store, ret,
 		"SELECT 1 FROM batches WHERE session = ?1 AND prompt_hash IS NOT NULL AND "
 		"((prompt_id = ?2 AND (prompt_hash = ?3 OR ord BETWEEN ?4 - ?5 AND ?4 + ?5)) OR "
-		" (prompt_hash = ?3 AND ord BETWEEN ?4 - ?5 AND ?4 + ?5)) LIMIT 1",
-		"isbii", t->session.key, t->event.prompt_id, hash, sizeof hash, t->record.order_us,
-		(int64_t)TOLD_WITHIN_US);
+		" ((prompt_id IS NULL OR ?2 IS NULL) AND prompt_hash = ?3 AND ord BETWEEN ?4 - ?5 AND ?4 + ?5)) "
+		"LIMIT 1",
+		"isbii", t->session.key, str_empty(t->event.prompt_id) ? STR_NONE : t->event.prompt_id, hash,
+		sizeof hash, t->record.order_us, (int64_t)TOLD_WITHIN_US);
 }
 
 static int knows_call(struct step *t, int64_t *ret)
@@ -52,9 +54,28 @@ static int knows_call(struct step *t, int64_t *ret)
 		"issiii", t->session.key, from, to, (int64_t)before, t->record.at_us, (int64_t)TOLD_WITHIN_US);
 }
 
-/* A hook told the end of this turn: what it gave as the answer is the answer. */
+/* The prompt that ended has an answer. */
+static int is_answered(struct step *t, int64_t *ret)
+{
+	int got = str_empty(t->event.prompt_id) ? 0 : store_number(t->store, ret,
+		"SELECT response IS NOT NULL FROM batches WHERE session = ?1 AND prompt_id = ?2 "
+		"ORDER BY ord DESC LIMIT 1", "is", t->session.key, t->event.prompt_id);
+
+	if (got != 0)
+		return got;
+	return store_number(t->store, ret,
+		"SELECT response IS NOT NULL FROM batches WHERE session = ?1 AND ord <= ?2 ORDER BY ord DESC LIMIT 1",
+		"ii", t->session.key, t->record.order_us);
+}
+
+/* A hook told the end of this turn: what it gave as the answer is the answer. Where it gave none, the log does. */
 static int knows_stop(struct step *t, int64_t *ret)
 {
+	int64_t answered = 0;
+	int got = is_answered(t, &answered);
+
+	if (got < 0 || (!answered && !str_empty(t->event.message)))
+		return got < 0 ? got : 0;
 	return store_number(t->store, ret,
 		"SELECT 1 FROM events WHERE session = ?1 AND ord BETWEEN ?2 - ?3 AND ?2 + ?3 AND NOT marks & ?4 AND "
 		"kind IN ('Stop', 'StopFailure', 'TurnComplete') LIMIT 1",

@@ -39,6 +39,7 @@ struct step {
 	struct session session;
 	int64_t same_as;      /* set by a handler: this event doubles that one */
 	int64_t late_batch;   /* the event comes late, and belongs into this batch */
+	str call;             /* set by activity_on_tool(): activities.same of the call it is about */
 	bool retells;         /* set by a handler: it speaks of a turn that is known, and starts nothing */
 };
 
@@ -76,6 +77,7 @@ int batch_count_activity(struct step *t, int64_t batch);
 int plan_on_tool(struct step *t);
 int plan_on_task(struct step *t);
 int plan_on_prompt(struct step *t, int64_t batch, str body);
+int plan_on_answer(struct step *t, int64_t batch);
 /* True for a file that lies in a plans folder; for an event that speaks of a plan. */
 bool plan_is_file(str path);
 bool plan_is_touched(const struct event *e);
@@ -106,6 +108,8 @@ bool activity_pair_range(struct step *t, str *ret_from, str *ret_to);
 
 /* decision.c */
 int decision_on_event(struct step *t);
+/* After activity_on_tool(): the call of t->call has begun, failed, or run to its end. */
+int decision_on_call(struct step *t);
 int decision_on_ran(struct step *t);
 
 /* usage.c */
@@ -113,6 +117,12 @@ int usage_on_event(struct step *t);
 
 /* imported.c: 1: what this imported record says is known from elsewhere. */
 int imported_is_told(struct step *t);
+
+/* purged.c: a session, or one event, was purged: importing does not bring it back. */
+int purged_note_session(struct store *s, str agent, str native, int64_t now_us);
+int purged_note_event(struct step *t, int64_t now_us);
+/* 1: this imported record is of what was purged. */
+int purged_is_kept_out(struct step *t);
 
 /* summary.c */
 str summary_of_input(struct arena *a, const struct json *input);
@@ -123,8 +133,8 @@ size_t summary_length(str text);
 
 /* fold.c: applies one event to the projections; rewind.c calls it again. */
 int fold_apply(struct step *t);
-/* Fills t->record from a row of events (agent and session are the caller's), then t->event from that. */
-void fold_read_row(struct step *t, struct query *q);
+/* Fills t->record from a row of events of this session, then t->event from that. */
+void fold_read_row(struct step *t, struct query *q, str agent, str native);
 void fold_parse(struct step *t);
 #define FOLD_COLUMNS \
 	"seq, id, ord, at, session, kind, native, tool, tool_use_id, agent_id, marks, payload_text(payload)"
@@ -143,6 +153,7 @@ struct capture {
 	struct arena arena;
 	int64_t *dirty; /* sessions to fold again before the commit */
 	size_t ndirty, cap;
+	enum { PURGES_UNKNOWN, PURGES_NONE, PURGES_SOME } purges; /* does the store know of any? */
 	bool careful; /* an event that cannot be applied is put aside */
 	int64_t rebuild; /* next session to fold again after a change of the fold; 0: none; -1: not looked */
 };

@@ -1,10 +1,17 @@
-/* Plans: files in a plans folder, approved plans, and prompts that carry one. */
+/* Plans: files in a plans folder, approved plans, prompts that carry one, and answers that are one. The batch that
+ * made a plan is a plan batch. */
+#include <ctype.h>
 #include <errno.h>
 
 #include "base/sha256.h"
 #include "capture/internal.h"
 
-enum { TITLE_MAX = 120, PLAN_MAX = 200000 };
+enum {
+	TITLE_MAX = 120,
+	PLAN_MAX = 200000,
+	ANSWER_MAX = 50000,    /* of an answer that is a plan */
+	ANSWER_LOOK = 500,     /* bytes of it in which its heading must stand */
+};
 
 bool plan_is_file(str path)
 {
@@ -73,6 +80,20 @@ static int add_version(struct step *t, str path, str content, const char *source
 	return r < 0 ? r : store_do(t->store, "UPDATE plans SET text = ?2 WHERE key = ?1", "is", plan, content);
 }
 
+/* What was asked for was a plan. */
+static int mark_batch(struct step *t, int64_t batch)
+{
+	return store_do(t->store,
+		"UPDATE batches SET source = 'plan' WHERE key = ?1 AND source IN ('user', 'derived_plan')", "i", batch);
+}
+
+static int add_and_mark(struct step *t, str path, str content, const char *source, int64_t batch)
+{
+	int r = add_version(t, path, content, source, batch);
+
+	return r < 0 || str_empty(content) || !batch ? r : mark_batch(t, batch);
+}
+
 /* The last version with one piece replaced, as the Edit tool does it; empty when it does not fit. */
 static str edited(struct step *t, str path)
 {
@@ -99,27 +120,42 @@ static str edited(struct step *t, str path)
 		STR_ARG(str_from(original, (size_t)at + old.n)));
 }
 
+/* The batch of the call, which may be closed by now. */
+static int batch_of_call(struct step *t, int64_t *ret)
+{
+	int got;
+
+	*ret = 0;
+	got = store_number(t->store, ret, "SELECT batch FROM activities WHERE session = ?1 AND same = ?2", "is",
+		t->session.key, t->call);
+	return got < 0 ? got : 0;
+}
+
 int plan_on_tool(struct step *t)
 {
 	const struct event *e = &t->event;
-	str path = e->file_path, plan;
+	str path = e->file_path, content = json_str(json_get(e->tool_input, STR("content")));
+	int64_t batch;
+	int r;
 
-	if (str_eq(e->tool_name, STR("ExitPlanMode"))) {
-		plan = json_str(json_get(e->tool_input, STR("plan")));
-		if (str_empty(plan))
-			plan = json_str(json_get(e->tool_response, STR("plan")));
-		path = json_str(json_get(e->tool_response, STR("filePath")));
-		return add_version(t, str_empty(path) ? STR("approved") : path, plan, "approved", t->session.batch);
-	}
-	if (!plan_is_file(path))
+	if (!plan_is_touched(e))
 		return 0;
+	r = batch_of_call(t, &batch);
+	if (r < 0)
+		return r;
+	if (str_eq(e->tool_name, STR("ExitPlanMode"))) {
+		content = json_str(json_get(e->tool_input, STR("plan")));
+		if (str_empty(content))
+			content = json_str(json_get(e->tool_response, STR("plan")));
+		path = json_str(json_get(e->tool_response, STR("filePath")));
+		return add_and_mark(t, str_empty(path) ? STR("approved") : path, content, "approved", batch);
+	}
 	if (e->tool_class == TOOL_READ)
-		return add_version(t, path, json_str(json_path(e->tool_response, "file", "content", NULL)),
-			"read", t->session.batch);
-	if (str_is_set(json_str(json_get(e->tool_input, STR("content")))))
-		return add_version(t, path, json_str(json_get(e->tool_input, STR("content"))), "write",
-			t->session.batch);
-	return add_version(t, path, edited(t, path), "edit", t->session.batch);
+		return add_and_mark(t, path, json_str(json_path(e->tool_response, "file", "content", NULL)), "read",
+			batch);
+	if (str_is_set(content))
+		return add_and_mark(t, path, content, "write", batch);
+	return add_and_mark(t, path, edited(t, path), "edit", batch);
 }
 
 int plan_on_prompt(struct step *t, int64_t batch, str body)
@@ -133,6 +169,43 @@ int plan_on_prompt(struct step *t, int64_t batch, str body)
 	sha256_end(&s, digest);
 	sha256_hex(digest, hex);
 	return add_version(t, arena_strf(t->arena, "prompt:%.16s", hex), body, "prompt", batch);
+}
+
+/* "# Plan", "## Implementation plan", "**Plan:** …", "Plan:"; a sentence that begins with the word is none. */
+static bool is_plan_heading(str line)
+{
+	bool marked = line.n && (line.p[0] == '#' || str_starts(line, STR("**")));
+	str end = STR("plan");
+
+	while (line.n && (line.p[0] == '#' || line.p[0] == '*' || line.p[0] == ' '))
+		line = str_from(line, 1);
+	while (line.n && strchr("*: \r", line.p[line.n - 1]))
+		line.n--;
+	if (str_eq_nocase(line, end))
+		return true;
+	if (line.n > end.n && str_eq_nocase(str_head(line, end.n), end))
+		return line.p[end.n] == ':' || (marked && !isalnum((unsigned char)line.p[end.n]));
+	return marked && line.n > end.n && line.p[line.n - end.n - 1] == ' ' &&
+	       str_eq_nocase(str_from(line, line.n - end.n), end);
+}
+
+/* Where an agent has no folder for plans, its answer is the plan. */
+int plan_on_answer(struct step *t, int64_t batch)
+{
+	str rest = str_head(t->event.message, ANSWER_LOOK), line;
+	int64_t number = 0;
+	int r;
+
+	while (str_split(&rest, '\n', &line)) {
+		if (!is_plan_heading(str_trim(line)))
+			continue;
+		r = store_number(t->store, &number, "SELECT number FROM batches WHERE key = ?1", "i", batch);
+		if (r < 0)
+			return r;
+		return add_and_mark(t, arena_strf(t->arena, "answer:%lld", (long long)number),
+			summary_cut(t->arena, t->event.message, ANSWER_MAX), "answer", batch);
+	}
+	return 0;
 }
 
 /* A list of tasks is a plan nobody wrote down as one. */

@@ -2,8 +2,7 @@
  *
  * The answer is asked of the disk once per directory and then kept in `directories`, so that folding
  * again gives the same rows after the disk has changed. Looking means a few stat calls on the writer
- * thread; nothing is run and nothing inside the project is trusted: a .git file is read for a path and
- * no more. */
+ * thread. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,52 +13,7 @@
 
 #include "base/fs.h"
 #include "capture/internal.h"
-
-struct place {
-	char root[FS_PATH]; /* the checkout, or the directory itself */
-	char main[FS_PATH]; /* the main checkout, when root is a worktree; else "" */
-};
-
-/* "gitdir: /repo/.git/worktrees/x" → /repo; anything else leaves it empty. */
-static void read_git_file(const char *path, struct place *p)
-{
-	struct buf b = BUF_INIT(8192);
-	str text;
-	ptrdiff_t at;
-
-	if (fs_read_file(path, &b) == 0) {
-		text = str_trim(buf_str(&b));
-		at = str_find(text, STR("/.git/worktrees/"));
-		if (str_starts(text, STR("gitdir: /")) && at > 8)
-			snprintf(p->main, sizeof p->main, STR_FMT, STR_ARG(str_n(text.p + 8, (size_t)at - 8)));
-	}
-	buf_release(&b);
-}
-
-/* Walks up to the first directory with a .git in it. */
-static void look(const char *directory, struct place *p)
-{
-	char at[FS_PATH], git[FS_PATH + 8];
-	struct stat st;
-
-	*p = (struct place){ 0 };
-	snprintf(p->root, sizeof p->root, "%s", directory);
-	snprintf(at, sizeof at, "%s", directory);
-	while (at[0] == '/') {
-		snprintf(git, sizeof git, "%s/.git", at[1] ? at : "");
-		if (lstat(git, &st) == 0) {
-			snprintf(p->root, sizeof p->root, "%s", at);
-			if (S_ISREG(st.st_mode))
-				read_git_file(git, p);
-			return;
-		}
-		if (!at[1])
-			return;
-		*strrchr(at, '/') = 0;
-		if (!at[0])
-			snprintf(at, sizeof at, "/");
-	}
-}
+#include "project/project.h"
 
 /* The folder has another name now. The old path stays as an alias: events that are folded again speak of it. */
 static int follow(struct store *s, int64_t key, int64_t merged, str old, const char *path)
@@ -135,7 +89,7 @@ static int find_or_make(struct store *s, const char *path, int64_t parent, int64
 int project_of(struct store *s, str directory, int64_t now_us, int64_t *ret)
 {
 	char path[FS_PATH];
-	struct place p;
+	struct project p;
 	int64_t parent = 0;
 	int got;
 
@@ -147,9 +101,8 @@ int project_of(struct store *s, str directory, int64_t now_us, int64_t *ret)
 	if (got != 0)
 		return got < 0 ? got : 0;
 	snprintf(path, sizeof path, STR_FMT, STR_ARG(directory));
-	for (size_t n = strlen(path); n > 1 && path[n - 1] == '/'; n--)
-		path[n - 1] = 0;
-	look(path, &p);
+	if (project_find(path, getenv("HOME"), &p) < 0)
+		return 0;
 	if (p.main[0])
 		got = find_or_make(s, p.main, 0, now_us, &parent);
 	if (got == 0)

@@ -33,6 +33,7 @@ int rewind_note_import(struct step *t)
 void capture_forget(struct capture *c)
 {
 	c->ndirty = 0;
+	c->purges = PURGES_UNKNOWN;
 	c->rebuild = -1; /* it may be another store now */
 }
 
@@ -87,12 +88,10 @@ static int refold(struct capture *c, struct store *s, int64_t session)
 			"iib", session, after_ord, after_id.b, (size_t)ULID_BYTES);
 		got = query_step(q);
 		if (got == 1)
-			fold_read_row(&t, q);
+			fold_read_row(&t, q, agent, native);
 		query_reset(q);
 		if (got != 1)
 			return got;
-		t.record.agent = agent;
-		t.record.session = native;
 		after_ord = t.record.order_us;
 		after_id = t.record.id;
 		if (t.record.marks & EVENT_UNFOLDED)

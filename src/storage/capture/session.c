@@ -3,13 +3,14 @@
 
 #include "capture/internal.h"
 
-/* One native id under two labels is one session. The more specific label stays: a named agent before
- * claude (whose hooks other agents run as well), anything before generic. */
+/* One native id under two labels is one session. The more specific label stays: a named agent before claude (whose
+ * hooks other agents run as well), anything before generic. Who calls itself by a name nobody knows is a named agent.
+ * */
 static int label_rank(str agent)
 {
-	if (str_eq(agent, STR("generic")) || str_empty(agent))
-		return 0;
-	return str_eq(agent, STR("claude")) ? 1 : 2;
+	const struct agent *a = agent_find(agent);
+
+	return str_empty(agent) || str_eq_nocase(agent, str_of(a->name)) ? a->rank : 2;
 }
 
 #define SESSION_COLUMNS "key, project, window, batch, last_batch, prompts, tools"

@@ -177,7 +177,7 @@ void writer_checkpoint(struct writer *w, bool idle)
 	struct query *q;
 	bool whole;
 
-	if (!(idle && w->unsynced) && size < WAL_FULL)
+	if (!(idle && (w->unsynced || w->deleted != w->finished)) && size < WAL_FULL)
 		return;
 	q = store_query(w->store,
 		size > WAL_LARGE ? "PRAGMA wal_checkpoint(TRUNCATE)" : "PRAGMA wal_checkpoint(PASSIVE)");

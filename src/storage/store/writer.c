@@ -154,7 +154,12 @@ static int run_bare_job(struct writer *w, struct writer_job *j)
 
 	if (r == 0)
 		r = writer_fold_spool(w);
-	return r < 0 ? r : j->run(w->store, j->arg);
+	if (r == 0)
+		r = j->run(w->store, j->arg);
+	/* Who purges wants the journal's files gone as well. */
+	if (r >= 0)
+		writer_checkpoint(w, true);
+	return r;
 }
 
 static void run_jobs(struct writer *w)

@@ -1,0 +1,58 @@
+/* Paths without the disk: what the kernel has in memory. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/macro.h"
+#include "os/os.h"
+
+#if defined(__linux__)
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#endif
+
+#if defined(__linux__) && defined(SYS_openat2) && defined(RESOLVE_CACHED)
+
+/* /proc/self/fd/N says where a descriptor is, and marks what has been deleted meanwhile. */
+static int path_of(int fd, char *out, size_t size)
+{
+	static const char deleted[] = " (deleted)";
+	const size_t tail = sizeof deleted - 1;
+	char link[64];
+	ssize_t n;
+
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	n = readlink(link, out, size);
+	if (n <= 0 || (size_t)n >= size || out[0] != '/')
+		return -EAGAIN;
+	out[n] = 0;
+	if ((size_t)n > tail && memcmp(out + n - tail, deleted, tail) == 0)
+		return -EAGAIN;
+	return 0;
+}
+
+int os_real_path_cached(const char *path, char *out, size_t size)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_CACHED };
+	int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how), r;
+
+	if (fd < 0)
+		return errno == ENOENT || errno == ENOTDIR ? -ENOENT : -EAGAIN;
+	r = path_of(fd, out, size);
+	close(fd);
+	return r;
+}
+
+#else
+
+int os_real_path_cached(const char *path, char *out, size_t size)
+{
+	(void)path;
+	(void)out;
+	(void)size;
+	return -EAGAIN;
+}
+
+#endif

@@ -1,0 +1,80 @@
+/* Operations of the guard: what is in force, and taking up what the file says now. */
+#include "api/ops.h"
+
+#include "guard/guard.h"
+#include "hooks/hooks.h"
+
+/* -- rules ------------------------------------------------------------------------------------- */
+
+int op_rules(struct op_call *call)
+{
+	struct guard_policy *policy = guard_in_force(call->ctx->guard);
+
+	jw_object(call->w);
+	jw_key(call->w, "guard");
+	jw_raw(call->w, guard_policy_source(policy));
+	jw_end_object(call->w);
+	guard_policy_unref(policy);
+	return 0;
+}
+
+/* -- reload ------------------------------------------------------------------------------------ */
+
+struct reload {
+	const struct api_context *ctx;
+	struct request *later;
+	struct err err;
+	int result;
+	unsigned problems; /* with the rules that are in force now */
+};
+
+static void finish(unsigned sessions, unsigned broken, void *arg)
+{
+	struct reload *r = arg;
+	struct buf b = BUF_INIT(KIB(4));
+	struct json_writer w = JSON_WRITER(&b);
+
+	jw_object(&w);
+	jw_field_bool(&w, "reloaded", r->result == 0);
+	jw_field_str(&w, "why", r->result < 0 ? str_of(r->err.text) : STR(""));
+	jw_field_int(&w, "rule_problems", r->problems);
+	jw_field_int(&w, "sessions", sessions);
+	jw_field_int(&w, "broken", broken);
+	jw_end_object(&w);
+	op_finish(r->later, buf_str(&b));
+	buf_release(&b);
+}
+
+/* On a worker: the user's file may lie on a slow disk. */
+static void read_rules(void *arg)
+{
+	struct reload *r = arg;
+	struct guard_problem *problems;
+
+	r->result = guard_reload(r->ctx->guard, &r->err);
+	problems = guard_problems(r->ctx->guard);
+	for (const struct guard_problem *p = problems; p; p = p->next)
+		r->problems++;
+	guard_problems_free(problems);
+}
+
+static void rules_are_read(void *arg)
+{
+	struct reload *r = arg;
+	struct hooks *hooks = engine_hooks(r->ctx->engine);
+
+	if (hooks)
+		hooks_reload(hooks, finish, r);
+	else
+		finish(0, 0, r);
+}
+
+int op_reload(struct op_call *call)
+{
+	struct reload *r = arena_new(call->arena, struct reload);
+
+	r->ctx = call->ctx;
+	r->later = call->later;
+	loop_submit(call->ctx->loop, read_rules, rules_are_read, r);
+	return 0;
+}
