@@ -81,7 +81,7 @@ def run(argv, env=None, seconds=60, input=None):
 class Tools:
     """Our own small programs, compiled when their source is newer."""
 
-    WIRE = ["wire/frame.c", "base/str.c", "base/ulid.c"]
+    WIRE = ["wire/frame.c", "base/sha256.c", "base/str.c", "base/ulid.c"]
     SOURCES = {"spawn": [], "floor": [], "echo": WIRE, "load": WIRE}
     COMMON = ["-std=gnu17", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wno-unused-parameter", "-I", SRC]
     # As hookc is built: the floor shall not win or lose by its flags.

@@ -18,6 +18,7 @@ import os
 import pathlib
 import random
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -51,11 +52,19 @@ def event(name):
             "tool_use_id": name, "tool_input": {"file_path": "/x"}, "tool_response": {"text": "y" * random.randint(0, 3000)}}
 
 
+def connect(world):
+    """Without patience: between two daemons there may be nobody for as long as no hook runs."""
+    s = socket.socket(socket.AF_UNIX)
+    s.settimeout(w.HANG)
+    s.connect(str(world.dir / "run/hookd.sock"))
+    return s
+
+
 def socket_writer(world, ledger, stop):
     """Events over a connection of its own, until told to stop or the daemon dies."""
     while not stop.is_set():
         try:
-            with world.connect() as s:
+            with connect(world) as s:
                 while not stop.is_set():
                     name = ledger.next()
                     s.sendall(w.hook(json.dumps(event(name)).encode()))

@@ -20,7 +20,7 @@ SRC = HERE.parent.parent / "src/common"
 
 def build_load(folder):
     out = folder / "load"
-    sources = [HERE.parent / "bench/load.c", *(SRC / s for s in ("wire/frame.c", "base/str.c", "base/ulid.c"))]
+    sources = [HERE.parent / "bench/load.c", *(SRC / s for s in ("wire/frame.c", "base/sha256.c", "base/str.c", "base/ulid.c"))]
     subprocess.run(["gcc", "-O2", "-std=gnu17", "-D_GNU_SOURCE", "-I", str(SRC), "-o", str(out), *map(str, sources)], check=True)
     return out
 
