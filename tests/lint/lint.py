@@ -31,6 +31,7 @@ LAYER = {name: layer for layer, names in LAYERS.items() for name in names.split(
 SAME_LAYER = {
     ('event', 'json'): 'an event holds the parsed payload',
     ('config', 'json'): 'the config file is JSON with comments',
+    ('project', 'os'): 'what the kernel knows of a path by heart',
     ('loop', 'os'): 'waking up and thread names',
     ('wire', 'os'): 'talk.c checks who is at the other end',
     ('store', 'journal'): 'the writer folds what the journal holds',

@@ -152,7 +152,7 @@ static void begin(void *arg)
 		f->redactor = redactor_new();
 	f->running = true;
 	f->seen = journal_end(f->ctx.journal);
-	loop_submit(f->ctx.loop, work, worked, f);
+	loop_submit_lane(f->ctx.loop, LOOP_BACKGROUND, work, worked, f);
 }
 
 void follow_soon(struct follow *f)

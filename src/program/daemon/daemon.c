@@ -63,6 +63,11 @@ static void duty_expire(void *arg)
 	server_expire(d->server, STALL_S * USEC_PER_SEC);
 }
 
+static void duty_readers(void *arg)
+{
+	api_close_idle_readers(((struct daemon *)arg)->api);
+}
+
 static void duty_spool(void *arg)
 {
 	struct daemon *d = arg;
@@ -128,7 +133,7 @@ static void duty_backup(void *arg)
 	if (d->backing_up || d->stopping)
 		return;
 	d->backing_up = true;
-	loop_submit(d->loop, back_up, backed_up, d);
+	loop_submit_lane(d->loop, LOOP_BACKGROUND, back_up, backed_up, d);
 }
 
 static void begin_stop(void *arg);
@@ -149,6 +154,7 @@ static void duty_own_socket(void *arg)
 
 const struct duty daemon_duties[] = {
 	{ "close connections that stand still", 60 * USEC_PER_SEC, duty_expire },
+	{ "close readers of the store that nobody used", 60 * USEC_PER_SEC, duty_readers },
 	{ "pick up the spool", 60 * USEC_PER_SEC, duty_spool },
 	{ "check that the socket is still ours", 60 * USEC_PER_SEC, duty_own_socket },
 	{ "complete batches (300 s) and sessions (1 h) that show no sign of life", 60 * USEC_PER_SEC, duty_tend },

@@ -1,8 +1,8 @@
 /* Projects: what a directory belongs to.
  *
- * The answer is asked of the disk once per directory and then kept in `directories`, so that folding
- * again gives the same rows after the disk has changed. Looking means a few stat calls on the writer
- * thread. */
+ * The answer is asked of the disk once per directory and then kept in `directories`, so that folding again gives the
+ * same rows after the disk has changed. Looking means a few stat calls, and never a long wait: the writer has others'
+ * events to fold. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,6 +14,8 @@
 #include "base/fs.h"
 #include "capture/internal.h"
 #include "project/project.h"
+
+enum { LOOK_MS = 300 };
 
 /* The folder has another name now. The old path stays as an alias: events that are folded again speak of it. */
 static int follow(struct store *s, int64_t key, int64_t merged, str old, const char *path)
@@ -56,7 +58,9 @@ static int find_renamed(struct store *s, const char *path, const struct stat *st
 	return got < 0 ? got : 1;
 }
 
-static int find_or_make(struct store *s, const char *path, int64_t parent, int64_t now_us, int64_t *ret)
+/* reached: the disk may be asked about it. */
+static int find_or_make(
+	struct store *s, const char *path, bool reached, int64_t parent, int64_t now_us, int64_t *ret)
 {
 	const char *name = strrchr(path, '/');
 	struct stat st = { 0 };
@@ -66,7 +70,7 @@ static int find_or_make(struct store *s, const char *path, int64_t parent, int64
 
 	if (got != 0)
 		return got < 0 ? got : 0;
-	if (stat(path, &st) == 0) {
+	if (reached && stat(path, &st) == 0) {
 		got = find_renamed(s, path, &st, ret);
 		if (got != 0)
 			return got < 0 ? got : 0;
@@ -91,6 +95,7 @@ int project_of(struct store *s, str directory, int64_t now_us, int64_t *ret)
 	char path[FS_PATH];
 	struct project p;
 	int64_t parent = 0;
+	bool reached;
 	int got;
 
 	*ret = 0;
@@ -101,13 +106,21 @@ int project_of(struct store *s, str directory, int64_t now_us, int64_t *ret)
 	if (got != 0)
 		return got < 0 ? got : 0;
 	snprintf(path, sizeof path, STR_FMT, STR_ARG(directory));
-	if (project_find(path, getenv("HOME"), &p) < 0)
+	got = project_find_within(path, getenv("HOME"), LOOK_MS, &p);
+	reached = got != -ETIMEDOUT;
+	/* A disk that does not answer: the directory stands for its project, until somebody can look. */
+	if (!reached) {
+		p.main[0] = 0;
+		snprintf(p.root, sizeof p.root, "%s", path);
+	} else if (got < 0) {
 		return 0;
+	}
+	got = 0;
 	if (p.main[0])
-		got = find_or_make(s, p.main, 0, now_us, &parent);
+		got = find_or_make(s, p.main, reached, 0, now_us, &parent);
 	if (got == 0)
-		got = find_or_make(s, p.root, parent, now_us, ret);
-	if (got == 0)
+		got = find_or_make(s, p.root, reached, parent, now_us, ret);
+	if (got == 0 && reached)
 		got = store_do(s, "INSERT INTO directories(path, project) VALUES (?1, ?2)", "si", directory, *ret);
 	return got;
 }

@@ -90,6 +90,22 @@ void store_interrupt(struct store *s)
 	sqlite3_interrupt(s->db);
 }
 
+static int is_over(void *arg)
+{
+	const struct store *s = arg;
+
+	return (s->cancelled && *s->cancelled) || (s->deadline_us && clock_mono_us() > s->deadline_us);
+}
+
+void store_limit(struct store *s, int64_t deadline_us, const _Atomic bool *cancelled)
+{
+	enum { STEPS = 10000 }; /* of SQLite's machine between two looks: well below a millisecond */
+
+	s->deadline_us = deadline_us;
+	s->cancelled = cancelled;
+	sqlite3_progress_handler(s->db, deadline_us || cancelled ? STEPS : 0, is_over, s);
+}
+
 void store_set_patience(struct store *s, int ms)
 {
 	sqlite3_busy_timeout(s->db, ms);

@@ -52,6 +52,9 @@ int store_schema_version(void);
 
 /* Ends the statement under way, which then gives -ECANCELED. From any thread, as long as the store is open. */
 void store_interrupt(struct store *s);
+/* Until told otherwise, statements end with -ECANCELED past this time on the monotonic clock (0: never) or when the flag
+ * is raised (NULL: there is none). */
+void store_limit(struct store *s, int64_t deadline_us, const _Atomic bool *cancelled);
 /* How long to wait for somebody else's lock. */
 void store_set_patience(struct store *s, int ms);
 
