@@ -1,8 +1,8 @@
 /* recorder: what a process writes below one directory, and when it is synced; for powercut.py, by LD_PRELOAD.
  *
- * RECORD_UNDER is the directory, RECORD_TO the log. An entry is: op (1), path length (2), offset (8), length (4), path, data.
- * Writes are logged after they were made, syncs before and after: what was logged before a sync began is on the disk when
- * it has ended, and nothing else is for certain. */
+ * RECORD_UNDER is the directory, RECORD_TO the log. An entry is: op (1), path length (2), offset (8), length (4),
+ * path, data. Writes are logged after they were made, syncs before and after: what was logged before a sync began
+ * is on the disk when it has ended, and nothing else is for certain. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -15,7 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { OP_WRITE = 'w', OP_TRUNCATE = 't', OP_BEGIN = 'b', OP_END = 'e', OP_UNLINK = 'u', OP_RENAME = 'r', PATH_ROOM = 4096 };
+enum { OP_WRITE = 'w', OP_TRUNCATE = 't', OP_BEGIN = 'b', OP_END = 'e', OP_UNLINK = 'u', OP_RENAME = 'r' };
+enum { PATH_ROOM = 4096 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char under[PATH_ROOM];

@@ -736,7 +736,8 @@ static void test_rows_of_codex(void **state)
 	check_row(s, "SELECT group_concat(agent_id || coalesce(message, '-'), ' ') FROM (SELECT * FROM windows WHERE "
 		     "agent_id IS NOT NULL ORDER BY agent_id)", "a1sub result a2two a3three a4-");
 	check_row(s,
-		"SELECT group_concat(what, ' ') FROM (SELECT a.kind || coalesce(b.prompt_id, '-') AS what FROM activities a "
+		"SELECT group_concat(what, ' ') FROM (SELECT a.kind || coalesce(b.prompt_id, '-') AS what "
+		"FROM activities a "
 		"JOIN batches b ON b.key = a.batch WHERE a.kind IN ('Interrupt', 'PermissionRequest') ORDER BY a.ord)",
 		"PermissionRequestt1 Interruptt3");
 	/* What is told twice points to what it doubles: the stop, the subagent's stop, the first telling. */
@@ -952,7 +953,8 @@ static void test_what_is_not_even_an_event_is_kept_as_bytes_until_it_is(void **s
 	int r;
 
 	/* Stands for anything that keeps one row out. */
-	assert_int_equal(store_exec(s, "CREATE TEMP TRIGGER no BEFORE INSERT ON main.events WHEN new.tool_use_id = 'no' "
+	assert_int_equal(store_exec(s, "CREATE TEMP TRIGGER no BEFORE INSERT ON main.events "
+				       "WHEN new.tool_use_id = 'no' "
 				       "BEGIN SELECT raise(ABORT, 'not this one'); END"), 0);
 	bad.tool_use_id = STR("no");
 	assert_int_equal(capture_fold_carefully(c, s, &bad), CAPTURE_KEPT);

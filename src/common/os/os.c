@@ -166,3 +166,27 @@ long long os_thread_cpu_us(void)
 		return 0;
 	return (long long)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
+
+#ifdef __GLIBC__
+#include <malloc.h>
+
+void os_keep_memory_small(void)
+{
+	mallopt(M_ARENA_MAX, 2);
+	mallopt(M_MMAP_THRESHOLD, 128 << 10); /* as set, not as grown by the largest that was freed */
+	mallopt(M_TRIM_THRESHOLD, 128 << 10);
+}
+
+void os_give_memory_back(void)
+{
+	malloc_trim(0);
+}
+#else
+void os_keep_memory_small(void)
+{
+}
+
+void os_give_memory_back(void)
+{
+}
+#endif

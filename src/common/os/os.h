@@ -67,6 +67,11 @@ void os_thread_name(const char *name);
 /* CPU time used by the calling thread, in microseconds. */
 long long os_thread_cpu_us(void);
 
+/* Few arenas, and freed memory goes back early: for a process that mostly sleeps. Before there are threads. */
+void os_keep_memory_small(void);
+/* Gives back what the allocator keeps for later. */
+void os_give_memory_back(void);
+
 /* Resident memory of this process in bytes, or 0 when unknown. */
 size_t os_resident_bytes(void);
 

@@ -479,6 +479,7 @@ int daemon_run(const struct paths *paths, const struct daemon_options *how, stru
 	int r = paths_make(paths, err);
 
 	umask(0077);
+	os_keep_memory_small();
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is like a full disk: the write says so */
 	raise_fd_limit();

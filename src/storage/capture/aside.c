@@ -1,7 +1,8 @@
 /* Records that cannot be folded: kept aside, so that they stand in nobody's way.
  *
- * Such a record keeps its row in `events`, marked EVENT_UNFOLDED; no projection is made from it. If even that row cannot
- * be made, its bytes go to `quarantine`. Both are tried again when the fold has changed, or by hand (rebuild). */
+ * Such a record keeps its row in `events`, marked EVENT_UNFOLDED; no projection is made from it. If even that row
+ * cannot be made, its bytes go to `quarantine`. Both are tried again when the fold has changed, or by hand
+ * (rebuild). */
 #include <errno.h>
 #include <stdio.h>
 
@@ -52,7 +53,8 @@ static int put_aside(struct capture *c, struct store *s, const struct record *r,
 	if (got == 0)
 		got = keep_event(c, s, r);
 	if (got == 0) {
-		log_error(LOG_STORE, "event %s cannot be folded: %s; it is kept, but only in the list of events", id, why);
+		log_error(LOG_STORE, "event %s cannot be folded: %s; it is kept, but only in the list of events", id,
+			why);
 		return CAPTURE_KEPT;
 	}
 	if (store_is_environment(got))
@@ -118,11 +120,13 @@ int aside_clear_marks(struct store *s)
 	return store_do(s, "UPDATE events SET marks = marks & ~128 WHERE marks & 128", "");
 }
 
-/* One of the quarantined up to `last`. 1: there was one; it is folded now, or in quarantine again under a new number. */
+/* One of the quarantined up to `last`. 1: there was one; it is folded now, or in quarantine again under a new
+ * number. */
 static int retry_one(struct capture *c, struct store *s, int64_t last)
 {
 	struct buf bytes = BUF_INIT(LIMIT_RECORD);
-	struct query *q = store_ask(s, "SELECT id, record FROM quarantine WHERE id <= ?1 ORDER BY id LIMIT 1", "i", last);
+	struct query *q = store_ask(s, "SELECT id, record FROM quarantine WHERE id <= ?1 ORDER BY id LIMIT 1", "i",
+		last);
 	struct record r;
 	int64_t id = 0;
 	int got = query_step(q);

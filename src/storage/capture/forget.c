@@ -87,7 +87,8 @@ static struct query *ask_chosen(struct store *s, const char *sql, const struct c
 int capture_count(struct store *s, const struct capture_choice *choice, struct capture_count *ret)
 {
 	struct query *q = ask_chosen(s,
-		"SELECT count(DISTINCT s.key), count(e.seq), coalesce(sum(payload_bytes(e.payload)), 0) FROM sessions s "
+		"SELECT count(DISTINCT s.key), count(e.seq), coalesce(sum(payload_bytes(e.payload)), 0) "
+		"FROM sessions s "
 		"JOIN events e ON e.session = s.key WHERE " CHOSEN_SESSIONS " AND " CHOSEN_EVENTS, choice);
 	int got = query_step(q);
 
@@ -173,7 +174,8 @@ static int purge_session(struct capture *c, struct store *s, int64_t key, str ma
 		r = note_matches(c, s, key, match);
 		if (r < 0)
 			return r;
-		r = store_do(s, "DELETE FROM events AS e WHERE e.session = ?1 AND (instr(payload_text(e.payload), ?2) OR "
+		r = store_do(s, "DELETE FROM events AS e WHERE e.session = ?1 AND "
+				"(instr(payload_text(e.payload), ?2) OR "
 				"instr(coalesce(e.host, ''), ?2))", "is", key, match);
 		ret->events += r == 0 ? store_changes(s) : 0;
 		if (r == 0)

@@ -21,8 +21,8 @@ struct session {
 	bool fresh; /* made by this event */
 };
 
-/* The key of a row is made from the event that makes it: folding again repeats it. n tells rows of one table apart that one
- * event makes. */
+/* The key of a row is made from the event that makes it: folding again repeats it. n tells rows of one table apart
+ * that one event makes. */
 static inline int64_t key_of(int64_t seq, int n)
 {
 	return 4 * seq + n;
@@ -136,7 +136,8 @@ int fold_apply(struct step *t);
 /* Fills t->record from a row of events of this session, then t->event from that. */
 void fold_read_row(struct step *t, struct query *q, str agent, str native);
 void fold_parse(struct step *t);
-#define FOLD_COLUMNS "seq, id, ord, at, session, kind, native, tool, tool_use_id, agent_id, marks, payload_text(payload)"
+#define FOLD_COLUMNS \
+	"seq, id, ord, at, session, kind, native, tool, tool_use_id, agent_id, marks, payload_text(payload)"
 
 /* Adds the row of events; t->seq is its number. */
 int fold_insert_event(struct step *t);

@@ -118,8 +118,8 @@ static int open_subagent(struct step *t, int64_t *ret)
 
 	if (r == 0)
 		r = store_do(t->store,
-			"INSERT INTO windows(session, ord, agent_id, agent_type, parent, source, started_at, key) VALUES "
-			"(?1, ?2, ?3, ?4, ?5, 'subagent', ?6, ?7)",
+			"INSERT INTO windows(session, ord, agent_id, agent_type, parent, source, started_at, key) "
+			"VALUES (?1, ?2, ?3, ?4, ?5, 'subagent', ?6, ?7)",
 			"iissiii", t->session.key, t->record.order_us, t->event.agent_id, t->event.agent_type, parent,
 			t->record.at_us, key_of(t->seq, 1));
 	*ret = key_of(t->seq, 1);

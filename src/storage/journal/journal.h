@@ -71,13 +71,15 @@ int journal_flush(struct journal *j, struct journal_pos *ret_end);
  * under way goes into the new one. -errno: the old segment stays in use. */
 int journal_rotate(struct journal *j, struct journal_pos *ret_before);
 
-/* Brings what was flushed (and closed segments, and the directory) to the disk; *ret_synced (or NULL) is the place up to
- * which that was tried. From any thread; may block, so never from the loop. After a failure the next records go to a new
- * segment: the kernel forgets which pages of a file it could not write. -ESTALE: the file has no name any more. */
+/* Brings what was flushed (and closed segments, and the directory) to the disk; *ret_synced (or NULL) is the place
+ * up to which that was tried. From any thread; may block, so never from the loop. After a failure the next records
+ * go to a new segment: the kernel forgets which pages of a file it could not write. -ESTALE: the file has no name
+ * any more. */
 int journal_sync(struct journal *j, struct journal_pos *ret_synced);
 bool journal_needs_sync(struct journal *j);
 
-/* Writes zeros ahead of the end of the current segment, if there are few left and no burst is under way. As journal_sync(). */
+/* Writes zeros ahead of the end of the current segment, if there are few left and no burst is under way. As
+ * journal_sync(). */
 void journal_grow(struct journal *j);
 
 /* What is appended to this segment from now on would never be read (damaged, or its file is gone): the
@@ -129,8 +131,8 @@ void journal_reader_seek(struct journal_reader *r, uint64_t offset);
 /* The next record's bytes, valid until the next call. 1: one record; 0: no whole record is there
  * (yet); -EBADMSG: a bad checksum or length, the segment ends here; other -errno: reading failed. */
 int journal_reader_next(struct journal_reader *r, str *ret_body);
-/* Where that ended with 0 or -EBADMSG, in a segment nobody writes any more: 0 when nothing follows but what a write that
- * was cut off leaves; -EBADMSG when it is damage; -errno. */
+/* Where that ended with 0 or -EBADMSG, in a segment nobody writes any more: 0 when nothing follows but what a write
+ * that was cut off leaves; -EBADMSG when it is damage; -errno. */
 int journal_reader_at_end(struct journal_reader *r);
 
 enum { JOURNAL_FIRST_OFFSET = 32 };

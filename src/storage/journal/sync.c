@@ -84,8 +84,8 @@ int journal_sync(struct journal *j, struct journal_pos *ret_synced)
 	n = take_debt(j, fds, &dir, &end, &r);
 	for (int i = 0; i < n; i++) {
 		one = sync_and_close(fds[i]);
-		/* The kernel reports a page it could not write once and then takes it for clean: what else goes into that
-		 * file would be called synced and might stand behind a hole. */
+		/* The kernel reports a page it could not write once and then takes it for clean: what else goes
+		 * into that file would be called synced and might stand behind a hole. */
 		if (one < 0)
 			journal_abandon(j, end.segment);
 		r = r < 0 ? r : one;
@@ -176,8 +176,8 @@ static void note_result(struct journal_syncer *s, int r, const struct journal_po
 	bool changed;
 
 	if (r < 0)
-		snprintf(text, sizeof text, "the journal cannot be synced: %s; the last events may not survive a power cut",
-			strerror(-r));
+		snprintf(text, sizeof text,
+			"the journal cannot be synced: %s; the last events may not survive a power cut", strerror(-r));
 	pthread_mutex_lock(&s->lock);
 	changed = strcmp(s->state.trouble, text) != 0;
 	memcpy(s->state.trouble, text, sizeof text);

@@ -165,8 +165,8 @@ static str as_text(const struct field *f)
 	return is_text(f) ? str_n((const char *)f->p, f->n) : STR_NONE;
 }
 
-/* Letters: t text, o text or nothing, i number, k number or nothing, b the key, p a payload, - the row's number, which is
- * not stored. */
+/* Letters: t text, o text or nothing, i number, k number or nothing, b the key, p a payload, - the row's number,
+ * which is not stored. */
 static bool has_shape(const struct field *fields, unsigned n, const char *shape)
 {
 	for (unsigned i = 0; shape[i]; i++) {

@@ -1,8 +1,8 @@
 /* Folding: records of journal and spool become committed rows. The writer thread's.
  *
- * A batch is one transaction, with the place in the journal it reaches to. When one of its records cannot be folded and it
- * is not the environment's fault, the batch is repeated with care: each record by itself, and the bad one is kept aside
- * (capture/ says how) instead of standing in the way of all that come after it. */
+ * A batch is one transaction, with the place in the journal it reaches to. When one of its records cannot be folded
+ * and it is not the environment's fault, the batch is repeated with care: each record by itself, and the bad one is
+ * kept aside (capture/ says how) instead of standing in the way of all that come after it. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 
 enum {
 	BATCH_BYTES = 8 << 20,
-	WAL_FULL = 4 << 20,           /* past this it is checkpointed */
+	WAL_FULL = 8 << 20,           /* past this it is checkpointed */
 	WAL_LARGE = 64 << 20,         /* past this it is truncated as well: readers have held it up */
 };
 
@@ -179,7 +179,8 @@ void writer_checkpoint(struct writer *w, bool idle)
 
 	if (!(idle && (w->unsynced || w->deleted != w->finished)) && size < WAL_FULL)
 		return;
-	q = store_query(w->store, size > WAL_LARGE ? "PRAGMA wal_checkpoint(TRUNCATE)" : "PRAGMA wal_checkpoint(PASSIVE)");
+	q = store_query(w->store,
+		size > WAL_LARGE ? "PRAGMA wal_checkpoint(TRUNCATE)" : "PRAGMA wal_checkpoint(PASSIVE)");
 	whole = query_step(q) == 1 && query_int(q, 0) == 0 && query_int(q, 1) == query_int(q, 2);
 	query_reset(q);
 	if (whole)
@@ -316,6 +317,7 @@ static void publish(struct writer *w)
 {
 	pthread_mutex_lock(&w->lock);
 	w->state.committed = w->at;
+	w->published_us = clock_mono_us();
 	w->state.unfolded_bytes = 0;
 	if (w->has_wanted && journal_pos_cmp(&w->at, &w->wanted) >= 0) {
 		w->wanted_since_us = w->wanted_wall_us = w->pending = 0;

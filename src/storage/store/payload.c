@@ -1,8 +1,8 @@
 /* Payloads as they are stored: zstd with a dictionary of what hooks usually say.
  *
- * events.payload is TEXT (JSON as it came, when packing gains nothing) or a BLOB: the number of the dictionary, then a zstd
- * frame that names its size. A dictionary that was ever written with stays in the table for ever. Alone a payload of
- * half a kilobyte hardly shrinks; what it repeats is in other payloads, and so in the dictionary. */
+ * events.payload is TEXT (JSON as it came, when packing gains nothing) or a BLOB: the number of the dictionary,
+ * then a zstd frame that names its size. A dictionary that was ever written with stays in the table for ever. Alone
+ * a payload of half a kilobyte hardly shrinks; what it repeats is in other payloads, and so in the dictionary. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -136,6 +136,13 @@ int packer_unpack(struct packer *p, str packed, str *ret)
 
 /* -- for SQL ----------------------------------------------------------------------------------- */
 
+static str bytes_of(sqlite3_value *v)
+{
+	const char *p = sqlite3_value_blob(v); /* before its length, which may change with it */
+
+	return str_n(p, (size_t)sqlite3_value_bytes(v));
+}
+
 /* payload_text(x): JSON, whichever way it is stored. Damaged bytes are NULL, which readers take for none. */
 static void sql_text(sqlite3_context *q, int n, sqlite3_value **v)
 {
@@ -145,7 +152,7 @@ static void sql_text(sqlite3_context *q, int n, sqlite3_value **v)
 	(void)n;
 	if (sqlite3_value_type(v[0]) != SQLITE_BLOB)
 		sqlite3_result_value(q, v[0]);
-	else if (packer_unpack(s->packer, str_n(sqlite3_value_blob(v[0]), (size_t)sqlite3_value_bytes(v[0])), &text) == 0)
+	else if (packer_unpack(s->packer, bytes_of(v[0]), &text) == 0)
 		sqlite3_result_text64(q, text.p, text.n, SQLITE_TRANSIENT, SQLITE_UTF8);
 	else
 		sqlite3_result_null(q);
@@ -154,12 +161,10 @@ static void sql_text(sqlite3_context *q, int n, sqlite3_value **v)
 /* payload_bytes(x): how long that is, without making it. */
 static void sql_bytes(sqlite3_context *q, int n, sqlite3_value **v)
 {
-	int64_t size = sqlite3_value_bytes(v[0]);
+	bool packed = sqlite3_value_type(v[0]) == SQLITE_BLOB;
 
 	(void)n;
-	if (sqlite3_value_type(v[0]) == SQLITE_BLOB)
-		size = payload_size(str_n(sqlite3_value_blob(v[0]), (size_t)size));
-	sqlite3_result_int64(q, size);
+	sqlite3_result_int64(q, packed ? payload_size(bytes_of(v[0])) : sqlite3_value_bytes(v[0]));
 }
 
 /* payload_pack(x): as it is stored now; for migrations. */
@@ -169,8 +174,7 @@ static void sql_pack(sqlite3_context *q, int n, sqlite3_value **v)
 	str packed;
 
 	(void)n;
-	if (sqlite3_value_type(v[0]) == SQLITE_TEXT &&
-		packer_pack(s->packer, str_n((const char *)sqlite3_value_text(v[0]), (size_t)sqlite3_value_bytes(v[0])), &packed))
+	if (sqlite3_value_type(v[0]) == SQLITE_TEXT && packer_pack(s->packer, bytes_of(v[0]), &packed))
 		sqlite3_result_blob64(q, packed.p, packed.n, SQLITE_TRANSIENT);
 	else
 		sqlite3_result_value(q, v[0]);
@@ -186,8 +190,8 @@ int store_add_functions(struct store *s)
 
 	s->packer = packer_new();
 	for (size_t i = 0; i < countof(functions) && rc == SQLITE_OK; i++)
-		rc = sqlite3_create_function(s->db, functions[i].name, 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
-			s, functions[i].run, NULL, NULL);
+		rc = sqlite3_create_function(s->db, functions[i].name, 1,
+			SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, s, functions[i].run, NULL, NULL);
 	return store_errno(rc);
 }
 

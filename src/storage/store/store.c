@@ -270,7 +270,7 @@ static int check_version(struct store *s, enum store_mode mode, int *ret_version
 
 static int configure(struct store *s, enum store_mode mode, int version)
 {
-	int r = store_exec(s, "PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = ON; PRAGMA cache_size = -2048;"
+	int r = store_exec(s, "PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = ON; PRAGMA cache_size = -1024;"
 			      "PRAGMA temp_store = MEMORY");
 
 	if (r < 0)
@@ -288,7 +288,7 @@ static int configure(struct store *s, enum store_mode mode, int version)
 	if (r == 0)
 		r = store_exec(s, "PRAGMA trusted_schema = ON");
 	if (r == 0)
-		r = store_exec(s, "PRAGMA cache_size = -8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+		r = store_exec(s, "PRAGMA cache_size = -4096; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
 				  "PRAGMA wal_autocheckpoint = 0;"
 				  "PRAGMA journal_size_limit = 4194304; PRAGMA secure_delete = ON");
 	return r;

@@ -70,7 +70,8 @@ void query_bind_int(struct query *q, int at, int64_t value);
 void query_bind_str(struct query *q, int at, str value); /* STR_NONE is NULL */
 void query_bind_blob(struct query *q, int at, const void *p, size_t n);
 void query_bind_null(struct query *q, int at);
-/* A payload, packed if that is worth it (payload.c). SQL reads it by payload_text(x), its length by payload_bytes(x). */
+/* A payload, packed if that is worth it (payload.c). SQL reads it by payload_text(x), its length by
+ * payload_bytes(x). */
 void query_bind_payload(struct query *q, int at, str text);
 /* 1: a row; 0: done; -errno: failed (-ENOSPC, -EIO, -EUCLEAN, …). */
 int query_step(struct query *q);
@@ -111,7 +112,8 @@ int store_quick_check(struct store *s, struct err *err);
 const char *store_error(struct store *s);
 /* Why something gave r: SQLite's own words and the statement, of the last that failed since BEGIN; else the errno's. */
 const char *store_failure(struct store *s, int r);
-/* A full disk, a failing one, no memory, a lock, damage: trying the same again may help, trying something else does not. */
+/* A full disk, a failing one, no memory, a lock, damage: trying the same again may help, trying something else does
+ * not. */
 bool store_is_environment(int r);
 
 /* Whether the open file is still the one at its path: somebody may delete or replace it any time. */
@@ -152,9 +154,9 @@ int store_backup(const char *store, const char *to, struct store_summary *ret, s
  * beside it, and aside is what it is called now ("" when there was none). */
 int store_restore(const char *from, const char *store, char aside[4096], struct err *err);
 
-/* Writes a store with pages of an earlier release anew and puts it in the old one's place; *s is closed then, and NULL. 0
- * also when there was nothing to do, or no room for it: then it stays as it is and works all the same. For the writer,
- * before it reads or writes anything. */
+/* Writes a store with pages of an earlier release anew and puts it in the old one's place; *s is closed then, and
+ * NULL. 0 also when there was nothing to do, or no room for it: then it stays as it is and works all the same. For
+ * the writer, before it reads or writes anything. */
 int store_renew_pages(struct store **s, struct err *err);
 
 /* The daily copy, dir/auto-<time>.db: made when the newest is a day old and the store has changed since, or
@@ -238,8 +240,8 @@ void writer_stop(struct writer *w);
 /* After writer_stop(), when no thread can ask any more. */
 void writer_free(struct writer *w);
 
-/* When what was announced is to be folded. The journal keeps it anyhow, so folding waits for company: 64 records, 256 KiB,
- * or linger_ms since the first. */
+/* When what was announced is to be folded. The journal keeps it anyhow, so folding waits for company: 64 records,
+ * 256 KiB, or linger_ms since the first. */
 enum writer_hurry {
 	WRITER_LATER, /* nobody waits */
 	WRITER_NOW,   /* somebody does */

@@ -7,7 +7,7 @@
 #include "base/fs.h"
 #include "store/store.h"
 
-enum { BATCH_RECORDS = 512 }; /* rows in one commit at most */
+enum { BATCH_RECORDS = 2048 }; /* rows in one commit at most */
 
 struct writer {
 	struct writer_config config;
@@ -23,6 +23,7 @@ struct writer {
 	int64_t wanted_since_us; /* monotonic: when the oldest unfolded mark was announced */
 	int64_t due_us;          /* monotonic: when it is to be folded, with wanted_since_us */
 	unsigned pending;        /* records announced since then */
+	int64_t published_us;    /* monotonic: when a commit was last told of */
 	int64_t wanted_wall_us;
 	int64_t stop_by_us;
 	struct writer_state state;

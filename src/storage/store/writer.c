@@ -19,6 +19,7 @@
 enum {
 	FOLD_RECORDS = 64,            /* enough for a commit of their own */
 	FOLD_BYTES = 256 << 10,
+	GATHER_MS = 500,              /* between commits of a burst */
 	SOON_MS = 2000,               /* after the end of a turn */
 	CHECKPOINT_AFTER_MS = 30000,  /* of quiet */
 	RETRY_MS = 1000,              /* after trouble with the store */
@@ -282,6 +283,8 @@ static int do_work(struct writer *w)
 	run_jobs(w);
 	if (w->store)
 		writer_checkpoint(w, quiet);
+	if (quiet)
+		os_give_memory_back();
 	w->idle_work = false;
 	if (r == 0 && w->store && w->config.idle) {
 		bool more = idle_work;
@@ -412,9 +415,12 @@ static int64_t due_for(const struct writer *w, enum writer_hurry hurry, int64_t 
 {
 	const struct journal_pos *from = &w->state.committed;
 
-	if (hurry == WRITER_NOW || w->pending >= FOLD_RECORDS || from->segment != w->wanted.segment ||
-		w->wanted.offset - from->offset >= FOLD_BYTES)
+	if (hurry == WRITER_NOW)
 		return now;
+	/* In a burst the next commit would touch the same pages once more: a moment's wait makes them fewer. */
+	if (w->pending >= FOLD_RECORDS || from->segment != w->wanted.segment ||
+		w->wanted.offset - from->offset >= FOLD_BYTES)
+		return MAX(now, w->published_us + GATHER_MS * USEC_PER_MSEC);
 	return now + MIN(hurry == WRITER_SOON ? SOON_MS : w->config.linger_ms, w->config.linger_ms) * USEC_PER_MSEC;
 }
 
