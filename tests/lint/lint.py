@@ -194,6 +194,17 @@ def check_banned(build):
                 problem('src/common/base/banned.h', 0, 'is not in force: strcpy compiles' if ok else 'a harmless file does not compile')
 
 
+def check_format(files):
+    """The formatter's word is final; its rules are in .clang-format (version 14, as Debian 12 has it)."""
+    done = subprocess.run(['clang-format', '--dry-run', '--style=file', *files], cwd=ROOT, capture_output=True, text=True,
+                          check=False)
+    wrong = sorted(set(re.findall(r'^(\S+?):\d+:\d+: ', done.stderr, re.M)))
+    for path in wrong:
+        problem(path, 0, 'not as clang-format writes it; run: clang-format -i %s' % path)
+    if done.returncode and not wrong:
+        problem('.clang-format', 0, done.stderr.strip()[:300])
+
+
 def main():
     if len(sys.argv) != 2:
         raise SystemExit('usage: lint.py BUILD-DIRECTORY')
@@ -207,6 +218,7 @@ def main():
                 check_records(path, text)
         if '\0' not in text:
             check_words(path, text)
+    check_format([p for p in files if p.endswith(('.c', '.h'))])
     check_banned(sys.argv[1])
     for p in problems:
         print(p)

@@ -81,7 +81,7 @@ static void test_a_crash_comes_back_as_its_signal(void **state)
 static void test_a_stack_that_runs_out_is_a_crash_like_any_other(void **state)
 {
 	os_catch_crashes(); /* again: the test library has handlers of its own around every test */
-	if (SANITIZED) /* they give every frame a shadow of its own, and have their own word for this */
+	if (SANITIZED)      /* they give every frame a shadow of its own, and have their own word for this */
 		skip();
 	assert_int_equal(os_call_guarded(run_out_of_stack, NULL), SIGSEGV);
 	assert_int_equal(os_call_guarded(run_out_of_stack, NULL), SIGSEGV);

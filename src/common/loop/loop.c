@@ -338,8 +338,7 @@ void loop_submit(struct loop *l, void (*work)(void *arg), void (*done)(void *arg
 	loop_submit_lane(l, LOOP_TURN, work, done, arg);
 }
 
-void loop_submit_lane(
-	struct loop *l, enum loop_lane lane, void (*work)(void *arg), void (*done)(void *arg), void *arg)
+void loop_submit_lane(struct loop *l, enum loop_lane lane, void (*work)(void *arg), void (*done)(void *arg), void *arg)
 {
 	struct task *t = xcalloc(1, sizeof *t);
 

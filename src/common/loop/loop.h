@@ -62,8 +62,7 @@ enum loop_lane {
 };
 
 /* Runs work(arg) on a worker thread, then done(arg) on the loop thread. From the loop thread only. */
-void loop_submit_lane(
-	struct loop *l, enum loop_lane lane, void (*work)(void *arg), void (*done)(void *arg), void *arg);
+void loop_submit_lane(struct loop *l, enum loop_lane lane, void (*work)(void *arg), void (*done)(void *arg), void *arg);
 /* The same for a turn. */
 void loop_submit(struct loop *l, void (*work)(void *arg), void (*done)(void *arg), void *arg);
 

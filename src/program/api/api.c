@@ -19,9 +19,9 @@ enum {
 	RPC_BAD_REQUEST = -32600,
 	RPC_BAD_PARAMS = -32602,
 	RPC_FAILED = -32000,
-	CATCH_UP_MS = 3000, /* how long a reader waits for the writer */
-	READERS = 4,        /* handles that are kept open */
-	READER_IDLE_S = 60, /* and for how long */
+	CATCH_UP_MS = 3000,  /* how long a reader waits for the writer */
+	READERS = 4,         /* handles that are kept open */
+	READER_IDLE_S = 60,  /* and for how long */
 	CATCH_UP_TRIES = 20, /* what takes long anyway waits longer, as long as there is no trouble */
 };
 
@@ -31,9 +31,9 @@ struct api {
 	struct reader {
 		struct store *store;
 		int64_t used_us; /* monotonic */
-	} readers[READERS]; /* that nobody uses now; whoever reads takes one, or opens one more */
+	} readers[READERS];      /* that nobody uses now; whoever reads takes one, or opens one more */
 	struct request *pending; /* with a worker, or on their way to one */
-	struct request *later; /* answered when what they began has ended */
+	struct request *later;   /* answered when what they began has ended */
 	struct follow *follow;
 };
 
@@ -49,7 +49,7 @@ struct request {
 	struct buf result;
 	struct err err;
 	struct journal_pos seen; /* everything acknowledged when it came */
-	_Atomic bool cancelled; /* nobody wants the answer any more */
+	_Atomic bool cancelled;  /* nobody wants the answer any more */
 	int failed;
 };
 
@@ -92,8 +92,9 @@ static void send_answer(struct request *q, int code)
 	/* The result may have left out what did not fit and gone on with what did. */
 	if (b.full || (!code && q->result.full)) {
 		buf_clear(&b);
-		buf_add_str(&b, STR("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,\"message\":"
-				    "\"the answer is larger than 24 MiB; ask for less\"}}\n"));
+		buf_add_str(&b,
+			STR("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,\"message\":"
+			    "\"the answer is larger than 24 MiB; ask for less\"}}\n"));
 	}
 	piece = (struct iovec){ b.p, b.len };
 	conn_answer(q->conn, &piece, 1);
@@ -104,8 +105,15 @@ static void send_answer(struct request *q, int code)
 static void run_op(struct request *q, struct store *store)
 {
 	struct json_writer w = JSON_WRITER(&q->result);
-	struct op_call call = { .api = q->api, .op = q->op, .values = q->values, .ctx = &q->api->ctx, .store = store,
-		.arena = &q->arena, .w = &w, .err = &q->err, .later = q };
+	struct op_call call = { .api = q->api,
+		.op = q->op,
+		.values = q->values,
+		.ctx = &q->api->ctx,
+		.store = store,
+		.arena = &q->arena,
+		.w = &w,
+		.err = &q->err,
+		.later = q };
 
 	q->failed = store && !q->op->finds_itself ? op_resolve(&call) : 0;
 	if (q->failed == 0)

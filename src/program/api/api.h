@@ -44,7 +44,7 @@ struct api_context {
 	const struct paths *paths;
 	const struct config *config;
 	const struct config_problem *config_problems;
-	int64_t started_us; /* wall clock */
+	int64_t started_us;      /* wall clock */
 	void (*stop)(void *arg); /* asks the daemon to end */
 	void *stop_arg;
 };
@@ -55,7 +55,7 @@ enum op_type {
 	OP_TEXT,
 	OP_INT,
 	OP_BOOL,
-	OP_TIME,    /* microseconds since 1970, or as people say it: 2h, 2026-11-01 */
+	OP_TIME, /* microseconds since 1970, or as people say it: 2h, 2026-11-01 */
 	OP_ENUM,
 	OP_SESSION, /* becomes a key */
 	OP_PROJECT, /* becomes a key */
@@ -91,11 +91,11 @@ struct op_call {
 	const struct op *op;
 	struct op_value *values;
 	const struct api_context *ctx;
-	struct store *store;       /* OP_READER: read-only, one snapshot; OP_WRITER: the writer's, in a transaction */
+	struct store *store; /* OP_READER: read-only, one snapshot; OP_WRITER: the writer's, in a transaction */
 	struct arena *arena;
-	struct json_writer *w;     /* the result goes here */
+	struct json_writer *w; /* the result goes here */
 	struct err *err;
-	struct request *later;     /* OP_LATER: what op_finish() wants; the arena lives until then */
+	struct request *later; /* OP_LATER: what op_finish() wants; the arena lives until then */
 };
 
 enum op_place {

@@ -6,17 +6,42 @@
 
 /* -- parameters that many have ----------------------------------------------------------------- */
 
-#define PROJECT { "project", OP_PROJECT, .text = "only this project's (name, path or key), with its worktrees" }
-#define AGENT { "agent", OP_TEXT, .text = "only this agent's" }
-#define SINCE { "since", OP_TIME, .text = "only what happened since" }
-#define UNTIL { "until", OP_TIME, .text = "only what happened before" }
-#define SESSION { "session", OP_SESSION, .text = "only this session's (id, beginning of one, or key)" }
-#define THE_SESSION \
-	{ "session", OP_SESSION, OP_REQUIRED, .text = "the session: its id, the beginning of one, or its key" }
-#define LIMIT(fallback_, max_) \
-	{ "limit", OP_INT, .min = 1, .max = max_, .fallback = fallback_, .text = "at most so many" }
-#define ALL { "all", OP_BOOL, .text = "with sessions in which nothing happened" }
-#define DRY_RUN { "dry_run", OP_BOOL, .text = "only say what would be done" }
+#define PROJECT                                                                                              \
+	{                                                                                                    \
+		"project", OP_PROJECT, .text = "only this project's (name, path or key), with its worktrees" \
+	}
+#define AGENT                                                 \
+	{                                                     \
+		"agent", OP_TEXT, .text = "only this agent's" \
+	}
+#define SINCE                                                        \
+	{                                                            \
+		"since", OP_TIME, .text = "only what happened since" \
+	}
+#define UNTIL                                                         \
+	{                                                             \
+		"until", OP_TIME, .text = "only what happened before" \
+	}
+#define SESSION                                                                                     \
+	{                                                                                           \
+		"session", OP_SESSION, .text = "only this session's (id, beginning of one, or key)" \
+	}
+#define THE_SESSION                                                                                                 \
+	{                                                                                                           \
+		"session", OP_SESSION, OP_REQUIRED, .text = "the session: its id, the beginning of one, or its key" \
+	}
+#define LIMIT(fallback_, max_)                                                                           \
+	{                                                                                                \
+		"limit", OP_INT, .min = 1, .max = max_, .fallback = fallback_, .text = "at most so many" \
+	}
+#define ALL                                                                       \
+	{                                                                         \
+		"all", OP_BOOL, .text = "with sessions in which nothing happened" \
+	}
+#define DRY_RUN                                                           \
+	{                                                                 \
+		"dry_run", OP_BOOL, .text = "only say what would be done" \
+	}
 
 static const char *const statuses[] = { "active", "completed", NULL };
 static const char *const decisions[] = { "allow", "ask", "deny", NULL };
@@ -138,8 +163,7 @@ const struct op ops[] = {
 			{ "hookId", OP_TEXT, OP_REQUIRED, .text = "what register answered" }, { 0 } } },
 	{ "check", "Checks the store for damage.", SCANS, .run = op_check },
 	{ "repair", "Checks the store and, if it is damaged, makes it anew.", OP_READER, op_repair, CHANGES,
-		.alone = true,
-		.params = PARAMS{ DRY_RUN, { 0 } } },
+		.alone = true, .params = PARAMS{ DRY_RUN, { 0 } } },
 	{ "rebuild", "Folds all sessions again from events, in the background.", OP_READER, op_rebuild, CHANGES,
 		.alone = true,
 		.params = PARAMS{ DRY_RUN, { "progress", OP_BOOL, .text = "only say how far it is" }, { 0 } } },

@@ -40,9 +40,9 @@ static int find_renamed(struct store *s, const char *path, const struct stat *st
 {
 	char old[FS_PATH] = "";
 	int64_t key = 0, merged = 0;
-	struct query *q = store_ask(s,
-		"SELECT key, path, merged FROM projects WHERE device = ?1 AND inode = ?2 AND path <> ?3", "iis",
-		(int64_t)st->st_dev, (int64_t)st->st_ino, str_of(path));
+	struct query *q =
+		store_ask(s, "SELECT key, path, merged FROM projects WHERE device = ?1 AND inode = ?2 AND path <> ?3",
+			"iis", (int64_t)st->st_dev, (int64_t)st->st_ino, str_of(path));
 	int got = query_step(q);
 
 	if (got == 1) {
@@ -59,14 +59,13 @@ static int find_renamed(struct store *s, const char *path, const struct stat *st
 }
 
 /* reached: the disk may be asked about it. */
-static int find_or_make(
-	struct store *s, const char *path, bool reached, int64_t parent, int64_t now_us, int64_t *ret)
+static int find_or_make(struct store *s, const char *path, bool reached, int64_t parent, int64_t now_us, int64_t *ret)
 {
 	const char *name = strrchr(path, '/');
 	struct stat st = { 0 };
 	int64_t alias = 0;
-	int got = store_number(s, ret, "SELECT key FROM projects WHERE path = ?1 AND merged IS NULL", "s",
-		str_of(path));
+	int got =
+		store_number(s, ret, "SELECT key FROM projects WHERE path = ?1 AND merged IS NULL", "s", str_of(path));
 
 	if (got != 0)
 		return got < 0 ? got : 0;
@@ -84,8 +83,8 @@ static int find_or_make(
 	got = store_do(s,
 		"INSERT INTO projects(path, name, parent, device, inode, created_at) VALUES (?1, ?2, ?3, ?4, "
 		"?5, ?6)",
-		"sskkki", str_of(path), name && name[1] ? str_of(name + 1) : str_of(path), parent,
-		(int64_t)st.st_dev, (int64_t)st.st_ino, now_us);
+		"sskkki", str_of(path), name && name[1] ? str_of(name + 1) : str_of(path), parent, (int64_t)st.st_dev,
+		(int64_t)st.st_ino, now_us);
 	*ret = store_last_rowid(s);
 	return got;
 }
