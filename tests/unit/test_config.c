@@ -60,7 +60,7 @@ static void defaults_are_valid_and_complete(void **state)
 	}
 	assert_int_equal(config_number(&c, OPTION_DURABILITY), 0);
 	assert_int_equal(config_number(&c, OPTION_LOG_MAX_MB), 8);
-	assert_int_equal(config_number(&c, OPTION_STORE_LINGER_MS), 500);
+	assert_int_equal(config_number(&c, OPTION_STORE_LINGER_MS), 60000);
 	config_release(&c);
 }
 
