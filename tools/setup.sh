@@ -31,6 +31,7 @@ package libcmocka-dev
 package python3-pytest
 need iproute2 ip
 need shfmt shfmt
+need clang-format clang-format
 need curl curl
 
 [ -z "$missing" ] && exit 0

@@ -54,8 +54,7 @@ static ptrdiff_t answer_frame(struct connection *c)
 
 static ptrdiff_t answer_http(struct connection *c)
 {
-	static const char reply[] =
-		"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
+	static const char reply[] = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
 	const char *end = memmem(c->room, c->used, "\r\n\r\n", 4);
 	size_t total;
 
@@ -85,13 +84,11 @@ static ptrdiff_t answer_wire(struct connection *c)
 
 	if (c->used < WIRE_HEADER)
 		return 0;
-	if (wire_header_decode(c->room, &header) < 0 || header.type != WIRE_HOOK ||
-		header.length > ROOM - WIRE_HEADER)
+	if (wire_header_decode(c->room, &header) < 0 || header.type != WIRE_HOOK || header.length > ROOM - WIRE_HEADER)
 		return -1;
 	if (c->used < WIRE_HEADER + header.length)
 		return 0;
-	if (wire_hook_decode(str_n(c->room + WIRE_HEADER, header.length), &hook) < 0 ||
-		str_empty(hook.payload))
+	if (wire_hook_decode(str_n(c->room + WIRE_HEADER, header.length), &hook) < 0 || str_empty(hook.payload))
 		return -1;
 	wire_reply_encode(&reply, out);
 	return put(c->fd, out, sizeof out) ? (ptrdiff_t)(WIRE_HEADER + header.length) : -1;

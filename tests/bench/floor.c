@@ -53,8 +53,7 @@ int main(int argc, char **argv)
 	for (size_t done = (size_t)r - sizeof length; done < length; done += (size_t)r)
 		if ((r = write(fd, room + done, length - done)) <= 0)
 			return 1;
-	if (get(fd, (char *)&length, sizeof length) < 0 || length > sizeof room ||
-		get(fd, room, length) < 0)
+	if (get(fd, (char *)&length, sizeof length) < 0 || length > sizeof room || get(fd, room, length) < 0)
 		return 1;
 	for (size_t done = 0; done < length; done += (size_t)r)
 		if ((r = write(1, room + done, length - done)) <= 0)

@@ -11,8 +11,7 @@
 
 enum { COMMANDS_MAX = 100000, ROUNDS = 5 };
 
-static const struct guard_context here = { .cwd = { "/home/dev/proj", 14 },
-	.home = { "/home/dev", 9 } };
+static const struct guard_context here = { .cwd = { "/home/dev/proj", 14 }, .home = { "/home/dev", 9 } };
 
 static double now_us(void)
 {
@@ -50,8 +49,7 @@ static str command_of(char *line)
 {
 	str s = str_n(line, strcspn(line, "\n"));
 
-	for (int i = 0;
-		i < 2 && (str_starts(s, STR("deny ")) || str_starts(s, STR("ask ")) || i == 1); i++)
+	for (int i = 0; i < 2 && (str_starts(s, STR("deny ")) || str_starts(s, STR("ask ")) || i == 1); i++)
 		(void)str_split(&s, ' ', &(str){ 0 });
 	return s;
 }
@@ -73,8 +71,7 @@ static void measure_files(int argc, char **argv, struct arena *a)
 			costs[n] = cost_of(NULL, a, s);
 			if (costs[n] > worst) {
 				worst = costs[n];
-				snprintf(slowest, sizeof(slowest), "%.*s",
-					(int)(s.n < 150 ? s.n : 150), s.p);
+				snprintf(slowest, sizeof(slowest), "%.*s", (int)(s.n < 150 ? s.n : 150), s.p);
 			}
 			n++;
 		}
@@ -83,8 +80,8 @@ static void measure_files(int argc, char **argv, struct arena *a)
 	}
 	if (n) {
 		qsort(costs, n, sizeof(double), by_size);
-		printf("%zu commands: median %.1f us, p99 %.1f us, worst %.1f us (%s)\n", n,
-			costs[n / 2], costs[n * 99 / 100], costs[n - 1], slowest);
+		printf("%zu commands: median %.1f us, p99 %.1f us, worst %.1f us (%s)\n", n, costs[n / 2],
+			costs[n * 99 / 100], costs[n - 1], slowest);
 	}
 	free(costs);
 }
@@ -92,9 +89,8 @@ static void measure_files(int argc, char **argv, struct arena *a)
 /* Patterns that backtrack without end, on subjects that almost match. */
 static void measure_probes(struct arena *a)
 {
-	static const char *const patterns[] = { "^(a+)+$", "(a|aa)+$", "(.*a){20}",
-		"^(([a-z])+.)+[A-Z]([a-z])+$", "(a|a?)+$", "([a-zA-Z]+)*$", "^(a|b|ab)*c$",
-		"(x+x+)+y", "(.*)*=.*", "^(?:a?){30}a{30}$" };
+	static const char *const patterns[] = { "^(a+)+$", "(a|aa)+$", "(.*a){20}", "^(([a-z])+.)+[A-Z]([a-z])+$",
+		"(a|a?)+$", "([a-zA-Z]+)*$", "^(a|b|ab)*c$", "(x+x+)+y", "(.*)*=.*", "^(?:a?){30}a{30}$" };
 	static const char letters[] = "axbyz";
 	double worst = 0;
 

@@ -57,8 +57,8 @@ static struct {
 } opt = { .connections = 16, .depth = 1, .events = 1000, .seconds = 60 };
 
 static struct {
-	unsigned next;           /* first event not sent yet */
-	unsigned *again;         /* events to send again */
+	unsigned next;   /* first event not sent yet */
+	unsigned *again; /* events to send again */
 	unsigned nagain;
 	unsigned answered, journaled, committed, not_stored, refused;
 	unsigned reconnects, waits, busy; /* busy: the backlog was full */
@@ -96,8 +96,8 @@ static size_t make_payload(unsigned number, char *p, size_t cap)
 
 	for (unsigned i = 0; i < 28 && n > 0 && (size_t)n < cap; i++)
 		n += snprintf(p + n, cap - (size_t)n,
-			"  ok %2u - orders/case_%u/step_%02u keeps the total (%u.%03u s)\\n", i + 1,
-			number, i, i % 3, number * 7 % 1000);
+			"  ok %2u - orders/case_%u/step_%02u keeps the total (%u.%03u s)\\n", i + 1, number, i, i % 3,
+			number * 7 % 1000);
 	if (n > 0 && (size_t)n < cap)
 		n += snprintf(p + n, cap - (size_t)n,
 			"28 passed\",\"stderr\":\"\",\"interrupted\":false,\"isImage\":false,"
@@ -189,8 +189,7 @@ static bool flush(struct link *l)
 	bool was_writing = l->writing;
 
 	while (l->out_done < l->out_used) {
-		ssize_t n = send(l->fd, l->out + l->out_done, l->out_used - l->out_done,
-			MSG_NOSIGNAL | MSG_DONTWAIT);
+		ssize_t n = send(l->fd, l->out + l->out_done, l->out_used - l->out_done, MSG_NOSIGNAL | MSG_DONTWAIT);
 
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			break;
@@ -212,8 +211,7 @@ static bool fill(struct link *l)
 	size_t depth = opt.keep ? opt.depth : 1;
 	unsigned number;
 
-	while (l->count < depth && l->out_used + FRAME_MAX <= (size_t)DEPTH_MAX * FRAME_MAX &&
-		take_event(&number)) {
+	while (l->count < depth && l->out_used + FRAME_MAX <= (size_t)DEPTH_MAX * FRAME_MAX && take_event(&number)) {
 		size_t slot = (l->first + l->count++) % DEPTH_MAX;
 
 		l->events[slot] = number;
@@ -301,8 +299,7 @@ static bool receive(struct link *l)
 	while (l->in_used - at >= WIRE_HEADER) {
 		struct wire_header header;
 
-		if (wire_header_decode(l->in + at, &header) < 0 ||
-			header.length > sizeof l->in - WIRE_HEADER) {
+		if (wire_header_decode(l->in + at, &header) < 0 || header.length > sizeof l->in - WIRE_HEADER) {
 			errno = EPROTO;
 			die("reply header");
 		}
@@ -382,13 +379,12 @@ static void report(void)
 	printf("{\"mode\":\"%s\",\"connections\":%u,\"depth\":%u,\"events\":%u,\"answered\":%u,"
 	       "\"acked\":%u,\"journaled\":%u,\"committed\":%u,\"not_stored\":%u,\"refused\":%u,"
 	       "\"waits\":%u,\"reconnects\":%u,\"backlog_full\":%u,",
-		opt.keep ? "keep" : "fresh", opt.connections, opt.keep ? opt.depth : 1, opt.events,
-		run.answered, acked, run.journaled, run.committed, run.not_stored, run.refused,
-		run.waits, run.reconnects, run.busy);
+		opt.keep ? "keep" : "fresh", opt.connections, opt.keep ? opt.depth : 1, opt.events, run.answered, acked,
+		run.journaled, run.committed, run.not_stored, run.refused, run.waits, run.reconnects, run.busy);
 	printf("\"seconds\":%.4f,\"acked_per_second\":%.0f,\"start_mono_us\":%lld,"
 	       "\"first_mono_us\":%lld,\"end_mono_us\":%lld,",
-		seconds, seconds > 0 ? acked / seconds : 0, (long long)run.start_us,
-		(long long)run.first_us, (long long)run.end_us);
+		seconds, seconds > 0 ? acked / seconds : 0, (long long)run.start_us, (long long)run.first_us,
+		(long long)run.end_us);
 	printf("\"latency_us\":{\"min\":%.0f,\"median\":%.0f,\"p95\":%.0f,\"p99\":%.0f,"
 	       "\"max\":%.0f},\"cpu_us\":%.0f}\n",
 		share(0), share(.5), share(.95), share(.99), share(1),
@@ -398,8 +394,9 @@ static void report(void)
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: load [-m fresh|keep] [-c CONNECTIONS] [-d DEPTH] [-n EVENTS]"
-			" [-t SECONDS] [-r] SOCKET\n       load -p\n");
+	fprintf(stderr,
+		"usage: load [-m fresh|keep] [-c CONNECTIONS] [-d DEPTH] [-n EVENTS]"
+		" [-t SECONDS] [-r] SOCKET\n       load -p\n");
 	exit(64);
 }
 
@@ -423,29 +420,14 @@ int main(int argc, char **argv)
 	start_ms = clock_wall_us() / USEC_PER_MSEC;
 	while ((o = getopt(argc, argv, "m:c:d:n:t:rp")) != -1) {
 		switch (o) {
-		case 'm':
-			opt.keep = strcmp(optarg, "keep") == 0;
-			break;
-		case 'c':
-			opt.connections = number_arg(optarg, CONNECTIONS_MAX);
-			break;
-		case 'd':
-			opt.depth = number_arg(optarg, DEPTH_MAX);
-			break;
-		case 'n':
-			opt.events = number_arg(optarg, 10000000);
-			break;
-		case 't':
-			opt.seconds = strtod(optarg, NULL);
-			break;
-		case 'r':
-			opt.patient = true;
-			break;
-		case 'p':
-			fwrite(payload, 1, make_payload(1, payload, sizeof payload), stdout);
-			return 0;
-		default:
-			usage();
+		case 'm': opt.keep = strcmp(optarg, "keep") == 0; break;
+		case 'c': opt.connections = number_arg(optarg, CONNECTIONS_MAX); break;
+		case 'd': opt.depth = number_arg(optarg, DEPTH_MAX); break;
+		case 'n': opt.events = number_arg(optarg, 10000000); break;
+		case 't': opt.seconds = strtod(optarg, NULL); break;
+		case 'r': opt.patient = true; break;
+		case 'p': fwrite(payload, 1, make_payload(1, payload, sizeof payload), stdout); return 0;
+		default: usage();
 		}
 	}
 	if (optind + 1 != argc || strlen(argv[optind]) >= sizeof((struct sockaddr_un *)0)->sun_path)

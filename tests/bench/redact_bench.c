@@ -37,9 +37,10 @@ static str make_payload(struct buf *b)
 	json_write_string(b, str_head(str_of(code), 300));
 	buf_add_str(b, STR(",\"new_string\":"));
 	json_write_string(b, str_head(str_of(code), 500));
-	buf_add_str(b, STR("},\"tool_response\":{\"filePath\":\"/home/user/project/src/server/"
-			   "conn.c\",\"userModified\":"
-			   "false,\"originalFile\":"));
+	buf_add_str(b,
+		STR("},\"tool_response\":{\"filePath\":\"/home/user/project/src/server/"
+		    "conn.c\",\"userModified\":"
+		    "false,\"originalFile\":"));
 	json_write_string(b, str_of(code));
 	buf_add_str(b, STR("}}"));
 	return buf_str(b);
@@ -74,8 +75,7 @@ static void bench_payload(struct redactor *r)
 		arena_reset(&out);
 		redact(r, &out, &e, 0, &rec, NULL);
 	}
-	printf("payload of %zu bytes: %.2f us\n", raw.n,
-		(double)(clock_mono_us() - begin) / ROUNDS);
+	printf("payload of %zu bytes: %.2f us\n", raw.n, (double)(clock_mono_us() - begin) / ROUNDS);
 	arena_release(&tree);
 	arena_release(&out);
 }
@@ -110,11 +110,10 @@ int main(void)
 	int64_t begin = clock_mono_us();
 	struct redactor *r = redactor_new();
 
-	printf("new redactor: %lld us, automaton of %zu bytes, %zu patterns\n",
-		(long long)(clock_mono_us() - begin), automaton_bytes(r->automaton), nsecrets);
+	printf("new redactor: %lld us, automaton of %zu bytes, %zu patterns\n", (long long)(clock_mono_us() - begin),
+		automaton_bytes(r->automaton), nsecrets);
 	bench_payload(r);
-	bench_text(r, "prose",
-		"It was a bright cold day, and the clocks on the wall were all late by an hour. ");
+	bench_text(r, "prose", "It was a bright cold day, and the clocks on the wall were all late by an hour. ");
 	bench_text(r, "code", code);
 	bench_text(r, "secrets", "password = \"hunter22\" and https://user:letmein99@host/path\n");
 	redactor_free(r);

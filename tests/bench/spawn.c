@@ -30,8 +30,8 @@ struct command {
 	char **argv;
 	double *wall, *cpu; /* microseconds */
 	int runs;
-	int failed;          /* exits other than 0 */
-	size_t output;       /* bytes of the last run */
+	int failed;    /* exits other than 0 */
+	size_t output; /* bytes of the last run */
 	double spent;
 };
 
@@ -135,9 +135,8 @@ static void print_series(const char *name, double *v, int n)
 	for (int i = 0; i < n; i++)
 		sum += v[i];
 	qsort(v, (size_t)n, sizeof *v, by_value);
-	printf("\"%s\":{\"min\":%.1f,\"median\":%.1f,\"p95\":%.1f,\"mean\":%.1f,\"max\":%.1f}", name,
-		v[0], n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2, v[(n - 1) * 95 / 100],
-		sum / n, v[n - 1]);
+	printf("\"%s\":{\"min\":%.1f,\"median\":%.1f,\"p95\":%.1f,\"mean\":%.1f,\"max\":%.1f}", name, v[0],
+		n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2, v[(n - 1) * 95 / 100], sum / n, v[n - 1]);
 }
 
 static void usage(void)
@@ -153,20 +152,11 @@ int main(int argc, char **argv)
 
 	while ((opt = getopt(argc, argv, "+n:w:t:i:")) != -1) {
 		switch (opt) {
-		case 'n':
-			runs = (int)strtol(optarg, NULL, 10);
-			break;
-		case 'w':
-			warmups = (int)strtol(optarg, NULL, 10);
-			break;
-		case 't':
-			seconds = strtod(optarg, NULL);
-			break;
-		case 'i':
-			read_input(optarg);
-			break;
-		default:
-			usage();
+		case 'n': runs = (int)strtol(optarg, NULL, 10); break;
+		case 'w': warmups = (int)strtol(optarg, NULL, 10); break;
+		case 't': seconds = strtod(optarg, NULL); break;
+		case 'i': read_input(optarg); break;
+		default: usage();
 		}
 	}
 	for (at = optind; at < argc && ncommands < COMMANDS_MAX;) {
@@ -212,8 +202,8 @@ int main(int argc, char **argv)
 	for (int k = 0; k < ncommands; k++) {
 		struct command *c = &commands[k];
 
-		printf("%s\"%s\":{\"runs\":%d,\"failed\":%d,\"output\":%zu,", k ? "," : "", c->label,
-			c->runs, c->failed, c->output);
+		printf("%s\"%s\":{\"runs\":%d,\"failed\":%d,\"output\":%zu,", k ? "," : "", c->label, c->runs,
+			c->failed, c->output);
 		print_series("wall_us", c->wall, c->runs);
 		printf(",");
 		print_series("cpu_us", c->cpu, c->runs);

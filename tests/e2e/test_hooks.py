@@ -394,8 +394,7 @@ def test_many_runs_leave_nothing_behind(world):
     pid = world.start()
     for _ in range(3):
         world.hookc("PreToolUse", bash())
-        world.status()
-    wait_for(lambda: world.status()["store"]["folded"] >= 3, what="the store to be open")
+    assert len(world.events()) >= 1  # readers and all are open now
     fds = len(os.listdir(f"/proc/{pid}/fd"))
     for _ in range(2 * runs // 20):  # on a busy machine a call may go around the daemon, and then runs nothing
         world.hookc("PreToolUse", bash())

@@ -37,8 +37,9 @@ static void check_answer(const struct agent *agent, const struct event *e, const
 		check(!specific || specific->count);
 		/* Gemini has no such member. */
 		check(!specific || strcmp(agent->name, "gemini") == 0 ||
-			(specific->count > 1 && str_eq(json_str(json_get(specific, STR("hookEventName"))),
-				str_of(event_kinds[e->kind].name))));
+			(specific->count > 1 &&
+				str_eq(json_str(json_get(specific, STR("hookEventName"))),
+					str_of(event_kinds[e->kind].name))));
 	}
 	arena_release(&a);
 	buf_release(&out);
@@ -48,12 +49,13 @@ static void check_answer(const struct agent *agent, const struct event *e, const
 static void check_answers(const struct agent *agent, const struct event *e, struct arena *a)
 {
 	str text = str_is_set(e->prompt) ? e->prompt : e->raw;
-	struct verdict guarded = { 0 }, rows[] = {
-		{ .action = VERDICT_DENY, .reason = text },
-		{ .action = VERDICT_ASK, .reason = STR("?"), .system_message = text },
-		{ .action = VERDICT_ALLOW, .updated_input = e->tool_input },
-		{ .continue_turn = true, .reason = text, .end_turn = true },
-	};
+	struct verdict guarded = { 0 },
+		       rows[] = {
+			       { .action = VERDICT_DENY, .reason = text },
+			       { .action = VERDICT_ASK, .reason = STR("?"), .system_message = text },
+			       { .action = VERDICT_ALLOW, .updated_input = e->tool_input },
+			       { .continue_turn = true, .reason = text, .end_turn = true },
+		       };
 
 	guard_decide(NULL, &(struct guard_context){ .cwd = e->cwd }, e, a, &guarded, NULL);
 	check((e->kind == EVENT_PRE_TOOL_USE && e->marks & EVENT_NOT_JSON) ? guarded.action >= VERDICT_ASK : true);

@@ -37,8 +37,7 @@ static void check_edit(str text, const struct config *before, size_t id)
 	if (config_edit(text, &options[id], str_of(values[id]), &out, &err) == 0) {
 		config_parse(buf_str(&out), &after, &problems);
 		for (size_t i = 0; i < OPTION_ID_MAX; i++)
-			require(strcmp(after.values[i].text,
-					i == id ? values[id] : before->values[i].text) == 0);
+			require(strcmp(after.values[i].text, i == id ? values[id] : before->values[i].text) == 0);
 		config_release(&after);
 		config_problems_free(problems);
 	}

@@ -50,8 +50,7 @@ static void hook(str body)
 	check(head > 0 && (size_t)head + h.payload.n <= cap);
 	if (h.payload.n)
 		memcpy(frame + head, h.payload.p, h.payload.n);
-	check(wire_hook_decode(str_n(frame + WIRE_HEADER, (size_t)head - WIRE_HEADER + h.payload.n),
-		      &again) == 0);
+	check(wire_hook_decode(str_n(frame + WIRE_HEADER, (size_t)head - WIRE_HEADER + h.payload.n), &again) == 0);
 	check_same(&h, &again);
 	free(frame);
 }

@@ -15,9 +15,9 @@ static void require(int holds)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct guard_context c = {
-		.cwd = { "/home/dev/proj", 14 }, .home = { "/home/dev", 9 }, .explain = true
-	};
+	static const struct guard_context c = { .cwd = { "/home/dev/proj", 14 },
+		.home = { "/home/dev", 9 },
+		.explain = true };
 	struct guard_report first = { 0 }, second = { 0 };
 	struct guard_problem *problems;
 	struct guard_policy *p;

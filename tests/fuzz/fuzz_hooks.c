@@ -17,7 +17,9 @@ static void require(int holds)
 
 static void ask(struct hook_set *s, struct arena *a)
 {
-	struct event e = { .agent = STR("x"), .tool_name = STR("Bash"), .tool_class = TOOL_SHELL,
+	struct event e = { .agent = STR("x"),
+		.tool_name = STR("Bash"),
+		.tool_class = TOOL_SHELL,
 		.command = STR("git x") };
 	struct hook *list[HOOKS_MAX];
 

@@ -21,14 +21,9 @@ static void check_same(const struct json *a, const struct json *b)
 	check(a->type == b->type && str_eq(a->key, b->key));
 	switch (a->type) {
 	case JSON_STRING:
-	case JSON_NUMBER:
-		check(str_eq(a->text, b->text));
-		return;
-	case JSON_BOOL:
-		check(a->flag == b->flag);
-		return;
-	case JSON_NULL:
-		return;
+	case JSON_NUMBER: check(str_eq(a->text, b->text)); return;
+	case JSON_BOOL: check(a->flag == b->flag); return;
+	case JSON_NULL: return;
 	}
 	check(a->count == b->count);
 	for (x = a->first, y = b->first; x && y; x = x->next, y = y->next)

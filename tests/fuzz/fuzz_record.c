@@ -14,9 +14,9 @@ static void check(bool holds)
 }
 
 /* The str members of a record, in pairs. */
-#define EACH_TEXT(X)                                                                               \
-	X(agent) X(native) X(session) X(cwd) X(transcript_path) X(agent_id) X(tool_name) X(tool_use_id) \
-	X(host) X(payload)
+#define EACH_TEXT(X) \
+	X(agent)     \
+	X(native) X(session) X(cwd) X(transcript_path) X(agent_id) X(tool_name) X(tool_use_id) X(host) X(payload)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

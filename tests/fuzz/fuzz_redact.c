@@ -24,8 +24,7 @@ static const char *marker(void)
 {
 	static char text[64];
 
-	snprintf(text, sizeof text, " %s_%s%s ", "ghp", "0123456789abcdefghij",
-		"klmnopqrstuvwxyzABCD");
+	snprintf(text, sizeof text, " %s_%s%s ", "ghp", "0123456789abcdefghij", "klmnopqrstuvwxyzABCD");
 	return text;
 }
 
@@ -38,8 +37,7 @@ static void check_record(struct arena *a, const struct record *rec, bool planted
 	check(root->type == JSON_OBJECT, "payload is not an object");
 	check(rec->payload.n <= LIMIT_RECORD, "payload is too long");
 	check(utf8_valid(rec->session) && rec->session.n <= LIMIT_NAME, "session");
-	check(!planted || str_find(rec->payload, str_trim(str_of(marker()))) < 0,
-		"the secret is still there");
+	check(!planted || str_find(rec->payload, str_trim(str_of(marker()))) < 0, "the secret is still there");
 }
 
 /* As text between blanks, or as a JSON string of its own: {"x":<bytes>,"y":"…"}. */

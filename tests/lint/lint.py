@@ -31,6 +31,7 @@ LAYER = {name: layer for layer, names in LAYERS.items() for name in names.split(
 SAME_LAYER = {
     ('event', 'json'): 'an event holds the parsed payload',
     ('config', 'json'): 'the config file is JSON with comments',
+    ('project', 'os'): 'what the kernel knows of a path by heart',
     ('loop', 'os'): 'waking up and thread names',
     ('wire', 'os'): 'talk.c checks who is at the other end',
     ('store', 'journal'): 'the writer folds what the journal holds',
@@ -193,6 +194,17 @@ def check_banned(build):
                 problem('src/common/base/banned.h', 0, 'is not in force: strcpy compiles' if ok else 'a harmless file does not compile')
 
 
+def check_format(files):
+    """The formatter's word is final; its rules are in .clang-format (version 14, as Debian 12 has it)."""
+    done = subprocess.run(['clang-format', '--dry-run', '--style=file', *files], cwd=ROOT, capture_output=True, text=True,
+                          check=False)
+    wrong = sorted(set(re.findall(r'^(\S+?):\d+:\d+: ', done.stderr, re.M)))
+    for path in wrong:
+        problem(path, 0, 'not as clang-format writes it; run: clang-format -i %s' % path)
+    if done.returncode and not wrong:
+        problem('.clang-format', 0, done.stderr.strip()[:300])
+
+
 def main():
     if len(sys.argv) != 2:
         raise SystemExit('usage: lint.py BUILD-DIRECTORY')
@@ -206,6 +218,7 @@ def main():
                 check_records(path, text)
         if '\0' not in text:
             check_words(path, text)
+    check_format([p for p in files if p.endswith(('.c', '.h'))])
     check_banned(sys.argv[1])
     for p in problems:
         print(p)

@@ -49,17 +49,13 @@ static const struct sample samples[] = {
 	{ "aws-key-pair", "", "AKIA{u16} {b40}", "\n", "AKIA" },
 	{ "aws-access-key-id", "", "AKIA{u16}", "", "AKIAnot" },
 	{ "aws-access-key-id", "", "ASIA{u16}", "", "ASIAN_GAMES" },
-	{ "aws-secret-key", "aws_secret_access_key = ", "{b40}", "",
-		"secret_access_key is required" },
-	{ "aws-secret-key", "\"SecretAccessKey\": \"", "{b40}", "\"",
-		"\"SecretAccessKey\": \"string\"" },
+	{ "aws-secret-key", "aws_secret_access_key = ", "{b40}", "", "secret_access_key is required" },
+	{ "aws-secret-key", "\"SecretAccessKey\": \"", "{b40}", "\"", "\"SecretAccessKey\": \"string\"" },
 	{ "aws-bedrock-key", "", "ABSK{b100}", "", "ABSKip" },
 	{ "aws-mws-key", "", "amzn.mws.{h8}-{h4}-{h4}-{h4}-{h12}", "", "amzn.mws.client" },
-	{ "azure-storage-key", "AccountName=x;AccountKey=", "{b86}==", ";EndpointSuffix=y",
-		"AccountKey=..." },
+	{ "azure-storage-key", "AccountName=x;AccountKey=", "{b86}==", ";EndpointSuffix=y", "AccountKey=..." },
 	{ "azure-storage-key", "SharedAccessKey=", "{b43}=", "", "SharedAccessKey=<key>" },
-	{ "azure-sas-signature", "https://x.blob.core.windows.net/c?sv=2023&sig=", "{b43}%3D",
-		"&se=1", "config=abc" },
+	{ "azure-sas-signature", "https://x.blob.core.windows.net/c?sv=2023&sig=", "{b43}%3D", "&se=1", "config=abc" },
 	{ "azure-client-secret", "", "{a3}8Q~{a34}", "", "a8Q~x" },
 	{ "google-api-key", "", "AIza{w34}x", "", "AIzaShort" },
 	{ "google-oauth-token", "", "ya29.{w120}", "", "ya29.x" },
@@ -69,8 +65,7 @@ static const struct sample samples[] = {
 	{ "alibaba-key-id", "", "LTAI{a20}", "", "LTAI" },
 	{ "tencent-key-id", "", "AKID{a32}", "", "AKID_name" },
 	{ "heroku-key", "", "HRKU-{a36}", "", "HRKU-x" },
-	{ "heroku-key", "HEROKU_API_KEY=", "{h8}-{h4}-{h4}-{h4}-{h12}", "",
-		"heroku run {h8}-{h4}-{h4}-{h4}-{h12}" },
+	{ "heroku-key", "HEROKU_API_KEY=", "{h8}-{h4}-{h4}-{h4}-{h12}", "", "heroku run {h8}-{h4}-{h4}-{h4}-{h12}" },
 	{ "cloudflare-token", "CLOUDFLARE_API_TOKEN=", "{w40}", "", "cloudflare: enabled" },
 	{ "cloudflare-origin-key", "", "v1.0-{h24}-{h146}", "", "v1.0-beta" },
 	{ "vercel-token", "", "vcp_{a56}", "", "vcp_init" },
@@ -142,14 +137,12 @@ static const struct sample samples[] = {
 	{ "slack-token", "", "xoxb-{d12}-{d13}-{a24}", "", "xoxb-" },
 	{ "slack-token", "", "xoxe.xoxp-1-{a146}", "", "xoxe.xox" },
 	{ "slack-app-token", "", "xapp-1-{u11}-{d13}-{h64}", "", "xapp-x" },
-	{ "slack-webhook", "https://hooks.slack.com/services/", "T{u8}/B{u10}/{a24}", "",
-		"hooks.slack.com/services" },
-	{ "discord-webhook", "https://discord.com/api/webhooks/{d18}/", "{w68}", "",
-		"discord.com/api/webhooks/1" },
+	{ "slack-webhook", "https://hooks.slack.com/services/", "T{u8}/B{u10}/{a24}", "", "hooks.slack.com/services" },
+	{ "discord-webhook", "https://discord.com/api/webhooks/{d18}/", "{w68}", "", "discord.com/api/webhooks/1" },
 	{ "discord-token", "DISCORD_BOT=", "MT{a22}.{w6}.{w38}", "", "discord.Client.run" },
 	{ "telegram-token", "", "{d9}:AA{w33}", "", "12:AAB" },
-	{ "teams-webhook", "https://x.webhook.office.com/webhookb2/",
-		"{h8}-{h4}-{h4}-{h4}-{h12}@{h32}", "", "webhook.office.com/" },
+	{ "teams-webhook", "https://x.webhook.office.com/webhookb2/", "{h8}-{h4}-{h4}-{h4}-{h12}@{h32}", "",
+		"webhook.office.com/" },
 	{ "facebook-token", "", "EAA{a120}", "", "EAA" },
 	{ "firebase-key", "", "{w11}:APA91b{w134}", "", "x:APA91b" },
 	{ "dropbox-token", "", "sl.{w140}", "", "sl.append" },
@@ -161,71 +154,57 @@ static const struct sample samples[] = {
 	{ "dynatrace-token", "", "dt0c01.{u24}.{u64}", "", "dt0c01.x" },
 	{ "sentry-token", "", "sntrys_eyJ{w100}", "", "sntrys_x" },
 	{ "posthog-key", "", "phc_{a43}", "", "phc_x" },
-	{ "private-key", "",
-		"-----BEGIN RSA PRIVATE KEY-----\n{b64}\n{b64}\n-----END RSA PRIVATE KEY-----",
-		"\nrest", "-----BEGIN PUBLIC KEY-----\n{b64}\n-----END PUBLIC KEY-----" },
-	{ "private-key", "",
-		"-----BEGIN OPENSSH PRIVATE KEY-----\\n{b64}\\n-----END OPENSSH PRIVATE KEY-----",
-		"\\n", "if \"-----BEGIN PRIVATE KEY-----\" in text:" },
+	{ "private-key", "", "-----BEGIN RSA PRIVATE KEY-----\n{b64}\n{b64}\n-----END RSA PRIVATE KEY-----", "\nrest",
+		"-----BEGIN PUBLIC KEY-----\n{b64}\n-----END PUBLIC KEY-----" },
+	{ "private-key", "", "-----BEGIN OPENSSH PRIVATE KEY-----\\n{b64}\\n-----END OPENSSH PRIVATE KEY-----", "\\n",
+		"if \"-----BEGIN PRIVATE KEY-----\" in text:" },
 	{ "private-key", "", "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n{b64}\n", "",
 		"-----BEGIN CERTIFICATE-----\n{b64}" },
-	{ "private-key", "", "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\n{b64}\n", "",
-		"SSH2 protocol" },
+	{ "private-key", "", "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\n{b64}\n", "", "SSH2 protocol" },
 	{ "private-key", "",
 		"PuTTY-User-Key-File-2: ssh-rsa\nEncryption: none\nPrivate-Lines: "
 		"1\n{b64}\nPrivate-MAC: {h40}",
 		"\n", "PuTTY-User-Key-File" },
 	{ "jwt", "", "eyJhbGciOi{w24}.eyJzdWIi{w60}.{w43}", "", "eyJ" },
-	{ "authorization", "Authorization: Basic ", "{b24}", "",
-		"Authorization: Basic <credentials>" },
-	{ "authorization", "-H \"Authorization: Bearer ", "{w40}", "\"",
-		"Authorization: Bearer $TOKEN" },
+	{ "authorization", "Authorization: Basic ", "{b24}", "", "Authorization: Basic <credentials>" },
+	{ "authorization", "-H \"Authorization: Bearer ", "{w40}", "\"", "Authorization: Bearer $TOKEN" },
 	{ "authorization", "'Authorization': 'token ", "{h40}", "'", "authorization: required" },
 	{ "basic-auth", "Basic ", "dXNlcjpwYXNzd29yZDEyMw==", "", "basic authentication is off" },
 	{ "bearer-token", "using bearer ", "{a40}", "", "the bearer of this letter" },
 	{ "cookie", "Set-Cookie: sid=", "{a32}", "; Path=/; HttpOnly", "set-cookie header" },
 	{ "cookie", "Cookie: ", "session={a32}; csrf={h32}", "\n", "cookie = make_cookie(name)" },
-	{ "url-password", "postgres://admin:", "{p12}", "@db.internal:5432/x",
-		"http://host:8080/a@b" },
-	{ "url-token", "https://", "{h32}", "@o12.ingest.example.io/3",
-		"https://example.com/@user" },
+	{ "url-password", "postgres://admin:", "{p12}", "@db.internal:5432/x", "http://host:8080/a@b" },
+	{ "url-token", "https://", "{h32}", "@o12.ingest.example.io/3", "https://example.com/@user" },
 	{ "curl-user", "curl -s -u admin:", "{p12}", " https://x", "curl -u admin: https://x" },
-	{ "command-password", "mysql -h db -u root -p", "{p12}", " shop",
-		"mysql -h db -u root -p shop" },
+	{ "command-password", "mysql -h db -u root -p", "{p12}", " shop", "mysql -h db -u root -p shop" },
 	{ "curl-cookie", "curl -b \"sid=", "{a32}", "\" https://x", "curl -b jar.txt https://x" },
 	{ "auth-pair", "get(url, auth=(\"bob\", \"", "{p10}", "\"))", "auth=(user, password)" },
 	{ "sql-password", "CREATE USER bob IDENTIFIED BY '", "{p10}", "';", "identified by name" },
 	{ "command-password", "echo \"", "{p10}", "\" | sudo -S ls", "echo hello | sudo tee x" },
 	{ "command-password", "echo ", "{p10}", " | docker login --password-stdin",
 		"echo $X | docker login --password-stdin" },
-	{ "netrc-password", "machine x.example login me password ", "{p12}", "\n",
-		"machine x.example login me" },
+	{ "netrc-password", "machine x.example login me password ", "{p12}", "\n", "machine x.example login me" },
 	{ "command-password", "sshpass -p ", "{p12}", " ssh x", "sshpass -f file" },
-	{ "command-password", "docker login -u me -p ", "{p12}", " ghcr.io",
-		"docker login ghcr.io" },
+	{ "command-password", "docker login -u me -p ", "{p12}", " ghcr.io", "docker login ghcr.io" },
 	{ "command-password", "redis-cli -h x -a ", "{p12}", " ping", "redis-cli -h x ping" },
 	/* Names and values. */
 	{ "password", "password = \"", "{p10}", "\"", "password = get_password()" },
 	{ "password", "DB_PASSWORD=", "{p12}", "\n", "DB_PASSWORD=$PASSWORD" },
 	{ "password", "  password: ", "{p9}", "\n", "  password: string;" },
-	{ "password", "{\"user\":\"x\",\"passwd\":\"", "{p9}", "\"}",
-		"{\"passwd\":\"<your password>\"}" },
+	{ "password", "{\"user\":\"x\",\"passwd\":\"", "{p9}", "\"}", "{\"passwd\":\"<your password>\"}" },
 	{ "password", "host=x password=", "{p9}", " dbname=y", "password=None" },
 	{ "password", "<password>", "{p9}", "</password>", "<password></password>" },
 	{ "password", "psql --password ", "{p10}", " -h x", "psql --password=$PGPASSWORD" },
 	{ "password", "export PGPASSWORD='", "{p10}", "'", "export PGPASSWORD=\"${PGPASSWORD}\"" },
 	{ "password", "the password is ", "{p10}", " for now", "if password is None or x" },
-	{ "password", "define('DB_PASSWORD', '", "{p10}", "');",
-		"fields = ('password', 'last_login')" },
+	{ "password", "define('DB_PASSWORD', '", "{p10}", "');", "fields = ('password', 'last_login')" },
 	{ "password", "ds.setPassword(\"", "{p10}", "\");", "ds.getPassword(\"db2-main\")" },
 	{ "password", "var password string = \"", "{p10}", "\"", "var password string" },
-	{ "password", "<add key=\"Password\" value=\"", "{p10}", "\"/>",
-		"<add key=\"Password\"/>" },
+	{ "password", "<add key=\"Password\" value=\"", "{p10}", "\"/>", "<add key=\"Password\"/>" },
 	{ "password", "#define WIFI_PASSWORD \"", "{p10}", "\"", "#define WIFI_PASSWORD NULL" },
 	{ "password", "ENV DB_PASSWORD ", "{p10}", "\n", "ENV DB_PASSWORD_FILE /run/x1" },
 	{ "password", "  password: ", "{a11}1=", "\n", "  password: |\n" },
-	{ "password", "- name: DB_PASSWORD\n  value: ", "{p10}", "\n",
-		"- name: DB_PASSWORD\n  valueFrom: x1" },
+	{ "password", "- name: DB_PASSWORD\n  value: ", "{p10}", "\n", "- name: DB_PASSWORD\n  valueFrom: x1" },
 	{ "password", "[{\"name\":\"DB_PASSWORD\",\"value\":\"", "{p10}", "\"}]",
 		"{\"name\":\"x\",\"value\":\"y12345\"}" },
 	{ "api-key", "os.getenv(\"API_KEY\", \"", "{a24}1", "\")", "os.getenv(\"API_KEY\", \"\")" },
@@ -256,30 +235,21 @@ static const char *sample_alphabet(char kind)
 	static const char all[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 	switch (kind) {
-	case 'a':
-		return all;
-	case 'u':
-		return "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
-	case 'l':
-		return "0123456789abcdefghijklmnopqrstuvwxyz";
-	case 'h':
-		return "0123456789abcdef";
-	case 'd':
-		return "1234567890";
-	case 'w':
-		return "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-";
-	case 'b':
-		return "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+/";
-	default:
-		return all;
+	case 'a': return all;
+	case 'u': return "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+	case 'l': return "0123456789abcdefghijklmnopqrstuvwxyz";
+	case 'h': return "0123456789abcdef";
+	case 'd': return "1234567890";
+	case 'w': return "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-";
+	case 'b': return "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+/";
+	default: return all;
 	}
 }
 
 /* Two letters, a digit, a sign, and so on: what a rule about passwords makes people type. */
 static void sample_add_password(struct buf *b, size_t n, uint64_t *seed)
 {
-	static const char letters[] = "abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ",
-			  signs[] = "!.-_+*%";
+	static const char letters[] = "abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ", signs[] = "!.-_+*%";
 
 	for (size_t i = 0; i < n; i++) {
 		uint64_t x = sample_random(seed);

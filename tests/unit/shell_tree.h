@@ -31,10 +31,18 @@ static inline void tree_text(struct buf *b, str text)
 static inline void tree_param(struct buf *b, const struct shell_part *part)
 {
 	static const char *const ops[] = {
-		[SHELL_OP_NONE] = "", [SHELL_OP_DEFAULT] = "-", [SHELL_OP_ASSIGN] = "=", [SHELL_OP_ERROR] = "?",
-		[SHELL_OP_OTHER] = "+", [SHELL_OP_LENGTH] = " length", [SHELL_OP_SUBSTRING] = " from ",
-		[SHELL_OP_STRIP] = " strip ", [SHELL_OP_REPLACE] = " replace ", [SHELL_OP_CASE] = " case ",
-		[SHELL_OP_AT] = " at ", [SHELL_OP_PREFIX] = " prefix",
+		[SHELL_OP_NONE] = "",
+		[SHELL_OP_DEFAULT] = "-",
+		[SHELL_OP_ASSIGN] = "=",
+		[SHELL_OP_ERROR] = "?",
+		[SHELL_OP_OTHER] = "+",
+		[SHELL_OP_LENGTH] = " length",
+		[SHELL_OP_SUBSTRING] = " from ",
+		[SHELL_OP_STRIP] = " strip ",
+		[SHELL_OP_REPLACE] = " replace ",
+		[SHELL_OP_CASE] = " case ",
+		[SHELL_OP_AT] = " at ",
+		[SHELL_OP_PREFIX] = " prefix",
 	};
 	bool bare = part->op == SHELL_OP_NONE && !part->index && !part->indirect;
 
@@ -115,8 +123,15 @@ static inline void tree_words(struct buf *b, const struct shell_word *w, const c
 static inline void tree_redirects(struct buf *b, const struct shell_redirect *r)
 {
 	static const char *const ops[] = {
-		[SHELL_IN] = "<", [SHELL_OUT] = ">", [SHELL_APPEND] = ">>", [SHELL_INOUT] = "<>", [SHELL_DUP_IN] = "<&",
-		[SHELL_DUP_OUT] = ">&", [SHELL_BOTH] = "&>", [SHELL_BOTH_APPEND] = "&>>", [SHELL_HEREDOC] = "<<",
+		[SHELL_IN] = "<",
+		[SHELL_OUT] = ">",
+		[SHELL_APPEND] = ">>",
+		[SHELL_INOUT] = "<>",
+		[SHELL_DUP_IN] = "<&",
+		[SHELL_DUP_OUT] = ">&",
+		[SHELL_BOTH] = "&>",
+		[SHELL_BOTH_APPEND] = "&>>",
+		[SHELL_HEREDOC] = "<<",
 		[SHELL_HERESTRING] = "<<<",
 	};
 
@@ -164,7 +179,10 @@ static inline void tree_child(struct buf *b, const char *before, const struct sh
 static inline void tree_children(struct buf *b, const struct shell_node *n)
 {
 	static const char *const then[] = {
-		[SHELL_THEN_END] = "", [SHELL_THEN_SEMI] = ";", [SHELL_THEN_AND] = " &&", [SHELL_THEN_OR] = " ||",
+		[SHELL_THEN_END] = "",
+		[SHELL_THEN_SEMI] = ";",
+		[SHELL_THEN_AND] = " &&",
+		[SHELL_THEN_OR] = " ||",
 		[SHELL_THEN_BACKGROUND] = " &",
 	};
 	const char *space = "";
@@ -184,7 +202,9 @@ static inline void tree_children(struct buf *b, const struct shell_node *n)
 static inline void tree_cases(struct buf *b, const struct shell_case *one)
 {
 	static const char *const ends[] = {
-		[SHELL_CASE_BREAK] = "", [SHELL_CASE_FALL] = " ;&", [SHELL_CASE_CONTINUE] = " ;;&",
+		[SHELL_CASE_BREAK] = "",
+		[SHELL_CASE_FALL] = " ;&",
+		[SHELL_CASE_CONTINUE] = " ;;&",
 	};
 
 	for (; one; one = one->next) {
@@ -198,10 +218,20 @@ static inline void tree_cases(struct buf *b, const struct shell_case *one)
 static void tree_node(struct buf *b, const struct shell_node *n)
 {
 	static const char *const names[] = {
-		[SHELL_SIMPLE] = "cmd", [SHELL_PIPELINE] = "", [SHELL_LIST] = "", [SHELL_SUBSHELL] = "sub",
-		[SHELL_GROUP] = "group", [SHELL_IF] = "if", [SHELL_WHILE] = "while", [SHELL_FOR] = "for",
-		[SHELL_FOR_ARITH] = "for((", [SHELL_CASE] = "case", [SHELL_FUNCTION] = "function",
-		[SHELL_TEST] = "test", [SHELL_ARITH_COMMAND] = "((", [SHELL_COPROC] = "coproc",
+		[SHELL_SIMPLE] = "cmd",
+		[SHELL_PIPELINE] = "",
+		[SHELL_LIST] = "",
+		[SHELL_SUBSHELL] = "sub",
+		[SHELL_GROUP] = "group",
+		[SHELL_IF] = "if",
+		[SHELL_WHILE] = "while",
+		[SHELL_FOR] = "for",
+		[SHELL_FOR_ARITH] = "for((",
+		[SHELL_CASE] = "case",
+		[SHELL_FUNCTION] = "function",
+		[SHELL_TEST] = "test",
+		[SHELL_ARITH_COMMAND] = "((",
+		[SHELL_COPROC] = "coproc",
 	};
 
 	/* A list of one command is shown as that command. */
@@ -209,8 +239,10 @@ static void tree_node(struct buf *b, const struct shell_node *n)
 		tree_node(b, n->children);
 		return;
 	}
-	buf_addf(b, "(%s%s%s", n->negated ? "! " : "", n->timed ? "time " : "", n->is_until ? "until" :
-		n->is_select ? "select" : names[n->kind]);
+	buf_addf(b, "(%s%s%s", n->negated ? "! " : "", n->timed ? "time " : "",
+		n->is_until            ? "until"
+			: n->is_select ? "select"
+				       : names[n->kind]);
 	if (n->name.p)
 		buf_addf(b, " " STR_FMT, STR_ARG(n->name));
 	tree_assigns(b, n->assigns);

@@ -30,11 +30,11 @@
 #include "base/str.h"
 #include "journal/journal.h"
 
-#define assert_str(a, b)                                                                           \
-	do {                                                                                       \
-		str a_ = (a), b_ = (b);                                                            \
-		if (!str_eq(a_, b_))                                                               \
-			fail_msg("'" STR_FMT "' is not '" STR_FMT "'", STR_ARG(a_), STR_ARG(b_));  \
+#define assert_str(a, b)                                                                          \
+	do {                                                                                      \
+		str a_ = (a), b_ = (b);                                                           \
+		if (!str_eq(a_, b_))                                                              \
+			fail_msg("'" STR_FMT "' is not '" STR_FMT "'", STR_ARG(a_), STR_ARG(b_)); \
 	} while (0)
 
 static char test_root[64];
@@ -174,12 +174,12 @@ static inline int test_run_case(const struct test_case *cases, size_t n, char **
 }
 
 /* In a child there is no cmocka to fail. */
-#define CHECK(holds)                                                                               \
-	do {                                                                                       \
-		if (!(holds)) {                                                                    \
-			fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #holds);      \
-			return 1;                                                                  \
-		}                                                                                  \
+#define CHECK(holds)                                                                          \
+	do {                                                                                  \
+		if (!(holds)) {                                                               \
+			fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #holds); \
+			return 1;                                                             \
+		}                                                                             \
 	} while (0)
 
 /* The same sequence on every run. */

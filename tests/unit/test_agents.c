@@ -21,7 +21,10 @@ static int setup(void **state)
 static struct event parse_as(const char *agent, const char *event, str payload)
 {
 	struct wire_hook hook = {
-		.at_ms = 1700000000000, .agent = str_of(agent), .event = str_of(event), .cwd = STR("/where/hookc/ran"),
+		.at_ms = 1700000000000,
+		.agent = str_of(agent),
+		.event = str_of(event),
+		.cwd = STR("/where/hookc/ran"),
 		.payload = payload,
 	};
 	struct event e;
@@ -84,11 +87,21 @@ static void describe(const struct event *e, struct buf *b)
 		const char *key;
 		str text;
 	} texts[] = {
-		{ "session", e->session }, { "cwd", e->cwd }, { "transcript_path", e->transcript_path },
-		{ "prompt", e->prompt }, { "prompt_id", e->prompt_id }, { "permission_mode", e->permission_mode },
-		{ "source", e->source }, { "reason", e->reason }, { "message", e->message },
-		{ "agent_id", e->agent_id }, { "agent_type", e->agent_type }, { "tool_name", e->tool_name },
-		{ "tool_use_id", e->tool_use_id }, { "command", e->command }, { "file_path", e->file_path },
+		{ "session", e->session },
+		{ "cwd", e->cwd },
+		{ "transcript_path", e->transcript_path },
+		{ "prompt", e->prompt },
+		{ "prompt_id", e->prompt_id },
+		{ "permission_mode", e->permission_mode },
+		{ "source", e->source },
+		{ "reason", e->reason },
+		{ "message", e->message },
+		{ "agent_id", e->agent_id },
+		{ "agent_type", e->agent_type },
+		{ "tool_name", e->tool_name },
+		{ "tool_use_id", e->tool_use_id },
+		{ "command", e->command },
+		{ "file_path", e->file_path },
 		{ "error", e->error },
 	};
 
@@ -160,7 +173,7 @@ static int is_payload(const struct dirent *e)
 	str name = str_of(e->d_name);
 
 	return str_ends(name, STR(".json")) && !str_ends(name, STR(".event.json")) &&
-	       !str_ends(name, STR(".answers.json"));
+		!str_ends(name, STR(".answers.json"));
 }
 
 static void test_golden(void **state)
@@ -223,8 +236,8 @@ static void test_names_of_events(void **state)
 
 static void test_not_json(void **state)
 {
-	static const char *const bodies[] = { "", " \n", "null", "[]", "\"text\"", "5", "{", "{}{}",
-		"{'a':1}", "{\"a\":1,}" };
+	static const char *const bodies[] = { "", " \n", "null", "[]", "\"text\"", "5", "{", "{}{}", "{'a':1}",
+		"{\"a\":1,}" };
 
 	for (size_t i = 0; i < countof(bodies); i++) {
 		struct event e = parse_as("claude", "PreToolUse", str_of(bodies[i]));
@@ -243,8 +256,12 @@ static void test_not_json(void **state)
 
 static void test_cut(void **state)
 {
-	struct wire_hook hook = { .agent = STR("claude"), .event = STR("PreToolUse"), .cut = true, .total = 99,
-		.sha256 = { 7 }, .payload = STR("{\"session_id\":\"s\",\"tool_na") };
+	struct wire_hook hook = { .agent = STR("claude"),
+		.event = STR("PreToolUse"),
+		.cut = true,
+		.total = 99,
+		.sha256 = { 7 },
+		.payload = STR("{\"session_id\":\"s\",\"tool_na") };
 	struct verdict v = { 0 };
 	struct event e;
 
@@ -304,8 +321,8 @@ static void check_answer(const struct agent *agent, const struct event *e, const
 /* Every field of every kind of value, in every event: marked when it does not fit, never a crash. */
 static void test_wrong_types(void **state)
 {
-	static const char *const values[] = { "5", "1.5", "true", "null", "[]", "[1]", "{}", "{\"a\":{}}",
-		"\"x\"", "\"\"" };
+	static const char *const values[] = { "5", "1.5", "true", "null", "[]", "[1]", "{}", "{\"a\":{}}", "\"x\"",
+		"\"\"" };
 	struct verdict deny = { .action = VERDICT_DENY, .reason = STR("r"), .rule = STR("r") };
 
 	for (const struct json_field *f = generic_fields; f->name; f++)
@@ -328,16 +345,21 @@ static void test_wrong_inputs(void **state)
 		const char *tool, *input;
 		bool incomplete;
 	} rows[] = {
-		{ "Bash", "5", true },          { "Bash", "[\"ls\"]", true },
-		{ "Bash", "\"{}\"", false },    { "Bash", "{\"command\":[\"ls\"]}", true },
-		{ "Bash", "{\"command\":5}", true }, { "Bash", "{\"command\":null}", false },
-		{ "Bash", "{\"command\":\"ls\"}", false }, { "mcp__x__y", "{\"path\":[1]}", false },
+		{ "Bash", "5", true },
+		{ "Bash", "[\"ls\"]", true },
+		{ "Bash", "\"{}\"", false },
+		{ "Bash", "{\"command\":[\"ls\"]}", true },
+		{ "Bash", "{\"command\":5}", true },
+		{ "Bash", "{\"command\":null}", false },
+		{ "Bash", "{\"command\":\"ls\"}", false },
+		{ "mcp__x__y", "{\"path\":[1]}", false },
 		{ "Read", "{\"file_path\":\"/x\"}", false },
 	};
 
 	for (size_t i = 0; i < countof(rows); i++) {
-		struct event e = parse_as("claude", "PreToolUse", arena_strf(&arena,
-			"{\"session_id\":\"s\",\"tool_name\":\"%s\",\"tool_input\":%s}", rows[i].tool, rows[i].input));
+		struct event e = parse_as("claude", "PreToolUse",
+			arena_strf(&arena, "{\"session_id\":\"s\",\"tool_name\":\"%s\",\"tool_input\":%s}",
+				rows[i].tool, rows[i].input));
 
 		if (!!(e.marks & EVENT_INCOMPLETE) != rows[i].incomplete)
 			fail_msg("%s %s: marks %u", rows[i].tool, rows[i].input, e.marks);
@@ -420,7 +442,9 @@ static void test_classes(void **state)
 	}
 	/* Whatever it is called: a tool that has a server is the server's. */
 	assert_int_equal(parse_as("gemini", "BeforeTool",
-		STR("{\"tool_name\":\"read_file\",\"mcp_context\":{\"server_name\":\"s\"}}")).tool_class, TOOL_MCP);
+				 STR("{\"tool_name\":\"read_file\",\"mcp_context\":{\"server_name\":\"s\"}}"))
+				 .tool_class,
+		TOOL_MCP);
 }
 
 /* A patch is no command line, though it comes under the name of one. */
@@ -432,13 +456,18 @@ static void test_patches(void **state)
 		{ "*** Begin Patch\\n*** Add File: a.txt\\n+x\\n*** End Patch\\n", "a.txt" },
 		{ "*** Begin Patch\\r\\n*** Update File: dir/b c.txt \\r\\n@@\\n", "dir/b c.txt" },
 		{ "*** Begin Patch\\n*** Delete File: one\\n*** Add File: two\\n", "one" },
-		{ "*** Begin Patch\\n", "" }, { "", "" }, { "cat x # *** Add File: y", "" },
+		{ "*** Begin Patch\\n", "" },
+		{ "", "" },
+		{ "cat x # *** Add File: y", "" },
 	};
 
 	for (size_t i = 0; i < countof(rows); i++) {
-		struct event e = parse_as("codex", "PreToolUse", arena_strf(&arena, "{\"session_id\":\"s\","
-			"\"tool_name\":\"apply_patch\",\"tool_input\":{\"command\":\"%s hookd-selftest-deny\"}}",
-			rows[i].patch));
+		struct event e = parse_as("codex", "PreToolUse",
+			arena_strf(&arena,
+				"{\"session_id\":\"s\","
+				"\"tool_name\":\"apply_patch\",\"tool_input\":{\"command\":\"%s "
+				"hookd-selftest-deny\"}}",
+				rows[i].patch));
 		struct verdict v = { 0 };
 
 		assert_false(str_is_set(e.command));
@@ -450,25 +479,27 @@ static void test_patches(void **state)
 	}
 	/* What is not known to be something else may be a shell: redaction looks at its command. */
 	assert_true(str_is_set(parse_as("codex", "PreToolUse",
-		STR("{\"tool_name\":\"mcp__sh__run\",\"tool_input\":{\"command\":\"cat .env\"}}")).command));
+		STR("{\"tool_name\":\"mcp__sh__run\",\"tool_input\":{\"command\":\"cat .env\"}}"))
+				       .command));
 }
 
 static void test_notify(void **state)
 {
 	static const char *const odd[] = { "\"\"", "5", "{}", "[]", "[5,null]", "null" };
-	struct event e = parse_as("codex", "notify", STR("{\"type\":\"agent-turn-complete\",\"thread-id\":\"t\","
-		"\"turn-id\":\"1\",\"input-messages\":[\"first\",\"last\",7],\"last-assistant-message\":null}"));
+	struct event e = parse_as("codex", "notify",
+		STR("{\"type\":\"agent-turn-complete\",\"thread-id\":\"t\","
+		    "\"turn-id\":\"1\",\"input-messages\":[\"first\",\"last\",7],\"last-assistant-message\":null}"));
 
 	assert_int_equal(e.kind, EVENT_TURN_COMPLETE);
 	assert_int_equal(e.marks, 0);
 	assert_str(e.prompt, STR("last"));
 	assert_false(str_is_set(e.message));
 	for (size_t i = 0; i < countof(odd); i++)
-		assert_false(str_is_set(parse_as("codex", "notify", arena_strf(&arena,
-			"{\"thread-id\":\"t\",\"input-messages\":%s}", odd[i])).prompt));
+		assert_false(str_is_set(parse_as("codex", "notify",
+			arena_strf(&arena, "{\"thread-id\":\"t\",\"input-messages\":%s}", odd[i]))
+						.prompt));
 	/* Something else that may be told this way one day. */
-	assert_int_equal(
-		parse_as("codex", "notify", STR("{\"type\":\"new\",\"thread-id\":\"t\"}")).kind,
+	assert_int_equal(parse_as("codex", "notify", STR("{\"type\":\"new\",\"thread-id\":\"t\"}")).kind,
 		EVENT_UNKNOWN);
 	/* Never written into a hook file. */
 	for (const struct agent_event *row = agent_codex.events; row->native; row++)
@@ -481,13 +512,10 @@ static void test_failures_of_gemini(void **state)
 	static const struct {
 		const char *tool, *response, *error;
 	} rows[] = {
-		{ "run_shell_command",
-			"{\"llmContent\":\"Output: a\\nExit Code: 3\\nProcess Group PGID: 1\"}",
+		{ "run_shell_command", "{\"llmContent\":\"Output: a\\nExit Code: 3\\nProcess Group PGID: 1\"}",
 			"Exit Code: 3" },
-		{ "run_shell_command", "{\"llmContent\":\"Output: (empty)\\nExit Code: 127\"}",
-			"Exit Code: 127" },
-		{ "run_shell_command",
-			"{\"llmContent\":\"Output: a\\nExit Code: 3\\nb\\nProcess Group PGID: 1\"}",
+		{ "run_shell_command", "{\"llmContent\":\"Output: (empty)\\nExit Code: 127\"}", "Exit Code: 127" },
+		{ "run_shell_command", "{\"llmContent\":\"Output: a\\nExit Code: 3\\nb\\nProcess Group PGID: 1\"}",
 			NULL },
 		{ "run_shell_command", "{\"llmContent\":\"Output: Exit Code: 3\"}", NULL },
 		{ "run_shell_command", "{\"llmContent\":[{\"text\":\"x\"}]}", NULL },
@@ -501,8 +529,7 @@ static void test_failures_of_gemini(void **state)
 
 	for (size_t i = 0; i < countof(rows); i++) {
 		struct event e = parse_as("gemini", "AfterTool",
-			arena_strf(&arena,
-				"{\"session_id\":\"s\",\"tool_name\":\"%s\",\"tool_response\":%s}",
+			arena_strf(&arena, "{\"session_id\":\"s\",\"tool_name\":\"%s\",\"tool_response\":%s}",
 				rows[i].tool, rows[i].response));
 
 		assert_int_equal(e.kind, rows[i].error ? EVENT_POST_TOOL_USE_FAILURE : EVENT_POST_TOOL_USE);
@@ -625,7 +652,10 @@ static void check_specific(const char *agent, const struct event *e, const struc
 	if (permission) {
 		bool deny = str_eq(text_of(permission, "behavior"), STR("deny"));
 
-		check_members(permission, deny ? "behavior message" : codex ? "behavior" : "behavior updatedInput",
+		check_members(permission,
+			deny            ? "behavior message"
+				: codex ? "behavior"
+					: "behavior updatedInput",
 			STR("decision"));
 		assert_true(deny || str_eq(text_of(permission, "behavior"), STR("allow")));
 		if (deny)
@@ -677,7 +707,10 @@ static void check_answer(const struct agent *agent, const struct event *e, const
 	check_contract(agent->name, e, answer_of(agent, e, v));
 }
 
-#define S(text) { text, sizeof(text) - 1 }
+#define S(text)                        \
+	{                              \
+		text, sizeof(text) - 1 \
+	}
 #define DENY .action = VERDICT_DENY, .reason = S("no \"way\"\n"), .rule = S("r")
 #define ASK .action = VERDICT_ASK, .reason = S("sure?"), .rule = S("r")
 #define ALLOW .action = VERDICT_ALLOW, .reason = S("fine"), .rule = S("r")
@@ -693,11 +726,14 @@ static const struct answer_row {
 	const char *out;
 } answers[] = {
 	{ EVENT_PRE_TOOL_USE, { 0 }, "" },
-	{ EVENT_PRE_TOOL_USE, { DENY }, "{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\","
+	{ EVENT_PRE_TOOL_USE, { DENY },
+		"{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\","
 		"\"permissionDecision\":\"deny\",\"permissionDecisionReason\":\"no \\\"way\\\"\\n\"}}" },
-	{ EVENT_PRE_TOOL_USE, { ASK }, "{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\","
+	{ EVENT_PRE_TOOL_USE, { ASK },
+		"{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\","
 		"\"permissionDecision\":\"ask\",\"permissionDecisionReason\":\"sure?\"}}" },
-	{ EVENT_PRE_TOOL_USE, { ALLOW }, "{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\","
+	{ EVENT_PRE_TOOL_USE, { ALLOW },
+		"{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\","
 		"\"permissionDecision\":\"allow\",\"permissionDecisionReason\":\"fine\"}}" },
 	{ EVENT_PRE_TOOL_USE, { .updated_input = &changed },
 		"{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\","
@@ -706,23 +742,28 @@ static const struct answer_row {
 		"{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"allow\","
 		"\"permissionDecisionReason\":\"fine\",\"updatedInput\":{\"command\":\"ls -l\"},"
 		"\"additionalContext\":\"one\\n\\ntwo\"}}" },
-	{ EVENT_PRE_TOOL_USE, { .context = &second }, "{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\","
+	{ EVENT_PRE_TOOL_USE, { .context = &second },
+		"{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\","
 		"\"additionalContext\":\"two\"}}" },
 	{ EVENT_PRE_TOOL_USE, { .system_message = S("note") }, "{\"systemMessage\":\"note\"}" },
 	{ EVENT_USER_PROMPT_SUBMIT, { DENY }, "{\"decision\":\"block\",\"reason\":\"no \\\"way\\\"\\n\"}" },
-	{ EVENT_USER_PROMPT_SUBMIT, { .context = &contexts }, "{\"hookSpecificOutput\":{\"hookEventName\":"
+	{ EVENT_USER_PROMPT_SUBMIT, { .context = &contexts },
+		"{\"hookSpecificOutput\":{\"hookEventName\":"
 		"\"UserPromptSubmit\",\"additionalContext\":\"one\\n\\ntwo\"}}" },
 	{ EVENT_USER_PROMPT_SUBMIT, { DENY, .context = &second },
 		"{\"decision\":\"block\",\"reason\":\"no \\\"way\\\"\\n\","
 		"\"hookSpecificOutput\":{\"hookEventName\":\"UserPromptSubmit\",\"additionalContext\":\"two\"}}" },
 	{ EVENT_USER_PROMPT_SUBMIT, { ASK }, "" },
-	{ EVENT_SESSION_START, { .context = &contexts }, "{\"hookSpecificOutput\":{\"hookEventName\":\"SessionStart\","
+	{ EVENT_SESSION_START, { .context = &contexts },
+		"{\"hookSpecificOutput\":{\"hookEventName\":\"SessionStart\","
 		"\"additionalContext\":\"one\\n\\ntwo\"}}" },
 	{ EVENT_SESSION_START, { .system_message = S("hi") }, "{\"systemMessage\":\"hi\"}" },
-	{ EVENT_SESSION_START, { .system_message = S("hi"), .context = &second }, "{\"systemMessage\":\"hi\","
+	{ EVENT_SESSION_START, { .system_message = S("hi"), .context = &second },
+		"{\"systemMessage\":\"hi\","
 		"\"hookSpecificOutput\":{\"hookEventName\":\"SessionStart\",\"additionalContext\":\"two\"}}" },
 	{ EVENT_SESSION_START, { DENY }, "" },
-	{ EVENT_POST_TOOL_USE, { .context = &second }, "{\"hookSpecificOutput\":{\"hookEventName\":\"PostToolUse\","
+	{ EVENT_POST_TOOL_USE, { .context = &second },
+		"{\"hookSpecificOutput\":{\"hookEventName\":\"PostToolUse\","
 		"\"additionalContext\":\"two\"}}" },
 	{ EVENT_POST_TOOL_USE, { .end_turn = true, .reason = S("enough") },
 		"{\"continue\":false,\"stopReason\":\"enough\"}" },
@@ -731,12 +772,15 @@ static const struct answer_row {
 	{ EVENT_SUBAGENT_STOP, { .continue_turn = true, .reason = S("go on") },
 		"{\"decision\":\"block\",\"reason\":\"go on\"}" },
 	{ EVENT_STOP, { .reason = S("nothing") }, "" },
-	{ EVENT_PERMISSION_REQUEST, { ALLOW }, "{\"hookSpecificOutput\":{\"hookEventName\":\"PermissionRequest\","
+	{ EVENT_PERMISSION_REQUEST, { ALLOW },
+		"{\"hookSpecificOutput\":{\"hookEventName\":\"PermissionRequest\","
 		"\"decision\":{\"behavior\":\"allow\"}}}" },
-	{ EVENT_PERMISSION_REQUEST, { ALLOW, .updated_input = &changed }, "{\"hookSpecificOutput\":{\"hookEventName\":"
+	{ EVENT_PERMISSION_REQUEST, { ALLOW, .updated_input = &changed },
+		"{\"hookSpecificOutput\":{\"hookEventName\":"
 		"\"PermissionRequest\",\"decision\":{\"behavior\":\"allow\","
 		"\"updatedInput\":{\"command\":\"ls -l\"}}}}" },
-	{ EVENT_PERMISSION_REQUEST, { DENY }, "{\"hookSpecificOutput\":{\"hookEventName\":\"PermissionRequest\","
+	{ EVENT_PERMISSION_REQUEST, { DENY },
+		"{\"hookSpecificOutput\":{\"hookEventName\":\"PermissionRequest\","
 		"\"decision\":{\"behavior\":\"deny\",\"message\":\"no \\\"way\\\"\\n\"}}}" },
 	{ EVENT_PERMISSION_REQUEST, { ASK }, "" },
 	{ EVENT_SESSION_END, { .context = &second }, "" },
@@ -895,11 +939,16 @@ static void test_other_agents_are_stopped_by_exit_code(void **state)
 		const char *agent, *event;
 		bool stops;
 	} rows[] = {
-		{ "generic", "PreToolUse", true }, { "generic", "PostToolUse", false },
-		{ "cursor", "preToolUse", true }, { "cursor", "beforeShellExecution", true },
-		{ "cursor", "afterShellExecution", false }, { "qwen", "PreToolUse", true },
-		{ "opencode", "tool.execute.before", true }, { "windsurf", "pre_run_command", true },
-		{ "windsurf", "post_run_command", false }, { "some-new-agent", "PreToolUse", true },
+		{ "generic", "PreToolUse", true },
+		{ "generic", "PostToolUse", false },
+		{ "cursor", "preToolUse", true },
+		{ "cursor", "beforeShellExecution", true },
+		{ "cursor", "afterShellExecution", false },
+		{ "qwen", "PreToolUse", true },
+		{ "opencode", "tool.execute.before", true },
+		{ "windsurf", "pre_run_command", true },
+		{ "windsurf", "post_run_command", false },
+		{ "some-new-agent", "PreToolUse", true },
 	};
 
 	for (size_t i = 0; i < countof(rows); i++) {
@@ -940,8 +989,9 @@ static void test_events_that_name_a_tool(void **state)
 	assert_int_equal(e.tool_class, TOOL_SHELL);
 	assert_str(e.command, STR("ls -l"));
 	assert_str(e.session, STR("s"));
-	e = parse_as("windsurf", "pre_run_command", STR("{\"agent_action_name\":\"pre_run_command\","
-		"\"trajectory_id\":\"t\",\"tool_info\":{\"command_line\":\"ls\",\"cwd\":\"/w\"}}"));
+	e = parse_as("windsurf", "pre_run_command",
+		STR("{\"agent_action_name\":\"pre_run_command\","
+		    "\"trajectory_id\":\"t\",\"tool_info\":{\"command_line\":\"ls\",\"cwd\":\"/w\"}}"));
 	assert_int_equal(e.tool_class, TOOL_SHELL);
 	assert_str(e.command, STR("ls"));
 	assert_str(e.cwd, STR("/w"));
@@ -962,18 +1012,23 @@ static void test_no_agent_says_what_is_hookds_own(void **state)
 /* What two calls about one happening have in common. */
 static void test_same_happening(void **state)
 {
-	struct event a = parse_as("cursor", "preToolUse", STR("{\"conversation_id\":\"s\",\"tool_name\":\"Shell\","
-		"\"tool_input\":{\"command\":\"make\"},\"tool_use_id\":\"t1\"}"));
+	struct event a = parse_as("cursor", "preToolUse",
+		STR("{\"conversation_id\":\"s\",\"tool_name\":\"Shell\","
+		    "\"tool_input\":{\"command\":\"make\"},\"tool_use_id\":\"t1\"}"));
 	struct event b = parse_as("cursor", "beforeShellExecution",
 		STR("{\"conversation_id\":\"s\",\"command\":\"make\",\"cwd\":\"/p\"}"));
-	struct event c = parse_as("claude", "PreToolUse", STR("{\"session_id\":\"s\",\"tool_name\":\"Bash\","
-		"\"tool_input\":{\"description\":\"builds\",\"command\":\"make\"},\"tool_use_id\":\"t2\"}"));
-	struct event d = parse_as("claude", "PreToolUse", STR("{\"session_id\":\"s\",\"tool_name\":\"Write\","
-		"\"tool_input\":{\"file_path\":\"/a\",\"content\":\"1\"}}"));
-	struct event e = parse_as("cursor", "preToolUse", STR("{\"conversation_id\":\"s\",\"tool_name\":\"Write\","
-		"\"tool_input\":{\"content\":\"1\",\"file_path\":\"/a\"}}"));
-	struct event f = parse_as("cursor", "preToolUse", STR("{\"conversation_id\":\"s\",\"tool_name\":\"Write\","
-		"\"tool_input\":{\"content\":\"2\",\"file_path\":\"/a\"}}"));
+	struct event c = parse_as("claude", "PreToolUse",
+		STR("{\"session_id\":\"s\",\"tool_name\":\"Bash\","
+		    "\"tool_input\":{\"description\":\"builds\",\"command\":\"make\"},\"tool_use_id\":\"t2\"}"));
+	struct event d = parse_as("claude", "PreToolUse",
+		STR("{\"session_id\":\"s\",\"tool_name\":\"Write\","
+		    "\"tool_input\":{\"file_path\":\"/a\",\"content\":\"1\"}}"));
+	struct event e = parse_as("cursor", "preToolUse",
+		STR("{\"conversation_id\":\"s\",\"tool_name\":\"Write\","
+		    "\"tool_input\":{\"content\":\"1\",\"file_path\":\"/a\"}}"));
+	struct event f = parse_as("cursor", "preToolUse",
+		STR("{\"conversation_id\":\"s\",\"tool_name\":\"Write\","
+		    "\"tool_input\":{\"content\":\"2\",\"file_path\":\"/a\"}}"));
 	bool by_id;
 
 	assert_true(event_same_key(&a) && event_same_key(&a) == event_same_key(&b));
@@ -1008,10 +1063,13 @@ static void test_answers_that_do_not_fit(void **state)
 	struct json text = { .type = JSON_STRING, .key = STR("content"), .text = { huge, sizeof huge } };
 	struct json input = { .type = JSON_OBJECT, .first = &text, .count = 1 };
 	struct verdict rows[] = {
-		{ DENY, .context = &big }, { DENY, .context = &bad }, { DENY, .updated_input = &input },
+		{ DENY, .context = &big },
+		{ DENY, .context = &bad },
+		{ DENY, .updated_input = &input },
 		{ DENY, .system_message = { huge, sizeof huge } },
 		{ .action = VERDICT_DENY, .reason = { huge, sizeof huge } },
-		{ ALLOW, .updated_input = &input }, { .updated_input = &input },
+		{ ALLOW, .updated_input = &input },
+		{ .updated_input = &input },
 	};
 
 	memset(huge, 1, sizeof huge); /* written as \u0001 each */

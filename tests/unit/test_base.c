@@ -62,8 +62,8 @@ static void test_str_cut(void **state)
 
 static void test_str_to_int(void **state)
 {
-	static const char *const bad[] = { "", "-", "+1", " 1", "1 ", "1.0", "1e3", "0x1", "--1",
-		"9223372036854775808", "-9223372036854775809", "99999999999999999999999", "\xD9\xA1" };
+	static const char *const bad[] = { "", "-", "+1", " 1", "1 ", "1.0", "1e3", "0x1", "--1", "9223372036854775808",
+		"-9223372036854775809", "99999999999999999999999", "\xD9\xA1" };
 	int64_t v = 7;
 
 	for (size_t i = 0; i < countof(bad); i++)
@@ -113,18 +113,10 @@ static void test_buf_invariants(void **state)
 		static const char text[40] = "abcdefghijklmnopqrstuvwxyz0123456789ABCD";
 
 		switch (test_random(&seed) % 6) {
-		case 0:
-			assert_int_equal(buf_add(&b, text, n), before + n > 100 ? -E2BIG : 0);
-			break;
-		case 1:
-			assert_int_equal(buf_addf(&b, "%.*s", (int)n, text), before + n > 100 ? -E2BIG : 0);
-			break;
-		case 2:
-			buf_consume(&b, n < b.len ? n : b.len);
-			break;
-		case 3:
-			buf_add_char(&b, 'x');
-			break;
+		case 0: assert_int_equal(buf_add(&b, text, n), before + n > 100 ? -E2BIG : 0); break;
+		case 1: assert_int_equal(buf_addf(&b, "%.*s", (int)n, text), before + n > 100 ? -E2BIG : 0); break;
+		case 2: buf_consume(&b, n < b.len ? n : b.len); break;
+		case 3: buf_add_char(&b, 'x'); break;
 		case 4:
 			if (buf_reserve(&b, n))
 				buf_commit(&b, 0);
@@ -299,7 +291,9 @@ static void test_utf8_exhaustive(void **state)
 				assert_int_equal(utf8_sequence(p, 3), well_formed(p, 3) ? 3 : 0);
 				p[3] = (unsigned char)(c ^ 0x15);
 				assert_int_equal(utf8_sequence(p, 4),
-					well_formed(p, 3) ? 3 : well_formed(p, 4) ? 4 : 0);
+					well_formed(p, 3)           ? 3
+						: well_formed(p, 4) ? 4
+								    : 0);
 			}
 		}
 	}
@@ -388,12 +382,16 @@ static void test_ulid_bad_text(void **state)
 	static const char *const bad[] = { "", "01ARYZ6S41000000000000000", "01ARYZ6S4100000000000000000",
 		"81ARYZ6S410000000000000000", "01ARYZ6S41000000000000000U", "01ARYZ6S41000000000000000I",
 		"01ARYZ6S41000000000000000L", "01ARYZ6S41000000000000000O", "01ARYZ6S4100000000000000 0",
-		"01ARYZ6S410000000000000/00", "\xC3" "1ARYZ6S410000000000000000" };
+		"01ARYZ6S410000000000000/00",
+		"\xC3"
+		"1ARYZ6S410000000000000000" };
 	struct ulid u;
 
 	for (size_t i = 0; i < countof(bad); i++)
 		assert_false(ulid_parse(str_of(bad[i]), &u));
-	assert_false(ulid_parse(STR("01ARYZ6S4100000000000000\0" "0"), &u));
+	assert_false(ulid_parse(STR("01ARYZ6S4100000000000000\0"
+				    "0"),
+		&u));
 	assert_false(ulid_parse(STR_NONE, &u));
 }
 
@@ -577,8 +575,13 @@ static void test_clock_age(void **state)
 		int64_t us;
 		const char *text;
 	} rows[] = {
-		{ -5, "0 ms" },          { 0, "0 ms" },        { 999999, "999 ms" }, { 3000000, "3 s" },
-		{ 59999999, "59 s" },    { 60000000, "1 min" }, { INT64_C(7200000000), "2 h" },
+		{ -5, "0 ms" },
+		{ 0, "0 ms" },
+		{ 999999, "999 ms" },
+		{ 3000000, "3 s" },
+		{ 59999999, "59 s" },
+		{ 60000000, "1 min" },
+		{ INT64_C(7200000000), "2 h" },
 		{ INT64_C(432000000000), "5 d" },
 	};
 	char out[CLOCK_TEXT];
@@ -797,7 +800,9 @@ static void test_log_lines(void **state)
 	log_write(LOG_API, LOG_INFO, "before log_open: goes nowhere");
 	assert_int_equal(log_open(file, 0, false), 0);
 	assert_int_equal(mode_of(file), 0600);
-	log_write(LOG_ENGINE, LOG_INFO, "a\nb\x1b[31m\rc\x7f\x01 \xC3\xA4 \xC2\x9B" "31m");
+	log_write(LOG_ENGINE, LOG_INFO,
+		"a\nb\x1b[31m\rc\x7f\x01 \xC3\xA4 \xC2\x9B"
+		"31m");
 	/* The cut falls into a run of three-byte characters. */
 	for (size_t i = 0; i + 3 < sizeof big; i += 3)
 		memcpy(big + i, "\xE2\x82\xAC", 4);

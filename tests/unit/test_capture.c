@@ -17,8 +17,7 @@ struct line {
 
 #define PROMPT(id, text) "\"prompt_id\":\"" id "\",\"prompt\":\"" text "\""
 /* What hookd said about the line above. */
-#define SAID_NO \
-	"\"event\":\"PreToolUse\",\"rulings\":[{\"rule\":\"fs.rm\",\"decision\":\"deny\",\"prevailed\":true}]"
+#define SAID_NO "\"event\":\"PreToolUse\",\"rulings\":[{\"rule\":\"fs.rm\",\"decision\":\"deny\",\"prevailed\":true}]"
 #define ID(id) "\"prompt_id\":\"" id "\""
 
 static const struct line day[] = {
@@ -27,8 +26,7 @@ static const struct line day[] = {
 	{ 5, "claude", "s1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/p", PROMPT("p1", "build it") },
 	/* The same prompt reported by a second hook, and the same words as another prompt. */
 	{ 6, "claude", "s1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/p", PROMPT("p1", "build it") },
-	{ 9, "claude", "s1", EVENT_PRE_TOOL_USE, "Bash", "u1", "/p",
-		ID("p1") ",\"tool_input\":{\"command\":\"ls\"}" },
+	{ 9, "claude", "s1", EVENT_PRE_TOOL_USE, "Bash", "u1", "/p", ID("p1") ",\"tool_input\":{\"command\":\"ls\"}" },
 	{ 9, "claude", "s1", EVENT_POST_TOOL_USE, "Bash", "u1", "/p",
 		ID("p1") ",\"tool_response\":{\"stdout\":\"a\"},\"duration_ms\":7" },
 	{ 12, "claude", "s1", EVENT_PRE_TOOL_USE, "Read", "u2", "/p/sub",
@@ -41,10 +39,8 @@ static const struct line day[] = {
 			 "A\\n1\"},\"tool_response\":{\"type\":\"create\"}" },
 	{ 15, "claude", "s1", EVENT_POST_TOOL_USE, "Read", "u2", "/p/sub",
 		ID("p1") ",\"tool_input\":{\"file_path\":\"/p/x.c\"},\"tool_response\":\"text\"" },
-	{ 20, "claude", "s1", EVENT_STOP, NULL, NULL, "/p",
-		ID("p1") ",\"last_assistant_message\":\"done one\"" },
-	{ 21, "claude", "s1", EVENT_STOP, NULL, NULL, "/p",
-		ID("p1") ",\"last_assistant_message\":\"done one\"" },
+	{ 20, "claude", "s1", EVENT_STOP, NULL, NULL, "/p", ID("p1") ",\"last_assistant_message\":\"done one\"" },
+	{ 21, "claude", "s1", EVENT_STOP, NULL, NULL, "/p", ID("p1") ",\"last_assistant_message\":\"done one\"" },
 	{ 30, "claude", "s1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/p", PROMPT("p2", "build it") },
 	{ 31, "claude", "s1", EVENT_SUBAGENT_START, NULL, NULL, "/p",
 		ID("p2") ",\"agent_id\":\"a1\",\"agent_type\":\"general\"" },
@@ -66,14 +62,11 @@ static const struct line day[] = {
 		ID("p2") ",\"tool_input\":{\"file_path\":\"/p/.claude/plans/"
 			 "a.md\",\"old_string\":\"1\",\"new_string\":\"2\"},\"tool_response\":{}" },
 	/* A Stop that a hook answered with "go on": the batch is reopened and stopped again. */
-	{ 40, "claude", "s1", EVENT_STOP, NULL, NULL, "/p",
-		ID("p2") ",\"last_assistant_message\":\"first try\"" },
+	{ 40, "claude", "s1", EVENT_STOP, NULL, NULL, "/p", ID("p2") ",\"last_assistant_message\":\"first try\"" },
 	{ 41, "claude", "s1", EVENT_PRE_TOOL_USE, "Bash", "u6", "/p", ID("p2") },
 	{ 42, "claude", "s1", EVENT_POST_TOOL_USE, "Bash", "u6", "/p", ID("p2") },
-	{ 43, "claude", "s1", EVENT_STOP, NULL, NULL, "/p",
-		ID("p2") ",\"last_assistant_message\":\"done two\"" },
-	{ 50, "claude", "s1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/p",
-		PROMPT("p3", "<task-notification>x") },
+	{ 43, "claude", "s1", EVENT_STOP, NULL, NULL, "/p", ID("p2") ",\"last_assistant_message\":\"done two\"" },
+	{ 50, "claude", "s1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/p", PROMPT("p3", "<task-notification>x") },
 	{ 51, "claude", "s1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/p",
 		PROMPT("p4", "Implement the following plan: # B\\nx") },
 	{ 60, "claude", "s1", EVENT_SESSION_END, NULL, NULL, "/p", "\"reason\":\"clear\"" },
@@ -108,10 +101,8 @@ static const struct line day[] = {
 	{ 96, "claude", "s6", EVENT_SESSION_START, NULL, NULL, "/e", "\"source\":\"resume\"" },
 	/* Set up before it starts; another model; a turn that fails, told twice. */
 	{ 100, "claude", "s7", EVENT_SETUP, NULL, NULL, "/s", "\"trigger\":\"init\"" },
-	{ 101, "claude", "s7", EVENT_SESSION_START, NULL, NULL, "/s",
-		"\"source\":\"startup\",\"model\":\"m1\"" },
-	{ 102, "claude", "s7", EVENT_POST_MODEL_SWITCH, NULL, NULL, "/s",
-		"\"from_model\":\"m1\",\"to_model\":\"m2\"" },
+	{ 101, "claude", "s7", EVENT_SESSION_START, NULL, NULL, "/s", "\"source\":\"startup\",\"model\":\"m1\"" },
+	{ 102, "claude", "s7", EVENT_POST_MODEL_SWITCH, NULL, NULL, "/s", "\"from_model\":\"m1\",\"to_model\":\"m2\"" },
 	{ 103, "claude", "s7", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/s", PROMPT("p1", "try") },
 	{ 104, "claude", "s7", EVENT_STOP_FAILURE, NULL, NULL, "/s",
 		ID("p1") ",\"error\":\"rate_limit\",\"last_assistant_message\":\"too many\"" },
@@ -167,102 +158,76 @@ static const struct line day[] = {
 #define TURN(id) "\"turn_id\":\"" id "\",\"permission_mode\":\"default\""
 #define SUB(turn, id) TURN(turn) ",\"agent_id\":\"" id "\",\"agent_type\":\"default\""
 #define SHELL(command) "\"tool_input\":{\"command\":\"" command "\"}"
-#define TOLD(turn, prompt, answer) "\"type\":\"agent-turn-complete\",\"turn-id\":\"" turn "\",\"input-messages\":" \
+#define TOLD(turn, prompt, answer)                                                      \
+	"\"type\":\"agent-turn-complete\",\"turn-id\":\"" turn "\",\"input-messages\":" \
 	"[\"" prompt "\"],\"last-assistant-message\":" answer
 
 /* Codex: hooks, and turns told beside them. */
 static const struct line codex[] = {
 	{ 0, "codex", "r1", EVENT_SESSION_START, NULL, NULL, "/c",
 		"\"source\":\"startup\",\"model\":\"m\",\"transcript_path\":\"/t/r1\"" },
-	{ 1, "codex", "r1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/c",
-		TURN("t1") ",\"prompt\":\"Say hello\"" },
-	{ 2, "codex", "r1", EVENT_PRE_TOOL_USE, "Bash", "c1", "/c",
-		TURN("t1") "," SHELL("echo hi") },
+	{ 1, "codex", "r1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/c", TURN("t1") ",\"prompt\":\"Say hello\"" },
+	{ 2, "codex", "r1", EVENT_PRE_TOOL_USE, "Bash", "c1", "/c", TURN("t1") "," SHELL("echo hi") },
 	{ 3, "codex", "r1", EVENT_POST_TOOL_USE, "Bash", "c1", "/c",
 		TURN("t1") "," SHELL("echo hi") ",\"tool_response\":\"hi\\n\"" },
 	{ 4, "codex", "r1", EVENT_PRE_TOOL_USE, "apply_patch", "c2", "/c",
-		TURN("t1") "," SHELL(
-			"*** Begin Patch\\n*** Add File: a.txt\\n+hello\\n*** End Patch\\n") },
+		TURN("t1") "," SHELL("*** Begin Patch\\n*** Add File: a.txt\\n+hello\\n*** End Patch\\n") },
 	{ 5, "codex", "r1", EVENT_PERMISSION_REQUEST, "apply_patch", NULL, "/c",
-		TURN("t1") "," SHELL(
-			"*** Begin Patch\\n*** Add File: a.txt\\n+hello\\n*** End Patch\\n") },
+		TURN("t1") "," SHELL("*** Begin Patch\\n*** Add File: a.txt\\n+hello\\n*** End Patch\\n") },
 	{ 6, "codex", "r1", EVENT_POST_TOOL_USE, "apply_patch", "c2", "/c",
 		TURN("t1") "," SHELL("*** Begin Patch\\n*** Add File: a.txt\\n+hello\\n*** End "
 				     "Patch\\n") ",\"tool_response\":\"Success\"" },
 	/* Made to go on once. */
-	{ 7, "codex", "r1", EVENT_STOP, NULL, NULL, "/c",
-		TURN("t1") ",\"last_assistant_message\":\"Finished.\"" },
+	{ 7, "codex", "r1", EVENT_STOP, NULL, NULL, "/c", TURN("t1") ",\"last_assistant_message\":\"Finished.\"" },
 	{ 8, "codex", "r1", EVENT_STOP, NULL, NULL, "/c",
 		TURN("t1") ",\"stop_hook_active\":true,\"last_assistant_message\":\"Continued.\"" },
-	{ 9, "codex", "r1", EVENT_TURN_COMPLETE, NULL, NULL, "/c",
-		TOLD("t1", "Say hello", "\"Continued.\"") },
+	{ 9, "codex", "r1", EVENT_TURN_COMPLETE, NULL, NULL, "/c", TOLD("t1", "Say hello", "\"Continued.\"") },
 	/* A subagent: its tools have another turn, its turn another thread. */
 	{ 20, "codex", "r1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/c",
 		TURN("t2") ",\"prompt\":\"Let others do it\"" },
 	{ 21, "codex", "r1", EVENT_PRE_TOOL_USE, "collaborationspawn_agent", "c3", "/c",
 		TURN("t2") ",\"tool_input\":{\"message\":\"task\"}" },
-	{ 22, "codex", "r1", EVENT_SUBAGENT_START, NULL, NULL, "/c",
-		SUB("u1", "a1") ",\"transcript_path\":\"/t/a1\"" },
-	{ 22, "codex", "r1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/c",
-		SUB("u1", "a1") ",\"prompt\":\"task\"" },
+	{ 22, "codex", "r1", EVENT_SUBAGENT_START, NULL, NULL, "/c", SUB("u1", "a1") ",\"transcript_path\":\"/t/a1\"" },
+	{ 22, "codex", "r1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/c", SUB("u1", "a1") ",\"prompt\":\"task\"" },
 	{ 23, "codex", "r1", EVENT_PRE_TOOL_USE, "Bash", "c4", "/c",
 		SUB("u1", "a1") "," SHELL("echo sub") ",\"transcript_path\":\"/t/a1\"" },
 	{ 24, "codex", "r1", EVENT_POST_TOOL_USE, "Bash", "c4", "/c",
-		SUB("u1", "a1") "," SHELL(
-			"echo sub") ",\"tool_response\":\"sub\",\"transcript_path\":\"/t/a1\"" },
+		SUB("u1", "a1") "," SHELL("echo sub") ",\"tool_response\":\"sub\",\"transcript_path\":\"/t/a1\"" },
 	{ 25, "codex", "r1", EVENT_SUBAGENT_STOP, NULL, NULL, "/c",
 		SUB("u1", "a1") ",\"last_assistant_message\":\"sub "
 				"result\",\"transcript_path\":\"/t/r1\"" },
-	{ 26, "codex", "a1", EVENT_TURN_COMPLETE, NULL, NULL, "/c",
-		TOLD("u1", "task", "\"sub result\"") },
+	{ 26, "codex", "a1", EVENT_TURN_COMPLETE, NULL, NULL, "/c", TOLD("u1", "task", "\"sub result\"") },
 	{ 27, "codex", "r1", EVENT_POST_TOOL_USE, "collaborationspawn_agent", "c3", "/c",
 		TURN("t2") ",\"tool_input\":{\"message\":\"task\"},\"tool_response\":\"{}\"" },
 	/* One whose start was not seen, one that says nothing at its stop, and one whose turn seems
 	 * to end before it starts. */
-	{ 28, "codex", "r1", EVENT_PRE_TOOL_USE, "Bash", "c5", "/c",
-		SUB("u2", "a2") "," SHELL("ls") },
-	{ 29, "codex", "a2", EVENT_TURN_COMPLETE, NULL, NULL, "/c",
-		TOLD("u2", "task two", "\"two\"") },
+	{ 28, "codex", "r1", EVENT_PRE_TOOL_USE, "Bash", "c5", "/c", SUB("u2", "a2") "," SHELL("ls") },
+	{ 29, "codex", "a2", EVENT_TURN_COMPLETE, NULL, NULL, "/c", TOLD("u2", "task two", "\"two\"") },
 	{ 30, "codex", "r1", EVENT_SUBAGENT_START, NULL, NULL, "/c", SUB("u3", "a3") },
-	{ 31, "codex", "a3", EVENT_TURN_COMPLETE, NULL, NULL, "/c",
-		TOLD("u3", "task three", "\"three\"") },
+	{ 31, "codex", "a3", EVENT_TURN_COMPLETE, NULL, NULL, "/c", TOLD("u3", "task three", "\"three\"") },
 	{ 32, "codex", "r1", EVENT_SUBAGENT_STOP, NULL, NULL, "/c", SUB("u3", "a3") },
-	{ 33, "codex", "a4", EVENT_TURN_COMPLETE, NULL, NULL, "/c",
-		TOLD("u4", "task four", "\"four\"") },
+	{ 33, "codex", "a4", EVENT_TURN_COMPLETE, NULL, NULL, "/c", TOLD("u4", "task four", "\"four\"") },
 	{ 34, "codex", "r1", EVENT_SUBAGENT_START, NULL, NULL, "/c", SUB("u4", "a4") },
 	/* The stop brings no answer; what is told beside it does. */
-	{ 40, "codex", "r1", EVENT_STOP, NULL, NULL, "/c",
-		TURN("t2") ",\"last_assistant_message\":null" },
-	{ 41, "codex", "r1", EVENT_TURN_COMPLETE, NULL, NULL, "/c",
-		TOLD("t2", "Let others do it", "\"All done.\"") },
+	{ 40, "codex", "r1", EVENT_STOP, NULL, NULL, "/c", TURN("t2") ",\"last_assistant_message\":null" },
+	{ 41, "codex", "r1", EVENT_TURN_COMPLETE, NULL, NULL, "/c", TOLD("t2", "Let others do it", "\"All done.\"") },
 	/* Interrupted; then a turn of which only a tool, and one of which nothing was seen by
 	   hooks. */
-	{ 50, "codex", "r1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/c",
-		TURN("t3") ",\"prompt\":\"wait\"" },
-	{ 51, "codex", "r1", EVENT_PRE_TOOL_USE, "Bash", "c6", "/c",
-		TURN("t3") "," SHELL("sleep 9") },
+	{ 50, "codex", "r1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/c", TURN("t3") ",\"prompt\":\"wait\"" },
+	{ 51, "codex", "r1", EVENT_PRE_TOOL_USE, "Bash", "c6", "/c", TURN("t3") "," SHELL("sleep 9") },
 	{ 52, "codex", "r1", EVENT_INTERRUPT, NULL, NULL, "/c", TURN("t3") },
-	{ 70000, "codex", "r1", EVENT_PRE_TOOL_USE, "Bash", "c7", "/c",
-		TURN("t4") "," SHELL("date") },
-	{ 70001, "codex", "r1", EVENT_POST_TOOL_USE, "Bash", "c7", "/c",
-		TURN("t4") "," SHELL("date") },
-	{ 70002, "codex", "r1", EVENT_TURN_COMPLETE, NULL, NULL, "/c",
-		TOLD("t4", "What day is it", "\"Sunday\"") },
-	{ 70010, "codex", "r1", EVENT_TURN_COMPLETE, NULL, NULL, "/c",
-		TOLD("t5", "Told aside", "\"Yes\"") },
-	{ 70011, "codex", "r1", EVENT_TURN_COMPLETE, NULL, NULL, "/c",
-		TOLD("t5", "Told aside", "\"Yes\"") },
+	{ 70000, "codex", "r1", EVENT_PRE_TOOL_USE, "Bash", "c7", "/c", TURN("t4") "," SHELL("date") },
+	{ 70001, "codex", "r1", EVENT_POST_TOOL_USE, "Bash", "c7", "/c", TURN("t4") "," SHELL("date") },
+	{ 70002, "codex", "r1", EVENT_TURN_COMPLETE, NULL, NULL, "/c", TOLD("t4", "What day is it", "\"Sunday\"") },
+	{ 70010, "codex", "r1", EVENT_TURN_COMPLETE, NULL, NULL, "/c", TOLD("t5", "Told aside", "\"Yes\"") },
+	{ 70011, "codex", "r1", EVENT_TURN_COMPLETE, NULL, NULL, "/c", TOLD("t5", "Told aside", "\"Yes\"") },
 	/* Over before its last turn is told. */
-	{ 70020, "codex", "r1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/c",
-		TURN("t6") ",\"prompt\":\"bye\"" },
-	{ 70021, "codex", "r1", EVENT_STOP, NULL, NULL, "/c",
-		TURN("t6") ",\"last_assistant_message\":\"Bye.\"" },
+	{ 70020, "codex", "r1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/c", TURN("t6") ",\"prompt\":\"bye\"" },
+	{ 70021, "codex", "r1", EVENT_STOP, NULL, NULL, "/c", TURN("t6") ",\"last_assistant_message\":\"Bye.\"" },
 	{ 70022, "codex", "r1", EVENT_SESSION_END, NULL, NULL, "/c", "\"reason\":\"other\"" },
-	{ 70023, "codex", "r1", EVENT_TURN_COMPLETE, NULL, NULL, "/c",
-		TOLD("t6", "bye", "\"Bye.\"") },
+	{ 70023, "codex", "r1", EVENT_TURN_COMPLETE, NULL, NULL, "/c", TOLD("t6", "bye", "\"Bye.\"") },
 	/* Nobody has agreed to the hooks of this one. */
-	{ 100, "codex", "r2", EVENT_TURN_COMPLETE, NULL, NULL, "/d",
-		TOLD("v1", "first", "\"one\"") },
+	{ 100, "codex", "r2", EVENT_TURN_COMPLETE, NULL, NULL, "/d", TOLD("v1", "first", "\"one\"") },
 	{ 200, "codex", "r2", EVENT_TURN_COMPLETE, NULL, NULL, "/d", TOLD("v2", "second", "null") },
 };
 
@@ -277,16 +242,11 @@ static const struct line gemini[] = {
 	{ 2, "gemini", "g1", EVENT_PRE_COMPACT, NULL, NULL, "/g", "\"trigger\":\"auto\"" },
 	{ 10, "gemini", "g1", EVENT_PRE_TOOL_USE, "run_shell_command", NULL, "/g", CALL("make") },
 	{ 10, "gemini", "g1", EVENT_PRE_TOOL_USE, "run_shell_command", NULL, "/g", CALL("make") },
-	{ 11, "gemini", "g1", EVENT_PRE_TOOL_USE, "run_shell_command", NULL, "/g",
-		CALL("make check") },
-	{ 11, "gemini", "g1", EVENT_PRE_TOOL_USE, "read_file", NULL, "/g",
-		"\"tool_input\":{\"file_path\":\"/g/x\"}" },
-	{ 12, "gemini", "g1", EVENT_POST_TOOL_USE, "run_shell_command", NULL, "/g",
-		CALL("make check") SAID("ok") },
-	{ 13, "gemini", "g1", EVENT_POST_TOOL_USE_FAILURE, "run_shell_command", NULL, "/g",
-		CALL("make") FAILED },
-	{ 13, "gemini", "g1", EVENT_POST_TOOL_USE, "run_shell_command", NULL, "/g",
-		CALL("make") SAID("made") },
+	{ 11, "gemini", "g1", EVENT_PRE_TOOL_USE, "run_shell_command", NULL, "/g", CALL("make check") },
+	{ 11, "gemini", "g1", EVENT_PRE_TOOL_USE, "read_file", NULL, "/g", "\"tool_input\":{\"file_path\":\"/g/x\"}" },
+	{ 12, "gemini", "g1", EVENT_POST_TOOL_USE, "run_shell_command", NULL, "/g", CALL("make check") SAID("ok") },
+	{ 13, "gemini", "g1", EVENT_POST_TOOL_USE_FAILURE, "run_shell_command", NULL, "/g", CALL("make") FAILED },
+	{ 13, "gemini", "g1", EVENT_POST_TOOL_USE, "run_shell_command", NULL, "/g", CALL("make") SAID("made") },
 	{ 14, "gemini", "g1", EVENT_POST_TOOL_USE, "read_file", NULL, "/g",
 		"\"tool_input\":{\"file_path\":\"/g/"
 		"x\"},\"tool_response\":{\"llmContent\":\"text\",\"returnDisplay\":\"\"}" },
@@ -294,33 +254,25 @@ static const struct line gemini[] = {
 	{ 15, "gemini", "g1", EVENT_PRE_TOOL_USE, "run_shell_command", NULL, "/g", CALL("rm x") },
 	{ 15, "gemini", "g1", EVENT_DECISION, "run_shell_command", NULL, NULL, SAID_NO },
 	{ 16, "gemini", "g1", EVENT_PRE_COMPACT, NULL, NULL, "/g", "\"trigger\":\"auto\"" },
-	{ 20, "gemini", "g1", EVENT_STOP, NULL, NULL, "/g",
-		"\"prompt\":\"do it\",\"prompt_response\":\"Done.\"" },
+	{ 20, "gemini", "g1", EVENT_STOP, NULL, NULL, "/g", "\"prompt\":\"do it\",\"prompt_response\":\"Done.\"" },
 	/* A hook made it go on. */
 	{ 21, "gemini", "g1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/g", "\"prompt\":\"run the tests\"" },
 	{ 22, "gemini", "g1", EVENT_STOP, NULL, NULL, "/g",
 		"\"prompt\":\"do it\",\"prompt_response\":\"Tested.\",\"stop_hook_active\":true" },
-	{ 30000, "gemini", "g1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/g",
-		"\"prompt\":\"again\"" },
+	{ 30000, "gemini", "g1", EVENT_USER_PROMPT_SUBMIT, NULL, NULL, "/g", "\"prompt\":\"again\"" },
 	{ 30001, "gemini", "g1", EVENT_PRE_COMPACT, NULL, NULL, "/g", "\"trigger\":\"auto\"" },
-	{ 30002, "gemini", "g1", EVENT_PRE_TOOL_USE, "run_shell_command", NULL, "/g",
-		CALL("rm x") },
-	{ 30003, "gemini", "g1", EVENT_POST_TOOL_USE, "run_shell_command", NULL, "/g",
-		CALL("rm x") SAID("gone") },
-	{ 30004, "gemini", "g1", EVENT_PRE_TOOL_USE, "run_shell_command", NULL, "/g",
-		CALL("make") },
-	{ 30005, "gemini", "g1", EVENT_POST_TOOL_USE, "run_shell_command", NULL, "/g",
-		CALL("make") SAID("made") },
+	{ 30002, "gemini", "g1", EVENT_PRE_TOOL_USE, "run_shell_command", NULL, "/g", CALL("rm x") },
+	{ 30003, "gemini", "g1", EVENT_POST_TOOL_USE, "run_shell_command", NULL, "/g", CALL("rm x") SAID("gone") },
+	{ 30004, "gemini", "g1", EVENT_PRE_TOOL_USE, "run_shell_command", NULL, "/g", CALL("make") },
+	{ 30005, "gemini", "g1", EVENT_POST_TOOL_USE, "run_shell_command", NULL, "/g", CALL("make") SAID("made") },
 	/* The end overtook the beginning; an end alone; the same long after that is another call.
 	 */
 	{ 30010, "gemini", "g1", EVENT_POST_TOOL_USE, "glob", NULL, "/g",
 		"\"tool_input\":{\"pattern\":\"*.c\"}" SAID("a.c") },
-	{ 30011, "gemini", "g1", EVENT_PRE_TOOL_USE, "glob", NULL, "/g",
-		"\"tool_input\":{\"pattern\":\"*.c\"}" },
+	{ 30011, "gemini", "g1", EVENT_PRE_TOOL_USE, "glob", NULL, "/g", "\"tool_input\":{\"pattern\":\"*.c\"}" },
 	{ 30012, "gemini", "g1", EVENT_POST_TOOL_USE, "glob", NULL, "/g",
 		"\"tool_input\":{\"pattern\":\"*.h\"}" SAID("a.h") },
-	{ 45000, "gemini", "g1", EVENT_PRE_TOOL_USE, "glob", NULL, "/g",
-		"\"tool_input\":{\"pattern\":\"*.h\"}" },
+	{ 45000, "gemini", "g1", EVENT_PRE_TOOL_USE, "glob", NULL, "/g", "\"tool_input\":{\"pattern\":\"*.h\"}" },
 	{ 45001, "gemini", "g1", EVENT_POST_TOOL_USE, "glob", NULL, "/g",
 		"\"tool_input\":{\"pattern\":\"*.h\"}" SAID("b.h") },
 	{ 45002, "gemini", "g1", EVENT_PRE_COMPACT, NULL, NULL, "/g", "\"trigger\":\"manual\"" },
@@ -375,12 +327,11 @@ static struct record record_of(struct arena *a, unsigned i)
 	r.agent_id = STR_NONE;
 	r.cwd = STR_NONE;
 	r.transcript_path = STR_NONE;
-	r.payload =
-		arena_strf(a, "{\"x\":1%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s}", decided, l->session ? session_key : "",
-			l->session ? l->session : "", l->session ? "\"" : "", l->cwd ? ",\"cwd\":\"" : "",
-			l->cwd ? l->cwd : "", l->cwd ? "\"" : "", l->tool ? ",\"tool_name\":\"" : "",
-			l->tool ? l->tool : "", l->tool ? "\"" : "", l->use ? ",\"tool_use_id\":\"" : "",
-			l->use ? l->use : "", l->use ? "\"" : "", l->more ? "," : "", l->more ? l->more : "");
+	r.payload = arena_strf(a, "{\"x\":1%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s}", decided, l->session ? session_key : "",
+		l->session ? l->session : "", l->session ? "\"" : "", l->cwd ? ",\"cwd\":\"" : "", l->cwd ? l->cwd : "",
+		l->cwd ? "\"" : "", l->tool ? ",\"tool_name\":\"" : "", l->tool ? l->tool : "", l->tool ? "\"" : "",
+		l->use ? ",\"tool_use_id\":\"" : "", l->use ? l->use : "", l->use ? "\"" : "", l->more ? "," : "",
+		l->more ? l->more : "");
 	agent_read_record(&r, a, &e);
 	r.agent_id = e.agent_id;
 	return r;
@@ -429,8 +380,8 @@ static void dump(struct store *s, struct buf *out)
 		buf_addf(out, "-- table %zu\n", i);
 		while ((r = query_step(q)) == 1) {
 			for (int c = 0; c < columns[i]; c++)
-				buf_addf(out, "%s" STR_FMT, c ? "|" : "", STR_ARG(query_is_null(q, c) ?
-					STR("null") : query_str(q, c)));
+				buf_addf(out, "%s" STR_FMT, c ? "|" : "",
+					STR_ARG(query_is_null(q, c) ? STR("null") : query_str(q, c)));
 			buf_add_char(out, '\n');
 		}
 		assert_int_equal(r, 0);
@@ -730,11 +681,12 @@ static void test_rows_of_codex(void **state)
 		"* FROM activities WHERE kind "
 		"= 'tool' ORDER BY same) a JOIN windows w ON w.key = a.window",
 		"c1done c2done c3done c4donea1 c5starteda2 c6started c7done");
-	check_row(s,
-		"SELECT file || change || coalesce(output, '') FROM activities WHERE same = 'c2'",
+	check_row(s, "SELECT file || change || coalesce(output, '') FROM activities WHERE same = 'c2'",
 		"a.txtcreatedSuccess");
-	check_row(s, "SELECT group_concat(agent_id || coalesce(message, '-'), ' ') FROM (SELECT * FROM windows WHERE "
-		     "agent_id IS NOT NULL ORDER BY agent_id)", "a1sub result a2two a3three a4-");
+	check_row(s,
+		"SELECT group_concat(agent_id || coalesce(message, '-'), ' ') FROM (SELECT * FROM windows WHERE "
+		"agent_id IS NOT NULL ORDER BY agent_id)",
+		"a1sub result a2two a3three a4-");
 	check_row(s,
 		"SELECT group_concat(what, ' ') FROM (SELECT a.kind || coalesce(b.prompt_id, '-') AS what "
 		"FROM activities a "
@@ -825,8 +777,8 @@ static void test_time(void **state)
 }
 
 /* Every key of every projection, mixed into one number. */
-#define KEYS                                                                                                       \
-	"SELECT (SELECT sum(key * 3) FROM windows) + (SELECT sum(key * 5) FROM batches) + "                          \
+#define KEYS                                                                                \
+	"SELECT (SELECT sum(key * 3) FROM windows) + (SELECT sum(key * 5) FROM batches) + " \
 	"(SELECT sum(key * 7) FROM activities) + (SELECT coalesce(sum(key * 11), 0) FROM plans)"
 
 static int64_t one_number(struct store *s, const char *sql)
@@ -953,9 +905,11 @@ static void test_what_is_not_even_an_event_is_kept_as_bytes_until_it_is(void **s
 	int r;
 
 	/* Stands for anything that keeps one row out. */
-	assert_int_equal(store_exec(s, "CREATE TEMP TRIGGER no BEFORE INSERT ON main.events "
-				       "WHEN new.tool_use_id = 'no' "
-				       "BEGIN SELECT raise(ABORT, 'not this one'); END"), 0);
+	assert_int_equal(store_exec(s,
+				 "CREATE TEMP TRIGGER no BEFORE INSERT ON main.events "
+				 "WHEN new.tool_use_id = 'no' "
+				 "BEGIN SELECT raise(ABORT, 'not this one'); END"),
+		0);
 	bad.tool_use_id = STR("no");
 	assert_int_equal(capture_fold_carefully(c, s, &bad), CAPTURE_KEPT);
 	assert_int_equal(capture_fold_carefully(c, s, &good), 1);

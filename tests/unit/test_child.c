@@ -34,9 +34,14 @@ static void forget(struct seen *s)
 static struct seen run(const char *text, str input, int64_t timeout_us, size_t max)
 {
 	char *argv[] = { (char *)"/bin/sh", (char *)"-c", (char *)text, NULL },
-		*env[] = { (char *)"PATH=/usr/bin:/bin", NULL };
-	struct child_spec spec = { .path = argv[0], .argv = argv, .envp = env, .dir = "/", .input = input,
-		.timeout_us = timeout_us, .output_max = max };
+	     *env[] = { (char *)"PATH=/usr/bin:/bin", NULL };
+	struct child_spec spec = { .path = argv[0],
+		.argv = argv,
+		.envp = env,
+		.dir = "/",
+		.input = input,
+		.timeout_us = timeout_us,
+		.output_max = max };
 	struct seen s = { .loop = loop_new(0) };
 	struct loop_children *all = loop_children_new(s.loop);
 
@@ -119,10 +124,14 @@ static void what_cannot_be_started(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < countof(rows); i++) {
-		char *argv[] = { (char *)rows[i].path, NULL }, *env[] = { (char *)"PATH=:x:/nowhere:/usr/bin:/bin",
-			NULL };
-		struct child_spec spec = { .path = argv[0], .argv = argv, .envp = env, .dir = "/nowhere",
-			.timeout_us = 5 * USEC_PER_SEC, .output_max = 1000 };
+		char *argv[] = { (char *)rows[i].path, NULL },
+		     *env[] = { (char *)"PATH=:x:/nowhere:/usr/bin:/bin", NULL };
+		struct child_spec spec = { .path = argv[0],
+			.argv = argv,
+			.envp = env,
+			.dir = "/nowhere",
+			.timeout_us = 5 * USEC_PER_SEC,
+			.output_max = 1000 };
 		struct seen s = { .loop = loop_new(0) };
 		struct loop_children *all = loop_children_new(s.loop);
 
@@ -138,7 +147,10 @@ static void what_cannot_be_started(void **state)
 static void killed_and_abandoned(void **state)
 {
 	char *argv[] = { (char *)"/bin/sleep", (char *)"30", NULL }, *env[] = { NULL };
-	struct child_spec spec = { .path = argv[0], .argv = argv, .envp = env, .dir = "/",
+	struct child_spec spec = { .path = argv[0],
+		.argv = argv,
+		.envp = env,
+		.dir = "/",
 		.timeout_us = 60 * USEC_PER_SEC,
 		.output_max = 1000 };
 	struct seen s = { .loop = loop_new(0) };

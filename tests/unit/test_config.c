@@ -60,7 +60,7 @@ static void defaults_are_valid_and_complete(void **state)
 	}
 	assert_int_equal(config_number(&c, OPTION_DURABILITY), 0);
 	assert_int_equal(config_number(&c, OPTION_LOG_MAX_MB), 8);
-	assert_int_equal(config_number(&c, OPTION_STORE_LINGER_MS), 500);
+	assert_int_equal(config_number(&c, OPTION_STORE_LINGER_MS), 60000);
 	config_release(&c);
 }
 
@@ -101,8 +101,7 @@ static const struct {
 	{ "\xEF\xBB\xBF{ \"durability\": \"strict\" }", 0, 0, NULL },
 	{ "{\r\n\"log\": {\r\n\"level\": \"warn\" // c\r\n}}\r\n", 0, 0, NULL },
 	{ "[]", 1, 1, "must hold an object, not an array" },
-	{ "{\n  \"log\": {\n    \"level\": \"info\"\n    \"max_mb\": 3 } }", 4, 5,
-		"expected ',' or '}'" },
+	{ "{\n  \"log\": {\n    \"level\": \"info\"\n    \"max_mb\": 3 } }", 4, 5, "expected ',' or '}'" },
 	{ "{ \"durability\": \"stric\xff\" }", 1, 23, "invalid UTF-8" },
 	{ "{ \"durabilty\": \"strict\" }", 1, 3, "did you mean 'durability'?" },
 	{ "{ \"Durability\": \"strict\" }", 1, 3, "did you mean 'durability'?" },
@@ -113,18 +112,15 @@ static const struct {
 	{ "{ \"log\": { \"$schema\": 1 } }", 1, 12, "unknown option '$schema'" },
 	{ "{ \"a\\u001b[2Jb\": 1 }", 1, 3, "unknown option 'a?[2Jb'" },
 	{ "{ \"log\": 5 }", 1, 10, "'log' must be an object, not a number" },
-	{ "{ \"durability\": true }", 1, 17,
-		"must be \"normal\" or \"strict\", not true or false" },
+	{ "{ \"durability\": true }", 1, 17, "must be \"normal\" or \"strict\", not true or false" },
 	{ "{ \"durability\": \"fast\" }", 1, 17, "must be \"normal\" or \"strict\", not 'fast'" },
 	{ "{ \"durability\": null }", 1, 17, "not null" },
-	{ "{ \"log\": { \"max_mb\": \"8\" } }", 1, 22,
-		"a whole number from 1 to 1024, not a string" },
+	{ "{ \"log\": { \"max_mb\": \"8\" } }", 1, 22, "a whole number from 1 to 1024, not a string" },
 	{ "{ \"log\": { \"max_mb\": 0 } }", 1, 22, "a whole number from 1 to 1024, not '0'" },
 	{ "{ \"log\": { \"max_mb\": -1 } }", 1, 22, "not '-1'" },
 	{ "{ \"log\": { \"max_mb\": 1.5 } }", 1, 22, "not '1.5'" },
 	{ "{ \"log\": { \"max_mb\": 1e300 } }", 1, 22, "not '1e300'" },
-	{ "{ \"log\": { \"max_mb\": 99999999999999999999 } }", 1, 22,
-		"not '99999999999999999999'" },
+	{ "{ \"log\": { \"max_mb\": 99999999999999999999 } }", 1, 22, "not '99999999999999999999'" },
 	{ "{ \"log\": { \"level\": \"loud\" } }", 1, 21, "unknown log level 'loud'" },
 	{ "{ \"log\": { \"level\": \"in\\u0000fo\" } }", 1, 21, "must be a line of text" },
 	{ "{ \"durability\": \"normal\",\n \"durability\": \"strict\" }", 2, 2, "a second time" },
@@ -139,8 +135,7 @@ static void complaints_name_the_place(void **state)
 
 		config_parse(str_of(files[i].text), &c, &problems);
 		if (!files[i].says != !problems)
-			fail_msg("%s: %s", files[i].text,
-				problems ? problems->err.text : "no complaint");
+			fail_msg("%s: %s", files[i].text, problems ? problems->err.text : "no complaint");
 		if (problems) {
 			if (!strstr(problems->err.text, files[i].says))
 				fail_msg("%s: %s", files[i].text, problems->err.text);
@@ -149,8 +144,7 @@ static void complaints_name_the_place(void **state)
 			assert_null(problems->next);
 		}
 		for (size_t o = 0; o < OPTION_ID_MAX; o++)
-			assert_int_equal(
-				config_check(&options[o], str_of(c.values[o].text), NULL, NULL), 0);
+			assert_int_equal(config_check(&options[o], str_of(c.values[o].text), NULL, NULL), 0);
 		config_release(&c);
 		config_problems_free(problems);
 	}
@@ -162,9 +156,8 @@ static void what_is_right_counts_beside_what_is_wrong(void **state)
 	struct config c;
 
 	(void)state;
-	config_parse(
-		STR("{\"durability\":\"normal\",\"x\":1,\"log\":{\"max_mb\":0,\"level\":\"debug\"},"
-		    "\"durability\":\"strict\"}"),
+	config_parse(STR("{\"durability\":\"normal\",\"x\":1,\"log\":{\"max_mb\":0,\"level\":\"debug\"},"
+			 "\"durability\":\"strict\"}"),
 		&c, &problems);
 	assert_int_equal(config_number(&c, OPTION_DURABILITY), 1);
 	assert_string_equal(c.values[OPTION_LOG_LEVEL].text, "debug");
@@ -257,34 +250,29 @@ static const struct {
 	{ OPTION_DURABILITY, "strict", "{\r\n}\r\n", "{\r\n  \"durability\": \"strict\"\r\n}\r\n" },
 	{ OPTION_DURABILITY, "strict", "{ \"durability\" : \"normal\" /* x */ }",
 		"{ \"durability\" : \"strict\" /* x */ }" },
-	{ OPTION_LOG_MAX_MB, "16", "{\"log\":{\"level\":\"info\"}}",
-		"{\"log\":{\"level\":\"info\",\"max_mb\":16}}" },
+	{ OPTION_LOG_MAX_MB, "16", "{\"log\":{\"level\":\"info\"}}", "{\"log\":{\"level\":\"info\",\"max_mb\":16}}" },
 	{ OPTION_LOG_MAX_MB, "16", "{\"log\": {\"level\": \"info\"}}",
 		"{\"log\": {\"level\": \"info\", \"max_mb\": 16}}" },
 	/* A comment keeps the company of the line it speaks of. */
 	{ OPTION_LOG_MAX_MB, "16", "{\n\t\"log\": {\n\t\t\"level\": \"info\" // quiet\n\t}\n}\n",
 		"{\n\t\"log\": {\n\t\t\"level\": \"info\", // quiet\n\t\t\"max_mb\": "
 		"16\n\t}\n}\n" },
-	{ OPTION_LOG_MAX_MB, "16",
-		"{\r\n\t\"log\": {\r\n\t\t\"level\": \"info\", // quiet\r\n\t},\r\n}\r\n",
+	{ OPTION_LOG_MAX_MB, "16", "{\r\n\t\"log\": {\r\n\t\t\"level\": \"info\", // quiet\r\n\t},\r\n}\r\n",
 		"{\r\n\t\"log\": {\r\n\t\t\"level\": \"info\", // quiet\r\n\t\t\"max_mb\": "
 		"16\r\n\t},\r\n}\r\n" },
 	{ OPTION_DURABILITY, "strict", "{\n    // nothing yet\n}\n",
 		"{\n    // nothing yet\n  \"durability\": \"strict\"\n}\n" },
-	{ OPTION_DURABILITY, "strict", "{ // nothing yet\n}",
-		"{ // nothing yet\n  \"durability\": \"strict\"\n}" },
+	{ OPTION_DURABILITY, "strict", "{ // nothing yet\n}", "{ // nothing yet\n  \"durability\": \"strict\"\n}" },
 	{ OPTION_DURABILITY, "strict", "{\"log\":{} // last\n}",
 		"{\"log\":{}, // last\n  \"durability\": \"strict\"\n}" },
-	{ OPTION_STORE_LINGER_MS, "7",
-		"{\n    \"log\": { \"level\": \"info\" }\n    /* end */\n}\n",
+	{ OPTION_STORE_LINGER_MS, "7", "{\n    \"log\": { \"level\": \"info\" }\n    /* end */\n}\n",
 		"{\n    \"log\": { \"level\": \"info\" },\n    \"store\": {\n        "
 		"\"linger_ms\": 7\n    }\n"
 		"    /* end */\n}\n" },
 	/* The last of a doubled name is the one that counts. */
 	{ OPTION_DURABILITY, "strict", "{\"durability\":\"normal\",\"durability\":\"normal\"}",
 		"{\"durability\":\"normal\",\"durability\":\"strict\"}" },
-	{ OPTION_DURABILITY, "strict", "\xEF\xBB\xBF{}",
-		"\xEF\xBB\xBF{\n  \"durability\": \"strict\"\n}" },
+	{ OPTION_DURABILITY, "strict", "\xEF\xBB\xBF{}", "\xEF\xBB\xBF{\n  \"durability\": \"strict\"\n}" },
 };
 
 static void an_edit_changes_nothing_else(void **state)
@@ -298,16 +286,15 @@ static void an_edit_changes_nothing_else(void **state)
 		if (config_edit(str_of(edits[i].before), o, str_of(edits[i].value), &out, &err) < 0)
 			fail_msg("%s: %s", edits[i].before, err.text);
 		assert_string_equal(out.p, edits[i].after);
-		assert_int_equal(
-			config_edit(buf_str(&out), o, str_of(edits[i].value), &again, &err), 0);
+		assert_int_equal(config_edit(buf_str(&out), o, str_of(edits[i].value), &again, &err), 0);
 		assert_string_equal(again.p, edits[i].after);
 		buf_release(&out);
 		buf_release(&again);
 	}
 }
 
-static void edit_refused(const char *text, enum option_id id, const char *value, int code,
-	unsigned line, const char *says)
+static void edit_refused(const char *text, enum option_id id, const char *value, int code, unsigned line,
+	const char *says)
 {
 	struct buf out = BUF_INIT(LIMIT_CONFIG);
 	struct err err = { 0 };
@@ -325,8 +312,7 @@ static void edits_that_are_refused(void **state)
 	edit_refused("{}", OPTION_LOG_MAX_MB, "0", -ERANGE, 0, "from 1 to 1024");
 	edit_refused("{}", OPTION_LOG_LEVEL, "loud", -EINVAL, 0, "unknown log level");
 	edit_refused("{\n\"a\" 1}", OPTION_LOG_MAX_MB, "1", -EBADMSG, 2, "expected ':'");
-	edit_refused("{\n\"log\": 1}", OPTION_LOG_MAX_MB, "1", -EBADMSG, 2,
-		"an object should stand here");
+	edit_refused("{\n\"log\": 1}", OPTION_LOG_MAX_MB, "1", -EBADMSG, 2, "an object should stand here");
 	edit_refused("[]", OPTION_LOG_MAX_MB, "1", -EBADMSG, 1, "an object should stand here");
 }
 
@@ -352,11 +338,9 @@ static void set_makes_and_keeps_the_file(void **state)
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0640);
 	assert_int_equal(fs_read_file(path, &b), 0);
-	assert_string_equal(
-		b.p, "{\n  \"log\": {\n    \"max_mb\": 9\n  },\n  \"durability\": \"strict\"\n}\n");
+	assert_string_equal(b.p, "{\n  \"log\": {\n    \"max_mb\": 9\n  },\n  \"durability\": \"strict\"\n}\n");
 	buf_release(&b);
-	assert_int_equal(
-		config_set(dir, &options[OPTION_DURABILITY], STR("strict"), &err), -EISDIR);
+	assert_int_equal(config_set(dir, &options[OPTION_DURABILITY], STR("strict"), &err), -EISDIR);
 }
 
 static void schema_is_made_from_the_table(void **state)

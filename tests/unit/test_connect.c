@@ -227,12 +227,14 @@ static void moved_hooks_are_told(void **state)
 	struct err err;
 
 	(void)state;
-	put(HOOKS, "{\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"hookc codex\"}]},"
-		   "{\"hooks\":[{\"type\":\"command\",\"command\":\"x\"}]}]}}");
+	put(HOOKS,
+		"{\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"hookc codex\"}]},"
+		"{\"hooks\":[{\"type\":\"command\",\"command\":\"x\"}]}]}}");
 	assert_int_equal(install_plan_remove(&request, &arena, &p, &err), 0);
 	assert_non_null(strstr(p.files[0].note.p, "hooks of Stop move up"));
-	put(HOOKS, "{\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"x\"}]},"
-		   "{\"hooks\":[{\"type\":\"command\",\"command\":\"hookc codex\"}]}]}}");
+	put(HOOKS,
+		"{\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"x\"}]},"
+		"{\"hooks\":[{\"type\":\"command\",\"command\":\"hookc codex\"}]}]}}");
 	assert_int_equal(install_plan_remove(&request, &arena, &p, &err), 0);
 	assert_false(str_is_set(p.files[0].note));
 }
@@ -316,8 +318,8 @@ static void paths_can_be_elsewhere(void **state)
 #define ODD(event) "{\"type\":\"command\",\"command\":\"/opt/a b/hookc 'x' ü \\\"q\\\" \\\\ " event "\",\"timeout\":30}"
 #define MATCHED(event) "{\"matcher\":\"startup\",\"hooks\":[" ODD(event) "]}"
 #define BARE "{\"hooks\":[{\"type\":\"command\",\"command\":\"hookc\"}]}"
-#define FULL                                                                                                     \
-	"{\"hooks\":[{\"type\":\"command\",\"command\":\"hookc codex\",\"timeout\":0,\"async\":true,"            \
+#define FULL                                                                                          \
+	"{\"hooks\":[{\"type\":\"command\",\"command\":\"hookc codex\",\"timeout\":0,\"async\":true," \
 	"\"statusMessage\":\"hm\",\"additionalContextLimit\":0,\"commandWindows\":\"x.exe\"}]}"
 
 /* What Codex 0.166.0 itself said about these entries (hooks/list of its app-server). */
@@ -356,8 +358,8 @@ static void hashes_are_those_of_codex(void **state)
 		e.group = group;
 		e.entry = json_first(json_get(group, STR("hooks")));
 		e.command = json_str(json_get(e.entry, STR("command")));
-		assert_string_equal(
-			install_trust_hash(&e, &arena).p, arena_strf(&arena, "sha256:%s", hashes[i].hash).p);
+		assert_string_equal(install_trust_hash(&e, &arena).p,
+			arena_strf(&arena, "sha256:%s", hashes[i].hash).p);
 	}
 }
 

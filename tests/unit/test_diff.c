@@ -18,8 +18,7 @@ static const struct {
 	{ "", "a\n", "--- x\n+++ y\n@@ -0,0 +1,1 @@\n+a\n" },
 	{ "a\n", "", "--- x\n+++ y\n@@ -1,1 +0,0 @@\n-a\n" },
 	{ "a", "a\n", "--- x\n+++ y\n@@ -1,1 +1,1 @@\n-a\n\\ No newline at end of file\n+a\n" },
-	{ "1\n2\n3\n4\n5\n", "1\n2\n3\nx\n4\n5\n",
-		"--- x\n+++ y\n@@ -1,5 +1,6 @@\n 1\n 2\n 3\n+x\n 4\n 5\n" },
+	{ "1\n2\n3\n4\n5\n", "1\n2\n3\nx\n4\n5\n", "--- x\n+++ y\n@@ -1,5 +1,6 @@\n 1\n 2\n 3\n+x\n 4\n 5\n" },
 	{ "1\n2\n3\n4\n5\n6\n7\n8\n9\n", "2\n3\n4\n5\n6\n7\n8\n9\nx\n",
 		"--- x\n+++ y\n@@ -1,4 +1,3 @@\n-1\n 2\n 3\n 4\n@@ -7,3 +6,4 @@\n 7\n 8\n "
 		"9\n+x\n" },
@@ -88,8 +87,8 @@ static void random_texts(void **state)
 	(void)state;
 	srand(7);
 	for (int i = 0; i < 3000; i++) {
-		struct buf old = BUF_INIT(1 << 20), now = BUF_INIT(1 << 20),
-			   diff = BUF_INIT(1 << 20), back = BUF_INIT(1 << 20);
+		struct buf old = BUF_INIT(1 << 20), now = BUF_INIT(1 << 20), diff = BUF_INIT(1 << 20),
+			   back = BUF_INIT(1 << 20);
 
 		random_text(&old, (unsigned)rand() % 40, 1 + (unsigned)rand() % 6);
 		random_text(&now, (unsigned)rand() % 40, 1 + (unsigned)rand() % 6);

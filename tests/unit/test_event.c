@@ -63,9 +63,9 @@ static bool same_record(const struct record *a, const struct record *b)
 {
 #define SAME(m) (str_is_set(a->m) == str_is_set(b->m) && str_eq(a->m, b->m))
 	return ulid_eq(&a->id, &b->id) && a->at_us == b->at_us && a->order_us == b->order_us && a->kind == b->kind &&
-	       a->tool_class == b->tool_class && a->marks == b->marks && SAME(agent) && SAME(native) && SAME(session) &&
-	       SAME(cwd) && SAME(transcript_path) && SAME(agent_id) && SAME(tool_name) && SAME(tool_use_id) &&
-	       SAME(host) && SAME(payload);
+		a->tool_class == b->tool_class && a->marks == b->marks && SAME(agent) && SAME(native) &&
+		SAME(session) && SAME(cwd) && SAME(transcript_path) && SAME(agent_id) && SAME(tool_name) &&
+		SAME(tool_use_id) && SAME(host) && SAME(payload);
 #undef SAME
 }
 

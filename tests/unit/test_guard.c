@@ -15,9 +15,9 @@
 #include "base/buf.h"
 #include "guard/guard.h"
 
-static const struct guard_context here = {
-	.cwd = { "/home/dev/proj", 14 }, .home = { "/home/dev", 9 }, .explain = true
-};
+static const struct guard_context here = { .cwd = { "/home/dev/proj", 14 },
+	.home = { "/home/dev", 9 },
+	.explain = true };
 static struct arena arena;
 
 static enum verdict_action decide(str command, struct guard_report *report)
@@ -86,8 +86,8 @@ static void resolves(void **state)
 		(void)decide(str_of(resolved[i].command), &r);
 		assert_non_null(r.last_step);
 		if (!str_eq(r.last_step->argv, str_of(resolved[i].argv)))
-			fail_msg("%s: " STR_FMT ", not %s", resolved[i].command,
-				STR_ARG(r.last_step->argv), resolved[i].argv);
+			fail_msg("%s: " STR_FMT ", not %s", resolved[i].command, STR_ARG(r.last_step->argv),
+				resolved[i].argv);
 	}
 }
 
@@ -97,12 +97,11 @@ static str with_newlines(str s)
 {
 	char *p = arena_bytes(&arena, s.n + 1);
 	size_t n = 0;
-	bool as_is = str_find(s, STR("printf")) >= 0 || str_find(s, STR("tr '")) >= 0 ||
-		     str_find(s, STR("$'")) >= 0 || str_find(s, STR("-F")) >= 0;
+	bool as_is = str_find(s, STR("printf")) >= 0 || str_find(s, STR("tr '")) >= 0 || str_find(s, STR("$'")) >= 0 ||
+		str_find(s, STR("-F")) >= 0;
 
 	for (size_t i = 0; i < s.n; i++) {
-		if (!as_is && s.p[i] == '\\' && i + 1 < s.n &&
-			(s.p[i + 1] == 'n' || s.p[i + 1] == 't'))
+		if (!as_is && s.p[i] == '\\' && i + 1 < s.n && (s.p[i + 1] == 'n' || s.p[i + 1] == 't'))
 			p[n++] = s.p[++i] == 'n' ? '\n' : '\t';
 		else
 			p[n++] = s.p[i];
@@ -134,8 +133,8 @@ static void check_file(const char *name, bool benign)
 		if (got >= VERDICT_ASK ? !(str_eq(want, str_of(verdict_action_names[got])) ||
 						 (str_eq(want, STR("ask")) && got == VERDICT_DENY))
 				       : !str_eq(want, STR("allow"))) {
-			fprintf(stderr, "%s:%u: %s, not " STR_FMT "\n", name, number,
-				verdict_action_names[got], STR_ARG(want));
+			fprintf(stderr, "%s:%u: %s, not " STR_FMT "\n", name, number, verdict_action_names[got],
+				STR_ARG(want));
 			wrong++;
 		}
 		arena_reset(&arena);
@@ -216,8 +215,7 @@ static void stays_within_bounds(void **state)
 		{ "echo ", "{a,b}", 30, "; rm -rf ~", VERDICT_ASK },
 		{ "f(){ f; f; }; ", "f; ", 100, "rm -rf ~", VERDICT_ASK },
 		{ "", "x=$x$x$x$x; ", 40, "rm -rf ~", VERDICT_ASK },
-		{ "x=aaaaaaaaaaaaaaaaaaaaaaaa; ", "x=$x$x; ", 20, "echo ${x//a*a*a*b/c}; rm -rf ~",
-			VERDICT_ASK },
+		{ "x=aaaaaaaaaaaaaaaaaaaaaaaa; ", "x=$x$x; ", 20, "echo ${x//a*a*a*b/c}; rm -rf ~", VERDICT_ASK },
 		{ "cat ", "*a", 2000, "; rm -rf ~", VERDICT_ASK },
 		{ "python3 -c '", "system(", 3000, "'", VERDICT_NONE },
 		{ "", "a() { ", 5000, "", VERDICT_ASK },
@@ -246,9 +244,7 @@ static void stays_within_bounds(void **state)
 
 static enum verdict_action judge_tool(enum tool_class class, const char *path, const char *mode)
 {
-	struct event e = {
-		.kind = EVENT_PRE_TOOL_USE, .tool_class = class, .permission_mode = str_of(mode)
-	};
+	struct event e = { .kind = EVENT_PRE_TOOL_USE, .tool_class = class, .permission_mode = str_of(mode) };
 	struct verdict v = { 0 };
 
 	if (class == TOOL_SHELL)
@@ -285,8 +281,7 @@ static void judges_other_tools(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (judge_tool(rows[i].class, rows[i].path, "default") != rows[i].want)
 			fail_msg("%s: %s", rows[i].path,
-				verdict_action_names[judge_tool(
-					rows[i].class, rows[i].path, "default")]);
+				verdict_action_names[judge_tool(rows[i].class, rows[i].path, "default")]);
 }
 
 static void asks_nobody(void **state)

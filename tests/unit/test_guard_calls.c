@@ -78,8 +78,8 @@ static void test_commands_in_every_shape(void **state)
 		{ "claude", "Bash", "{\"command\":\"ls\",\"nested\":{\"deeper\":[{\"cmd\":\"rm -rf /\"}]}}", DENY },
 		{ "claude", "Bash", "{\"command\":[\"ls\",\"-l\"]}", NONE },
 		{ "claude", "Bash", "\"ls -l\"", NONE },
-		{ "claude", "Bash",
-			"{\"command\":\"git commit -m \\\"don't\\\"\",\"description\":\"rm -rf /\"}", NONE },
+		{ "claude", "Bash", "{\"command\":\"git commit -m \\\"don't\\\"\",\"description\":\"rm -rf /\"}",
+			NONE },
 		{ "codex", "shell", "{\"command\":[\"bash\",\"-lc\",\"rm -rf /\"],\"workdir\":\"/tmp\"}", DENY },
 		{ "codex", "exec_command", "{\"cmd\":\"rm -rf *\",\"workdir\":\"/home/dev\"}", DENY },
 		{ "codex", "exec_command", "{\"cmd\":\"rm -rf build\",\"workdir\":\"/home/dev/proj\"}", NONE },
@@ -166,11 +166,10 @@ static void test_patches(void **state)
 {
 	static const struct row rows[] = {
 		{ "codex", "apply_patch", "{\"command\":\"*** Begin Patch\\n*** Update File: /etc/passwd\\n\"}", DENY },
-		{ "codex", "apply_patch",
-			"{\"command\":\"*** Begin Patch\\n \\t*** Update File: /etc/passwd\\n\"}", DENY },
-		{ "codex", "apply_patch",
-			"{\"input\":\"*** Begin Patch\\n*** Add File: a\\n*** Move to: /etc/passwd\\n\"}",
+		{ "codex", "apply_patch", "{\"command\":\"*** Begin Patch\\n \\t*** Update File: /etc/passwd\\n\"}",
 			DENY },
+		{ "codex", "apply_patch",
+			"{\"input\":\"*** Begin Patch\\n*** Add File: a\\n*** Move to: /etc/passwd\\n\"}", DENY },
 		{ "codex", "apply_patch", "{\"command\":\"*** Begin Patch\\n*** Delete File: /etc/passwd\\n\"}", DENY },
 		{ "codex", "apply_patch", "\"*** Begin Patch\\n*** Update File: /etc/passwd\\n\"", DENY },
 		{ "codex", "apply_patch", "{\"command\":\"*** Begin Patch\\n*** Update File: src/a.c\\n\"}", NONE },
@@ -183,8 +182,7 @@ static void test_patches(void **state)
 			"*** Update File: passwd\\nEOF\"]}",
 			DENY },
 		{ "codex", "shell",
-			"{\"command\":[\"apply_patch\",\"*** Begin Patch\\n*** Update File: /etc/passwd\\n\"]}",
-			DENY },
+			"{\"command\":[\"apply_patch\",\"*** Begin Patch\\n*** Update File: /etc/passwd\\n\"]}", DENY },
 		{ "codex", "shell",
 			"{\"command\":\"apply_patch <<'EOF'\\n*** Begin Patch\\n*** Update File: src/a.c\\n*** End "
 			"Patch\\nEOF\"}",
@@ -209,8 +207,8 @@ static void test_searches_and_many_files(void **state)
 		{ "gemini", "read_many_files", "{\"include\":[\"**/*\"]}", NONE },
 		{ "gemini", "list_directory", "{\"dir_path\":\"/home/dev/.ssh\"}", DENY },
 		{ "gemini", "grep_search", "{\"pattern\":\"x\",\"dir_path\":\"/home/dev/.aws\"}", DENY },
-		{ "gemini", "grep_search",
-			"{\"pattern\":\"x\",\"dir_path\":\"/home/dev\",\"include\":\".ssh/id_*\"}", DENY },
+		{ "gemini", "grep_search", "{\"pattern\":\"x\",\"dir_path\":\"/home/dev\",\"include\":\".ssh/id_*\"}",
+			DENY },
 		{ "gemini", "grep_search", "{\"pattern\":\"x\",\"dir_path\":\"src\",\"include\":\"*.ts\"}", NONE },
 		{ "gemini", "search_file_content", "{\"pattern\":\"KEY\",\"include\":\".env*\"}", ASK },
 		{ "claude", "Grep", "{\"pattern\":\"KEY\",\"glob\":\".env\"}", ASK },
@@ -298,8 +296,8 @@ static void test_files_of_a_patch(void **state)
 		{ "nothing", "" },
 		{ "", "" },
 	};
-	static const char signs[] = { [PATCH_ADDS] = '+', [PATCH_UPDATES] = '=', [PATCH_DELETES] = '-',
-		[PATCH_MOVES] = '>' };
+	static const char
+		signs[] = { [PATCH_ADDS] = '+', [PATCH_UPDATES] = '=', [PATCH_DELETES] = '-', [PATCH_MOVES] = '>' };
 
 	for (size_t i = 0; i < countof(rows); i++) {
 		struct patch p = patch_open(str_of(rows[i].text));

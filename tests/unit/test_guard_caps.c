@@ -26,9 +26,8 @@ static const struct growing dangers[] = {
 	{ "products of braces", "rm -rf {", "a%d/{b,c,d},", "/}", "", 0 },
 	{ "braces in braces", "rm -f ", "{a%d,", "/etc/passwd", "}", 0 },
 	{ "turns of a for loop", "for f in ", "w%d ", "~/.ssh/id_rsa; do cat $f; done", "", 0 },
-	{ "turns of a while loop", "printf '%%s\\n' ",
-		"w%d ", "~/.ssh/id_rsa | while read -r f; do cat \"$f\"; done", "",
-		0 },
+	{ "turns of a while loop", "printf '%%s\\n' ", "w%d ", "~/.ssh/id_rsa | while read -r f; do cat \"$f\"; done",
+		"", 0 },
 	{ "items of xargs", "printf '%%s\\n' ", "w%d ", "/etc/passwd | xargs rm -f", "", 0 },
 	{ "commands of xargs", "printf '%%s\\n' ", "w%d ", "/etc/passwd | xargs -I{} rm -f {}", "", 0 },
 	{ "items of parallel", "parallel rm -f ::: ", "w%d ", "/etc/passwd", "", 0 },
@@ -44,8 +43,7 @@ static const struct growing dangers[] = {
 	{ "links to links", "ln -s / l0; ", "ln -s l%d l%n; ", "rm -rf l%d/", "", 0 },
 	{ "names of names", "v0=/; ", "declare -n v%n=v%d; ", "rm -rf $v%d", "", 0 },
 	{ "arguments of a call", "python3 -c 'import subprocess\nsubprocess.run([\"rm\", \"-rf\", ", "\"w%d\", ",
-		"\"/\"])'",
-		"", 0 },
+		"\"/\"])'", "", 0 },
 	{ "variables of a program", "python3 -c 'import os\n", "v%d = 1\n", "c = \"rm -rf /\"\nos.system(c)'", "", 0 },
 	{ "calls of a program", "python3 -c 'import os\n", "a(%d)\n", "os.system(\"rm -rf /\")'", "", 0 },
 	{ "words of Tcl", "echo 'exec rm -rf ", "w%d ", "/' | tclsh", "", 0 },
@@ -178,10 +176,10 @@ static void patterns_see_all_words(void **state)
 {
 	static const struct growing far = { "words", "deploy ", "w%d ", "prod-1", "", 0 };
 	struct guard_problem *problems;
-	_cleanup_(guard_policy_unrefp) struct guard_policy *p = guard_policy_parse(
-		STR("{\"guard\":{\"rules\":[{\"name\":\"a\","
-		    "\"regex\":\"^deploy .*prod-[0-9]\",\"decision\":\"deny\"}]}}"),
-		&problems);
+	_cleanup_(guard_policy_unrefp) struct guard_policy *p =
+		guard_policy_parse(STR("{\"guard\":{\"rules\":[{\"name\":\"a\","
+				       "\"regex\":\"^deploy .*prod-[0-9]\",\"decision\":\"deny\"}]}}"),
+			&problems);
 	struct buf b = BUF_INIT(4 << 20);
 
 	assert_null(problems);

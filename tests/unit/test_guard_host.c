@@ -145,8 +145,11 @@ static void test_a_project_reached_by_a_link_is_the_project(void **state)
 static void test_without_an_answer_of_the_disk_changes_are_asked_about(void **state)
 {
 	_cleanup_(guard_freep) struct guard *g = guard_new(&paths);
-	struct event e = { .kind = EVENT_PRE_TOOL_USE, .tool_class = TOOL_SHELL, .tool_name = STR("Bash"),
-		.cwd = str_of(project), .command = STR("git status") };
+	struct event e = { .kind = EVENT_PRE_TOOL_USE,
+		.tool_class = TOOL_SHELL,
+		.tool_name = STR("Bash"),
+		.cwd = str_of(project),
+		.command = STR("git status") };
 	struct verdict v = { 0 };
 
 	guard_event_by_text(g, &e, &arena, &v); /* its rules are not known */
@@ -183,16 +186,18 @@ static void test_a_reload_brings_the_file_into_force(void **state)
 
 	assert_int_equal(guard_differs(g), 0);
 	assert_int_equal(ask(g, STR("make deploy")), VERDICT_NONE);
-	put("config.json", "{\"guard\": {\"rules\": [{\"name\": \"no-deploy\", \"decision\": \"deny\", "
-			   "\"argv\": \"deploy\", \"program\": \"make\"}]}}\n");
+	put("config.json",
+		"{\"guard\": {\"rules\": [{\"name\": \"no-deploy\", \"decision\": \"deny\", "
+		"\"argv\": \"deploy\", \"program\": \"make\"}]}}\n");
 	assert_int_equal(ask(g, STR("make deploy")), VERDICT_NONE);
 	assert_int_equal(guard_differs(g), 1);
 	assert_int_equal(guard_reload(g, &err), 0);
 	assert_int_equal(guard_differs(g), 0);
 	assert_int_equal(ask(g, STR("make deploy")), VERDICT_DENY);
 	/* Spaces and comments are no difference. */
-	put("config.json", "{ // mine\n\"guard\": { \"rules\": [{\"name\": \"no-deploy\", \"decision\": \"deny\",\n"
-			   "\"argv\": \"deploy\", \"program\": \"make\"}]}}\n");
+	put("config.json",
+		"{ // mine\n\"guard\": { \"rules\": [{\"name\": \"no-deploy\", \"decision\": \"deny\",\n"
+		"\"argv\": \"deploy\", \"program\": \"make\"}]}}\n");
 	assert_int_equal(guard_differs(g), 0);
 	/* A file that cannot be understood takes nothing away. */
 	put("config.json", "{\"guard\": {\"rules\": [");
@@ -213,8 +218,9 @@ static void test_a_reload_looks_at_projects_afresh(void **state)
 
 	assert_int_equal(ask(g, STR("make deploy")), VERDICT_NONE);
 	assert_int_equal(mkdir(in("home/project/.hookd"), 0755), 0);
-	put("home/project/.hookd/config.json", "{\"guard\": {\"rules\": [{\"name\": \"ours\", \"decision\": \"deny\", "
-					       "\"regex\": \"deploy\"}]}}\n");
+	put("home/project/.hookd/config.json",
+		"{\"guard\": {\"rules\": [{\"name\": \"ours\", \"decision\": \"deny\", "
+		"\"regex\": \"deploy\"}]}}\n");
 	assert_int_equal(ask(g, STR("make deploy")), VERDICT_NONE);
 	assert_int_equal(guard_reload(g, NULL), 0);
 	assert_int_equal(ask_in(g, str_of(project), STR("make deploy"), false, &v), -EAGAIN);
@@ -225,8 +231,10 @@ static void put_rule(const char *name, const char *rule)
 {
 	char text[256];
 
-	snprintf(text, sizeof text, "{\"guard\": {\"rules\": [{\"name\": \"%s\", \"decision\": \"deny\", "
-		"\"regex\": \"deploy\"}]}}\n", rule);
+	snprintf(text, sizeof text,
+		"{\"guard\": {\"rules\": [{\"name\": \"%s\", \"decision\": \"deny\", "
+		"\"regex\": \"deploy\"}]}}\n",
+		rule);
 	put(name, text);
 }
 
@@ -340,8 +348,9 @@ static void test_threads_judge_while_the_policy_is_replaced(void **state)
 	pthread_t threads[THREADS];
 	_cleanup_(guard_freep) struct guard *g = NULL;
 
-	put("config.json", "{\"guard\": {\"rules\": [{\"name\": \"no-deploy\", \"decision\": \"deny\", "
-			   "\"regex\": \"make (deploy|x)+-[0-9]+$\"}]}}\n");
+	put("config.json",
+		"{\"guard\": {\"rules\": [{\"name\": \"no-deploy\", \"decision\": \"deny\", "
+		"\"regex\": \"make (deploy|x)+-[0-9]+$\"}]}}\n");
 	g = guard_new(&paths);
 	for (int i = 0; i < THREADS; i++) {
 		loads[i].g = g;

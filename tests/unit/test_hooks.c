@@ -70,10 +70,10 @@ static const struct {
 	{ "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"(\", \"hooks\": []}]}}", 0, 1, 1, "is no pattern", 1, 39 },
 	{ "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"class:shel\", \"hooks\": []}]}}", 0, 1, 1, "no class 'shel'",
 		1, 39 },
-	{ "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"bash\", \"hooks\": []}]}}", 0, 0, 1, "did you mean 'Bash'",
-		1, 39 },
-	{ "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"BASH\", \"hooks\": []}]}}", 0, 0, 1, "did you mean 'Bash'",
-		1, 39 },
+	{ "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"bash\", \"hooks\": []}]}}", 0, 0, 1, "did you mean 'Bash'", 1,
+		39 },
+	{ "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"BASH\", \"hooks\": []}]}}", 0, 0, 1, "did you mean 'Bash'", 1,
+		39 },
 	{ "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"mcp__git\", \"hooks\": []}]}}", 0, 0, 1, "'mcp__git__.*'", 1,
 		39 },
 	{ "{\"hooks\": {\"SessionStart\": [{\"matcher\": \"start\", \"hooks\": []}]}}", 0, 0, 1, "never 'start'", 1,
@@ -100,8 +100,8 @@ static void every_problem_has_its_place(void **state)
 		if (files[i].says) {
 			const struct hook_problem *p = source->problems;
 
-			if (str_find(p->text,
-				str_of(files[i].says)) < 0 || p->line != files[i].line || p->col != files[i].col)
+			if (str_find(p->text, str_of(files[i].says)) < 0 || p->line != files[i].line ||
+				p->col != files[i].col)
 				fail_msg("%s: %u:%u: " STR_FMT, files[i].text, p->line, p->col, STR_ARG(p->text));
 		}
 		hook_set_unref(s);
@@ -172,7 +172,9 @@ static void too_many_hooks_are_named(void **state)
 
 static struct event tool_event(struct arena *a, const char *tool, enum tool_class class, const char *input)
 {
-	struct event e = { .kind = EVENT_PRE_TOOL_USE, .agent = STR("x"), .tool_name = str_of(tool),
+	struct event e = { .kind = EVENT_PRE_TOOL_USE,
+		.agent = STR("x"),
+		.tool_name = str_of(tool),
 		.tool_class = class };
 	struct json *v = NULL;
 
@@ -329,11 +331,12 @@ static void other_events_match_their_own_words(void **state)
 static void identical_hooks_run_once(void **state)
 {
 	const char *project = "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"Bash\", \"hooks\": [{" COMMAND "},"
-		"{\"type\": \"command\", \"command\": \"p\"}]}]}}";
-	const char *user = "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{" COMMAND ", \"timeout\": 3, \"on_failure\": "
+			      "{\"type\": \"command\", \"command\": \"p\"}]}]}}";
+	const char *user =
+		"{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{" COMMAND ", \"timeout\": 3, \"on_failure\": "
 		"\"deny\"},"
 		"{" COMMAND ", \"args\": [\"a\"]}, {\"type\": \"prompt\", \"prompt\": \"x\"}, {\"type\": \"http\", "
-			"\"url\": \"http://x\", \"disabled\": true}]}]}}";
+		"\"url\": \"http://x\", \"disabled\": true}]}]}}";
 	struct hook_set *s = hook_set_new();
 	struct hook *list[HOOKS_MAX];
 	struct event e;
@@ -412,9 +415,17 @@ static void plain_words(void **state)
 static void relative_names(void **state)
 {
 	static const char *const rows[][2] = {
-		{ "x.sh", "x.sh" }, { "./x.sh", "x.sh" }, { "a//b/./c", "a/b/c" }, { "/r/x", "x" }, { "/rx/y", NULL },
-		{ "/r", NULL }, { "..", NULL }, { "a/../../b", NULL }, { "/etc/passwd", NULL }, { ".", NULL }, { "",
-			NULL },
+		{ "x.sh", "x.sh" },
+		{ "./x.sh", "x.sh" },
+		{ "a//b/./c", "a/b/c" },
+		{ "/r/x", "x" },
+		{ "/rx/y", NULL },
+		{ "/r", NULL },
+		{ "..", NULL },
+		{ "a/../../b", NULL },
+		{ "/etc/passwd", NULL },
+		{ ".", NULL },
+		{ "", NULL },
 	};
 	struct arena a;
 
@@ -448,16 +459,16 @@ static void answers(void **state)
 		{ CLAUDE, EVENT_PRE_TOOL_USE, 0, "", "", VERDICT_NONE, "", "", 0, 0, 0 },
 		{ CLAUDE, EVENT_PRE_TOOL_USE, 2, "", "no", VERDICT_DENY, "no", "", 0, 0, 0 },
 		{ CLAUDE, EVENT_PRE_TOOL_USE, 2, "{\"decision\":\"approve\"}", "no", VERDICT_DENY, "no", "", 0, 0, 0 },
-		{ CLAUDE, EVENT_PRE_TOOL_USE, 0, "{\"decision\":\"block\",\"reason\":\"r\"}", "", VERDICT_DENY, "r",
-			"", 0, 0, 0 },
-		{ CLAUDE, EVENT_PRE_TOOL_USE, 1, "{\"decision\":\"block\",\"reason\":\"r\"}", "", VERDICT_DENY, "r",
-			"", 0, 0, 0 },
+		{ CLAUDE, EVENT_PRE_TOOL_USE, 0, "{\"decision\":\"block\",\"reason\":\"r\"}", "", VERDICT_DENY, "r", "",
+			0, 0, 0 },
+		{ CLAUDE, EVENT_PRE_TOOL_USE, 1, "{\"decision\":\"block\",\"reason\":\"r\"}", "", VERDICT_DENY, "r", "",
+			0, 0, 0 },
 		{ CLAUDE, EVENT_PRE_TOOL_USE, 0, "{\"decision\":\"approve\"}", "", VERDICT_ALLOW, "", "", 0, 0, 0 },
 		{ CLAUDE, EVENT_PRE_TOOL_USE, 0, "{} {}", "", VERDICT_NONE, "", "", 0, 0, 1 },
 		{ CLAUDE, EVENT_PRE_TOOL_USE, 1, "text", "why", VERDICT_NONE, "", "", 0, 0, 1 },
 		{ CLAUDE, EVENT_PRE_TOOL_USE, 126, "", "", VERDICT_NONE, "", "", 0, 0, 1 },
-		{ CLAUDE, EVENT_PRE_TOOL_USE, 0, "{\"continue\":false,\"stopReason\":\"s\"}", "", VERDICT_NONE, "s",
-			"", 0, 1, 0 },
+		{ CLAUDE, EVENT_PRE_TOOL_USE, 0, "{\"continue\":false,\"stopReason\":\"s\"}", "", VERDICT_NONE, "s", "",
+			0, 1, 0 },
 		{ CLAUDE, EVENT_POST_TOOL_USE, 2, "", "look", VERDICT_NONE, "", "look", 0, 0, 0 },
 		{ CLAUDE, EVENT_POST_TOOL_USE, 0, "plain", "", VERDICT_NONE, "", "", 0, 0, 0 },
 		{ CLAUDE, EVENT_STOP, 2, "", "more", VERDICT_NONE, "more", "", 1, 0, 0 },
@@ -469,8 +480,7 @@ static void answers(void **state)
 			VERDICT_NONE, "", "c", 0, 0, 0 },
 		{ CLAUDE, EVENT_PERMISSION_REQUEST, 0,
 			"{\"hookSpecificOutput\":{\"decision\":{\"behavior\":\"deny\",\"message\":\"m\"}}}", "",
-				VERDICT_DENY,
-			"m", "", 0, 0, 0 },
+			VERDICT_DENY, "m", "", 0, 0, 0 },
 		{ AGENT, EVENT_PRE_TOOL_USE, 0, "fine", "", VERDICT_NONE, "", "", 0, 0, 0 },
 		{ AGENT, EVENT_PRE_TOOL_USE, 1, "", "no", VERDICT_DENY, "no", "", 0, 0, 0 },
 		{ AGENT, EVENT_PRE_TOOL_USE, 7, "out", "", VERDICT_DENY, "out", "", 0, 0, 0 },
@@ -487,7 +497,8 @@ static void answers(void **state)
 	arena_init(&a);
 	for (size_t i = 0; i < countof(rows); i++) {
 		struct hook h = { .id = "0123", .code_agent = rows[i].dialect == AGENT };
-		struct child_result r = { .exit_code = rows[i].exit, .out = str_of(rows[i].out),
+		struct child_result r = { .exit_code = rows[i].exit,
+			.out = str_of(rows[i].out),
 			.err = str_of(rows[i].err) };
 		struct event e = { .kind = rows[i].kind };
 		struct verdict v = { 0 };
@@ -512,7 +523,7 @@ static void adding_and_removing_gives_back_the_text(void **state)
 {
 	static const char *const texts[] = {
 		"{\n  // mine\n  \"hooks\": {\n    \"Stop\": [\n      {\"hooks\": [{\"type\": \"command\", "
-			"\"command\": \"a\"}]}\n    ]\n  }\n}\n",
+		"\"command\": \"a\"}]}\n    ]\n  }\n}\n",
 		"\xEF\xBB\xBF{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"a\"}]}]}}",
 	};
 	struct json *hook;

@@ -136,8 +136,7 @@ static unsigned count_ours(const struct json *event)
 
 		if (entries && entries->type == JSON_ARRAY)
 			json_each(entry, entries)
-				n += str_eq(json_str(json_get(entry, STR("command"))),
-					str_of(request.hookc));
+				n += str_eq(json_str(json_get(entry, STR("command"))), str_of(request.hookc));
 	}
 	return n;
 }
@@ -173,11 +172,8 @@ static const struct variant {
 	{ "empty object", "{}", true },
 	{ "empty object, newline", "{}\n", true },
 	{ "empty object over lines", "{\n\n}\n", true },
-	{ "two blanks", "{\n  \"model\": \"opus\",\n  \"env\": {\n    \"A\": \"b\"\n  }\n}\n",
-		true },
-	{ "four blanks",
-		"{\n    \"env\": {\n        \"A\": \"b\"\n    },\n    \"model\": \"opus\"\n}",
-		true },
+	{ "two blanks", "{\n  \"model\": \"opus\",\n  \"env\": {\n    \"A\": \"b\"\n  }\n}\n", true },
+	{ "four blanks", "{\n    \"env\": {\n        \"A\": \"b\"\n    },\n    \"model\": \"opus\"\n}", true },
 	{ "tabs", "{\n\t\"env\": {\n\t\t\"A\": \"b\"\n\t}\n}\n", true },
 	{ "CRLF", "{\r\n  \"env\": {\r\n    \"A\": \"b\"\r\n  }\r\n}\r\n", true },
 	{ "byte order mark", "\xEF\xBB\xBF{\n  \"model\": \"opus\"\n}\n", true },
@@ -194,17 +190,14 @@ static const struct variant {
 		"          " OTHER "\n        ]\n      }\n    ]\n  },\n  \"z\": 1\n}\n",
 		true },
 	{ "foreign on one line", "{\"hooks\":{\"Stop\":[{\"hooks\":[" OTHER "]}]}}", true },
-	{ "foreign on an event we do not want",
-		"{\"hooks\":{\"WorktreeCreate\":[{\"hooks\":[" OTHER "]}]}}", true },
+	{ "foreign on an event we do not want", "{\"hooks\":{\"WorktreeCreate\":[{\"hooks\":[" OTHER "]}]}}", true },
 	{ "odd blanks",
 		"{ \"permissions\" : {\"allow\":[\"Bash\" , \"Read\"]},\n\n\t\"env\":{ "
 		"\"G\":\"gr\\u00fc\\u00df – 你好\" },\n"
-		"      \"hooks\"  : {\n  \"PreToolUse\":[ {\"matcher\":\"Bash\",\n\"hooks\":[" OTHER
-		"]}\n   ],\n"
+		"      \"hooks\"  : {\n  \"PreToolUse\":[ {\"matcher\":\"Bash\",\n\"hooks\":[" OTHER "]}\n   ],\n"
 		"    \"Stop\": [{\"hooks\": [" OTHER "]}]   },\n  \"days\":   99 , \"x\" : false}",
 		true },
-	{ "escapes and lone surrogates", "{\"a\\u0022\":\"\\ud800\\\"}{\",\"hoo\\u006bs\":{}}",
-		true },
+	{ "escapes and lone surrogates", "{\"a\\u0022\":\"\\ud800\\\"}{\",\"hoo\\u006bs\":{}}", true },
 	{ "invalid UTF-8", "{\n  \"a\": \"\xff\xfe\"\n}\n", true },
 	{ "hooks of other kinds",
 		"{\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"http\",\"url\":\"x\"},5,null,"
@@ -218,11 +211,9 @@ static const struct variant {
 		"{\"type\":\"command\",\"command\":\"log\",\"args\":[\"hookc\",\"claude\"]}]}]}}",
 		true },
 	{ "ours from another place", "{\"hooks\":{\"Stop\":[{\"hooks\":[" OURS "]}]}}", false },
-	{ "ours beside a foreign one", "{\"hooks\":{\"Stop\":[{\"hooks\":[" OTHER "," OURS "]}]}}",
-		false },
+	{ "ours beside a foreign one", "{\"hooks\":{\"Stop\":[{\"hooks\":[" OTHER "," OURS "]}]}}", false },
 	{ "ours twice",
-		"{\"hooks\":{\"Stop\":[{\"hooks\":[" OURS "," OURS
-		"]},{\"matcher\":\"*\",\"hooks\":[" OURS "]}]}}",
+		"{\"hooks\":{\"Stop\":[{\"hooks\":[" OURS "," OURS "]},{\"matcher\":\"*\",\"hooks\":[" OURS "]}]}}",
 		false },
 	{ "ours in the shell form",
 		"{\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"'/a "
@@ -248,8 +239,7 @@ static void check_variant(const struct variant *v)
 	if (strchr(v->text, '\r'))
 		for (size_t i = 0; i < first.n; i++)
 			assert_true(first.p[i] != '\n' || first.p[i - 1] == '\r');
-	assert_int_equal(
-		str_ends(first, STR("\n")), original.n == 0 || str_ends(original, STR("\n")));
+	assert_int_equal(str_ends(first, STR("\n")), original.n == 0 || str_ends(original, STR("\n")));
 
 	p = do_install();
 	assert_true(install_plan_is_empty(&p) && p.files[0].added + p.files[0].changed + p.files[0].removed == 0);
@@ -326,8 +316,7 @@ static void broken_files_are_left_alone(void **state)
 
 		write_settings(i == countof(broken) - 1 ? "\x01\x01" : broken[i].text);
 		assert_int_equal(install_plan_add(&request, &arena, &p, &err), -EBADMSG);
-		if (!strstr(err.text, broken[i].says) || err.line != broken[i].line ||
-			err.col != broken[i].col)
+		if (!strstr(err.text, broken[i].says) || err.line != broken[i].line || err.col != broken[i].col)
 			fail_msg("%s\n%u:%u: %s", broken[i].text, err.line, err.col, err.text);
 	}
 }
@@ -357,15 +346,14 @@ static void layout_of_what_is_put_in(void **state)
 	write_settings(stop);
 	do_install();
 	after = read_settings();
-	assert_true(
-		str_find(after, STR("\t\t\"Stop\": [\n\t\t\t{\n\t\t\t\t\"hooks\": [\n\t\t\t\t\t{\n"
-				    "\t\t\t\t\t\t\"type\": \"command\",\n"
-				    "\t\t\t\t\t\t\"command\": \"/opt/hookd/bin/hookc\",\n"
-				    "\t\t\t\t\t\t\"args\": [\"--dir\", \"")) > 0);
-	assert_true(
-		str_find(after,
-			STR("\", \"claude\", \"Stop\"],\n\t\t\t\t\t\t\"timeout\": 30\n\t\t\t\t\t}\n"
-			    "\t\t\t\t]\n\t\t\t}\n\t\t],\n\t\t\"SessionStart\": [\n")) > 0);
+	assert_true(str_find(after,
+			    STR("\t\t\"Stop\": [\n\t\t\t{\n\t\t\t\t\"hooks\": [\n\t\t\t\t\t{\n"
+				"\t\t\t\t\t\t\"type\": \"command\",\n"
+				"\t\t\t\t\t\t\"command\": \"/opt/hookd/bin/hookc\",\n"
+				"\t\t\t\t\t\t\"args\": [\"--dir\", \"")) > 0);
+	assert_true(str_find(after,
+			    STR("\", \"claude\", \"Stop\"],\n\t\t\t\t\t\t\"timeout\": 30\n\t\t\t\t\t}\n"
+				"\t\t\t\t]\n\t\t\t}\n\t\t],\n\t\t\"SessionStart\": [\n")) > 0);
 	assert_true(str_find(after, STR("\"SessionEnd\"],\n\t\t\t\t\t\t\"timeout\": 5\n")) > 0);
 	assert_true(str_find(after, STR("\"PostToolUse\"],\n\t\t\t\t\t\t\"timeout\": 10\n")) > 0);
 	assert_int_equal(str_find(after, STR("matcher")), -1);
@@ -383,8 +371,7 @@ static void an_absent_file_comes_and_goes(void **state)
 	p = do_install();
 	assert_false(p.files[0].exists);
 	assert_installed(read_settings());
-	assert_true(
-		str_starts(read_settings(), STR("{\n  \"hooks\": {\n    \"SessionStart\": [\n")));
+	assert_true(str_starts(read_settings(), STR("{\n  \"hooks\": {\n    \"SessionStart\": [\n")));
 	assert_int_equal(stat(settings, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
 	assert_int_equal(stat(claude_dir, &st), 0);
@@ -512,8 +499,7 @@ static void changes_of_others_survive_a_second_install(void **state)
 	assert_installed(read_settings());
 	do_uninstall();
 	/* The empty "hooks" was there before us. */
-	assert_string_equal(
-		read_settings().p, "{ \"new\": true,\n  \"a\": 1,\n  \"hooks\": {}\n}\n");
+	assert_string_equal(read_settings().p, "{ \"new\": true,\n  \"a\": 1,\n  \"hooks\": {}\n}\n");
 }
 
 static void a_moved_hookc_is_rewritten_in_place(void **state)
@@ -557,10 +543,12 @@ static void entries_behind_a_matcher_are_a_persons_choice(void **state)
 		       "]},{\"matcher\":\"B\",\"hooks\":[" OURS "]}]}}");
 	do_install();
 	after = read_settings();
-	assert_true(str_find(after, STR("\"A\",\"hooks\":[{\"type\":\"command\",\"command\":\"/opt/"
-					"hookd/bin/hookc\"")) > 0);
-	assert_true(str_find(after, STR("\"B\",\"hooks\":[{\"type\":\"command\",\"command\":\"/opt/"
-					"hookd/bin/hookc\"")) > 0);
+	assert_true(str_find(after,
+			    STR("\"A\",\"hooks\":[{\"type\":\"command\",\"command\":\"/opt/"
+				"hookd/bin/hookc\"")) > 0);
+	assert_true(str_find(after,
+			    STR("\"B\",\"hooks\":[{\"type\":\"command\",\"command\":\"/opt/"
+				"hookd/bin/hookc\"")) > 0);
 	do_uninstall();
 	assert_string_equal(read_settings().p, "{}");
 }
@@ -582,8 +570,7 @@ static void a_damaged_backup_is_not_trusted(void **state)
 	(void)state;
 	write_settings("{\n  \"a\": 1\n}\n");
 	do_install();
-	assert_int_equal(
-		run("for f in '%s'/install/*.orig; do echo '{}' >\"$f\"; done", state_dir), 0);
+	assert_int_equal(run("for f in '%s'/install/*.orig; do echo '{}' >\"$f\"; done", state_dir), 0);
 	do_uninstall();
 	assert_string_equal(read_settings().p, "{\n  \"a\": 1\n}\n");
 }

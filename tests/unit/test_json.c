@@ -156,8 +156,8 @@ static void test_cases(void **state)
 
 		if (line.n == 0 || line.p[0] == '#')
 			continue;
-		if (!str_eq(word, STR("accept")) && !str_eq(word, STR("reject")) &&
-			!str_eq(word, STR("lenient")) && !str_eq(word, STR("jsonc")))
+		if (!str_eq(word, STR("accept")) && !str_eq(word, STR("reject")) && !str_eq(word, STR("lenient")) &&
+			!str_eq(word, STR("jsonc")))
 			fail_msg("not a case: " STR_FMT, STR_ARG(line));
 		input = unescape_case(line.p + blank + 1, line.n - (size_t)blank - 1);
 		run_case(line, word, input);
@@ -172,8 +172,8 @@ static void test_cases(void **state)
 
 static void test_numbers_keep_their_text(void **state)
 {
-	static const char *const numbers[] = { "-0", "1.0", "1e5", "1E+05", "123456789012345678901234567890",
-		"0.1000", "-9223372036854775809", "1e999999" };
+	static const char *const numbers[] = { "-0", "1.0", "1e5", "1E+05", "123456789012345678901234567890", "0.1000",
+		"-9223372036854775809", "1e999999" };
 
 	for (size_t i = 0; i < countof(numbers); i++) {
 		struct json *v = parsed(str_of(numbers[i]), 0);
@@ -273,7 +273,9 @@ static void test_errors_name_the_place(void **state)
 	check_error_at("\"\xC3\xA4\xC3\xA4\n\"", 0, 1, 4);
 	check_error_at("{} x", 0, 1, 4);
 	check_error_at("/* never\nclosed", JSON_COMMENTS, 1, 1);
-	json_locate(STR("a\nb\xC3\xA4" "c"), 5, &line, &col);
+	json_locate(STR("a\nb\xC3\xA4"
+			"c"),
+		5, &line, &col);
 	assert_true(line == 2 && col == 3);
 	json_locate(STR("a\n"), 99, &line, &col);
 	assert_true(line == 2 && col == 1);
@@ -575,8 +577,9 @@ static void test_writer(void **state)
 	jw_key(&w, "r");
 	jw_raw(&w, STR("1.0"));
 	jw_end_object(&w);
-	assert_str(buf_str(&b), STR("{\"s\":\"x\",\"e\":\"\",\"i\":-9223372036854775808,\"b\":false,"
-				    "\"a\":[1,null,true,{},[]],\"\\\"\":[1,{}],\"r\":1.0}"));
+	assert_str(buf_str(&b),
+		STR("{\"s\":\"x\",\"e\":\"\",\"i\":-9223372036854775808,\"b\":false,"
+		    "\"a\":[1,null,true,{},[]],\"\\\"\":[1,{}],\"r\":1.0}"));
 	parsed(buf_str(&b), 0);
 	buf_release(&b);
 }

@@ -69,8 +69,10 @@ static void test_daily_backups(void **state)
 	assert_int_equal(store_backup_daily(store, backups, false, path, &err), 0);
 	make_older(first, 90000);
 	assert_int_equal(store_backup_daily(store, backups, false, path, &err), 0); /* nothing has changed */
-	assert_int_equal(store_exec(s, "INSERT INTO events(id, ord, at, kind, native, payload) "
-				       "VALUES (zeroblob(16), 1, 1, '', '', '{}')"), 0);
+	assert_int_equal(store_exec(s,
+				 "INSERT INTO events(id, ord, at, kind, native, payload) "
+				 "VALUES (zeroblob(16), 1, 1, '', '', '{}')"),
+		0);
 	assert_int_equal(store_backup_daily(store, backups, false, path, &err), 1);
 	for (int i = 0; i < 3; i++) {
 		assert_true(test_exists(first) == (i < 2));
@@ -116,12 +118,17 @@ static void test_salvage(void **state)
 	fs_join(bad, dir, "bad.db");
 	into = open_ok(test_path(dir, "into.db"), STORE_WRITE);
 	s = open_ok(path, STORE_WRITE);
-	assert_int_equal(store_exec(s, "INSERT INTO sessions(key, agent, native_id, started_at, last_at) "
-				       "VALUES (7, 'claude', 's-1', 1, 1)"), 0);
+	assert_int_equal(store_exec(s,
+				 "INSERT INTO sessions(key, agent, native_id, started_at, last_at) "
+				 "VALUES (7, 'claude', 's-1', 1, 1)"),
+		0);
 	for (int64_t i = 0; i < ROWS; i++)
-		assert_int_equal(store_do(s, "INSERT INTO events(id, ord, at, session, kind, native, payload) VALUES "
-					     "(randomblob(16), ?1, ?1, 7, 'Stop', 'Stop', "
-					     "printf('\"%.*c\"', 20000, 'x'))", "i", i), 0);
+		assert_int_equal(store_do(s,
+					 "INSERT INTO events(id, ord, at, session, kind, native, payload) VALUES "
+					 "(randomblob(16), ?1, ?1, 7, 'Stop', 'Stop', "
+					 "printf('\"%.*c\"', 20000, 'x'))",
+					 "i", i),
+			0);
 	store_close(s);
 	test_read(path, &good);
 	for (size_t at = 0; at < good.len; at += PAGE) {

@@ -35,9 +35,18 @@ static void scene_start(struct scene *s, unsigned workers)
 	assert_non_null(s->l);
 }
 
-static void say_a(void *arg) { say(arg, 'a'); }
-static void say_b(void *arg) { say(arg, 'b'); }
-static void say_s(void *arg) { say(arg, 's'); }
+static void say_a(void *arg)
+{
+	say(arg, 'a');
+}
+static void say_b(void *arg)
+{
+	say(arg, 'b');
+}
+static void say_s(void *arg)
+{
+	say(arg, 's');
+}
 
 static void say_stop(void *arg)
 {

@@ -79,13 +79,9 @@ static void a_limit_is_an_answer(void **state)
 	_cleanup_(match_freep) struct match *m = compile("^(a|aa)+$", 0);
 	_cleanup_(match_freep) struct match *u = compile("^(a|aa)+$", MATCH_UTF);
 
-	assert_int_equal(
-		match_find(m, STR("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"), 0,
-			NULL),
+	assert_int_equal(match_find(m, STR("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"), 0, NULL),
 		-ELOOP);
-	assert_int_equal(
-		match_find(u, STR("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"), 0,
-			NULL),
+	assert_int_equal(match_find(u, STR("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"), 0, NULL),
 		-ELOOP);
 }
 

@@ -98,8 +98,7 @@ static str payload_of(enum event_kind kind, const char *json)
 
 static void check_sample(const struct sample *s, uint64_t *seed)
 {
-	_cleanup_(buf_release) struct buf in = BUF_INIT(KIB(16)), want = BUF_INIT(KIB(16)),
-					  secret = BUF_INIT(KIB(16));
+	_cleanup_(buf_release) struct buf in = BUF_INIT(KIB(16)), want = BUF_INIT(KIB(16)), secret = BUF_INIT(KIB(16));
 	uint64_t same = *seed;
 
 	sample_expand(&in, s->before, seed);
@@ -137,8 +136,7 @@ static bool shows(const struct sample *s, const struct secret *row, uint64_t *se
 	sample_expand(&text, s->before, seed);
 	sample_expand(&text, s->secret, seed);
 	buf_add_str(&text, str_of(s->after));
-	assert_int_equal(match_compile(str_of(row->pattern),
-				 row->flags & SECRET_NOCASE ? MATCH_NOCASE : 0, &m, NULL),
+	assert_int_equal(match_compile(str_of(row->pattern), row->flags & SECRET_NOCASE ? MATCH_NOCASE : 0, &m, NULL),
 		0);
 	return match_find(m, buf_str(&text), 0, NULL) == 1;
 }
@@ -223,9 +221,8 @@ static void ordinary_text_stays(void **state)
 static void secrets_in_every_surrounding(void **state)
 {
 	_cleanup_(buf_release) struct buf token = BUF_INIT(100), b = BUF_INIT(KIB(4));
-	static const char *const around[] = { "%s", "x=%s", "'%s'", "\\n%s\\n", "%%3D%s&", "(%s)",
-		"[%s]", "é%sé", "<%s>", "url/%s/x", "a %s, b", "{\"k\":\"%s\"}", "%s\n%s",
-		"-%s\n+%s" };
+	static const char *const around[] = { "%s", "x=%s", "'%s'", "\\n%s\\n", "%%3D%s&", "(%s)", "[%s]", "é%sé",
+		"<%s>", "url/%s/x", "a %s, b", "{\"k\":\"%s\"}", "%s\n%s", "-%s\n+%s" };
 	uint64_t seed = 7;
 
 	sample_expand(&token, "npm_{a36}", &seed);
@@ -255,8 +252,7 @@ static void unclosed_pem_takes_the_rest(void **state)
 {
 	assert_text("a\n-----BEGIN EC PRIVATE KEY-----\nMHcCAQEE", "a\n[redacted:private-key]");
 	assert_text("a\n-----BEGIN PRIVATE KEY-----", "a\n[redacted:private-key]");
-	assert_text("-----BEGIN PRIVATE KEY-----\nx\n-----END PRIVATE KEY-----\nb",
-		"[redacted:private-key]\nb");
+	assert_text("-----BEGIN PRIVATE KEY-----\nx\n-----END PRIVATE KEY-----\nb", "[redacted:private-key]\nb");
 }
 
 /* -- tags -------------------------------------------------------------------------------------- */
@@ -275,10 +271,9 @@ static void tags(void **state)
 	assert_text("a<private>b<\\/private>c", "ac");
 	assert_text("a<private x=\"/>\">b</private>c", "ac");
 	assert_text("a<system-reminder>b <private> c</system-reminder>d", "ad");
-	assert_text(
-		"<claude-mem-context>x</claude-mem-context><system_instruction>y</"
-		"system_instruction>"
-		"<system-instruction>z</system-instruction><persisted-output>p</persisted-output>.",
+	assert_text("<claude-mem-context>x</claude-mem-context><system_instruction>y</"
+		    "system_instruction>"
+		    "<system-instruction>z</system-instruction><persisted-output>p</persisted-output>.",
 		".");
 	assert_text("<pri<private>x</private>vate>secret</private>left", "left");
 	assert_same("<privateer>a</privateer>");
@@ -288,9 +283,8 @@ static void tags(void **state)
 
 static void tags_of_a_hostile_number(void **state)
 {
-	static const char *const units[] = { "<private>", "<private>x</private>", "<pri<private>",
-		"<private ", "</private>", "<<<private/>", "<system-reminder><private>",
-		"<private></privat" };
+	static const char *const units[] = { "<private>", "<private>x</private>", "<pri<private>", "<private ",
+		"</private>", "<<<private/>", "<system-reminder><private>", "<private></privat" };
 	int64_t begin = clock_mono_us();
 
 	for (size_t i = 0; i < countof(units); i++) {
@@ -308,10 +302,9 @@ static void tags_of_a_hostile_number(void **state)
 /* Every literal of every table, 10^5 times: nothing may look at the whole string each time. */
 static void literals_of_a_hostile_number(void **state)
 {
-	static const char *const units[] = { "password=$", "token=\"", "eyJ", "eyJaaaaaaaa.",
-		"cookie:a=b;", "://a:", "sk-", "-----BEGIN ", "-----BEGIN PRIVATE KEY-----\"x ",
-		"bearer ", "password=", "bot ", "authorization: bearer ", "curl -u ", "-us1",
-		"secret: '\\", "mysql -p ", "<password>", "--token " };
+	static const char *const units[] = { "password=$", "token=\"", "eyJ", "eyJaaaaaaaa.", "cookie:a=b;",
+		"://a:", "sk-", "-----BEGIN ", "-----BEGIN PRIVATE KEY-----\"x ", "bearer ", "password=", "bot ",
+		"authorization: bearer ", "curl -u ", "-us1", "secret: '\\", "mysql -p ", "<password>", "--token " };
 	int64_t begin = clock_mono_us();
 
 	for (size_t i = 0; i < countof(units); i++) {
@@ -353,8 +346,7 @@ static void keys_name_secrets(void **state)
 	assert_false(has(out, "zzzzzz"));
 	assert_false(has(out, "hunter22"));
 	assert_true(has(out, "\"dbPassword\":\"[redacted:password]\""));
-	assert_true(has(out, "Jane Roe") && has(out, "\"max_tokens\":5") && has(out, "bearer99") &&
-		    has(out, "${PW}"));
+	assert_true(has(out, "Jane Roe") && has(out, "\"max_tokens\":5") && has(out, "bearer99") && has(out, "${PW}"));
 }
 
 static void pairs_of_name_and_value(void **state)
@@ -364,11 +356,11 @@ static void pairs_of_name_and_value(void **state)
 		"\"Value\":"
 		"\"eu-west\"},{\"name\":\"max_tokens\",\"value\":\"100000\"}]}");
 
-	assert_true(str_eq(
-		out, STR("{\"env\":[{\"value\":\"[redacted:password]\",\"name\":\"DB_PASSWORD\"},{"
-			 "\"Key\":"
-			 "\"region\",\"Value\":\"eu-west\"},{\"name\":\"max_tokens\",\"value\":"
-			 "\"100000\"}]}")));
+	assert_true(str_eq(out,
+		STR("{\"env\":[{\"value\":\"[redacted:password]\",\"name\":\"DB_PASSWORD\"},{"
+		    "\"Key\":"
+		    "\"region\",\"Value\":\"eu-west\"},{\"name\":\"max_tokens\",\"value\":"
+		    "\"100000\"}]}")));
 }
 
 static void secrets_in_keys_and_escapes(void **state)
@@ -378,8 +370,7 @@ static void secrets_in_keys_and_escapes(void **state)
 	str out;
 
 	sample_expand(&token, "ghp_{a36}", &seed);
-	buf_addf(&b, "{\"%s\":1,\"x\":\"\\u0067%s\",\"y\":\"\\u003cprivate>hidden\"}", token.p,
-		token.p + 1);
+	buf_addf(&b, "{\"%s\":1,\"x\":\"\\u0067%s\",\"y\":\"\\u003cprivate>hidden\"}", token.p, token.p + 1);
 	out = payload_of(EVENT_STOP, b.p);
 	assert_false(has(out, token.p + 4));
 	assert_false(has(out, "hidden"));
@@ -502,8 +493,9 @@ static void fields_are_cleaned(void **state)
 	assert_true(str_eq(rec.cwd, STR("/a\xEF\xBF\xBD/b")));
 	assert_true(rec.agent_id.n == LIMIT_NAME && utf8_valid(rec.agent_id));
 	assert_true(rec.transcript_path.n == 4096 && utf8_valid(rec.transcript_path));
-	assert_true(str_eq(rec.host, STR("{\"pid\":12,\"ppid\":0,\"env\":{\"TERM\":\"xterm\","
-					 "\"MY_TOKEN\":\"[redacted:token]\"}}")));
+	assert_true(str_eq(rec.host,
+		STR("{\"pid\":12,\"ppid\":0,\"env\":{\"TERM\":\"xterm\","
+		    "\"MY_TOKEN\":\"[redacted:token]\"}}")));
 	assert_false(str_is_set(rec.tool_use_id));
 	e.kind = EVENT_STOP;
 	assert_false(str_is_set(record_of(&e, 0, NULL).host));
@@ -525,8 +517,7 @@ static void wholly_private_prompts(void **state)
 	};
 
 	for (size_t i = 0; i < countof(cases); i++) {
-		str json =
-			arena_strf(&arena, "{\"prompt\":\"%s\",\"cwd\":\"/w\"}", cases[i].prompt);
+		str json = arena_strf(&arena, "{\"prompt\":\"%s\",\"cwd\":\"/w\"}", cases[i].prompt);
 		struct event e = event_of(EVENT_USER_PROMPT_SUBMIT, json.p);
 		struct redact_report report;
 		struct record rec = record_of(&e, 0, &report);
@@ -550,21 +541,20 @@ static void muted_keeps_no_content(void **state)
 	e.tool_use_id = STR("tu_1");
 	rec = record_of(&e, REDACT_MUTED, NULL);
 	assert_true(rec.marks & EVENT_PRIVATE);
-	assert_true(str_eq(rec.payload, STR("{\"hook_event_name\":\"Native\",\"session_id\":"
-					    "\"3f2b8c1e-0b7a-4a57-9d2e-5a7c1f0e9b12\",\"tool_"
-					    "name\":\"Bash\",\"tool_use_id\":\"tu_1\","
-					    "\"private\":true}")));
+	assert_true(str_eq(rec.payload,
+		STR("{\"hook_event_name\":\"Native\",\"session_id\":"
+		    "\"3f2b8c1e-0b7a-4a57-9d2e-5a7c1f0e9b12\",\"tool_"
+		    "name\":\"Bash\",\"tool_use_id\":\"tu_1\","
+		    "\"private\":true}")));
 }
 
 static void secret_files(void **state)
 {
-	static const char *const secret[] = { ".env", "/a/.env", "a/.env.local", "C:\\x\\.ENV",
-		"id_ed25519", "/h/.ssh/id_rsa", "x.pem", "server.key", "/h/.aws/credentials",
-		"/h/.kube/config", "service-account-prod.json", "secrets.yaml", ".netrc", ".pgpass",
-		"k.p12" };
-	static const char *const open[] = { "", "env", ".env/", ".env.example", ".env.sample",
-		"a/.env/x.py", "id_rsa.pub", "credentials", "config", "key", "monkey.c", ".envoy",
-		"environment.ts", "secrets.py" };
+	static const char *const secret[] = { ".env", "/a/.env", "a/.env.local", "C:\\x\\.ENV", "id_ed25519",
+		"/h/.ssh/id_rsa", "x.pem", "server.key", "/h/.aws/credentials", "/h/.kube/config",
+		"service-account-prod.json", "secrets.yaml", ".netrc", ".pgpass", "k.p12" };
+	static const char *const open[] = { "", "env", ".env/", ".env.example", ".env.sample", "a/.env/x.py",
+		"id_rsa.pub", "credentials", "config", "key", "monkey.c", ".envoy", "environment.ts", "secrets.py" };
 	str base;
 
 	for (size_t i = 0; i < countof(secret); i++)
@@ -577,13 +567,12 @@ static void secret_files(void **state)
 
 static void commands_that_read_them(void **state)
 {
-	static const char *const reads[] = { "cat .env", "cd x && cat ./.env | grep A",
-		"source .env; x", ". ./.env", "sudo cat /etc/shadow",
-		"export $(grep -v '^#' .env | xargs)", "head -5 \"config/.env\"", "wc -l < .env",
-		"FOO=1 /bin/cat .env.local", "git show HEAD:.env", "awk '{print}' id_rsa",
+	static const char *const reads[] = { "cat .env", "cd x && cat ./.env | grep A", "source .env; x", ". ./.env",
+		"sudo cat /etc/shadow", "export $(grep -v '^#' .env | xargs)", "head -5 \"config/.env\"",
+		"wc -l < .env", "FOO=1 /bin/cat .env.local", "git show HEAD:.env", "awk '{print}' id_rsa",
 		"bash -c 'cat .env'", "sed -n '1,5p;$p' .env" };
-	static const char *const not [] = { "ls -la .env", "rm .env", "echo .env", "cat README.md",
-		"cat .env.example", "touch .env && cat x", "test -f .env", "" };
+	static const char *const not [] = { "ls -la .env", "rm .env", "echo .env", "cat README.md", "cat .env.example",
+		"touch .env && cat x", "test -f .env", "" };
 	str base;
 
 	for (size_t i = 0; i < countof(reads); i++)
@@ -628,15 +617,16 @@ static void contents_of_secret_files(void **state)
 		if (has(out, "MARKER") || !has(out, ".env not kept: "))
 			fail_msg("%s: " STR_FMT, payloads[i], STR_ARG(out));
 	}
-	assert_true(has(payload_of(EVENT_POST_TOOL_USE, payloads[0]),
-		"[contents of .env not kept: 6 bytes]"));
+	assert_true(has(payload_of(EVENT_POST_TOOL_USE, payloads[0]), "[contents of .env not kept: 6 bytes]"));
 	assert_true(has(payload_of(EVENT_POST_TOOL_USE, payloads[2]), "\"filePath\":\"/p/.env\""));
-	assert_true(
-		has(payload_of(EVENT_POST_TOOL_USE, "{\"tool_input\":{\"file_path\":\"a.c\"},"
-						    "\"tool_response\":{\"content\":\"MARKER\"}}"),
-			"MARKER"));
-	assert_true(has(payload_of(EVENT_PRE_TOOL_USE, "{\"tool_input\":{\"command\":\"*** Begin Patch\\n"
-						       "*** Add File: a.c\\n+MARKER\\n*** End Patch\"}}"), "MARKER"));
+	assert_true(has(payload_of(EVENT_POST_TOOL_USE,
+				"{\"tool_input\":{\"file_path\":\"a.c\"},"
+				"\"tool_response\":{\"content\":\"MARKER\"}}"),
+		"MARKER"));
+	assert_true(has(payload_of(EVENT_PRE_TOOL_USE,
+				"{\"tool_input\":{\"command\":\"*** Begin Patch\\n"
+				"*** Add File: a.c\\n+MARKER\\n*** End Patch\"}}"),
+		"MARKER"));
 }
 
 static void text_that_is_no_json(void **state)
@@ -645,13 +635,13 @@ static void text_that_is_no_json(void **state)
 	uint64_t seed = 11;
 	str out;
 
-	buf_add_str(
-		&b, STR("{\"a\":\xff \\u003cprivate>gone</private> \"password\":\"hunter22\" "));
+	buf_add_str(&b, STR("{\"a\":\xff \\u003cprivate>gone</private> \"password\":\"hunter22\" "));
 	sample_expand(&b, "glpat-{w20}", &seed);
 	out = payload_of(EVENT_UNKNOWN, b.p);
-	assert_true(str_eq(out, STR("{\"raw\":\"{\\\"a\\\":\xEF\xBF\xBD  "
-				    "\\\"password\\\":\\\"[redacted:password]\\\" "
-				    "[redacted:gitlab-token]\"}")));
+	assert_true(str_eq(out,
+		STR("{\"raw\":\"{\\\"a\\\":\xEF\xBF\xBD  "
+		    "\\\"password\\\":\\\"[redacted:password]\\\" "
+		    "[redacted:gitlab-token]\"}")));
 	assert_true(str_eq(payload_of(EVENT_UNKNOWN, ""), STR("{\"raw\":\"\"}")));
 }
 
@@ -667,14 +657,13 @@ static struct event cut_event(enum event_kind kind, const char *raw)
 
 static void cut_payloads(void **state)
 {
-	struct event e =
-		cut_event(EVENT_POST_TOOL_USE, "{\"a\":\"x <private>hidden \\u003c/private");
+	struct event e = cut_event(EVENT_POST_TOOL_USE, "{\"a\":\"x <private>hidden \\u003c/private");
 	struct redact_report report;
 	str out = record_of(&e, 0, NULL).payload;
 
-	assert_true(str_eq(
-		out, STR("{\"raw\":\"{\\\"a\\\":\\\"x \",\"cut\":{\"bytes\":9000000,\"sha256\":\""
-			 "ab00000000000000000000000000000000000000000000000000000000000000\"}}")));
+	assert_true(str_eq(out,
+		STR("{\"raw\":\"{\\\"a\\\":\\\"x \",\"cut\":{\"bytes\":9000000,\"sha256\":\""
+		    "ab00000000000000000000000000000000000000000000000000000000000000\"}}")));
 	e.raw = STR("{\"a\":\"-----BEGIN RSA PRIVATE KEY-----\\nMIIhidden\\nMII");
 	assert_false(has(record_of(&e, 0, NULL).payload, "MII"));
 	e.raw = STR("{\"a\":\"key ghp_0123456789abcdef");
@@ -730,10 +719,8 @@ static void hostile_depth(void **state)
 
 static void hostile_bytes(void **state)
 {
-	assert_true(has(payload_of(EVENT_STOP, "{\"a\":\"\xff\xc0\x80\xed\xa0\x80 \\ud800\"}"),
-		"\xEF\xBF\xBD"));
-	assert_true(has(
-		payload_of(EVENT_STOP, "{\"a\":\"\\u0000password=\\u0000hunter22\"}"), "\\u0000"));
+	assert_true(has(payload_of(EVENT_STOP, "{\"a\":\"\xff\xc0\x80\xed\xa0\x80 \\ud800\"}"), "\xEF\xBF\xBD"));
+	assert_true(has(payload_of(EVENT_STOP, "{\"a\":\"\\u0000password=\\u0000hunter22\"}"), "\\u0000"));
 }
 
 /* -- mute -------------------------------------------------------------------------------------- */

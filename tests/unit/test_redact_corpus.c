@@ -26,27 +26,20 @@ static const struct {
 	const char *payload;
 	const char *before, *after;
 } contexts[] = {
-	{ EVENT_USER_PROMPT_SUBMIT, "{\"prompt\":%s}", "Please use ",
-		" for the deployment, thanks." },
+	{ EVENT_USER_PROMPT_SUBMIT, "{\"prompt\":%s}", "Please use ", " for the deployment, thanks." },
 	{ EVENT_USER_PROMPT_SUBMIT, "{\"prompt\":%s}", "", "" },
-	{ EVENT_PRE_TOOL_USE, "{\"tool_name\":\"Bash\",\"tool_input\":{\"command\":%s}}",
-		"cd /srv && ", "" },
-	{ EVENT_PRE_TOOL_USE, "{\"tool_name\":\"Bash\",\"tool_input\":{\"command\":%s}}", "echo '",
-		"' > out.txt" },
-	{ EVENT_POST_TOOL_USE,
-		"{\"tool_name\":\"Bash\",\"tool_response\":{\"stdout\":%s,\"stderr\":\"\"}}",
+	{ EVENT_PRE_TOOL_USE, "{\"tool_name\":\"Bash\",\"tool_input\":{\"command\":%s}}", "cd /srv && ", "" },
+	{ EVENT_PRE_TOOL_USE, "{\"tool_name\":\"Bash\",\"tool_input\":{\"command\":%s}}", "echo '", "' > out.txt" },
+	{ EVENT_POST_TOOL_USE, "{\"tool_name\":\"Bash\",\"tool_response\":{\"stdout\":%s,\"stderr\":\"\"}}",
 		"total 12\nmain.c\n", "\ndone\n" },
 	{ EVENT_POST_TOOL_USE,
 		"{\"tool_name\":\"Read\",\"tool_response\":{\"file\":{\"filePath\":\"a.yml\","
 		"\"content\":%s}}}",
 		"version: 3\nservices:\n  ", "\n  ports: [80]\n" },
-	{ EVENT_PRE_TOOL_USE,
-		"{\"tool_name\":\"Write\",\"tool_input\":{\"file_path\":\"a.py\",\"content\":%s}}",
+	{ EVENT_PRE_TOOL_USE, "{\"tool_name\":\"Write\",\"tool_input\":{\"file_path\":\"a.py\",\"content\":%s}}",
 		"import os\n\nVALUE = \"", "\"\nprint(VALUE)\n" },
-	{ EVENT_POST_TOOL_USE, "{\"tool_response\":%s}",
-		"2026-01-02T03:04:05Z INFO request id=17 sent ", " in 12 ms" },
-	{ EVENT_POST_TOOL_USE, "{\"tool_response\":{\"stdout\":%s}}",
-		"{\"level\":\"info\",\"msg\":\"", "\"}" },
+	{ EVENT_POST_TOOL_USE, "{\"tool_response\":%s}", "2026-01-02T03:04:05Z INFO request id=17 sent ", " in 12 ms" },
+	{ EVENT_POST_TOOL_USE, "{\"tool_response\":{\"stdout\":%s}}", "{\"level\":\"info\",\"msg\":\"", "\"}" },
 	{ EVENT_POST_TOOL_USE, "{\"tool_response\":[{\"type\":\"text\",\"text\":%s}]}",
 		"REGION=eu\nVALUE=", "\nDEBUG=1\n" },
 	{ EVENT_NOTIFICATION, "{\"message\":%s}", "     12\t", "" },
@@ -56,8 +49,8 @@ static const struct {
 /* The part before a sample must not be a word that the sample's first one would run into. */
 static bool make_one(struct redactor *r, struct arena *a, size_t i, uint64_t *seed)
 {
-	_cleanup_(buf_release) struct buf secret = BUF_INIT(KIB(8)), text = BUF_INIT(KIB(16)),
-					  json = BUF_INIT(KIB(64)), all = BUF_INIT(KIB(64));
+	_cleanup_(buf_release) struct buf secret = BUF_INIT(KIB(8)), text = BUF_INIT(KIB(16)), json = BUF_INIT(KIB(64)),
+					  all = BUF_INIT(KIB(64));
 	const struct sample *s = &samples[i % countof(samples)];
 	size_t c = sample_random(seed) % countof(contexts);
 	struct event e = { .kind = contexts[c].kind, .agent = STR("claude") };
@@ -99,8 +92,7 @@ static void secrets_are_gone(void **state)
 		gone += make_one(r, &a, i, &seed);
 		arena_reset(&a);
 	}
-	print_message(
-		"# secrets: %d of %d gone (%.1f %%)\n", gone, SECRETS, 100.0 * gone / SECRETS);
+	print_message("# secrets: %d of %d gone (%.1f %%)\n", gone, SECRETS, 100.0 * gone / SECRETS);
 	arena_release(&a);
 	redactor_free(r);
 	assert_true(gone >= SECRETS * 99 / 100);
@@ -138,8 +130,7 @@ static void take_file(struct lines *l, const char *path)
 
 	if (!f)
 		return;
-	for (int n = 0; taken < LINES_PER_FILE && l->seen < l->most && fgets(line, sizeof line, f);
-		n++)
+	for (int n = 0; taken < LINES_PER_FILE && l->seen < l->most && fgets(line, sizeof line, f); n++)
 		if (n % 7 == 3) {
 			take_line(l, line);
 			taken++;
@@ -149,8 +140,7 @@ static void take_file(struct lines *l, const char *path)
 
 static bool is_code(const char *name)
 {
-	static const char *const endings[] = { ".h", ".c", ".py", ".pm", ".pl", ".sh", ".js",
-		".ts" };
+	static const char *const endings[] = { ".h", ".c", ".py", ".pm", ".pl", ".sh", ".js", ".ts" };
 	str s = str_of(name);
 
 	for (size_t i = 0; i < countof(endings); i++)

@@ -14,10 +14,9 @@
 #include "client/client.h"
 
 /* Shaped like what agents send before a tool: nested objects, escapes, brackets in strings. */
-static const char payload[] =
-	"{\"session_id\":\"0b9c\",\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Bash\","
-	"\"tool_input\":{\"command\":\"echo \\\"}]\\\" \\\\\",\"list\":[1,[2,{}],\"]}\"],"
-	"\"text\":\"gr\xC3\xBC\xC3\x9F \\u007d \\n\"},\"empty\":{},\"none\":null}";
+static const char payload[] = "{\"session_id\":\"0b9c\",\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Bash\","
+			      "\"tool_input\":{\"command\":\"echo \\\"}]\\\" \\\\\",\"list\":[1,[2,{}],\"]}\"],"
+			      "\"text\":\"gr\xC3\xBC\xC3\x9F \\u007d \\n\"},\"empty\":{},\"none\":null}";
 
 enum { SIZE = sizeof payload - 1 };
 
@@ -248,14 +247,12 @@ static void test_input_strange_descriptors(void **state)
 
 static void test_env_allowed(void **state)
 {
-	static const char *const yes[] = { "CLAUDECODE", "CLAUDE_PROJECT_DIR", "TERM", "AGENT_NAME",
-		"AGENT_", "CLAUDE_CODE_REMOTE", "CLAUDE_CODE_REMOTE_SESSION_ID", "TMUX_PANE",
-		"CI" };
-	static const char *const no[] = { "", "PATH", "HOME", "ANTHROPIC_API_KEY", "AGENT_TOKEN",
-		"AGENT_API_KEY", "AGENT_secret_x", "AGENT_PASSWORD", "AGENT_DB_PASSWORD_FILE",
-		"CLAUDE_CODE_MESSAGING_TOKEN", "CLAUDE_CODE_MESSAGING_SOCKET", "CURSOR_USER_EMAIL",
-		"CLAUDE_CODE_REMOTE_TOKEN", "GEMINI_API_KEY", "CLAUDECODE2", "claudecode", "TERMX",
-		"CODEX_API_KEY", "CIX", "C" };
+	static const char *const yes[] = { "CLAUDECODE", "CLAUDE_PROJECT_DIR", "TERM", "AGENT_NAME", "AGENT_",
+		"CLAUDE_CODE_REMOTE", "CLAUDE_CODE_REMOTE_SESSION_ID", "TMUX_PANE", "CI" };
+	static const char *const no[] = { "", "PATH", "HOME", "ANTHROPIC_API_KEY", "AGENT_TOKEN", "AGENT_API_KEY",
+		"AGENT_secret_x", "AGENT_PASSWORD", "AGENT_DB_PASSWORD_FILE", "CLAUDE_CODE_MESSAGING_TOKEN",
+		"CLAUDE_CODE_MESSAGING_SOCKET", "CURSOR_USER_EMAIL", "CLAUDE_CODE_REMOTE_TOKEN", "GEMINI_API_KEY",
+		"CLAUDECODE2", "claudecode", "TERMX", "CODEX_API_KEY", "CIX", "C" };
 
 	for (size_t i = 0; i < countof(yes); i++)
 		if (!env_is_allowed(str_of(yes[i])))
@@ -268,10 +265,9 @@ static void test_env_allowed(void **state)
 static void test_env_collect(void **state)
 {
 	static char big[6000] = "AGENT_BIG=";
-	char *const env[] = { (char[]){ "TERM=xterm" }, (char[]){ "SECRET=x" },
-		(char[]){ "noequals" }, (char[]){ "=odd" }, (char[]){ "HOME=/home/me" },
-		(char[]){ "HOOKD_DIR=relative" }, (char[]){ "XDG_RUNTIME_DIR=" },
-		(char[]){ "XDG_STATE_HOME=/s" }, big, NULL };
+	char *const env[] = { (char[]){ "TERM=xterm" }, (char[]){ "SECRET=x" }, (char[]){ "noequals" },
+		(char[]){ "=odd" }, (char[]){ "HOME=/home/me" }, (char[]){ "HOOKD_DIR=relative" },
+		(char[]){ "XDG_RUNTIME_DIR=" }, (char[]){ "XDG_STATE_HOME=/s" }, big, NULL };
 	static struct wire_hook h;
 	struct env_places places;
 

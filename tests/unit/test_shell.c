@@ -75,11 +75,10 @@ static const struct tree_case expansions[] = {
 		"(cmd ${x-a} ${x:-a b} ${x=a} ${x:=a} ${x?a} ${x:?a} ${x+a} ${x:+a})" },
 	{ "${#x} ${#@} ${##} ${#?} ${##a} ${#-}",
 		"(cmd ${x length} ${@ length} ${# length} ${? length} ${# strip # a} ${- length})" },
-	{ "${x#a} ${x##a*} ${x%b} ${x%%/*}",
-		"(cmd ${x strip # a} ${x strip ## a*} ${x strip % b} ${x strip %% /*})" },
+	{ "${x#a} ${x##a*} ${x%b} ${x%%/*}", "(cmd ${x strip # a} ${x strip ## a*} ${x strip % b} ${x strip %% /*})" },
 	{ "${x/a/b} ${x//a/b} ${x/#a/b} ${x/%a/b} ${x/a} ${x//\\//_}",
 		"(cmd ${x replace / a by b} ${x replace // a by b} ${x replace /# a by b} ${x replace /% a by b}"
-			" ${x replace / a} ${x replace // '/' by _})" },
+		" ${x replace / a} ${x replace // '/' by _})" },
 	{ "${x:1} ${x:1:2} ${x: -1}", "(cmd ${x from 1} ${x from 1:2} ${x from  -1})" },
 	{ "${x^} ${x^^} ${x,} ${x,,[a-z]} ${x~~}",
 		"(cmd ${x case ^ } ${x case ^^ } ${x case , } ${x case ,, [a-z]} ${x case ~~ })" },
@@ -198,8 +197,7 @@ static const struct tree_case redirections[] = {
 };
 
 static const struct tree_case here_documents[] = {
-	{ "a <<E\nb $c `d` $(e) \\$f\nE\ng",
-		"((cmd a <<E['b '\"$c' '\"$(cmd d)' '\"$(cmd e)' ''$f\\n']); (cmd g))" },
+	{ "a <<E\nb $c `d` $(e) \\$f\nE\ng", "((cmd a <<E['b '\"$c' '\"$(cmd d)' '\"$(cmd e)' ''$f\\n']); (cmd g))" },
 	{ "a <<'E'\n$b\nE\n", "(cmd a <<'E'['$b\\n'])" },
 	{ "a <<\"E F\"\nb\nE F\n", "(cmd a <<'E F'['b\\n'])" },
 	{ "a <<\\E\n$b\nE\n", "(cmd a <<'E'['$b\\n'])" },
@@ -229,8 +227,7 @@ static const struct tree_case here_documents[] = {
 	{ "a <<E\nb\nE)", "(cmd a <<E['b\\nE)'])" },
 	{ "a << E\nb\nE", "(cmd a <<E['b\\n'])" },
 	{ "a <<E\"F\"G\n$b\nEFG\n", "(cmd a <<'EFG'['$b\\n'])" },
-	{ "a <<E b <<-F\n$(c <<G\nd\nG\n)\nE\n\te\n\tF\n",
-		"(cmd a b <<E[\"$(cmd c <<G['d\\n'])'\\n'] <<-F['e\\n'])" },
+	{ "a <<E b <<-F\n$(c <<G\nd\nG\n)\nE\n\te\n\tF\n", "(cmd a b <<E[\"$(cmd c <<G['d\\n'])'\\n'] <<-F['e\\n'])" },
 	{ "a <<E &&\nb\nE\nc", "((cmd a <<E['b\\n']) && (cmd c))" },
 	{ "{ a <<E\nb\nE\n}", "(group (cmd a <<E['b\\n']))" },
 	{ "a <<E | while b; do\nc\nE\nd; done", "((cmd a <<E['c\\n']) | (while (cmd b) do (cmd d)))" },
@@ -652,8 +649,8 @@ static void test_a_megabyte(void **state)
 		r = shell_parse(&arena, buf_str(&b), NULL, &list, &at, &err);
 		/* Sanitizers make it ten times slower; a square would take minutes. */
 		if (r != shapes[i].code || seconds() - began > 2) {
-			print_error("%s%s…: %d %s, %.3f s\n",
-				shapes[i].before, shapes[i].piece, r, err.text, seconds() - began);
+			print_error("%s%s…: %d %s, %.3f s\n", shapes[i].before, shapes[i].piece, r, err.text,
+				seconds() - began);
 			wrong++;
 		}
 		buf_release(&b);
@@ -689,11 +686,29 @@ static void test_limits(void **state)
 static const struct {
 	const char *text, *literal; /* of the second word; NULL: not constant */
 } literals[] = {
-	{ "a b", "b" }, { "a 'b'\"c\"\\d", "bcd" }, { "a ''", "" }, { "a $b", NULL }, { "a \"$b\"", NULL },
-	{ "a *", NULL }, { "a '*'", "*" }, { "a \\*", "*" }, { "a [", "[" }, { "a ]", "]" }, { "a [b]", NULL },
-	{ "a [\"b\"]", NULL }, { "a ~", NULL }, { "a '~'", "~" }, { "a {b,c}", NULL }, { "a {b}", "{b}" },
-	{ "a b?", NULL }, { "a @(b)", NULL }, { "a $(b)", NULL }, { "a $'\\x62'", "b" }, { "a b\\\nc", "bc" },
-	{ "a <(b)", NULL }, { "a $((1))", NULL },
+	{ "a b", "b" },
+	{ "a 'b'\"c\"\\d", "bcd" },
+	{ "a ''", "" },
+	{ "a $b", NULL },
+	{ "a \"$b\"", NULL },
+	{ "a *", NULL },
+	{ "a '*'", "*" },
+	{ "a \\*", "*" },
+	{ "a [", "[" },
+	{ "a ]", "]" },
+	{ "a [b]", NULL },
+	{ "a [\"b\"]", NULL },
+	{ "a ~", NULL },
+	{ "a '~'", "~" },
+	{ "a {b,c}", NULL },
+	{ "a {b}", "{b}" },
+	{ "a b?", NULL },
+	{ "a @(b)", NULL },
+	{ "a $(b)", NULL },
+	{ "a $'\\x62'", "b" },
+	{ "a b\\\nc", "bc" },
+	{ "a <(b)", NULL },
+	{ "a $((1))", NULL },
 };
 
 static void test_literals(void **state)
@@ -723,11 +738,13 @@ static void test_each_simple(void **state)
 	struct shell_node *list;
 
 	(void)state;
-	assert_int_equal(shell_parse(&arena, STR(
-		"a $(b `c`) >$(d) \"${x:-$(e)}\" <<E | f=$(g) h[$(i)]=1 j\n$(k)\nE\n"
-		"if l; then m; elif n; then o; else p; fi; for x in $(q); do r; done <<<$(s)\n"
-		"case $(t) in $(u)) v;; esac; w() { x; }; [[ $(y) ]]; (($(z))); declare a=($(A))\n"
-		"echo ${a[$(B)]/$(C)/$(D)} {$(E),F$((1+$(G)))} <(H)"), NULL, &list, NULL, NULL), 0);
+	assert_int_equal(shell_parse(&arena,
+				 STR("a $(b `c`) >$(d) \"${x:-$(e)}\" <<E | f=$(g) h[$(i)]=1 j\n$(k)\nE\n"
+				     "if l; then m; elif n; then o; else p; fi; for x in $(q); do r; done <<<$(s)\n"
+				     "case $(t) in $(u)) v;; esac; w() { x; }; [[ $(y) ]]; (($(z))); declare a=($(A))\n"
+				     "echo ${a[$(B)]/$(C)/$(D)} {$(E),F$((1+$(G)))} <(H)"),
+				 NULL, &list, NULL, NULL),
+		0);
 	shell_each_simple(list, add_name, &b);
 	assert_str(buf_str(&b), STR("a b c d e k j g i l m n o p q r s t u v x y z declare A echo B C D E G H "));
 	buf_release(&b);

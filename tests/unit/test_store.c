@@ -100,8 +100,10 @@ static void test_foreign_database(void **state)
 
 	fs_join(path, test_dir(), "other.db");
 	s = open_ok(path, STORE_WRITE);
-	assert_int_equal(store_exec(s, "DROP TABLE activities; DROP TABLE events; DROP TABLE sessions;"
-				       "DROP TABLE journal; CREATE TABLE invoices(n); PRAGMA user_version = 0"), 0);
+	assert_int_equal(store_exec(s,
+				 "DROP TABLE activities; DROP TABLE events; DROP TABLE sessions;"
+				 "DROP TABLE journal; CREATE TABLE invoices(n); PRAGMA user_version = 0"),
+		0);
 	store_close(s);
 	assert_int_equal(try_open(path, STORE_WRITE), -EMEDIUMTYPE);
 	assert_true(try_open(path, STORE_READ) < 0);
@@ -206,8 +208,9 @@ static _Atomic int fold_calls, fold_failures, commits_told;
 
 static int fold(struct store *s, const struct record *r, bool careful, void *arg)
 {
-	struct query *q = store_query(s, "INSERT OR IGNORE INTO events(id, ord, at, kind, native, marks, payload) "
-					 "VALUES (?1, ?2, ?3, 'k', 'n', ?4, ?5)");
+	struct query *q = store_query(s,
+		"INSERT OR IGNORE INTO events(id, ord, at, kind, native, marks, payload) "
+		"VALUES (?1, ?2, ?3, 'k', 'n', ?4, ?5)");
 	int got;
 
 	fold_calls++;
@@ -255,8 +258,12 @@ static void life_init(struct life *l)
 
 static void life_start(struct life *l, int linger_ms)
 {
-	struct writer_config config = { .store_path = l->store, .journal_dir = l->journal,
-		.spool_dir = l->spool, .backup_dir = l->backups, .linger_ms = linger_ms, .fold = fold,
+	struct writer_config config = { .store_path = l->store,
+		.journal_dir = l->journal,
+		.spool_dir = l->spool,
+		.backup_dir = l->backups,
+		.linger_ms = linger_ms,
+		.fold = fold,
 		.committed = on_committed };
 
 	if (journal_open(l->journal, &l->j) < 0)

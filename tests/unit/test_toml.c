@@ -58,7 +58,9 @@ static const struct {
 	{ "# nothing\n\n   \n", "", END, 0 },
 	{ "a = 1", "a^-1;", END, END },
 	{ "a=1\r\nb\t=\t\"x\" # c\r\n[t]\r\na=2\r\n", "a^-1;b^sx;t|a=-2;", 18, 18 },
-	{ "\xEF\xBB\xBF" "a = 1\n", "a^-1;", END, END },
+	{ "\xEF\xBB\xBF"
+	  "a = 1\n",
+		"a^-1;", END, END },
 	{ "a.b . \"c.d\" = true\n", "a|b|c.d^-true;", END, END },
 	{ "\"\" = 1\n'q\"' = 2\n", "^-1;q\"^-2;", END, END },
 	{ "a = { b = 1, c = { 'd' = \"e\" }, f = [ { g = 1 } ], h = {} }", "a|b^-1;a|c|d^se;a|f^a;a|h^t;", END, END },
@@ -204,11 +206,13 @@ static void a_stale_line_is_rewritten_in_place(void **state)
 	(void)state;
 	assert_int_equal(
 		install_notify_add(&request, STR("a = 1\n" STALE " # c\nb = 2\n[t]\n"), &arena, &after, &n, NULL), 0);
-	assert_string_equal(after.p, "a = 1\nnotify=" "[\"/opt/hookd/bin/hookc\", \"--dir\", \"/home/ada/st\\\"ate\", "
-				     "\"codex\", \"notify\"] # c\nb = 2\n[t]\n");
+	assert_string_equal(after.p,
+		"a = 1\nnotify="
+		"[\"/opt/hookd/bin/hookc\", \"--dir\", \"/home/ada/st\\\"ate\", "
+		"\"codex\", \"notify\"] # c\nb = 2\n[t]\n");
 	assert_true(n.changed == 1 && n.added == 0);
-	assert_int_equal(install_notify_remove(&request, STR("a = 1\n" STALE "\nb = 2\n"), STR_NONE, &arena, &after,
-				 &n, NULL),
+	assert_int_equal(
+		install_notify_remove(&request, STR("a = 1\n" STALE "\nb = 2\n"), STR_NONE, &arena, &after, &n, NULL),
 		0);
 	assert_string_equal(after.p, "a = 1\nb = 2\n");
 }

@@ -38,9 +38,17 @@ static void add_item(struct buf *b, const struct transcript_item *i)
 		const char *key;
 		str text;
 	} texts[] = {
-		{ "id", i->id }, { "session", i->session }, { "cwd", i->cwd }, { "model", i->model },
-		{ "prompt_id", i->prompt_id }, { "agent_id", i->agent_id }, { "agent_type", i->agent_type },
-		{ "source", i->source }, { "text", i->text }, { "tool", i->tool }, { "tool_id", i->tool_id },
+		{ "id", i->id },
+		{ "session", i->session },
+		{ "cwd", i->cwd },
+		{ "model", i->model },
+		{ "prompt_id", i->prompt_id },
+		{ "agent_id", i->agent_id },
+		{ "agent_type", i->agent_type },
+		{ "source", i->source },
+		{ "text", i->text },
+		{ "tool", i->tool },
+		{ "tool_id", i->tool_id },
 	};
 	struct json_writer w = JSON_WRITER(b);
 	char at[CLOCK_TEXT];
@@ -590,10 +598,12 @@ static const struct {
 	{ "NUL within", STR("{\"type\":\"user\",\"message\":{\"content\":\"a\0b\"}}\n" LINE_B), 1, 1 },
 	{ "bad UTF-8", STR("{\"type\":\"user\",\"message\":{\"content\":\"a\xFF\xC0\x80\"}}\n"), 1, 0 },
 	{ "not objects", STR("[]\n1\nnull\n\"user\"\n{}\n" LINE_A), 1, 4 },
-	{ "wrong types", STR("{\"type\":\"user\",\"message\":7}\n{\"type\":\"assistant\",\"message\":[]}\n"
-			     "{\"type\":\"assistant\",\"message\":{\"content\":[1,null,{}],\"usage\":3,\"id\":4}}\n"
-			     "{\"type\":\"user\",\"sessionId\":{},\"cwd\":[],\"message\":{\"content\":{\"a\":1}}}\n"
-			     "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\"}]}}\n"), 0, 0 },
+	{ "wrong types",
+		STR("{\"type\":\"user\",\"message\":7}\n{\"type\":\"assistant\",\"message\":[]}\n"
+		    "{\"type\":\"assistant\",\"message\":{\"content\":[1,null,{}],\"usage\":3,\"id\":4}}\n"
+		    "{\"type\":\"user\",\"sessionId\":{},\"cwd\":[],\"message\":{\"content\":{\"a\":1}}}\n"
+		    "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\"}]}}\n"),
+		0, 0 },
 	{ "cut", STR("{\"type\":\"user\",\"message\":{\"content\":\"x\n{\"type\n{\n}\n\"\n" LINE_A), 1, 5 },
 };
 
@@ -754,13 +764,14 @@ static void test_find(void **state)
 	snprintf(link, sizeof link, "%s/.claude/projects/-p/linked.jsonl", home);
 	assert_int_equal(symlink("../../../elsewhere/-p/s3.jsonl", link), 0);
 	assert_int_equal(transcript_find(home, NULL, list_file, &all), 0);
-	assert_str(buf_str(&all.b), STR("claude .claude/projects/-p/s1/subagents/agent-a.jsonl\n"
-					"gemini .gemini/tmp/proj/chats/s2/sub.jsonl\n"
-					"gemini .gemini/tmp/proj/chats/session-2.jsonl\n"
-					"codex .codex/archived_sessions/rollout-y.jsonl\n"
-					"codex .codex/sessions/2026/11/15/rollout-x.jsonl\n"
-					"claude .claude/projects/-p/s1.jsonl\n"
-					"gemini .gemini/tmp/proj/chats/session-1.json\n"));
+	assert_str(buf_str(&all.b),
+		STR("claude .claude/projects/-p/s1/subagents/agent-a.jsonl\n"
+		    "gemini .gemini/tmp/proj/chats/s2/sub.jsonl\n"
+		    "gemini .gemini/tmp/proj/chats/session-2.jsonl\n"
+		    "codex .codex/archived_sessions/rollout-y.jsonl\n"
+		    "codex .codex/sessions/2026/11/15/rollout-x.jsonl\n"
+		    "claude .claude/projects/-p/s1.jsonl\n"
+		    "gemini .gemini/tmp/proj/chats/session-1.json\n"));
 	buf_clear(&all.b);
 	all.stop_after = 1;
 	assert_int_equal(transcript_find(home, "codex", list_file, &all), 77);
@@ -781,9 +792,10 @@ static int moved_child(void *arg)
 	fs_join(path, home, "g");
 	setenv("GEMINI_CLI_HOME", path, 1);
 	CHECK(transcript_find(home, NULL, list_file, &l) == 0);
-	CHECK(str_eq(buf_str(&l.b), STR("gemini g/.gemini/tmp/p/chats/session-1.jsonl\n"
-					"codex x/sessions/rollout-1.jsonl\n"
-					"claude c/projects/p/s.jsonl\n")));
+	CHECK(str_eq(buf_str(&l.b),
+		STR("gemini g/.gemini/tmp/p/chats/session-1.jsonl\n"
+		    "codex x/sessions/rollout-1.jsonl\n"
+		    "claude c/projects/p/s.jsonl\n")));
 	buf_release(&l.b);
 	fs_join(path, home, ".claude/projects/p/s.jsonl");
 	CHECK(!transcript_is_history(home, NULL, path));
@@ -883,8 +895,8 @@ static void test_last_texts(void **state)
 
 	arena_init(&a);
 	for (size_t i = 0; i < countof(rows); i++) {
-		assert_int_equal(transcript_last_texts(golden(rows[i].file), NULL, rows[i].tail, &a, &user, &model,
-					 &err), 0);
+		assert_int_equal(
+			transcript_last_texts(golden(rows[i].file), NULL, rows[i].tail, &a, &user, &model, &err), 0);
 		assert_str(user, str_of(rows[i].user));
 		assert_str(model, str_of(rows[i].assistant));
 		assert_int_equal(str_is_set(user), rows[i].user != NULL);

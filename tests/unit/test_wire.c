@@ -165,8 +165,10 @@ static void test_hook_every_truncation(void **state)
 
 static void test_hook_refuses(void **state)
 {
-	static const char id[] = "\1\x10\0\0\0" "0123456789abcdef";
-	static const char agent[] = "\6\1\0\0\0" "x";
+	static const char id[] = "\1\x10\0\0\0"
+				 "0123456789abcdef";
+	static const char agent[] = "\6\1\0\0\0"
+				    "x";
 	struct wire_hook back;
 	char body[128];
 	size_t n = 0;
@@ -205,7 +207,12 @@ static void test_hook_too_many(void **state)
 	char body[4096];
 	size_t n = 0;
 
-	memcpy(body, "\1\x10\0\0\0" "0123456789abcdef" "\6\1\0\0\0" "x", n = 27);
+	memcpy(body,
+		"\1\x10\0\0\0"
+		"0123456789abcdef"
+		"\6\1\0\0\0"
+		"x",
+		n = 27);
 	for (int i = 0; i < 300; i++, n += 6)
 		memcpy(body + n, i % 2 ? "\x09\1\0\0\0a" : "\x0A\1\0\0\0e", 6);
 	assert_int_equal(wire_hook_decode(str_n(body, n), &back), 0);
@@ -215,8 +222,12 @@ static void test_hook_too_many(void **state)
 
 static void test_reply(void **state)
 {
-	struct wire_reply r = { .type = WIRE_DONE, .stored = WIRE_STORED_COMMITTED, .exit_code = 2,
-		.out = STR("out"), .err = STR("error") }, back;
+	struct wire_reply r = { .type = WIRE_DONE,
+		.stored = WIRE_STORED_COMMITTED,
+		.exit_code = 2,
+		.out = STR("out"),
+		.err = STR("error") },
+			  back;
 	uint8_t fixed[WIRE_REPLY_FIXED];
 	char body[64];
 	struct wire_header h;
@@ -345,8 +356,7 @@ static void *run_peer(void *arg)
 }
 
 /* One exchange with that peer; the payload is larger than a socket holds when `large`. */
-static int exchange(struct peer *p, int ms, bool large, char *room, size_t size,
-	struct wire_reply *ret)
+static int exchange(struct peer *p, int ms, bool large, char *room, size_t size, struct wire_reply *ret)
 {
 	static char payload[2 << 20];
 	struct wire_hook h = sample();
@@ -386,8 +396,12 @@ static void test_exchange_done(void **state)
 
 	n += put_reply(say + n, (struct wire_reply){ .type = WIRE_WAIT, .wait_ms = 50 });
 	n += put_reply(say + n, (struct wire_reply){ .type = WIRE_WAIT, .wait_ms = 50 });
-	n += put_reply(say + n, (struct wire_reply){ .type = WIRE_DONE, .exit_code = 2,
-		.stored = WIRE_STORED_JOURNALED, .out = STR("hello"), .err = STR("no") });
+	n += put_reply(say + n,
+		(struct wire_reply){ .type = WIRE_DONE,
+			.exit_code = 2,
+			.stored = WIRE_STORED_JOURNALED,
+			.out = STR("hello"),
+			.err = STR("no") });
 	for (int piece = 1; piece < 40; piece += 6) {
 		struct peer p = { .say = say, .n = n, .piece = (size_t)piece };
 
@@ -431,8 +445,8 @@ static void test_exchange_refused(void **state)
 
 static void test_exchange_nonsense(void **state)
 {
-	static const char *const texts[] = { "HTTP/1.1 200 OK\r\n\r\n", "{\"jsonrpc\":\"2.0\"}\n",
-		"\xF5\1\3\1????", "\xF5\1\7\1????", "\xF5\7\3\1????" };
+	static const char *const texts[] = { "HTTP/1.1 200 OK\r\n\r\n", "{\"jsonrpc\":\"2.0\"}\n", "\xF5\1\3\1????",
+		"\xF5\1\7\1????", "\xF5\7\3\1????" };
 	static char room[4096];
 	struct wire_reply r;
 	char say[64];

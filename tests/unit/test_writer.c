@@ -41,8 +41,12 @@ static void remove_dir(const char *dir)
 static void test_stop_does_not_wait_for_a_backlog(void **state)
 {
 	char dir[64] = "/tmp/hk-writer-XXXXXX", store[96], journal[96], spool[96];
-	struct writer_config c = { .store_path = store, .journal_dir = journal, .spool_dir = spool,
-		.backup_dir = dir, .linger_ms = 0, .fold = fold_slowly };
+	struct writer_config c = { .store_path = store,
+		.journal_dir = journal,
+		.spool_dir = spool,
+		.backup_dir = dir,
+		.linger_ms = 0,
+		.fold = fold_slowly };
 	struct journal_pos end;
 	struct writer *w;
 	int64_t began;

@@ -22,7 +22,10 @@ struct buf {
 
 extern char buf_empty[1];
 
-#define BUF_INIT(max_) { .p = buf_empty, .max = (max_) }
+#define BUF_INIT(max_)                        \
+	{                                     \
+		.p = buf_empty, .max = (max_) \
+	}
 
 void buf_init(struct buf *b, size_t max);
 void buf_release(struct buf *b);

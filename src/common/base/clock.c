@@ -21,12 +21,11 @@ void clock_format(int64_t wall_us, int local, char out[CLOCK_TEXT])
 		return;
 	}
 	if (local)
-		snprintf(out, CLOCK_TEXT, "%04d-%02d-%02d %02d:%02d:%02d", (tm.tm_year + 1900) % 10000,
-			tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec);
+		snprintf(out, CLOCK_TEXT, "%04d-%02d-%02d %02d:%02d:%02d", (tm.tm_year + 1900) % 10000, tm.tm_mon + 1,
+			tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec);
 	else
-		snprintf(out, CLOCK_TEXT, "%04d-%02d-%02dT%02d:%02d:%02d.%03ldZ",
-			(tm.tm_year + 1900) % 10000, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
-			tm.tm_min, tm.tm_sec, ms);
+		snprintf(out, CLOCK_TEXT, "%04d-%02d-%02dT%02d:%02d:%02d.%03ldZ", (tm.tm_year + 1900) % 10000,
+			tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, ms);
 }
 
 void clock_format_age(int64_t us, char out[CLOCK_TEXT])
@@ -108,7 +107,10 @@ bool clock_parse(const char *p, size_t n, int64_t *ret_us)
 		unsigned char at, n, least, most;
 		const char *before;
 	} parts[] = {
-		{ 5, 2, 1, 12, "-" }, { 8, 2, 1, 31, "-" }, { 11, 2, 0, 23, "Tt " }, { 14, 2, 0, 59, ":" },
+		{ 5, 2, 1, 12, "-" },
+		{ 8, 2, 1, 31, "-" },
+		{ 11, 2, 0, 23, "Tt " },
+		{ 14, 2, 0, 59, ":" },
 		{ 17, 2, 0, 60, ":" },
 	};
 	int64_t year, v[5], us, zone;
@@ -126,7 +128,7 @@ bool clock_parse(const char *p, size_t n, int64_t *ret_us)
 	if (!parse_zone(p + 19 + used, n - 19 - used, &zone))
 		return false;
 	*ret_us = ((days_of(year, v[0], v[1]) * 24 + v[2]) * 60 + v[3] - zone) * 60 * USEC_PER_SEC +
-		  v[4] * USEC_PER_SEC + us;
+		v[4] * USEC_PER_SEC + us;
 	return true;
 }
 
@@ -151,8 +153,8 @@ static bool parse_ago(str text, int64_t now_us, int64_t *ret)
 
 bool clock_parse_when(str text, int64_t now_us, int64_t *ret)
 {
-	static const char *const formats[] = { "%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M",
-		"%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S" };
+	static const char *const formats[] = { "%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S",
+		"%Y-%m-%d %H:%M:%S" };
 	char room[32];
 
 	if (parse_ago(text, now_us, ret))

@@ -59,8 +59,7 @@ static int search(const str *a, int n, const str *b, int m, int **rows)
 		rows[d] = xcalloc((size_t)d * 2 + 3, sizeof(int));
 		memcpy(rows[d], mid - d - 1, ((size_t)d * 2 + 3) * sizeof(int));
 		for (int k = -d; k <= d; k += 2) {
-			int x = k == -d || (k != d && mid[k - 1] < mid[k + 1]) ? mid[k + 1]
-									       : mid[k - 1] + 1;
+			int x = k == -d || (k != d && mid[k - 1] < mid[k + 1]) ? mid[k + 1] : mid[k - 1] + 1;
 
 			while (x < n && x - k < m && x - k >= 0 && str_eq(a[x], b[x - k]))
 				x++;
@@ -158,8 +157,7 @@ static void write_hunk(struct buf *b, const struct script *s, size_t begin, size
 	size_t old_before = 0, new_before = 0, old_count = 0, new_count = 0;
 
 	for (size_t i = 0; i < end; i++) {
-		size_t *old = i < begin ? &old_before : &old_count,
-		       *new_ = i < begin ? &new_before : &new_count;
+		size_t *old = i < begin ? &old_before : &old_count, *new_ = i < begin ? &new_before : &new_count;
 
 		*old += s->steps[i].op != '+';
 		*new_ += s->steps[i].op != '-';

@@ -15,7 +15,6 @@ struct err {
 
 /* Fills *err (which may be NULL) and returns code, so that "return err_set(…)" reads well. */
 int err_set(struct err *err, int code, const char *fmt, ...) _printf_(3, 4);
-int err_set_at(struct err *err, int code, unsigned line, unsigned col, const char *fmt, ...)
-	_printf_(5, 6);
+int err_set_at(struct err *err, int code, unsigned line, unsigned col, const char *fmt, ...) _printf_(5, 6);
 
 #endif

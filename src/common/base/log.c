@@ -21,15 +21,19 @@ const char *const log_level_names[LOG_LEVEL_MAX] = {
 };
 
 const char *const log_component_names[LOG_COMPONENT_MAX] = {
-	[LOG_DAEMON] = "daemon", [LOG_SERVER] = "server", [LOG_ENGINE] = "engine",
-	[LOG_JOURNAL] = "journal", [LOG_STORE] = "store", [LOG_SPOOL] = "spool",
-	[LOG_CONFIG] = "config", [LOG_API] = "api",
+	[LOG_DAEMON] = "daemon",
+	[LOG_SERVER] = "server",
+	[LOG_ENGINE] = "engine",
+	[LOG_JOURNAL] = "journal",
+	[LOG_STORE] = "store",
+	[LOG_SPOOL] = "spool",
+	[LOG_CONFIG] = "config",
+	[LOG_API] = "api",
 };
 
 /* Levels are read by every thread without the lock. */
-static _Atomic unsigned char levels[LOG_COMPONENT_MAX] = {
-	LOG_INFO, LOG_INFO, LOG_INFO, LOG_INFO, LOG_INFO, LOG_INFO, LOG_INFO, LOG_INFO
-};
+static _Atomic unsigned char levels[LOG_COMPONENT_MAX] = { LOG_INFO, LOG_INFO, LOG_INFO, LOG_INFO, LOG_INFO, LOG_INFO,
+	LOG_INFO, LOG_INFO };
 
 static struct {
 	pthread_mutex_t lock;
@@ -54,8 +58,8 @@ static int set_one(str piece, unsigned char to[LOG_COMPONENT_MAX], struct err *e
 	int level = find_name(log_level_names, LOG_LEVEL_MAX, level_word), component;
 
 	if (level < 0)
-		return err_set(err, -EINVAL,
-			"unknown log level '" STR_FMT "'; use error, warn, info or debug", STR_ARG(level_word));
+		return err_set(err, -EINVAL, "unknown log level '" STR_FMT "'; use error, warn, info or debug",
+			STR_ARG(level_word));
 	if (eq < 0) {
 		memset(to, level, LOG_COMPONENT_MAX);
 		return 0;
@@ -163,8 +167,7 @@ void log_write(enum log_component c, enum log_level level, const char *fmt, ...)
 	size_t len;
 
 	clock_format(clock_wall_us(), 0, when);
-	n = snprintf(line, LINE_MAX_BYTES, "%s %-5s %-7s ", when, log_level_names[level],
-		log_component_names[c]);
+	n = snprintf(line, LINE_MAX_BYTES, "%s %-5s %-7s ", when, log_level_names[level], log_component_names[c]);
 	va_start(ap, fmt);
 	more = vsnprintf(line + n, (size_t)(LINE_MAX_BYTES - n), fmt, ap);
 	va_end(ap);

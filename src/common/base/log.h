@@ -49,10 +49,10 @@ void log_close(void);
 bool log_wanted(enum log_component c, enum log_level level);
 void log_write(enum log_component c, enum log_level level, const char *fmt, ...) _printf_(3, 4);
 
-#define log_at(c, level, ...)                                                                      \
-	do {                                                                                       \
-		if (log_wanted(c, level))                                                          \
-			log_write(c, level, __VA_ARGS__);                                          \
+#define log_at(c, level, ...)                             \
+	do {                                              \
+		if (log_wanted(c, level))                 \
+			log_write(c, level, __VA_ARGS__); \
 	} while (0)
 #define log_error(c, ...) log_at(c, LOG_ERROR, __VA_ARGS__)
 #define log_warn(c, ...) log_at(c, LOG_WARN, __VA_ARGS__)

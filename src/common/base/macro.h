@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #define countof(a) (sizeof(a) / sizeof((a)[0]))
-#define container_of(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
+#define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
@@ -20,18 +20,18 @@
 #define _must_check_ __attribute__((warn_unused_result))
 #define _unused_ __attribute__((unused))
 
-#define TAKE(p)                                                                                    \
-	({                                                                                         \
-		__typeof__(p) taken_ = (p);                                                        \
-		(p) = NULL;                                                                        \
-		taken_;                                                                            \
+#define TAKE(p)                             \
+	({                                  \
+		__typeof__(p) taken_ = (p); \
+		(p) = NULL;                 \
+		taken_;                     \
 	})
 
-#define DEFINE_FREEP(type, fn)                                                                     \
-	static inline void fn##p(type **p)                                                         \
-	{                                                                                          \
-		fn(*p);                                                                            \
-	}                                                                                          \
+#define DEFINE_FREEP(type, fn)             \
+	static inline void fn##p(type **p) \
+	{                                  \
+		fn(*p);                    \
+	}                                  \
 	struct swallow_semicolon_
 
 #endif

@@ -54,8 +54,7 @@ static inline bool str_starts(str s, str prefix)
 
 static inline bool str_ends(str s, str suffix)
 {
-	return s.n >= suffix.n &&
-	       (suffix.n == 0 || memcmp(s.p + s.n - suffix.n, suffix.p, suffix.n) == 0);
+	return s.n >= suffix.n && (suffix.n == 0 || memcmp(s.p + s.n - suffix.n, suffix.p, suffix.n) == 0);
 }
 
 /* The part from byte `from` on; empty when `from` is past the end. */

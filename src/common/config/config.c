@@ -96,8 +96,8 @@ static void take_value(struct reader *r, size_t id, const struct json *v)
 		struct buf fit = BUF_INIT(256);
 
 		option_describe(o, &fit);
-		complain(r, v->begin, -EINVAL, "%s must be " STR_FMT ", not %s", o->name,
-			STR_ARG(buf_str(&fit)), json_type_name(v->type));
+		complain(r, v->begin, -EINVAL, "%s must be " STR_FMT ", not %s", o->name, STR_ARG(buf_str(&fit)),
+			json_type_name(v->type));
 		buf_release(&fit);
 		return;
 	}
@@ -133,20 +133,16 @@ static void complain_unknown(struct reader *r, size_t first, unsigned level, str
 	for (size_t i = 0; i < OPTION_ID_MAX; i++)
 		if (!option_is_leaf(&options[i], 0) && str_eq(key, str_of(options[i].name))) {
 			complain(r, at, -EINVAL,
-				"'%s' is written as nested objects: {\"" STR_FMT "\": {\"" STR_FMT
-				"\": …}}",
-				shown, STR_ARG(option_step(&options[i], 0)),
-				STR_ARG(option_step(&options[i], 1)));
+				"'%s' is written as nested objects: {\"" STR_FMT "\": {\"" STR_FMT "\": …}}", shown,
+				STR_ARG(option_step(&options[i], 0)), STR_ARG(option_step(&options[i], 1)));
 			return;
 		}
 	for (size_t i = first; i < end; i = option_group_end(i, level + 1))
 		name_suggest(&near, key, option_step(&options[i], level));
 	if (near.best.p)
-		complain(r, at, -EINVAL, "unknown option '%s'; did you mean '" STR_FMT "'?", shown,
-			STR_ARG(near.best));
+		complain(r, at, -EINVAL, "unknown option '%s'; did you mean '" STR_FMT "'?", shown, STR_ARG(near.best));
 	else
-		complain(r, at, -EINVAL, "unknown option '%s'; 'hookd config show' lists them all",
-			shown);
+		complain(r, at, -EINVAL, "unknown option '%s'; 'hookd config show' lists them all", shown);
 }
 
 static void take_object(struct reader *r, size_t first, unsigned level, const struct json *obj);
@@ -175,12 +171,10 @@ static void take_object(struct reader *r, size_t first, unsigned level, const st
 		if (id < end) {
 			if (found[id])
 				complain(r, json_item_start(r->text, obj, prev), -EEXIST,
-					"'" STR_FMT "' stands here a second time; this one counts",
-					STR_ARG(m->key));
+					"'" STR_FMT "' stands here a second time; this one counts", STR_ARG(m->key));
 			found[id] = m;
 		} else if (!read_elsewhere(first, level, m->key)) {
-			complain_unknown(
-				r, first, level, m->key, json_item_start(r->text, obj, prev));
+			complain_unknown(r, first, level, m->key, json_item_start(r->text, obj, prev));
 		}
 		prev = m;
 	}
@@ -202,8 +196,7 @@ static void take_text(struct reader *r, struct arena *a)
 	if (json_parse(a, r->text, JSON_COMMENTS, &root, &err) < 0)
 		*add_problem(r) = err;
 	else if (root->type != JSON_OBJECT)
-		complain(r, root->begin, -EINVAL, "the file must hold an object, not %s",
-			json_type_name(root->type));
+		complain(r, root->begin, -EINVAL, "the file must hold an object, not %s", json_type_name(root->type));
 	else
 		take_object(r, 0, 0, root);
 }
@@ -226,8 +219,8 @@ void config_parse(str text, struct config *ret, struct config_problem **ret_prob
 	take_text(&r, &a);
 	arena_release(&a);
 	if (r.problems > PROBLEMS_MAX)
-		err_set(&container_of(r.tail, struct config_problem, next)->err, -E2BIG,
-			"and %u more problems", r.problems - PROBLEMS_MAX + 1);
+		err_set(&container_of(r.tail, struct config_problem, next)->err, -E2BIG, "and %u more problems",
+			r.problems - PROBLEMS_MAX + 1);
 }
 
 void config_load(const char *path, struct config *ret, struct config_problem **ret_problems)
@@ -239,9 +232,9 @@ void config_load(const char *path, struct config *ret, struct config_problem **r
 		config_parse(STR(""), ret, ret_problems);
 		*ret_problems = xcalloc(1, sizeof **ret_problems);
 		err_set(&(*ret_problems)->err, r, "%s, so nothing in it counts",
-			r == -EFBIG    ? "larger than 1 MiB"
-			: r == -EINVAL ? "not a plain file"
-				       : strerror(-r));
+			r == -EFBIG            ? "larger than 1 MiB"
+				: r == -EINVAL ? "not a plain file"
+					       : strerror(-r));
 	} else {
 		config_parse(buf_str(&b), ret, ret_problems);
 	}

@@ -40,11 +40,11 @@ enum option_id {
 struct option {
 	const char *name;
 	enum option_type type;
-	const char *fallback;        /* the default, as text */
-	int64_t minimum, maximum;    /* OPTION_INT */
-	const char *const *choices;  /* OPTION_ENUM; ends with NULL */
+	const char *fallback;                     /* the default, as text */
+	int64_t minimum, maximum;                 /* OPTION_INT */
+	const char *const *choices;               /* OPTION_ENUM; ends with NULL */
 	int (*check)(str value, struct err *err); /* OPTION_TEXT; may be NULL */
-	const char *text;            /* a sentence: schema, help, reference */
+	const char *text;                         /* a sentence: schema, help, reference */
 };
 
 extern const struct option options[OPTION_ID_MAX];
@@ -53,10 +53,10 @@ enum config_origin { ORIGIN_DEFAULT, ORIGIN_USER, ORIGIN_MAX };
 extern const char *const config_origin_names[ORIGIN_MAX];
 
 struct config_value {
-	char *text;      /* as written, checked */
-	int64_t number;  /* int, bool, index of the choice */
+	char *text;     /* as written, checked */
+	int64_t number; /* int, bool, index of the choice */
 	enum config_origin origin;
-	unsigned line;   /* in the file */
+	unsigned line; /* in the file */
 };
 
 struct config {

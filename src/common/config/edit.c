@@ -50,8 +50,7 @@ static struct json *nested_value(struct arena *a, const struct option *o, unsign
 	return v;
 }
 
-static int edit_object(struct arena *a, str text, const struct option *o, str value,
-	struct buf *ret, struct err *err)
+static int edit_object(struct arena *a, str text, const struct option *o, str value, struct buf *ret, struct err *err)
 {
 	struct json *at, *next, *with;
 	struct json_edit e;
@@ -68,9 +67,8 @@ static int edit_object(struct arena *a, str text, const struct option *o, str va
 	}
 	if (str_is_set(option_step(o, level)) && at->type != JSON_OBJECT) {
 		json_locate(text, at->begin, &line, &col);
-		return err_set_at(err, -EBADMSG, line, col,
-			"%s cannot be set: an object should stand here, not %s", o->name,
-			json_type_name(at->type));
+		return err_set_at(err, -EBADMSG, line, col, "%s cannot be set: an object should stand here, not %s",
+			o->name, json_type_name(at->type));
 	}
 	with = nested_value(a, o, level, value);
 	if (!with)
@@ -79,9 +77,7 @@ static int edit_object(struct arena *a, str text, const struct option *o, str va
 		json_edit_append(&e, at, with);
 	else
 		json_edit_replace(&e, at, with);
-	return json_edit_apply(&e, ret) < 0
-		       ? err_set(err, -EFBIG, "the file would become too large")
-		       : 0;
+	return json_edit_apply(&e, ret) < 0 ? err_set(err, -EFBIG, "the file would become too large") : 0;
 }
 
 /* Reads the changed text back: what was set must be what counts. */
@@ -95,9 +91,7 @@ static int verify(str text, const struct option *o, str value, struct err *err)
 	holds = str_eq(config_text(&c, (enum option_id)(o - options)), value);
 	config_release(&c);
 	config_problems_free(problems);
-	return holds ? 0
-		     : err_set(err, -EIO, "%s could not be changed in this file; change it by hand",
-			       o->name);
+	return holds ? 0 : err_set(err, -EIO, "%s could not be changed in this file; change it by hand", o->name);
 }
 
 int config_edit(str text, const struct option *o, str value, struct buf *ret, struct err *err)
@@ -164,9 +158,9 @@ int config_set(const char *path, const struct option *o, str value, struct err *
 
 	if (r < 0 && r != -ENOENT) {
 		r = err_set(err, r, "%s cannot be read: %s", path,
-			r == -EFBIG    ? "larger than 1 MiB"
-			: r == -EINVAL ? "not a plain file"
-				       : strerror(-r));
+			r == -EFBIG            ? "larger than 1 MiB"
+				: r == -EINVAL ? "not a plain file"
+					       : strerror(-r));
 	} else {
 		r = config_edit(buf_str(&old), o, value, &changed, err);
 		if (r == 0 && !str_eq(buf_str(&old), buf_str(&changed)))

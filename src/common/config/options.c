@@ -36,8 +36,7 @@ const struct option options[OPTION_ID_MAX] = {
 	[OPTION_RETENTION_DAYS] = { "retention.days", OPTION_INT, "0", .minimum = 0, .maximum = 36500,
 		.text = "Sessions whose last event is older than this many days are deleted; 0 keeps "
 			"them for ever." },
-	[OPTION_STORE_LINGER_MS] = { "store.linger_ms", OPTION_INT, "60000", .minimum = 0,
-		.maximum = 600000,
+	[OPTION_STORE_LINGER_MS] = { "store.linger_ms", OPTION_INT, "60000", .minimum = 0, .maximum = 600000,
 		.text = "How long, in milliseconds, events may wait in the journal before they are put into "
 			"the store when nobody asks for them; less after the end of a turn, and 64 of "
 			"them are enough." },
@@ -46,9 +45,7 @@ const struct option options[OPTION_ID_MAX] = {
 			"never is." },
 };
 
-const char *const config_origin_names[ORIGIN_MAX] = {
-	[ORIGIN_DEFAULT] = "default", [ORIGIN_USER] = "user"
-};
+const char *const config_origin_names[ORIGIN_MAX] = { [ORIGIN_DEFAULT] = "default", [ORIGIN_USER] = "user" };
 
 /* -- suggestions ------------------------------------------------------------------------------- */
 
@@ -110,8 +107,8 @@ const struct option *config_find(str name, struct err *err)
 		name_suggest(&near, name, str_of(options[i].name));
 	}
 	if (near.best.p)
-		err_set(err, -ENOENT, "there is no option '%s'; did you mean '" STR_FMT "'?",
-			name_shown(name, shown), STR_ARG(near.best));
+		err_set(err, -ENOENT, "there is no option '%s'; did you mean '" STR_FMT "'?", name_shown(name, shown),
+			STR_ARG(near.best));
 	else
 		err_set(err, -ENOENT, "there is no option '%s'; 'hookd config show' lists them all",
 			name_shown(name, shown));
@@ -177,27 +174,16 @@ static int (*const checks[])(const struct option *o, str value, int64_t *ret) = 
 void option_describe(const struct option *o, struct buf *b)
 {
 	switch (o->type) {
-	case OPTION_BOOL:
-		buf_add_str(b, STR("true or false"));
-		return;
+	case OPTION_BOOL: buf_add_str(b, STR("true or false")); return;
 	case OPTION_INT:
-		buf_addf(b, "a whole number from %lld to %lld", (long long)o->minimum,
-			(long long)o->maximum);
+		buf_addf(b, "a whole number from %lld to %lld", (long long)o->minimum, (long long)o->maximum);
 		return;
 	case OPTION_ENUM:
 		for (size_t i = 0; o->choices[i]; i++)
-			buf_addf(b, "%s\"%s\"",
-				i == 0              ? ""
-				: o->choices[i + 1] ? ", "
-						    : " or ",
-				o->choices[i]);
+			buf_addf(b, "%s\"%s\"", i == 0 ? "" : o->choices[i + 1] ? ", " : " or ", o->choices[i]);
 		return;
-	case OPTION_TEXT:
-		buf_add_str(b, STR("a line of text"));
-		return;
-	case OPTION_LIST:
-		buf_add_str(b, STR("a list of names"));
-		return;
+	case OPTION_TEXT: buf_add_str(b, STR("a line of text")); return;
+	case OPTION_LIST: buf_add_str(b, STR("a list of names")); return;
 	}
 }
 
@@ -226,7 +212,6 @@ int config_check(const struct option *o, str value, struct config_value *ret, st
 		return r;
 	}
 	if (ret)
-		*ret = (struct config_value){ .text = xstrndup(value.p ? value.p : "", value.n),
-			.number = number };
+		*ret = (struct config_value){ .text = xstrndup(value.p ? value.p : "", value.n), .number = number };
 	return 0;
 }

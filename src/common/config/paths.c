@@ -66,9 +66,12 @@ static void fill_state_paths(struct paths *p)
 		size_t offset;
 		const char *name;
 	} parts[] = {
-		{ offsetof(struct paths, journal), "journal" },  { offsetof(struct paths, spool), "spool" },
-		{ offsetof(struct paths, backups), "backups" },  { offsetof(struct paths, log), "hookd.log" },
-		{ offsetof(struct paths, run), "run" },          { offsetof(struct paths, lock), "run/hookd.lock" },
+		{ offsetof(struct paths, journal), "journal" },
+		{ offsetof(struct paths, spool), "spool" },
+		{ offsetof(struct paths, backups), "backups" },
+		{ offsetof(struct paths, log), "hookd.log" },
+		{ offsetof(struct paths, run), "run" },
+		{ offsetof(struct paths, lock), "run/hookd.lock" },
 		{ offsetof(struct paths, socket), "run/hookd.sock" },
 	};
 

@@ -13,17 +13,17 @@
 #include "base/fs.h"
 
 struct paths {
-	char config[FS_PATH];  /* config.json */
-	char data[FS_PATH];    /* directory */
-	char store[FS_PATH];   /* data/hookd.db */
-	char state[FS_PATH];   /* directory: */
-	char journal[FS_PATH]; /*   state/journal */
-	char spool[FS_PATH];   /*   state/spool */
-	char backups[FS_PATH]; /*   state/backups */
-	char log[FS_PATH];     /*   state/hookd.log */
-	char run[FS_PATH];     /*   state/run */
-	char lock[FS_PATH];    /*   state/run/hookd.lock, held by the daemon for life */
-	char socket[FS_PATH];  /*   state/run/hookd.sock, always */
+	char config[FS_PATH];         /* config.json */
+	char data[FS_PATH];           /* directory */
+	char store[FS_PATH];          /* data/hookd.db */
+	char state[FS_PATH];          /* directory: */
+	char journal[FS_PATH];        /*   state/journal */
+	char spool[FS_PATH];          /*   state/spool */
+	char backups[FS_PATH];        /*   state/backups */
+	char log[FS_PATH];            /*   state/hookd.log */
+	char run[FS_PATH];            /*   state/run */
+	char lock[FS_PATH];           /*   state/run/hookd.lock, held by the daemon for life */
+	char socket[FS_PATH];         /*   state/run/hookd.sock, always */
 	char runtime_socket[FS_PATH]; /* $XDG_RUNTIME_DIR/hookd/hookd.sock, or "" */
 };
 

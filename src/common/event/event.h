@@ -73,8 +73,8 @@ enum event_kind {
 };
 
 enum {
-	EVENT_IS_DECISION = 1 << 0, /* the answer can stop or change what the agent does */
-	EVENT_IS_TOOL = 1 << 1,     /* speaks of one tool call */
+	EVENT_IS_DECISION = 1 << 0,   /* the answer can stop or change what the agent does */
+	EVENT_IS_TOOL = 1 << 1,       /* speaks of one tool call */
 	EVENT_TAKES_CONTEXT = 1 << 2, /* the answer may carry text for the model */
 	EVENT_IS_OWN = 1 << 3,        /* made by hookd; an agent that says so is not believed */
 };
@@ -132,15 +132,15 @@ bool patch_next(struct patch *p, struct patch_file *ret);
 
 /* What was wrong with it; kept in the record. */
 enum event_mark {
-	EVENT_CUT = 1 << 0,      /* more came than was kept */
-	EVENT_NOT_JSON = 1 << 1, /* the payload did not parse; kept as text */
+	EVENT_CUT = 1 << 0,        /* more came than was kept */
+	EVENT_NOT_JSON = 1 << 1,   /* the payload did not parse; kept as text */
 	EVENT_INCOMPLETE = 1 << 2, /* a field the kind requires is missing or of the wrong type */
-	EVENT_PRIVATE = 1 << 3,  /* muted by a wholly private prompt: no content kept */
-	EVENT_SPOOLED = 1 << 4,  /* came through the spool: order is the client's time */
-	EVENT_LATE = 1 << 5,     /* arrived past its deadline; recorded, nothing was run */
-	EVENT_IMPORTED = 1 << 6, /* read from what the agent wrote itself: order is the time written there */
-	EVENT_UNFOLDED = 1 << 7, /* in the store only: nothing could be made from it */
-	EVENT_TWIN = 1 << 8,     /* another call told the same first (record.twin): adds nothing to the story */
+	EVENT_PRIVATE = 1 << 3,    /* muted by a wholly private prompt: no content kept */
+	EVENT_SPOOLED = 1 << 4,    /* came through the spool: order is the client's time */
+	EVENT_LATE = 1 << 5,       /* arrived past its deadline; recorded, nothing was run */
+	EVENT_IMPORTED = 1 << 6,   /* read from what the agent wrote itself: order is the time written there */
+	EVENT_UNFOLDED = 1 << 7,   /* in the store only: nothing could be made from it */
+	EVENT_TWIN = 1 << 8,       /* another call told the same first (record.twin): adds nothing to the story */
 };
 
 struct event {
@@ -233,14 +233,14 @@ struct ruling {
 
 struct verdict {
 	enum verdict_action action;
-	str reason, rule;               /* of the strictest voice */
+	str reason, rule;                 /* of the strictest voice */
 	const struct json *updated_input; /* the tool should run with this instead */
-	struct context_block *context;  /* for the model, in order */
-	str system_message;             /* for the person, never for the model */
-	bool continue_turn;             /* Stop: the agent should go on; reason says with what */
-	bool end_turn;                  /* the agent should stop after this */
-	struct ruling *rulings;        /* everything that was said, in order: for the audit */
-	int64_t judged_us;              /* how long the rules took */
+	struct context_block *context;    /* for the model, in order */
+	str system_message;               /* for the person, never for the model */
+	bool continue_turn;               /* Stop: the agent should go on; reason says with what */
+	bool end_turn;                    /* the agent should stop after this */
+	struct ruling *rulings;           /* everything that was said, in order: for the audit */
+	int64_t judged_us;                /* how long the rules took */
 };
 
 /* One voice: raises the action if it is stricter than what stands. Equal ones keep the first. */

@@ -58,8 +58,14 @@ const struct event_kind_info event_kinds[EVENT_KIND_MAX] = {
 };
 
 const char *const tool_class_names[TOOL_CLASS_MAX] = {
-	[TOOL_OTHER] = "other",   [TOOL_SHELL] = "shell", [TOOL_READ] = "read", [TOOL_WRITE] = "write",
-	[TOOL_SEARCH] = "search", [TOOL_WEB] = "web",     [TOOL_MCP] = "mcp",   [TOOL_AGENT] = "agent",
+	[TOOL_OTHER] = "other",
+	[TOOL_SHELL] = "shell",
+	[TOOL_READ] = "read",
+	[TOOL_WRITE] = "write",
+	[TOOL_SEARCH] = "search",
+	[TOOL_WEB] = "web",
+	[TOOL_MCP] = "mcp",
+	[TOOL_AGENT] = "agent",
 };
 
 enum event_kind event_kind_by_name(str name)

@@ -17,11 +17,16 @@ static const struct {
 	uint8_t tag;
 	size_t offset;
 } fields[] = {
-	{ 1, offsetof(struct record, agent) },     { 2, offsetof(struct record, native) },
-	{ 3, offsetof(struct record, session) },   { 4, offsetof(struct record, cwd) },
-	{ 5, offsetof(struct record, transcript_path) }, { 6, offsetof(struct record, agent_id) },
-	{ 7, offsetof(struct record, tool_name) }, { 8, offsetof(struct record, tool_use_id) },
-	{ 9, offsetof(struct record, host) },      { 10, offsetof(struct record, payload) },
+	{ 1, offsetof(struct record, agent) },
+	{ 2, offsetof(struct record, native) },
+	{ 3, offsetof(struct record, session) },
+	{ 4, offsetof(struct record, cwd) },
+	{ 5, offsetof(struct record, transcript_path) },
+	{ 6, offsetof(struct record, agent_id) },
+	{ 7, offsetof(struct record, tool_name) },
+	{ 8, offsetof(struct record, tool_use_id) },
+	{ 9, offsetof(struct record, host) },
+	{ 10, offsetof(struct record, payload) },
 	{ 11, offsetof(struct record, twin) },
 };
 

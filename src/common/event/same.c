@@ -55,18 +55,13 @@ uint64_t event_same_key(const struct event *e)
 	if (event_kinds[e->kind].flags & EVENT_IS_TOOL)
 		return about_tool(h, e) | 1;
 	switch (e->kind) {
-	case EVENT_USER_PROMPT_SUBMIT:
-		return mix(h, e->prompt) | 1;
+	case EVENT_USER_PROMPT_SUBMIT: return mix(h, e->prompt) | 1;
 	case EVENT_STOP:
-	case EVENT_SUBAGENT_STOP:
-		return mix(h, e->message) | 1;
-	case EVENT_SESSION_START:
-		return mix(h, e->source) | 1;
+	case EVENT_SUBAGENT_STOP: return mix(h, e->message) | 1;
+	case EVENT_SESSION_START: return mix(h, e->source) | 1;
 	case EVENT_SESSION_END:
-	case EVENT_PRE_COMPACT:
-		return h | 1;
-	default:
-		return 0;
+	case EVENT_PRE_COMPACT: return h | 1;
+	default: return 0;
 	}
 }
 

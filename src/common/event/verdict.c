@@ -43,6 +43,6 @@ void verdict_add_context(struct verdict *v, struct arena *a, str title, str text
 
 bool verdict_is_neutral(const struct verdict *v)
 {
-	return v->action == VERDICT_NONE && !v->updated_input && !v->context &&
-	       str_empty(v->system_message) && !v->continue_turn && !v->end_turn;
+	return v->action == VERDICT_NONE && !v->updated_input && !v->context && str_empty(v->system_message) &&
+		!v->continue_turn && !v->end_turn;
 }

@@ -111,8 +111,7 @@ static bool find_indent(str text, const struct json *v, str *ret)
 	if (v->first && own_line(text, v->begin + 1, json_item_start(text, v, NULL), &lead)) {
 		outer = line_indent(text, v->begin);
 		inner = str_from(lead, lead.p[0] == '\r' ? 2 : 1);
-		if (str_starts(inner, outer) && inner.n > outer.n &&
-			inner.n - outer.n <= INDENT_MAX) {
+		if (str_starts(inner, outer) && inner.n > outer.n && inner.n - outer.n <= INDENT_MAX) {
 			*ret = str_from(inner, outer.n);
 			return true;
 		}
@@ -167,8 +166,7 @@ static bool fits_line(const struct json *v)
 }
 
 /* One member or item, with its key. */
-static void write_item(
-	struct buf *b, const struct json *item, bool keyed, const struct json_style *s, str at)
+static void write_item(struct buf *b, const struct json *item, bool keyed, const struct json_style *s, str at)
 {
 	if (keyed) {
 		json_write_string(b, item->key);
@@ -248,8 +246,7 @@ void json_edit_replace(struct json_edit *e, const struct json *v, const struct j
 }
 
 /* Items one after the other, each behind `lead` (line end and indentation, or a blank). */
-static void write_items(
-	struct buf *b, const struct json *more, const struct json_style *s, str lead)
+static void write_items(struct buf *b, const struct json *more, const struct json_style *s, str lead)
 {
 	str at = STR("");
 
@@ -266,8 +263,7 @@ static void write_items(
 /* Comments inside stay; blanks do not. */
 static void append_to_empty(struct json_edit *e, const struct json *to, const struct json *more)
 {
-	str inside = slice(e->text, to->begin + 1, to->end - 1),
-	    outer = line_indent(e->text, to->begin);
+	str inside = slice(e->text, to->begin + 1, to->end - 1), outer = line_indent(e->text, to->begin);
 	struct json_style style = e->style;
 	struct buf b = BUF_INIT(e->text.n + (1 << 20)), lead = BUF_INIT(e->text.n + 64);
 
@@ -332,8 +328,7 @@ void json_edit_append(struct json_edit *e, const struct json *to, const struct j
 		return;
 	}
 	at = tail_place(e->text, last, &comma, &line_comment);
-	lines = own_line(e->text, before ? before->end : to->begin + 1,
-		json_item_start(e->text, to, before), &lead);
+	lines = own_line(e->text, before ? before->end : to->begin + 1, json_item_start(e->text, to, before), &lead);
 	if (!lines && line_comment) {
 		/* On the same line it would become part of the comment. */
 		buf_add_str(&broken, style.newline.n ? style.newline : json_style_default.newline);
@@ -351,8 +346,8 @@ void json_edit_append(struct json_edit *e, const struct json *to, const struct j
 	buf_release(&broken);
 }
 
-size_t json_edit_remove(struct json_edit *e, const struct json *from,
-	bool (*gone)(const struct json *item, void *ctx), void *ctx)
+size_t json_edit_remove(struct json_edit *e, const struct json *from, bool (*gone)(const struct json *item, void *ctx),
+	void *ctx)
 {
 	const struct json *kept = NULL, *prev = NULL, *run = NULL;
 	size_t count = 0, first = from->first ? json_item_start(e->text, from, NULL) : 0;
@@ -381,8 +376,7 @@ size_t json_edit_remove(struct json_edit *e, const struct json *from,
 
 static int compare_splices(const void *a, const void *b)
 {
-	const struct json_splice *x = *(const struct json_splice *const *)a,
-				 *y = *(const struct json_splice *const *)b;
+	const struct json_splice *x = *(const struct json_splice *const *)a, *y = *(const struct json_splice *const *)b;
 
 	if (x->begin != y->begin)
 		return x->begin < y->begin ? -1 : 1;

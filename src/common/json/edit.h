@@ -61,8 +61,8 @@ void json_edit_replace(struct json_edit *e, const struct json *v, const struct j
 void json_edit_append(struct json_edit *e, const struct json *to, const struct json *more);
 
 /* Takes out the members (items) of `from` that `gone` says; returns how many. */
-size_t json_edit_remove(struct json_edit *e, const struct json *from,
-	bool (*gone)(const struct json *item, void *ctx), void *ctx);
+size_t json_edit_remove(struct json_edit *e, const struct json *from, bool (*gone)(const struct json *item, void *ctx),
+	void *ctx);
 
 /* Appends the changed text. -E2BIG: more than the buf takes. */
 int json_edit_apply(const struct json_edit *e, struct buf *b);

@@ -36,8 +36,8 @@ enum json_type {
 };
 
 struct json {
-	struct json *next; /* sibling in the same array or object */
-	str key;           /* in an object: the decoded key */
+	struct json *next;   /* sibling in the same array or object */
+	str key;             /* in an object: the decoded key */
 	uint32_t begin, end; /* the value's bytes in the input: [begin, end) */
 	uint8_t type;
 	bool flag; /* JSON_BOOL: its value */
@@ -84,8 +84,7 @@ static inline struct json *json_first(const struct json *v)
 }
 
 /* Members or items, in order; nothing for NULL and for scalars. */
-#define json_each(item, parent)                                                                    \
-	for (struct json *item = json_first(parent); item; item = item->next)
+#define json_each(item, parent) for (struct json *item = json_first(parent); item; item = item->next)
 
 /* -- field tables: from an object into a struct ------------------------------------------------ */
 
@@ -105,13 +104,14 @@ struct json_field {
 	size_t offset;
 };
 
-#define JSON_FIELD(name_, TYPE, structure, member)                                                 \
-	{ .name = (name_), .type = JSON_FIELD_##TYPE, .offset = offsetof(structure, member) }
+#define JSON_FIELD(name_, TYPE, structure, member)                                                \
+	{                                                                                         \
+		.name = (name_), .type = JSON_FIELD_##TYPE, .offset = offsetof(structure, member) \
+	}
 
 /* Fills dest from obj by the table (ended by a row without a name). Members of the wrong type are
  * left out and counted in the result. */
-unsigned json_take_fields(const struct json *obj, const struct json_field *fields, void *dest,
-	str input);
+unsigned json_take_fields(const struct json *obj, const struct json_field *fields, void *dest, str input);
 
 /* -- writing ----------------------------------------------------------------------------------- */
 
@@ -130,7 +130,10 @@ struct json_writer {
 	bool after_key;
 };
 
-#define JSON_WRITER(buf_) { .b = (buf_) }
+#define JSON_WRITER(buf_)   \
+	{                   \
+		.b = (buf_) \
+	}
 
 void jw_object(struct json_writer *w);
 void jw_array(struct json_writer *w);

@@ -6,8 +6,12 @@
 const char *json_type_name(enum json_type type)
 {
 	static const char *const names[JSON_TYPE_MAX] = {
-		[JSON_NULL] = "null",     [JSON_BOOL] = "true or false", [JSON_NUMBER] = "a number",
-		[JSON_STRING] = "a string", [JSON_ARRAY] = "an array",   [JSON_OBJECT] = "an object",
+		[JSON_NULL] = "null",
+		[JSON_BOOL] = "true or false",
+		[JSON_NUMBER] = "a number",
+		[JSON_STRING] = "a string",
+		[JSON_ARRAY] = "an array",
+		[JSON_OBJECT] = "an object",
 	};
 
 	return names[type];
@@ -67,16 +71,13 @@ static bool take_field(const struct json_field *f, const struct json *v, void *d
 		else
 			return false;
 		return true;
-	case JSON_FIELD_TREE:
-		*(const struct json **)to = v;
-		return true;
+	case JSON_FIELD_TREE: *(const struct json **)to = v; return true;
 	case JSON_FIELD_BOOL:
 		if (v->type != JSON_BOOL)
 			return false;
 		*(bool *)to = v->flag;
 		return true;
-	case JSON_FIELD_INT:
-		return json_int(v, to);
+	case JSON_FIELD_INT: return json_int(v, to);
 	}
 	return false;
 }

@@ -59,18 +59,10 @@ static void write_value(struct buf *b, const struct json *v)
 	bool object = v->type == JSON_OBJECT;
 
 	switch (v->type) {
-	case JSON_NULL:
-		buf_add(b, "null", 4);
-		return;
-	case JSON_BOOL:
-		buf_add_str(b, v->flag ? STR("true") : STR("false"));
-		return;
-	case JSON_NUMBER:
-		buf_add_str(b, v->text);
-		return;
-	case JSON_STRING:
-		json_write_string(b, v->text);
-		return;
+	case JSON_NULL: buf_add(b, "null", 4); return;
+	case JSON_BOOL: buf_add_str(b, v->flag ? STR("true") : STR("false")); return;
+	case JSON_NUMBER: buf_add_str(b, v->text); return;
+	case JSON_STRING: json_write_string(b, v->text); return;
 	}
 	buf_add_char(b, object ? '{' : '[');
 	json_each(m, v) {

@@ -14,9 +14,9 @@
 #include "os/os.h"
 
 enum {
-	READ_AT_ONCE = 65536,  /* per turn of the loop: a flood must not starve the others */
-	READS_AT_END = 32,     /* what is in the pipe when it ends; somebody else may go on filling it */
-	GIVE_UP_MS = 1000,     /* after KILL: a process the kernel does not let go of */
+	READ_AT_ONCE = 65536, /* per turn of the loop: a flood must not starve the others */
+	READS_AT_END = 32,    /* what is in the pipe when it ends; somebody else may go on filling it */
+	GIVE_UP_MS = 1000,    /* after KILL: a process the kernel does not let go of */
 };
 
 struct stream {
@@ -195,8 +195,7 @@ static void on_time(void *arg)
 		close_stream(&c->err);
 		tell(c);
 		return;
-	case CHILD_LEFT:
-		return;
+	case CHILD_LEFT: return;
 	}
 }
 

@@ -1,4 +1,4 @@
-#include "loop/loop.h"
+#include "loop/pool.h"
 
 #include <event2/event.h>
 #include <event2/event_struct.h>
@@ -11,30 +11,23 @@
 #include "base/clock.h"
 #include "os/os.h"
 
-/* One piece of work on its way to a worker or back to the loop. */
-struct task {
-	struct task *next;
-	void (*work)(void *arg); /* NULL: a post */
-	void (*done)(void *arg);
-	void *arg;
-};
+enum { RELIEF_MS = 60 };
 
 /* First in, first out, shared between threads. */
 struct task_queue {
 	pthread_mutex_t lock;
-	pthread_cond_t more;
 	struct task *first, **last;
-	bool closed;
 };
 
 struct loop {
 	struct event_base *base;
 	struct event wake;
 	int wake_fds[2];
-	struct task_queue back, jobs;
+	struct task_queue back;
+	struct pool *pool;
+	struct event relief; /* looks after work that finds no thread */
 	_Atomic bool waking; /* a wake-up is already on its way */
-	pthread_t *workers;
-	unsigned nworkers, pending_jobs;
+	unsigned pending_jobs;
 	bool stopping;
 	void (*before_sleep)(void *arg);
 	void *before_sleep_arg;
@@ -44,7 +37,6 @@ struct loop {
 static void task_queue_init(struct task_queue *q)
 {
 	pthread_mutex_init(&q->lock, NULL);
-	pthread_cond_init(&q->more, NULL);
 	q->last = &q->first;
 }
 
@@ -54,7 +46,6 @@ static void task_queue_push(struct task_queue *q, struct task *t)
 	pthread_mutex_lock(&q->lock);
 	*q->last = t;
 	q->last = &t->next;
-	pthread_cond_signal(&q->more);
 	pthread_mutex_unlock(&q->lock);
 }
 
@@ -70,49 +61,13 @@ static struct task *task_queue_take_all(struct task_queue *q)
 	return all;
 }
 
-static struct task *task_queue_wait_one(struct task_queue *q)
+static void hand_back(struct task *t, void *arg)
 {
-	struct task *t;
+	struct loop *l = arg;
 
-	pthread_mutex_lock(&q->lock);
-	while (!q->first && !q->closed)
-		pthread_cond_wait(&q->more, &q->lock);
-	t = q->first;
-	if (t) {
-		q->first = t->next;
-		if (!q->first)
-			q->last = &q->first;
-	}
-	pthread_mutex_unlock(&q->lock);
-	return t;
-}
-
-static void task_queue_close(struct task_queue *q)
-{
-	pthread_mutex_lock(&q->lock);
-	q->closed = true;
-	pthread_cond_broadcast(&q->more);
-	pthread_mutex_unlock(&q->lock);
-}
-
-static void hand_back(struct loop *l, struct task *t)
-{
 	task_queue_push(&l->back, t);
 	if (!atomic_exchange(&l->waking, true))
 		os_wake_send(l->wake_fds[1]);
-}
-
-static void *worker_main(void *arg)
-{
-	struct loop *l = arg;
-	struct task *t;
-
-	os_thread_name("hookd-worker");
-	while ((t = task_queue_wait_one(&l->jobs))) {
-		t->work(t->arg);
-		hand_back(l, t);
-	}
-	return NULL;
 }
 
 static void run_tasks(struct loop *l)
@@ -137,18 +92,22 @@ static void on_wake(evutil_socket_t fd, short what, void *arg)
 	run_tasks(arg);
 }
 
-/* Workers take no signals: they all belong to the loop. */
-static void start_workers(struct loop *l, unsigned n)
+static void look_after_pool(struct loop *l)
 {
-	sigset_t all, old;
+	const struct timeval soon = { .tv_usec = RELIEF_MS * USEC_PER_MSEC };
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	l->workers = xcalloc(n, sizeof *l->workers);
-	for (unsigned i = 0; i < n; i++)
-		if (pthread_create(&l->workers[l->nworkers], NULL, worker_main, l) == 0)
-			l->nworkers++;
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!event_pending(&l->relief, EV_TIMEOUT, NULL))
+		event_add(&l->relief, &soon);
+}
+
+static void on_relief(evutil_socket_t fd, short what, void *arg)
+{
+	struct loop *l = arg;
+
+	(void)fd;
+	(void)what;
+	if (pool_relieve(l->pool))
+		look_after_pool(l);
 }
 
 struct loop *loop_new(unsigned workers)
@@ -167,10 +126,10 @@ struct loop *loop_new(unsigned workers)
 		return NULL;
 	}
 	task_queue_init(&l->back);
-	task_queue_init(&l->jobs);
 	event_assign(&l->wake, l->base, l->wake_fds[0], EV_READ | EV_PERSIST, on_wake, l);
 	event_add(&l->wake, NULL);
-	start_workers(l, workers);
+	event_assign(&l->relief, l->base, -1, 0, on_relief, l);
+	l->pool = pool_new(workers, hand_back, l);
 	return l;
 }
 
@@ -178,26 +137,17 @@ void loop_stop_workers(struct loop *l)
 {
 	if (!l)
 		return;
-	task_queue_close(&l->jobs);
-	for (unsigned i = 0; i < l->nworkers; i++)
-		pthread_join(l->workers[i], NULL);
-	l->nworkers = 0;
+	pool_stop(l->pool);
 	run_tasks(l);
 }
 
 void loop_free(struct loop *l)
 {
-	struct task *t, *next;
-
 	if (!l)
 		return;
 	loop_stop_workers(l);
-	/* Submitted when the workers had gone; what they work on is their owners' to free. */
-	for (t = task_queue_take_all(&l->jobs); t; t = next) {
-		next = t->next;
-		free(t);
-	}
-	free(l->workers);
+	pool_free(l->pool);
+	event_del(&l->relief);
 	event_del(&l->wake);
 	os_wake_close(l->wake_fds);
 	event_base_free(l->base);
@@ -380,18 +330,25 @@ void loop_post(struct loop *l, void (*fn)(void *arg), void *arg)
 
 	t->done = fn;
 	t->arg = arg;
-	hand_back(l, t);
+	hand_back(t, l);
 }
 
 void loop_submit(struct loop *l, void (*work)(void *arg), void (*done)(void *arg), void *arg)
+{
+	loop_submit_lane(l, LOOP_TURN, work, done, arg);
+}
+
+void loop_submit_lane(struct loop *l, enum loop_lane lane, void (*work)(void *arg), void (*done)(void *arg), void *arg)
 {
 	struct task *t = xcalloc(1, sizeof *t);
 
 	t->work = work;
 	t->done = done;
 	t->arg = arg;
+	t->lane = lane;
 	l->pending_jobs++;
-	task_queue_push(&l->jobs, t);
+	pool_push(l->pool, t);
+	look_after_pool(l);
 }
 
 unsigned loop_jobs(const struct loop *l)

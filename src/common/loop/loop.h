@@ -52,7 +52,18 @@ void loop_signal_free(struct loop_signal *s);
 /* Runs fn(arg) on the loop thread soon. From any thread, in order of posting. */
 void loop_post(struct loop *l, void (*fn)(void *arg), void *arg);
 
+/* Who waits for a job: lanes of strict priority (pool.c). */
+enum loop_lane {
+	LOOP_TURN,       /* an agent */
+	LOOP_CONTEXT,    /* an agent, who can go on without */
+	LOOP_PEOPLE,     /* somebody who asked */
+	LOOP_BACKGROUND, /* nobody */
+	LOOP_LANE_MAX,
+};
+
 /* Runs work(arg) on a worker thread, then done(arg) on the loop thread. From the loop thread only. */
+void loop_submit_lane(struct loop *l, enum loop_lane lane, void (*work)(void *arg), void (*done)(void *arg), void *arg);
+/* The same for a turn. */
 void loop_submit(struct loop *l, void (*work)(void *arg), void (*done)(void *arg), void *arg);
 
 /* Lets the workers finish what they have, ends them, and runs the callbacks that are due: after it,

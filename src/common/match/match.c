@@ -81,8 +81,8 @@ int match_compile(str pattern, unsigned flags, struct match **ret, struct err *e
 
 	if (pattern.n > PATTERN_MAX)
 		return err_set(err, -E2BIG, "a pattern may have %d bytes", PATTERN_MAX);
-	m->code = pcre2_compile((PCRE2_SPTR)(pattern.p ? pattern.p : ""), pattern.n,
-		options_of(flags), &code, &at, NULL);
+	m->code =
+		pcre2_compile((PCRE2_SPTR)(pattern.p ? pattern.p : ""), pattern.n, options_of(flags), &code, &at, NULL);
 	if (!m->code) {
 		pcre2_get_error_message(code, text, sizeof text);
 		return err_set_at(err, -EINVAL, 1, (unsigned)at + 1, "%s", (char *)text);

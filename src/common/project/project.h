@@ -25,4 +25,7 @@ struct project {
  * out. -EINVAL: not an absolute path, or longer than a path may be. */
 int project_find(const char *directory, const char *home, struct project *ret);
 
+/* The same on a thread of its own, for at most so long. -ETIMEDOUT: its disk does not answer. */
+int project_find_within(const char *directory, const char *home, int ms, struct project *ret);
+
 #endif

@@ -152,30 +152,14 @@ static const uint8_t field_sizes[TAG_MAX] = {
 static void take_field(struct wire_hook *h, enum tag tag, str v)
 {
 	switch (tag) {
-	case TAG_ID:
-		memcpy(h->id.b, v.p, ULID_BYTES);
-		break;
-	case TAG_AT_MS:
-		h->at_ms = (int64_t)get_le(v.p, 8);
-		break;
-	case TAG_DEADLINE_MS:
-		h->deadline_ms = (uint32_t)get_le(v.p, 4);
-		break;
-	case TAG_PID:
-		h->pid = (uint32_t)get_le(v.p, 4);
-		break;
-	case TAG_PPID:
-		h->ppid = (uint32_t)get_le(v.p, 4);
-		break;
-	case TAG_AGENT:
-		h->agent = v;
-		break;
-	case TAG_EVENT:
-		h->event = v;
-		break;
-	case TAG_CWD:
-		h->cwd = v;
-		break;
+	case TAG_ID: memcpy(h->id.b, v.p, ULID_BYTES); break;
+	case TAG_AT_MS: h->at_ms = (int64_t)get_le(v.p, 8); break;
+	case TAG_DEADLINE_MS: h->deadline_ms = (uint32_t)get_le(v.p, 4); break;
+	case TAG_PID: h->pid = (uint32_t)get_le(v.p, 4); break;
+	case TAG_PPID: h->ppid = (uint32_t)get_le(v.p, 4); break;
+	case TAG_AGENT: h->agent = v; break;
+	case TAG_EVENT: h->event = v; break;
+	case TAG_CWD: h->cwd = v; break;
 	case TAG_ARG:
 		if (h->nargs < WIRE_ARGS_MAX)
 			h->args[h->nargs++] = v;
@@ -189,11 +173,8 @@ static void take_field(struct wire_hook *h, enum tag tag, str v)
 		h->total = get_le(v.p, 8);
 		memcpy(h->sha256, v.p + 8, SHA256_BYTES);
 		break;
-	case TAG_PAYLOAD:
-		h->payload = v;
-		break;
-	case TAG_MAX:
-		break;
+	case TAG_PAYLOAD: h->payload = v; break;
+	case TAG_MAX: break;
 	}
 }
 
@@ -290,4 +271,3 @@ const char *wire_stored_name(enum wire_stored s)
 }
 
 /* -- decision events --------------------------------------------------------------------------- */
-

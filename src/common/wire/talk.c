@@ -184,8 +184,7 @@ static int send_all(int fd, str head, str payload, int64_t deadline_us)
 }
 
 /* 1: *ret is the first frame in room, *ret_size its bytes. 0: more bytes are needed. */
-static int take_frame(const char *room, size_t have, size_t room_size, struct wire_reply *ret,
-	size_t *ret_size)
+static int take_frame(const char *room, size_t have, size_t room_size, struct wire_reply *ret, size_t *ret_size)
 {
 	struct wire_header h;
 	int r;
@@ -227,8 +226,7 @@ static int receive_more(int fd, int64_t deadline_us, char *room, size_t room_siz
 	return 0;
 }
 
-static int receive_done(int fd, int64_t deadline_us, char *room, size_t room_size,
-	struct wire_reply *ret)
+static int receive_done(int fd, int64_t deadline_us, char *room, size_t room_size, struct wire_reply *ret)
 {
 	int64_t last_us = clock_mono_us() + LONGEST_EXCHANGE_S * USEC_PER_SEC;
 	size_t start = 0, have = 0, size = 0;

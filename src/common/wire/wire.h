@@ -71,7 +71,7 @@ struct wire_hook {
 	int64_t at_ms;        /* client's wall clock when the last byte of stdin had come */
 	uint32_t deadline_ms; /* how long the client will wait for the first frame */
 	uint32_t pid, ppid;
-	str agent, event, cwd; /* event may be empty: then the payload names it */
+	str agent, event, cwd;   /* event may be empty: then the payload names it */
 	str args[WIRE_ARGS_MAX]; /* arguments after <Event>, e.g. notify's */
 	size_t nargs;
 	str env[WIRE_ENV_MAX]; /* "NAME=value" */

@@ -104,11 +104,9 @@ bool cmd_has(const struct cmd *c, const char *option)
 			word = str_head(word, (size_t)eq);
 		if (str_eq(word, want))
 			return true;
-		if (is_long && word.n >= 5 && word.p[1] == '-' && word.n < want.n &&
-			str_starts(want, word))
+		if (is_long && word.n >= 5 && word.p[1] == '-' && word.n < want.n && str_starts(want, word))
 			return true;
-		if (!is_long && want.n == 2 && word.p[1] != '-' &&
-			str_find_char(str_from(word, 1), want.p[1]) >= 0)
+		if (!is_long && want.n == 2 && word.p[1] != '-' && str_find_char(str_from(word, 1), want.p[1]) >= 0)
 			return true;
 	}
 	return false;

@@ -56,8 +56,7 @@ static void do_source(struct run *x, struct cmd *c)
 		text = str_is_set(c->in) ? c->in : STR("");
 	else if (!fs_known(x, path, &text)) {
 		if (has_mark(c->v[1], "\4"))
-			FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY,
-				"this runs what comes from the network as a command");
+			FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY, "this runs what comes from the network as a command");
 		if (secrecy_of(x, path) == SECRET_KEY)
 			judge_read(x, c, c->v[1]);
 		if (str_eq(str_base(c->v[1]), STR("\1")))
@@ -117,11 +116,9 @@ static void do_declare(struct run *x, struct cmd *c)
 		if (!declare_array(x, name, str_from(c->v[i], (size_t)eq + 1)))
 			var_set(x, name, str_from(c->v[i], (size_t)eq + 1));
 	}
-	if (!set && !cmd_has(c, "-f") && !cmd_has(c, "-F") && !cmd_has(c, "-n") &&
-		!str_in(c->name, "local")) {
+	if (!set && !cmd_has(c, "-f") && !cmd_has(c, "-F") && !cmd_has(c, "-n") && !str_in(c->name, "local")) {
 		c->out = STR("\5");
-		FAULT(x, c, RULE_SECRET_ENV, VERDICT_ASK,
-			"this prints every variable, secrets included");
+		FAULT(x, c, RULE_SECRET_ENV, VERDICT_ASK, "this prints every variable, secrets included");
 	}
 }
 
@@ -130,13 +127,11 @@ static void do_set(struct run *x, struct cmd *c)
 	c->out = STR("");
 	if (c->n == 1) {
 		c->out = STR("\5");
-		FAULT(x, c, RULE_SECRET_ENV, VERDICT_ASK,
-			"this prints every variable, secrets included");
+		FAULT(x, c, RULE_SECRET_ENV, VERDICT_ASK, "this prints every variable, secrets included");
 		return;
 	}
 	for (size_t i = 1; i < c->n; i++) {
-		if (!str_eq(c->v[i], STR("--")) && c->v[i].n &&
-			(c->v[i].p[0] == '-' || c->v[i].p[0] == '+')) {
+		if (!str_eq(c->v[i], STR("--")) && c->v[i].n && (c->v[i].p[0] == '-' || c->v[i].p[0] == '+')) {
 			if (str_ends(c->v[i], STR("o")))
 				i++;
 			continue;
@@ -218,8 +213,7 @@ static void do_read(struct run *x, struct cmd *c)
 		if (a.operand)
 			fields_add(x->a, &names, a.value);
 		else if (a.letter == 'u' &&
-			 fact_find(x, x->st.facts, FACT_VAR,
-				 arena_strf(x->a, "fd " STR_FMT, STR_ARG(a.value))))
+			fact_find(x, x->st.facts, FACT_VAR, arena_strf(x->a, "fd " STR_FMT, STR_ARG(a.value))))
 			rest = STR("\4");
 	if (str_is_set(rest)) {
 		if (!str_split(&rest, '\n', &line))
@@ -317,16 +311,14 @@ void judge_start_vars(struct run *x, const struct cmd *c)
 		for (size_t i = 0; i < countof(start_vars); i++) {
 			str text;
 
-			if (f->kind != FACT_VAR || !f->value.n ||
-				!str_in(f->key, start_vars[i].names))
+			if (f->kind != FACT_VAR || !f->value.n || !str_in(f->key, start_vars[i].names))
 				continue;
 			if (!start_vars[i].is_file)
 				(void)run_child_text(x, f->value, STR_NONE);
 			else if (fs_written(x, f->value, &text))
 				(void)run_child_text(x, text, STR_NONE);
 			else if (start_vars[i].action && !str_in(f->value, "/dev/null") &&
-				 (!str_in(f->key, "BASH_ENV ENV ZDOTDIR") ||
-					 str_in(c->name, "sh bash dash zsh ksh")))
+				(!str_in(f->key, "BASH_ENV ENV ZDOTDIR") || str_in(c->name, "sh bash dash zsh ksh")))
 				FAULT(x, c, RULE_EXEC_DYNAMIC, start_vars[i].action,
 					"a variable makes this command run something else first "
 					"(" STR_FMT ")",

@@ -27,25 +27,57 @@ static const struct {
 	const char *name;
 	enum member member;
 } members[] = {
-	{ "command", MEMBER_COMMAND }, { "cmd", MEMBER_COMMAND }, { "script", MEMBER_COMMAND },
-	{ "shellcommand", MEMBER_COMMAND }, { "commandline", MEMBER_COMMAND }, { "bashcommand", MEMBER_COMMAND },
+	{ "command", MEMBER_COMMAND },
+	{ "cmd", MEMBER_COMMAND },
+	{ "script", MEMBER_COMMAND },
+	{ "shellcommand", MEMBER_COMMAND },
+	{ "commandline", MEMBER_COMMAND },
+	{ "bashcommand", MEMBER_COMMAND },
 	{ "cmdline", MEMBER_COMMAND },
-	{ "commands", MEMBER_COMMANDS }, { "cmds", MEMBER_COMMANDS }, { "scripts", MEMBER_COMMANDS },
-	{ "args", MEMBER_ARGS }, { "argv", MEMBER_ARGS }, { "chars", MEMBER_ARGS },
-	{ "arguments", MEMBER_INPUT }, { "input", MEMBER_INPUT }, { "params", MEMBER_INPUT },
-	{ "parameters", MEMBER_INPUT }, { "toolinput", MEMBER_INPUT },
+	{ "commands", MEMBER_COMMANDS },
+	{ "cmds", MEMBER_COMMANDS },
+	{ "scripts", MEMBER_COMMANDS },
+	{ "args", MEMBER_ARGS },
+	{ "argv", MEMBER_ARGS },
+	{ "chars", MEMBER_ARGS },
+	{ "arguments", MEMBER_INPUT },
+	{ "input", MEMBER_INPUT },
+	{ "params", MEMBER_INPUT },
+	{ "parameters", MEMBER_INPUT },
+	{ "toolinput", MEMBER_INPUT },
 	{ "sql", MEMBER_SQL },
-	{ "query", MEMBER_QUERY }, { "queries", MEMBER_QUERY }, { "statement", MEMBER_QUERY },
+	{ "query", MEMBER_QUERY },
+	{ "queries", MEMBER_QUERY },
+	{ "statement", MEMBER_QUERY },
 	{ "statements", MEMBER_QUERY },
-	{ "cwd", MEMBER_PLACE }, { "workdir", MEMBER_PLACE }, { "workingdirectory", MEMBER_PLACE },
-	{ "workingdir", MEMBER_PLACE }, { "dirpath", MEMBER_PLACE }, { "directory", MEMBER_PLACE },
-	{ "patch", MEMBER_PATCH }, { "diff", MEMBER_PATCH },
-	{ "glob", MEMBER_GLOB }, { "globs", MEMBER_GLOB }, { "include", MEMBER_GLOB }, { "includes", MEMBER_GLOB },
-	{ "includepattern", MEMBER_GLOB }, { "includepatterns", MEMBER_GLOB }, { "filepattern", MEMBER_GLOB },
-	{ "filename", MEMBER_PATH }, { "filenames", MEMBER_PATH }, { "dir", MEMBER_PATH }, { "dirs", MEMBER_PATH },
-	{ "directories", MEMBER_PATH }, { "folder", MEMBER_PATH }, { "folders", MEMBER_PATH },
-	{ "source", MEMBER_PATH }, { "destination", MEMBER_PATH }, { "src", MEMBER_PATH }, { "dst", MEMBER_PATH },
-	{ "uri", MEMBER_PATH }, { "uris", MEMBER_PATH },
+	{ "cwd", MEMBER_PLACE },
+	{ "workdir", MEMBER_PLACE },
+	{ "workingdirectory", MEMBER_PLACE },
+	{ "workingdir", MEMBER_PLACE },
+	{ "dirpath", MEMBER_PLACE },
+	{ "directory", MEMBER_PLACE },
+	{ "patch", MEMBER_PATCH },
+	{ "diff", MEMBER_PATCH },
+	{ "glob", MEMBER_GLOB },
+	{ "globs", MEMBER_GLOB },
+	{ "include", MEMBER_GLOB },
+	{ "includes", MEMBER_GLOB },
+	{ "includepattern", MEMBER_GLOB },
+	{ "includepatterns", MEMBER_GLOB },
+	{ "filepattern", MEMBER_GLOB },
+	{ "filename", MEMBER_PATH },
+	{ "filenames", MEMBER_PATH },
+	{ "dir", MEMBER_PATH },
+	{ "dirs", MEMBER_PATH },
+	{ "directories", MEMBER_PATH },
+	{ "folder", MEMBER_PATH },
+	{ "folders", MEMBER_PATH },
+	{ "source", MEMBER_PATH },
+	{ "destination", MEMBER_PATH },
+	{ "src", MEMBER_PATH },
+	{ "dst", MEMBER_PATH },
+	{ "uri", MEMBER_PATH },
+	{ "uris", MEMBER_PATH },
 };
 
 /* file_path, oldPath, target_file, paths: whatever ends so. */
@@ -71,7 +103,7 @@ struct call {
 	struct run *x;
 	const struct event *e;
 	enum verb verb;
-	str base;          /* where patterns of files begin */
+	str base; /* where patterns of files begin */
 	bool has_command, has_file;
 	bool malformed;     /* a text that was meant to hold the input does not */
 	unsigned unwrapped; /* texts with JSON in them, around here */
@@ -117,11 +149,9 @@ static enum verb verb_of_call(struct run *x, const struct event *e)
 	enum verb verb;
 
 	switch (e->tool_class) {
-	case TOOL_WRITE:
-		return VERB_WRITES;
+	case TOOL_WRITE: return VERB_WRITES;
 	case TOOL_READ:
-	case TOOL_SEARCH:
-		return VERB_READS;
+	case TOOL_SEARCH: return VERB_READS;
 	default:
 		verb = word ? verb_of(x, e->command) : VERB_UNKNOWN;
 		return verb != VERB_UNKNOWN ? verb : verb_of(x, e->tool_name);
@@ -145,8 +175,7 @@ static void judge_file_write(struct run *x, const struct event *e, str path)
 		!str_has_nocase(text, "hook") &&
 		!str_has_nocase(json_str(json_get(e->tool_input, STR("old_string"))), "hook")) {
 		FAULT(x, NULL, RULE_SELF, VERDICT_ASK,
-			"this would change " STR_FMT ", which also holds the agent's hooks",
-			STR_ARG(path));
+			"this would change " STR_FMT ", which also holds the agent's hooks", STR_ARG(path));
 		return;
 	}
 	judge_write(x, NULL, path, STR("\1"), false);
@@ -187,15 +216,9 @@ static void judge_path(struct call *k, str path)
 	k->has_file = true;
 	fields_add(x->a, &x->paths, path);
 	switch (k->verb) {
-	case VERB_READS:
-		judge_read(x, NULL, path);
-		break;
-	case VERB_WRITES:
-		judge_file_write(x, k->e, path);
-		break;
-	case VERB_DELETES:
-		judge_delete(x, NULL, path, !has_extension(path));
-		break;
+	case VERB_READS: judge_read(x, NULL, path); break;
+	case VERB_WRITES: judge_file_write(x, k->e, path); break;
+	case VERB_DELETES: judge_delete(x, NULL, path, !has_extension(path)); break;
 	case VERB_UNKNOWN: /* it may do either */
 		judge_read(x, NULL, path);
 		x->doubt = true;
@@ -231,9 +254,8 @@ static void judge_glob(struct call *k, str pattern, unsigned depth)
 	} else if (close >= 0 && pattern.p[open] == '{') {
 		items = str_n(pattern.p + open + 1, (size_t)(close - open - 1));
 		while (str_split(&items, ',', &item)) {
-			str one = arena_strf(k->x->a, STR_FMT STR_FMT STR_FMT,
-				STR_ARG(str_head(pattern, (size_t)open)), STR_ARG(item),
-				STR_ARG(str_from(pattern, (size_t)close + 1)));
+			str one = arena_strf(k->x->a, STR_FMT STR_FMT STR_FMT, STR_ARG(str_head(pattern, (size_t)open)),
+				STR_ARG(item), STR_ARG(str_from(pattern, (size_t)close + 1)));
 
 			judge_glob(k, one, depth + 1);
 		}
@@ -251,8 +273,9 @@ static bool hides_text(str s)
 	for (size_t i = 0; i + 2 < s.n; i++) {
 		const unsigned char *p = (const unsigned char *)s.p + i;
 
-		if (p[0] == 0xe2 && ((p[1] == 0x80 && p[2] >= 0xaa && p[2] <= 0xae) ||
-					    (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9)))
+		if (p[0] == 0xe2 &&
+			((p[1] == 0x80 && p[2] >= 0xaa && p[2] <= 0xae) ||
+				(p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9)))
 			return true;
 	}
 	return false;
@@ -352,8 +375,8 @@ static void judge_joined(struct call *k, const struct json *object)
 	if (!command || !args)
 		return;
 	if (args->type == JSON_STRING) {
-		judge_maybe(k, arena_strf(x->a, STR_FMT " " STR_FMT, STR_ARG(json_str(command)),
-				       STR_ARG(json_str(args))));
+		judge_maybe(k,
+			arena_strf(x->a, STR_FMT " " STR_FMT, STR_ARG(json_str(command)), STR_ARG(json_str(args))));
 		return;
 	}
 	rest = json_str(command);
@@ -392,7 +415,7 @@ static bool is_sql(str text)
 	for (size_t i = 0; i < countof(sql_starts); i++)
 		if (str_eq_nocase(first, str_of(sql_starts[i].first)))
 			return (!sql_starts[i].second || str_in_nocase(second, sql_starts[i].second)) &&
-			       (!sql_starts[i].after || str_has_nocase(text, sql_starts[i].after));
+				(!sql_starts[i].after || str_has_nocase(text, sql_starts[i].after));
 	return false;
 }
 
@@ -446,31 +469,24 @@ static void walk_text(struct call *k, str text, enum member member, unsigned dep
 		if (!walk_inside(k, text, depth) && runs && member == MEMBER_ARGS)
 			judge_maybe(k, text);
 		break;
-	case MEMBER_SQL:
-		judge_sql(k->x, NULL, text);
-		break;
+	case MEMBER_SQL: judge_sql(k->x, NULL, text); break;
 	case MEMBER_QUERY:
 		if (runs && is_sql(text))
 			judge_sql(k->x, NULL, text);
 		break;
-	case MEMBER_PATCH:
-		judge_patch(k->x, NULL, k->e, text);
-		break;
+	case MEMBER_PATCH: judge_patch(k->x, NULL, k->e, text); break;
 	case MEMBER_PLACE: /* where a command runs is known already */
 		if (!may_run(k->e) || k->verb == VERB_DELETES)
 			judge_path(k, text);
 		else
 			judge_read(k->x, NULL, text);
 		break;
-	case MEMBER_PATH:
-		judge_path(k, text);
-		break;
+	case MEMBER_PATH: judge_path(k, text); break;
 	case MEMBER_GLOB:
 		if (k->verb == VERB_READS)
 			judge_glob(k, text, 0);
 		break;
-	default:
-		break;
+	default: break;
 	}
 }
 
@@ -494,8 +510,7 @@ static void walk(struct call *k, const struct json *v, enum member member, unsig
 		walk_text(k, json_str(v), member, depth);
 	else if (v->type == JSON_OBJECT)
 		walk_object(k, v, depth);
-	else if (all_strings(v) && may_run(k->e) &&
-		 (member == MEMBER_COMMAND || member == MEMBER_ARGS))
+	else if (all_strings(v) && may_run(k->e) && (member == MEMBER_COMMAND || member == MEMBER_ARGS))
 		judge_words(k, v);
 	else if (v->type == JSON_ARRAY)
 		json_each(item, v)

@@ -21,7 +21,7 @@ struct code {
 	struct var {
 		struct var *older;
 		str name, value;
-	} *vars;
+	} * vars;
 	bool args_cut; /* of the call that was read last */
 	unsigned depth;
 	str walked; /* the first directory whose files it goes through */
@@ -32,8 +32,8 @@ struct code {
 
 static bool name_char(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_' || (unsigned char)c >= 0x80;
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+		(unsigned char)c >= 0x80;
 }
 
 static size_t string_end(str s, size_t i, char quote)
@@ -55,14 +55,12 @@ static str without_holes(struct code *k, str text, const char *open)
 	struct text t = { .a = k->x->a };
 
 	for (size_t i = 0; i < text.n; i++) {
-		ptrdiff_t end = str_starts(str_from(text, i), str_of(open))
-					? str_find_char(str_from(text, i), '}')
-					: -1;
+		ptrdiff_t end =
+			str_starts(str_from(text, i), str_of(open)) ? str_find_char(str_from(text, i), '}') : -1;
 		str hole = end > 0 ? str_n(text.p + i, (size_t)end) : STR("");
 
 		if (end > 0) {
-			text_add(&t, str_has_nocase(hole, "HOME") || str_has(hole, "~") ? k->x->c->home
-										       : STR("\1"));
+			text_add(&t, str_has_nocase(hole, "HOME") || str_has(hole, "~") ? k->x->c->home : STR("\1"));
 			i += (size_t)end;
 		} else {
 			text_char(&t, text.p[i]);
@@ -75,8 +73,8 @@ static str without_holes(struct code *k, str text, const char *open)
 static size_t read_string(struct code *k, str s, size_t i)
 {
 	char q = s.p[i];
-	bool triple = i + 2 < s.n && s.p[i + 1] == q && s.p[i + 2] == q && q != '`' &&
-		      str_starts(k->language, STR("python"));
+	bool triple =
+		i + 2 < s.n && s.p[i + 1] == q && s.p[i + 2] == q && q != '`' && str_starts(k->language, STR("python"));
 	size_t from = i + (triple ? 3 : 1), end;
 	str text;
 
@@ -96,9 +94,8 @@ static size_t read_string(struct code *k, str s, size_t i)
 	if (str_find_char(text, '\\') >= 0 && !(i && s.p[i - 1] == 'r'))
 		text = decode_backslashes(k->x->a, text, false);
 	add_token(k,
-		q == '`' && (!str_in(k->language, "node deno bun awk") || (i && s.p[i - 1] == '$'))
-			? TOKEN_COMMAND
-								      : TOKEN_STRING,
+		q == '`' && (!str_in(k->language, "node deno bun awk") || (i && s.p[i - 1] == '$')) ? TOKEN_COMMAND
+												    : TOKEN_STRING,
 		text);
 	return MIN(end + (triple ? 3 : 1), s.n);
 }
@@ -108,9 +105,7 @@ static size_t read_quote_like(struct code *k, str s, size_t i, size_t name_end, 
 {
 	static const char open[] = "({[<", close[] = ")}]>";
 	const char *at = name_end < s.n && s.p[name_end] ? strchr(open, s.p[name_end]) : NULL;
-	char end_char = at                                                  ? close[at - open]
-			: name_end < s.n && strchr("/|!'\"", s.p[name_end]) ? s.p[name_end]
-									    : 0;
+	char end_char = at ? close[at - open] : name_end < s.n && strchr("/|!'\"", s.p[name_end]) ? s.p[name_end] : 0;
 	size_t end;
 
 	(void)i;
@@ -136,15 +131,13 @@ static void tokenize(struct code *k, str s)
 		} else if (c == ' ' || c == '\t' || c == '\r') {
 			i++;
 		} else if ((c == '#' && !str_in(k->language, "node deno bun")) ||
-			   (c == '/' && i + 1 < s.n && s.p[i + 1] == '/' &&
-				   str_in(k->language, "node deno bun php"))) {
+			(c == '/' && i + 1 < s.n && s.p[i + 1] == '/' && str_in(k->language, "node deno bun php"))) {
 			if (c == '#' && i > 0 && s.p[i - 1] == '$')
 				i++;
 			else
 				while (i < s.n && s.p[i] != '\n')
 					i++;
-		} else if (c == '[' && i + 1 < s.n && s.p[i + 1] == '[' &&
-			   str_eq(k->language, STR("lua"))) {
+		} else if (c == '[' && i + 1 < s.n && s.p[i + 1] == '[' && str_eq(k->language, STR("lua"))) {
 			ptrdiff_t at = str_find(str_from(s, i), STR("]]"));
 
 			end = at < 0 ? s.n : i + (size_t)at;
@@ -157,13 +150,11 @@ static void tokenize(struct code *k, str s)
 				i++;
 			if (quotes && str_in(str_n(s.p + from, i - from), "q qq qx qw x") &&
 				(s.p[from] != 'x' || (from > 0 && s.p[from - 1] == '%')) &&
-				(end = read_quote_like(
-					 k, s, from, i, str_n(s.p + from, i - from))) > 0) {
+				(end = read_quote_like(k, s, from, i, str_n(s.p + from, i - from))) > 0) {
 				i = end;
 				continue;
 			}
-			add_token(k, c >= '0' && c <= '9' ? TOKEN_NUMBER : TOKEN_NAME,
-				str_n(s.p + from, i - from));
+			add_token(k, c >= '0' && c <= '9' ? TOKEN_NUMBER : TOKEN_NAME, str_n(s.p + from, i - from));
 		} else {
 			add_token(k, TOKEN_MARK, str_n(s.p + i++, 1));
 		}
@@ -190,10 +181,9 @@ static bool code_has(const struct code *k, const char *names)
 	return false;
 }
 
-static const char net_names[] =
-	"urlopen urlretrieve requests httpx aiohttp fetch axios getstore LWP HTTP curl_exec "
-	"fsockopen TCPSocket open_uri URI recv recvfrom got "
-	"superagent HTTParty Faraday http https urllib";
+static const char net_names[] = "urlopen urlretrieve requests httpx aiohttp fetch axios getstore LWP HTTP curl_exec "
+				"fsockopen TCPSocket open_uri URI recv recvfrom got "
+				"superagent HTTParty Faraday http https urllib";
 static const char home_names[] = "homedir expanduser HOME home";
 
 static str lookup(const struct code *k, str name)
@@ -229,12 +219,10 @@ static size_t take_made(struct code *k, size_t i, str *ret)
 	struct text t = { .a = k->x->a };
 	size_t at = i + 2;
 
-	if (is_name(k, i, "pack") && is_mark(k, i + 1, '(') && i + 4 < k->n &&
-		k->t[i + 2].kind == TOKEN_STRING && k->t[i + 4].kind == TOKEN_STRING)
-		return (str_starts(k->t[i + 2].text, STR("H")) &&
-			       decode_hex(k->x->a, k->t[i + 4].text, ret))
-			       ? i + 5
-			       : i;
+	if (is_name(k, i, "pack") && is_mark(k, i + 1, '(') && i + 4 < k->n && k->t[i + 2].kind == TOKEN_STRING &&
+		k->t[i + 4].kind == TOKEN_STRING)
+		return (str_starts(k->t[i + 2].text, STR("H")) && decode_hex(k->x->a, k->t[i + 4].text, ret)) ? i + 5
+													      : i;
 	if (!is_name(k, i, "fromCharCode fromCodePoint bytes bytearray map") || !is_mark(k, i + 1, '('))
 		return i;
 	if (is_name(k, i, "map") && !is_name(k, at, "chr"))
@@ -254,8 +242,7 @@ static str string_value(struct code *k, size_t i, size_t decoder)
 {
 	str text = k->t[i].text, value = decoder != SIZE_MAX ? decoded(k, decoder, text) : text;
 
-	if (str_in(text, "HOME USERPROFILE") && i > 1 &&
-		(is_name(k, i - 2, "environ ENV env getenv get fetch")))
+	if (str_in(text, "HOME USERPROFILE") && i > 1 && (is_name(k, i - 2, "environ ENV env getenv get fetch")))
 		value = k->x->c->home;
 	/* Buffer.from('…', 'base64'), ["…"].pack("H*") */
 	if (is_mark(k, i + 1, ',') && i > 1 && is_name(k, i - 2, "from") && i + 2 < k->n) {
@@ -264,19 +251,18 @@ static str string_value(struct code *k, size_t i, size_t decoder)
 		else if (str_eq(k->t[i + 2].text, STR("hex")))
 			(void)decode_hex(k->x->a, text, &value);
 	}
-	if (is_mark(k, i + 1, ']') && is_mark(k, i + 2, '.') && is_name(k, i + 3, "pack") &&
-		i + 5 < k->n) {
+	if (is_mark(k, i + 1, ']') && is_mark(k, i + 2, '.') && is_name(k, i + 3, "pack") && i + 5 < k->n) {
 		if (str_starts(k->t[i + 5].text, STR("H")))
 			(void)decode_hex(k->x->a, text, &value);
 		else if (str_starts(k->t[i + 5].text, STR("m")))
 			(void)decode_base64(k->x->a, text, &value);
 	}
 	if (decoder == SIZE_MAX ||
-		!is_name(k, decoder, "open readFileSync read_text file_get_contents read readFile "
-				     "fopen get source readLines url"))
+		!is_name(k, decoder,
+			"open readFileSync read_text file_get_contents read readFile "
+			"fopen get source readLines url"))
 		return value;
-	if (str_starts(text, STR("http://")) || str_starts(text, STR("https://")) ||
-		str_starts(text, STR("ftp://")))
+	if (str_starts(text, STR("http://")) || str_starts(text, STR("https://")) || str_starts(text, STR("ftp://")))
 		return STR("\4");
 	if (secrecy_of(k->x, path_resolve(k->x, text)) != SECRET_NOT) {
 		judge_read(k->x, k->c, text);
@@ -320,8 +306,7 @@ static size_t take_args(struct code *k, size_t i, bool bare, str *args, size_t *
 		} else if (t->kind == TOKEN_NAME) {
 			str known = lookup(k, t->text);
 
-			if (str_in(t->text, "require __import__ import_module") &&
-				is_mark(k, i + 1, '(')) {
+			if (str_in(t->text, "require __import__ import_module") && is_mark(k, i + 1, '(')) {
 				while (i + 1 < k->n && !is_mark(k, i, ')'))
 					i++;
 				continue;
@@ -338,21 +323,20 @@ static size_t take_args(struct code *k, size_t i, bool bare, str *args, size_t *
 				value = STR("\4");
 			else if (str_in(t->text, home_names) && !is_name(k, i, "expanduser"))
 				value = k->x->c->home;
-			else if (str_in(t->text, "environ env ENV _ENV argv") &&
-				 !is_mark(k, i + 1, '[') && !is_mark(k, i + 1, '{') &&
-				 (!is_mark(k, i + 1, '.') ||
-					 is_name(k, i + 2, "to_h to_a to_s each items inspect map "
-							   "entries values copy collect")))
+			else if (str_in(t->text, "environ env ENV _ENV argv") && !is_mark(k, i + 1, '[') &&
+				!is_mark(k, i + 1, '{') &&
+				(!is_mark(k, i + 1, '.') ||
+					is_name(k, i + 2,
+						"to_h to_a to_s each items inspect map "
+						"entries values copy collect")))
 				value = str_eq(t->text, STR("argv")) ? STR("\1") : STR("\5");
 			else if (str_in(t->text, "getcwd cwd pwd"))
 				value = k->x->st.cwd;
-			else if (str_eq(t->text, STR("chr")) && i + 2 < k->n &&
-				 k->t[i + 2].kind == TOKEN_NUMBER) {
+			else if (str_eq(t->text, STR("chr")) && i + 2 < k->n && k->t[i + 2].kind == TOKEN_NUMBER) {
 				int64_t code = 0;
 
 				(void)str_to_int(k->t[i + 2].text, &code);
-				text_char(&cur[n],
-					(char)(code > 6 && code < 127 ? code : MARK_UNKNOWN));
+				text_char(&cur[n], (char)(code > 6 && code < 127 ? code : MARK_UNKNOWN));
 			} else if (is_mark(k, i + 1, '('))
 				decoder = i;
 		}
@@ -380,8 +364,7 @@ static const char tree_calls[] =
 	"rm_tree delete_tree removedirs rimrafSync emptyDir removeItem deleteDir deleteRecursively "
 	"deleteDirectory removeDirectoryRecursive removePathForcibly del_dir_r rmdir_r remove_all "
 	"rm_rf_secure removeSync deltree";
-static const char file_calls[] =
-	"unlink unlinkSync remove delete rmdir Deno.remove truncate truncateSync";
+static const char file_calls[] = "unlink unlinkSync remove delete rmdir Deno.remove truncate truncateSync";
 static const char write_calls[] =
 	"writeFileSync writeFile appendFileSync appendFile file_put_contents createWriteStream "
 	"outputFileSync write_text write_bytes writeTextFile "
@@ -394,11 +377,9 @@ static const char move_calls[] =
 	"symlink symlinkSync link linkSync cp mv ln_s ln_sf copySync moveSync";
 static const char print_calls[] = "print log puts p pp echo var_dump dumps stringify print_r dump "
 				  "write pprint printf say inspect";
-static const char code_calls[] =
-	"eval exec Function compile assert instance_eval class_eval runInNewContext "
-	"runInThisContext loadstring load dofile execfile execScript";
-static const char send_calls[] =
-	"post put request sendall send urlopen urlencode Request fetch sendto write";
+static const char code_calls[] = "eval exec Function compile assert instance_eval class_eval runInNewContext "
+				 "runInThisContext loadstring load dofile execfile execScript";
+static const char send_calls[] = "post put request sendall send urlopen urlencode Request fetch sendto write";
 
 static const char walk_calls[] =
 	"walk glob iglob rglob finddepth find scandir listdir iterdir readdir readdirSync opendir "
@@ -416,8 +397,9 @@ static bool is_sql(str s)
 
 	s = str_trim(s);
 	return str_split(&s, ' ', &word) && s.n &&
-	       str_in_nocase(word, "drop delete truncate update alter with select insert create pragma "
-				   "replace explain show begin grant revoke analyze merge copy");
+		str_in_nocase(word,
+			"drop delete truncate update alter with select insert create pragma "
+			"replace explain show begin grant revoke analyze merge copy");
 }
 
 static void run_command_args(struct code *k, const str *args, size_t n)
@@ -427,8 +409,7 @@ static void run_command_args(struct code *k, const str *args, size_t n)
 	if (!n || !args[0].n)
 		return;
 	if (has_mark(args[0], "\4")) {
-		FAULT(k->x, k->c, RULE_NET_EXEC, VERDICT_DENY,
-			"this runs what comes from the network as a command");
+		FAULT(k->x, k->c, RULE_NET_EXEC, VERDICT_DENY, "this runs what comes from the network as a command");
 		return;
 	}
 	if (str_find_char(args[0], ' ') >= 0 || n == 1) {
@@ -437,8 +418,7 @@ static void run_command_args(struct code *k, const str *args, size_t n)
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
-		if (args[i].n &&
-			!(i == 1 && str_eq(args[0], args[1]))) /* execlp repeats the name */
+		if (args[i].n && !(i == 1 && str_eq(args[0], args[1]))) /* execlp repeats the name */
 			fields_add(k->x->a, &f, args[i]);
 	(void)run_argv(k->x, f.v, f.n, STR_NONE);
 }
@@ -446,19 +426,17 @@ static void run_command_args(struct code *k, const str *args, size_t n)
 static bool mode_writes(str mode)
 {
 	return mode.n && mode.n < 5 &&
-	       (str_find_char(mode, 'w') >= 0 || str_find_char(mode, 'a') >= 0 ||
-		       str_find_char(mode, 'x') >= 0 || str_find_char(mode, '+') >= 0 ||
-		       str_find_char(mode, '>') >= 0);
+		(str_find_char(mode, 'w') >= 0 || str_find_char(mode, 'a') >= 0 || str_find_char(mode, 'x') >= 0 ||
+			str_find_char(mode, '+') >= 0 || str_find_char(mode, '>') >= 0);
 }
 
 static void judge_open(struct code *k, const str *args, size_t n)
 {
-	for (size_t i = 0; i < n;
-		i++) /* open(path, 'w') and open(F, '>', path) and open(F, ">path") */
+	for (size_t i = 0; i < n; i++) /* open(path, 'w') and open(F, '>', path) and open(F, ">path") */
 		if (mode_writes(args[i]) || (i == 1 && args[i].n && args[i].p[0] == '>')) {
 			str path = i + 1 < n && str_in(args[i], "> >> +<") ? args[i + 1]
-				   : i == 1 && args[i].p[0] == '>' ? str_trim(str_from(args[i], 1))
-								   : args[0];
+				: i == 1 && args[i].p[0] == '>'            ? str_trim(str_from(args[i], 1))
+									   : args[0];
 
 			judge_write(k->x, k->c, path, STR("\1"), false);
 			return;
@@ -487,8 +465,8 @@ static bool is_held(struct code *k, str path)
 {
 	enum place p = path.n ? place_of(k->x, path_resolve(k->x, path)) : PLACE_UNKNOWN;
 
-	return p == PLACE_ROOT || p == PLACE_SYSTEM || p == PLACE_HOMES || p == PLACE_ABOVE ||
-	       p == PLACE_PROJECT || p == PLACE_GIT;
+	return p == PLACE_ROOT || p == PLACE_SYSTEM || p == PLACE_HOMES || p == PLACE_ABOVE || p == PLACE_PROJECT ||
+		p == PLACE_GIT;
 }
 
 /* Drivers and object mappers of databases. True: the call is theirs. */
@@ -525,8 +503,7 @@ static void judge_call(struct code *k, size_t at, str name, const str *args, siz
 	if (str_in(name, code_calls) && !(js && str_eq(name, STR("exec"))) &&
 		!(str_in(k->language, "perl ruby php") && str_eq(name, STR("exec")))) {
 		if (has_mark(first, "\4"))
-			FAULT(k->x, k->c, RULE_NET_EXEC, VERDICT_DENY,
-				"this runs code that comes from the network");
+			FAULT(k->x, k->c, RULE_NET_EXEC, VERDICT_DENY, "this runs code that comes from the network");
 		else if (first.n && !str_eq(first, STR("\1")) && k->depth < 6)
 			(void)run_code(k->x, k->language, first, STR_NONE);
 	} else if (str_eq(name, STR("execute")) && method && !first.n) { /* "…".execute() of Groovy */
@@ -534,7 +511,7 @@ static void judge_call(struct code *k, size_t at, str name, const str *args, siz
 	} else if (str_in(name, command_calls) && !(method && str_in(name, "call run") && js)) {
 		run_command_args(k, args, n);
 	} else if (str_in(name, tree_calls) &&
-		   !(str_eq(name, STR("rm")) && !js && !str_in(k->language, "ruby julia"))) {
+		!(str_eq(name, STR("rm")) && !js && !str_in(k->language, "ruby julia"))) {
 		str path = first.n ? first : method ? string_before(k, at) : STR("\1");
 
 		judge_delete(k->x, k->c, map_tr(k->x->a, path, STR("*"), STR("\2"), false), true);
@@ -546,21 +523,19 @@ static void judge_call(struct code *k, size_t at, str name, const str *args, siz
 			judge_delete(k->x, k->c, map_tr(k->x->a, path, STR("*"), STR("\2"), false),
 				n > 1 && (str_has(k->all, "recursive") || str_has(k->all, "true")));
 	} else if (str_in(name, write_calls)) {
-		str path = method && str_in(name, "write_text write_bytes") ? string_before(k, at)
-									    : first;
+		str path = method && str_in(name, "write_text write_bytes") ? string_before(k, at) : first;
 
 		if (path.n)
 			judge_write(k->x, k->c, path, STR("\1"), false);
 	} else if (str_in(name, "open sysopen fopen openSync")) {
 		judge_open(k, args, n);
 	} else if (str_in(name, move_calls) && n > 1 && args[1].n &&
-		   (str_find_char(args[1], '/') >= 0 || args[1].p[0] == '.')) {
+		(str_find_char(args[1], '/') >= 0 || args[1].p[0] == '.')) {
 		bool shared;
 
 		judge_write(k->x, k->c, args[1], STR("\1"), false);
 		if (str_in(name, "rename renameSync move mv moveSync") &&
-			(is_protected(k->x, path_resolve(k->x, first), &shared) ||
-				is_held(k, first)))
+			(is_protected(k->x, path_resolve(k->x, first), &shared) || is_held(k, first)))
 			judge_delete(k->x, k->c, first, true);
 	} else if (str_in(name, read_calls)) {
 		str path = first.n ? first : method ? string_before(k, at) : STR("");
@@ -574,8 +549,8 @@ static void judge_call(struct code *k, size_t at, str name, const str *args, siz
 			judge_write(k->x, k->c, first, STR("\1"), false);
 	} else if (str_in(name, "urlretrieve getstore download") && n > 1 && args[1].n) {
 		judge_write(k->x, k->c, args[1], STR("\4"), false);
-	} else if (str_in(name, "kill killpg posix_kill") && is_mark(k, at + 2, '-') &&
-		   at + 3 < k->n && str_eq(k->t[at + 3].text, STR("1"))) {
+	} else if (str_in(name, "kill killpg posix_kill") && is_mark(k, at + 2, '-') && at + 3 < k->n &&
+		str_eq(k->t[at + 3].text, STR("1"))) {
 		FAULT(k->x, k->c, RULE_KILL, VERDICT_DENY, "this ends every process of the user");
 	}
 	if (str_in(name, send_calls) && str_in(name, "post put request urlopen sendall send fetch"))
@@ -608,8 +583,9 @@ static void take_assignment(struct code *k, size_t i)
 
 static void walk(struct code *k)
 {
-	bool words = str_in(k->language, "perl ruby php osascript lua ocaml ghc raku crystal gnuplot "
-					 "nim elixir");
+	bool words = str_in(k->language,
+		"perl ruby php osascript lua ocaml ghc raku crystal gnuplot "
+		"nim elixir");
 
 	for (size_t i = 0; i < k->n && spend(k->x, 2); i++) {
 		str args[ARGS_MANY];
@@ -642,14 +618,12 @@ static void walk(struct code *k)
 				}
 			}
 		} else if (words && i + 1 < k->n &&
-			   (k->t[i + 1].kind == TOKEN_STRING || k->t[i + 1].kind == TOKEN_NAME ||
-				   is_mark(k, i + 1, '$') || is_mark(k, i + 1, '%') ||
-				   is_mark(k, i + 1, '@') || is_mark(k, i + 1, '[')) &&
-			   (str_in(k->t[i].text, command_calls) ||
-				   str_in(k->t[i].text, tree_calls) ||
-				   str_in(k->t[i].text,
-					   "unlink eval print puts p open script rmdir "
-					   "rename move"))) {
+			(k->t[i + 1].kind == TOKEN_STRING || k->t[i + 1].kind == TOKEN_NAME || is_mark(k, i + 1, '$') ||
+				is_mark(k, i + 1, '%') || is_mark(k, i + 1, '@') || is_mark(k, i + 1, '[')) &&
+			(str_in(k->t[i].text, command_calls) || str_in(k->t[i].text, tree_calls) ||
+				str_in(k->t[i].text,
+					"unlink eval print puts p open script rmdir "
+					"rename move"))) {
 			(void)take_args(k, i + 1, true, args, &n);
 			if (str_eq(k->t[i].text, STR("script")))
 				run_command_args(k, args, 1);
@@ -660,13 +634,12 @@ static void walk(struct code *k)
 		}
 	}
 	if (k->loose && k->walked.n && (str_find_char(k->walked, '/') >= 0 || k->walked.p[0] == '.')) {
-		bool some = str_find_char(str_base(k->walked), '.') >= 0 &&
-			    str_find_char(str_base(k->walked), '*') >= 0;
+		bool some =
+			str_find_char(str_base(k->walked), '.') >= 0 && str_find_char(str_base(k->walked), '*') >= 0;
 
 		judge_delete(k->x, k->c,
 			some ? map_tr(k->x->a, k->walked, STR("*"), STR("\2"), false)
-			     : map_tr(k->x->a,
-				       arena_strf(k->x->a, STR_FMT "/*", STR_ARG(k->walked)), STR("*"),
+			     : map_tr(k->x->a, arena_strf(k->x->a, STR_FMT "/*", STR_ARG(k->walked)), STR("*"),
 				       STR("\2"), false),
 			!some);
 	}
@@ -695,8 +668,8 @@ static str printed_before(const struct code *k, size_t i)
 static void walk_awk(struct code *k)
 {
 	for (size_t i = 0; i < k->n; i++) {
-		bool piped = (i > 0 && is_mark(k, i - 1, '|')) ||
-			     (is_mark(k, i + 1, '|') && is_name(k, i + 2, "getline"));
+		bool piped =
+			(i > 0 && is_mark(k, i - 1, '|')) || (is_mark(k, i + 1, '|') && is_name(k, i + 2, "getline"));
 
 		if (k->t[i].kind == TOKEN_STRING && piped)
 			(void)run_child_text(k->x, k->t[i].text, printed_before(k, i));
@@ -714,29 +687,26 @@ static void walk_awk(struct code *k)
 
 static void judge_shape(struct code *k)
 {
-	bool socket = code_has(
-		k, "socket Socket TCPSocket fsockopen net IO_Socket INET create_connection "
-		   "make_socket socketConnection gen_tcp stream_socket_client TCPClient");
-	bool shell = code_has(k, "dup2 pty exec spawn system popen child_process subprocess "
-				 "proc_open shell_exec execve passthru execl execute cmd");
+	bool socket = code_has(k,
+		"socket Socket TCPSocket fsockopen net IO_Socket INET create_connection "
+		"make_socket socketConnection gen_tcp stream_socket_client TCPClient");
+	bool shell = code_has(k,
+		"dup2 pty exec spawn system popen child_process subprocess "
+		"proc_open shell_exec execve passthru execl execute cmd");
 
 	socket |= str_eq(k->language, STR("lua")) && str_has(k->all, "socket");
 	if (socket && shell &&
-		(str_has(k->all, "/bin/sh") || str_has(k->all, "/bin/bash") ||
-			str_has(k->all, "dup2") || str_has(k->all, "cmd.exe") ||
-			code_has(k, "pty fdopen reopen") ||
+		(str_has(k->all, "/bin/sh") || str_has(k->all, "/bin/bash") || str_has(k->all, "dup2") ||
+			str_has(k->all, "cmd.exe") || code_has(k, "pty fdopen reopen") ||
 			(str_has(k->all, "while<") && code_has(k, "system exec")) ||
 			(code_has(k, "TCPSocket fsockopen") && shell)))
-		FAULT(k->x, k->c, RULE_NET_SHELL, VERDICT_DENY,
-			"this connects a shell to another machine");
+		FAULT(k->x, k->c, RULE_NET_SHELL, VERDICT_DENY, "this connects a shell to another machine");
 	if ((str_has(k->all, "http://") || str_has(k->all, "https://") ||
 		    code_has(k, "fetch urlopen requests httpx axios curl_exec LWP getstore HTTParty open_uri")) &&
 		(code_has(k, "eval Function runInThisContext runInNewContext") ||
 			(str_eq(k->language, STR("python")) && code_has(k, "exec"))))
-		FAULT(k->x, k->c, RULE_NET_EXEC, VERDICT_DENY,
-			"this runs code that comes from the network");
-	if (code_has(k, "fork") && code_has(k, "while loop until for") &&
-		!code_has(k, "wait waitpid"))
+		FAULT(k->x, k->c, RULE_NET_EXEC, VERDICT_DENY, "this runs code that comes from the network");
+	if (code_has(k, "fork") && code_has(k, "while loop until for") && !code_has(k, "wait waitpid"))
 		FAULT(k->x, k->c, RULE_FORKBOMB, VERDICT_DENY,
 			"this starts itself again and again until the machine stops");
 }
@@ -752,8 +722,7 @@ str run_code(struct run *x, str language, str code, str in)
 		return STR("\1");
 	}
 	if (has_mark(code, "\4") && code.n < 4) {
-		FAULT(x, NULL, RULE_NET_EXEC, VERDICT_DENY,
-			"this runs code that comes from the network");
+		FAULT(x, NULL, RULE_NET_EXEC, VERDICT_DENY, "this runs code that comes from the network");
 		return STR("\1");
 	}
 	if (str_eq(str_trim(code), STR("\1"))) {
@@ -774,8 +743,7 @@ str run_code(struct run *x, str language, str code, str in)
 		.c = c,
 		.language = language,
 		.all = code,
-		.t = arena_alloc(
-			x->a, MIN(code.n + 1, (size_t)TOKENS_MAX) * sizeof(struct token)) };
+		.t = arena_alloc(x->a, MIN(code.n + 1, (size_t)TOKENS_MAX) * sizeof(struct token)) };
 	if (str_in(language, "tcl")) {
 		run_tcl(x, c, code);
 		return STR("\1");

@@ -48,8 +48,7 @@ static void tcl_command(struct run *x, const struct cmd *c, str *v, size_t n)
 		else if (at < n)
 			(void)run_argv(x, v + at, n - at, STR_NONE);
 	} else if (str_in(v[0], "send exp_send") && n > 1) {
-		(void)run_child_text(
-			x, str_trim(decode_backslashes(x->a, v[n - 1], false)), STR_NONE);
+		(void)run_child_text(x, str_trim(decode_backslashes(x->a, v[n - 1], false)), STR_NONE);
 	} else if (str_eq(v[0], STR("file")) && str_in(v[1], "delete")) {
 		for (size_t i = 2; i < n; i++)
 			if (v[i].n && v[i].p[0] != '-')
@@ -98,10 +97,9 @@ static const char lisp_commands[] =
 	"process-lines call-process-shell-command system system* run-program uiop:run-program "
 	"sb-ext:run-program sh shell clojure.java.shell/sh execlp run run-shell-command "
 	"babashka.process/shell p/shell process* subprocess ext:run-shell-command";
-static const char lisp_deletes[] =
-	"delete-directory delete-file delete-tree babashka.fs/delete-tree fs/delete-tree "
-	"uiop:delete-directory-tree delete-directory/files delete-file-recursively rmdir "
-	"clojure.java.io/delete-file io/delete-file move-file-to-trash unlink rename-file";
+static const char lisp_deletes[] = "delete-directory delete-file delete-tree babashka.fs/delete-tree fs/delete-tree "
+				   "uiop:delete-directory-tree delete-directory/files delete-file-recursively rmdir "
+				   "clojure.java.io/delete-file io/delete-file move-file-to-trash unlink rename-file";
 
 static void lisp_call(struct run *x, const struct cmd *c, str name, struct fields *args)
 {

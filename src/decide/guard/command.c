@@ -4,10 +4,10 @@
 #include "guard/internal.h"
 
 /* A pattern in the place of the program stands for one of these if it can. */
-static const char *const candidates[] = { "rm", "dd", "mkfs", "shred", "sh", "bash", "cat", "curl",
-	"git", "find", "mv", "chmod", "chown", "sudo", "python3", "perl", "wget", "nc", "cp", "tee",
-	"base64", "less", "head", "kill", "rmdir", "unlink", "truncate", "wipefs", "reboot",
-	"shutdown", "kubectl", "terraform", "docker", "psql", "mysql" };
+static const char *const candidates[] = { "rm", "dd", "mkfs", "shred", "sh", "bash", "cat", "curl", "git", "find", "mv",
+	"chmod", "chown", "sudo", "python3", "perl", "wget", "nc", "cp", "tee", "base64", "less", "head", "kill",
+	"rmdir", "unlink", "truncate", "wipefs", "reboot", "shutdown", "kubectl", "terraform", "docker", "psql",
+	"mysql" };
 
 str cmd_env(const struct cmd *c, str name)
 {
@@ -60,8 +60,7 @@ static bool unknown_program(struct run *x, struct cmd *c)
 	str word = c->v[0], rest;
 
 	if (has_mark(word, "\4")) {
-		FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY,
-			"this runs what comes from the network as a command");
+		FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY, "this runs what comes from the network as a command");
 		return true;
 	}
 	if (has_mark(c->name, "\2\3") && !has_mark(c->name, MARKS_HOLE)) {
@@ -102,14 +101,14 @@ static bool run_written(struct run *x, struct cmd *c)
 	(void)str_split(&line, '\n', &line);
 	line = str_head(text, text.n - (line.n == text.n ? 0 : line.n));
 	if (str_starts(text, STR("#!")) &&
-		(str_has(line, "python") || str_has(line, "perl") || str_has(line, "node") ||
-			str_has(line, "ruby") || str_has(line, "php"))) {
+		(str_has(line, "python") || str_has(line, "perl") || str_has(line, "node") || str_has(line, "ruby") ||
+			str_has(line, "php"))) {
 		c->out = run_code(x,
-			str_has(line, "python") ? STR("python3")
-			: str_has(line, "perl") ? STR("perl")
-			: str_has(line, "node") ? STR("node")
-			: str_has(line, "ruby") ? STR("ruby")
-						: STR("php"),
+			str_has(line, "python")         ? STR("python3")
+				: str_has(line, "perl") ? STR("perl")
+				: str_has(line, "node") ? STR("node")
+				: str_has(line, "ruby") ? STR("ruby")
+							: STR("php"),
 			text, c->in);
 		return true;
 	}
@@ -130,8 +129,7 @@ static bool other_name(struct run *x, struct cmd *c)
 	str path = bare ? c->name : path_join(x, x->st.cwd, c->v[0]);
 
 	for (const struct fact *f = x->fs; f && spend(x, 1); f = f->next)
-		if (f->kind == FACT_PROGRAM &&
-			(str_eq(f->key, path) || (bare && str_eq(str_base(f->key), path)))) {
+		if (f->kind == FACT_PROGRAM && (str_eq(f->key, path) || (bare && str_eq(str_base(f->key), path)))) {
 			c->name = program_name(x, f->value);
 			return true;
 		}
@@ -141,11 +139,10 @@ static bool other_name(struct run *x, struct cmd *c)
 /* Characters that nobody sees, in an option: it reads like another one. */
 static bool hides_in_option(str w)
 {
-	static const char *const invisible[] = { "\xc2\xad", "\xcd\x8f", "\xd8\x9c", "\xe1\x85\x9f",
-		"\xe1\x85\xa0", "\xe1\xa0\x8e", "\xe2\x80\x8b", "\xe2\x80\x8c", "\xe2\x80\x8d",
-		"\xe2\x80\x8e", "\xe2\x80\x8f", "\xe2\x81\xa0", "\xe2\x81\xa1", "\xe2\x81\xa2",
-		"\xe2\x81\xa3", "\xe2\x81\xa4", "\xe3\x85\xa4", "\xef\xb8\x8e", "\xef\xb8\x8f",
-		"\xef\xbb\xbf", "\xef\xbe\xa0", "\xf3\xa0\x80", "\xf3\xa0\x81" };
+	static const char *const invisible[] = { "\xc2\xad", "\xcd\x8f", "\xd8\x9c", "\xe1\x85\x9f", "\xe1\x85\xa0",
+		"\xe1\xa0\x8e", "\xe2\x80\x8b", "\xe2\x80\x8c", "\xe2\x80\x8d", "\xe2\x80\x8e", "\xe2\x80\x8f",
+		"\xe2\x81\xa0", "\xe2\x81\xa1", "\xe2\x81\xa2", "\xe2\x81\xa3", "\xe2\x81\xa4", "\xe3\x85\xa4",
+		"\xef\xb8\x8e", "\xef\xb8\x8f", "\xef\xbb\xbf", "\xef\xbe\xa0", "\xf3\xa0\x80", "\xf3\xa0\x81" };
 	ptrdiff_t eq = str_find_char(w, '=');
 
 	if (w.n < 3 || w.p[0] != '-' || str_find_char(w, ' ') >= 0)
@@ -180,12 +177,9 @@ static void note_step(struct run *x, struct cmd *c)
 	if (!x->c->explain)
 		return;
 	s = arena_new(x->a, struct guard_step);
-	*s = (struct guard_step){
-		.depth = x->depth, .argv = cmd_text(x, c), .begin = x->begin, .end = x->end
-	};
+	*s = (struct guard_step){ .depth = x->depth, .argv = cmd_text(x, c), .begin = x->begin, .end = x->end };
 	if (str_is_set(c->in))
-		s->note = arena_strf(x->a, "reads: " STR_FMT,
-			STR_ARG(text_for_people(x->a, str_cut_utf8(c->in, 200))));
+		s->note = arena_strf(x->a, "reads: " STR_FMT, STR_ARG(text_for_people(x->a, str_cut_utf8(c->in, 200))));
 	if (r->last_step)
 		r->last_step->next = s;
 	else

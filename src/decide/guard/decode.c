@@ -38,8 +38,7 @@ static bool decode_bits(struct arena *a, str s, const char *digits, unsigned bit
 
 bool decode_base64(struct arena *a, str s, str *ret)
 {
-	return decode_bits(
-		a, s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 6, ret);
+	return decode_bits(a, s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 6, ret);
 }
 
 bool decode_base32(struct arena *a, str s, str *ret)
@@ -124,17 +123,14 @@ static str tr_set(struct arena *a, str s)
 
 	s = decode_backslashes(a, s, false);
 	for (size_t i = 0; i < s.n; i++) {
-		if (str_starts(str_from(s, i), STR("[:upper:]")) ||
-			str_starts(str_from(s, i), STR("[:lower:]"))) {
+		if (str_starts(str_from(s, i), STR("[:upper:]")) || str_starts(str_from(s, i), STR("[:lower:]"))) {
 			char lo = s.p[i + 2] == 'u' ? 'A' : 'a';
 
 			for (char c = lo; c < lo + 26; c++)
 				text_char(&t, c);
 			i += 8;
-		} else if (i + 2 < s.n && s.p[i + 1] == '-' &&
-			   (unsigned char)s.p[i] <= (unsigned char)s.p[i + 2]) {
-			for (unsigned c = (unsigned char)s.p[i]; c <= (unsigned char)s.p[i + 2];
-				c++)
+		} else if (i + 2 < s.n && s.p[i + 1] == '-' && (unsigned char)s.p[i] <= (unsigned char)s.p[i + 2]) {
+			for (unsigned c = (unsigned char)s.p[i]; c <= (unsigned char)s.p[i + 2]; c++)
 				text_char(&t, (char)c);
 			i += 2;
 		} else {

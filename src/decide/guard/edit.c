@@ -36,8 +36,9 @@ static int find_rule(const struct guard_policy *p, str rule, struct err *err)
 	}
 	for (const struct guard_rule *r = guard_rules; r->name; r++) {
 		if (str_eq(rule, str_of(r->name)))
-			return !str_starts(rule, STR("hookd.")) ? 0 :
-				err_set(err, -ENOENT, "%s protects hookd itself and cannot be switched", r->name);
+			return !str_starts(rule, STR("hookd."))
+				? 0
+				: err_set(err, -ENOENT, "%s protects hookd itself and cannot be switched", r->name);
 		name_suggest(&near, rule, str_of(r->name));
 	}
 	if (near.best.p)

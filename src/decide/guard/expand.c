@@ -33,8 +33,7 @@ static void add_live(struct making *m, str s)
 			if (end == 1) {
 				text_char(&m->cur, s.p[i + 1]);
 				i += 2;
-			} else if (end > 1 &&
-				   str_find_char(str_n(s.p + i + 1, (size_t)end), '/') < 0) {
+			} else if (end > 1 && str_find_char(str_n(s.p + i + 1, (size_t)end), '/') < 0) {
 				text_char(&m->cur, MARK_ANY);
 				i += (size_t)end + 1;
 			} else {
@@ -94,8 +93,7 @@ static void add_value(struct making *m, str s, bool quoted)
 			m->have = true;
 		end_field(m);
 		i++;
-		while (i < s.n && blank && str_find_char(ifs, s.p[i]) >= 0 &&
-			strchr(" \t\n", s.p[i]))
+		while (i < s.n && blank && str_find_char(ifs, s.p[i]) >= 0 && strchr(" \t\n", s.p[i]))
 			i++;
 	}
 }
@@ -129,9 +127,7 @@ static str process_path(struct run *x, const struct shell_part *p)
 	if (str_eq(p->text, STR(">"))) {
 		struct fact *f = arena_new(x->a, struct fact);
 
-		*f = (struct fact){
-			.next = x->fs, .kind = FACT_SINK, .key = path, .body = p->body
-		};
+		*f = (struct fact){ .next = x->fs, .kind = FACT_SINK, .key = path, .body = p->body };
 		x->fs = f;
 	} else {
 		struct state saved = x->st;
@@ -183,24 +179,12 @@ static void add_parts(struct making *m, const struct shell_part *p)
 		if (!spend(m->x, 1))
 			return;
 		switch (p->kind) {
-		case SHELL_TEXT:
-			add_text(m, p->text, p->quoted);
-			break;
-		case SHELL_PARAM:
-			add_param(m, p);
-			break;
-		case SHELL_COMMAND:
-			add_value(m, substituted(m->x, p), p->quoted);
-			break;
-		case SHELL_PROCESS:
-			add_text(m, process_path(m->x, p), true);
-			break;
-		case SHELL_ARITH:
-			add_value(m, arithmetic(m->x, p), p->quoted);
-			break;
-		case SHELL_TILDE:
-			add_text(m, tilde(m->x, p->text), true);
-			break;
+		case SHELL_TEXT: add_text(m, p->text, p->quoted); break;
+		case SHELL_PARAM: add_param(m, p); break;
+		case SHELL_COMMAND: add_value(m, substituted(m->x, p), p->quoted); break;
+		case SHELL_PROCESS: add_text(m, process_path(m->x, p), true); break;
+		case SHELL_ARITH: add_value(m, arithmetic(m->x, p), p->quoted); break;
+		case SHELL_TILDE: add_text(m, tilde(m->x, p->text), true); break;
 		case SHELL_ARRAY:
 			add_text(m, STR("("), true);
 			for (const struct shell_word *w = p->items; w; w = w->next) {
@@ -210,9 +194,7 @@ static void add_parts(struct making *m, const struct shell_part *p)
 			}
 			add_text(m, STR(")"), true);
 			break;
-		case SHELL_BRACE: /* taken apart before */
-			add_text(m, STR("\1"), true);
-			break;
+		case SHELL_BRACE: /* taken apart before */ add_text(m, STR("\1"), true); break;
 		}
 	}
 }
@@ -267,8 +249,7 @@ static struct shell_word *range_words(struct run *x, str text)
 
 		w->parts = arena_new(x->a, struct shell_part);
 		w->parts->kind = SHELL_TEXT;
-		w->parts->text = letters ? arena_str(x->a, str_n(&c, 1))
-					 : arena_strf(x->a, "%lld", (long long)i);
+		w->parts->text = letters ? arena_str(x->a, str_n(&c, 1)) : arena_strf(x->a, "%lld", (long long)i);
 		/* One more stands for all the numbers behind the first ones. */
 		if (k == RANGE_MAX)
 			w->parts->text = STR("\1");
@@ -279,8 +260,7 @@ static struct shell_word *range_words(struct run *x, str text)
 }
 
 /* All part lists that the braces of a word stand for, in order. */
-static struct partlist *unbrace(
-	struct run *x, const struct shell_part *p, unsigned *count, unsigned depth)
+static struct partlist *unbrace(struct run *x, const struct shell_part *p, unsigned *count, unsigned depth)
 {
 	struct partlist *all = arena_new(x->a, struct partlist);
 
@@ -288,8 +268,7 @@ static struct partlist *unbrace(
 		struct partlist *next = NULL, **tail = &next;
 		const struct shell_word *items;
 
-		items = p->kind == SHELL_BRACE ? (p->items ? p->items : range_words(x, p->text))
-					       : NULL;
+		items = p->kind == SHELL_BRACE ? (p->items ? p->items : range_words(x, p->text)) : NULL;
 		if (items && (depth > DEPTH_MAX || *count > BRACE_MAX)) {
 			reach_cap(x, "words made by braces");
 			return all;
@@ -301,9 +280,8 @@ static struct partlist *unbrace(
 		}
 		for (const struct partlist *l = all; l; l = l->next)
 			for (const struct shell_word *w = items; w; w = w->next)
-				for (const struct partlist *in =
-						unbrace(x, w->parts, count, depth + 1);
-					in; in = in->next) {
+				for (const struct partlist *in = unbrace(x, w->parts, count, depth + 1); in;
+					in = in->next) {
 					struct partlist *made = arena_new(x->a, struct partlist);
 
 					for (const struct shell_part *q = l->first; q; q = q->next)
@@ -333,8 +311,7 @@ static bool has_brace(const struct shell_part *p)
 
 /* -- words ------------------------------------------------------------------------------------ */
 
-static void expand_parts(
-	struct run *x, const struct shell_part *parts, bool was_quoted, struct fields *out)
+static void expand_parts(struct run *x, const struct shell_part *parts, bool was_quoted, struct fields *out)
 {
 	struct making m = { .x = x, .cur = { .a = x->a }, .out = out };
 
@@ -354,8 +331,7 @@ void expand_words(struct run *x, const struct shell_word *w, struct fields *out)
 		if (!has_brace(w->parts))
 			expand_parts(x, w->parts, w->was_quoted, &got);
 		else
-			for (const struct partlist *l = unbrace(x, w->parts, &count, 0); l;
-				l = l->next)
+			for (const struct partlist *l = unbrace(x, w->parts, &count, 0); l; l = l->next)
 				expand_parts(x, l->first, false, &got);
 		for (size_t i = 0; i < got.n; i++) {
 			(void)spend(x, (unsigned)(got.v[i].n / TEXT_PER_STEP));

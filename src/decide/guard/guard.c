@@ -5,8 +5,8 @@
 
 #define SELFTEST_PROMPT "hookd-selftest-context"
 
-static void run_init(struct run *x, const struct guard_policy *policy,
-	const struct guard_context *c, struct arena *a, struct guard_report *report)
+static void run_init(struct run *x, const struct guard_policy *policy, const struct guard_context *c, struct arena *a,
+	struct guard_report *report)
 {
 	(void)text_was_cut();
 	*x = (struct run){ .a = a, .policy = policy, .c = c, .report = report };
@@ -43,8 +43,8 @@ static enum verdict_action strictest(const struct guard_report *r)
 	return action;
 }
 
-enum verdict_action guard_command(const struct guard_policy *policy, const struct guard_context *c,
-	str command, struct arena *a, struct guard_report *report)
+enum verdict_action guard_command(const struct guard_policy *policy, const struct guard_context *c, str command,
+	struct arena *a, struct guard_report *report)
 {
 	struct guard_context full = with_defaults(c);
 	struct run x;
@@ -67,8 +67,8 @@ struct guard_context guard_context_of(const struct event *e)
 		ptrdiff_t eq = str_find_char(e->env[i], '=');
 		str value = str_from(e->env[i], (size_t)(eq + 1));
 
-		if (eq > 0 && str_ends(str_head(e->env[i], (size_t)eq), STR("_PROJECT_DIR")) &&
-			value.n > 1 && path_below(c.cwd, value))
+		if (eq > 0 && str_ends(str_head(e->env[i], (size_t)eq), STR("_PROJECT_DIR")) && value.n > 1 &&
+			path_below(c.cwd, value))
 			c.root = value;
 	}
 	return c;
@@ -114,7 +114,9 @@ void guard_apply(const struct guard_report *report, const struct event *e, struc
 			verdict_raise(v, harder ? VERDICT_DENY : f->action, f->rule, f->reason);
 		verdict_add_ruling(v, a,
 			&(struct ruling){ .rule = f->rule,
-				.action = f->lowered ? VERDICT_ALLOW : harder ? VERDICT_DENY : f->action,
+				.action = f->lowered ? VERDICT_ALLOW
+					: harder     ? VERDICT_DENY
+						     : f->action,
 				.reason = f->reason,
 				.subject = f->argv,
 				.begin = f->begin,

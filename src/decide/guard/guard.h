@@ -45,8 +45,8 @@ struct guard_user_rule {
  * problems, owned by the caller, say what was left out. */
 struct guard_policy *guard_policy_load(const char *path, struct guard_problem **ret_problems);
 /* The same, but a file that is there and cannot be read or is not JSON gives no policy: -errno, err says why. */
-int guard_policy_read(
-	const char *path, struct guard_policy **ret, struct guard_problem **ret_problems, struct err *err);
+int guard_policy_read(const char *path, struct guard_policy **ret, struct guard_problem **ret_problems,
+	struct err *err);
 struct guard_policy *guard_policy_parse(str text, struct guard_problem **ret_problems);
 /* Of a project's file: only its rules that deny or ask, and without the built-in ones. They hold at once, trusted or
  * not, because they can only restrict. */
@@ -111,24 +111,24 @@ struct guard_step {
 struct guard_report {
 	struct guard_finding *findings, *last;
 	struct guard_step *steps, *last_step;
-	unsigned commands; /* resolved simple commands */
-	unsigned cost;     /* steps of work */
-	bool spent;        /* a budget ended the reading */
+	unsigned commands;             /* resolved simple commands */
+	unsigned cost;                 /* steps of work */
+	bool spent;                    /* a budget ended the reading */
 	bool full[VERDICT_ACTION_MAX]; /* a finding of this strength did not fit: said once */
 };
 
 /* Lets every rule speak. An event whose payload was cut or did not parse cannot be judged, so a
  * tool call in it is never weaker than ask. policy NULL: built-in rules. report may be NULL. 0, or
  * -EAGAIN when real_path said so: then nothing was added to v. */
-int guard_decide(const struct guard_policy *policy, const struct guard_context *c,
-	const struct event *e, struct arena *a, struct verdict *v, struct guard_report *report);
+int guard_decide(const struct guard_policy *policy, const struct guard_context *c, const struct event *e,
+	struct arena *a, struct verdict *v, struct guard_report *report);
 
 /* What the event itself says of where it is: cwd, HOME. */
 struct guard_context guard_context_of(const struct event *e);
 
 /* One command line, as guard_decide() does for a shell tool. */
-enum verdict_action guard_command(const struct guard_policy *policy, const struct guard_context *c,
-	str command, struct arena *a, struct guard_report *report);
+enum verdict_action guard_command(const struct guard_policy *policy, const struct guard_context *c, str command,
+	struct arena *a, struct guard_report *report);
 
 /* -- a process that decides ------------------------------------------------------------------- */
 

@@ -22,8 +22,8 @@
 #include "trust/trust.h"
 
 enum {
-	LOOKUPS_MAX = 256,  /* paths looked up for one event */
-	DIRECTORIES = 64,   /* whose project is remembered */
+	LOOKUPS_MAX = 256, /* paths looked up for one event */
+	DIRECTORIES = 64,  /* whose project is remembered */
 	OWN_MAX = 8,
 	PROJECT_FILES = 2,
 };
@@ -36,8 +36,8 @@ struct directory {
 	unsigned generation;
 	char *path, *root;
 	struct guard_policy *rules[PROJECT_FILES]; /* the project's own, or NULL */
-	char *trouble; /* why not all of them are in force, or NULL */
-	bool told;     /* of it; atomic */
+	char *trouble;                             /* why not all of them are in force, or NULL */
+	bool told;                                 /* of it; atomic */
 };
 
 struct guard {
@@ -64,7 +64,7 @@ struct lookups {
 	struct lookup {
 		struct lookup *next;
 		str path, real; /* STR_NONE: nothing is there */
-	} *known;
+	} * known;
 };
 
 static int real_path(void *arg, struct arena *a, str path, str *ret)
@@ -353,8 +353,7 @@ static void judge(void *arg)
 static void tell_trouble(struct directory *d, struct arena *a, struct verdict *v)
 {
 	if (d && d->trouble && !v->system_message.n && !__atomic_exchange_n(&d->told, true, __ATOMIC_RELAXED))
-		v->system_message =
-			arena_strf(a, "hookd: not all rules of this project are in force: %s", d->trouble);
+		v->system_message = arena_strf(a, "hookd: not all rules of this project are in force: %s", d->trouble);
 }
 
 struct description {

@@ -5,12 +5,10 @@
 
 #include "guard/internal.h"
 
-static const struct program *const packs[] = { pack_shell, pack_wrap, pack_run, pack_code,
-	pack_files, pack_disk, pack_git, pack_net, pack_secrets, pack_db, pack_system,
-	pack_container, pack_windows, pack_remote, pack_self };
+static const struct program *const packs[] = { pack_shell, pack_wrap, pack_run, pack_code, pack_files, pack_disk,
+	pack_git, pack_net, pack_secrets, pack_db, pack_system, pack_container, pack_windows, pack_remote, pack_self };
 
-static const struct row *const row_packs[] = { rows_cloud, rows_db, rows_system, rows_container,
-	rows_git };
+static const struct row *const row_packs[] = { rows_cloud, rows_db, rows_system, rows_container, rows_git };
 
 enum { ENTRIES_MAX = 4096 };
 

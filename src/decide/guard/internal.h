@@ -65,9 +65,8 @@ bool glob_match(str pattern, str s);
 /* Whether a path, live patterns in it included, could be one that the pattern of paths stands for:
  * * within a part, a last ** for all that follows. */
 bool path_like(const char *pattern, str path);
-bool glob_any(str s, const char *patterns); /* one of the patterns, separated by blanks */
-str text_for_shell(
-	struct arena *a, str s); /* live patterns back to their characters, to be read again */
+bool glob_any(str s, const char *patterns);  /* one of the patterns, separated by blanks */
+str text_for_shell(struct arena *a, str s);  /* live patterns back to their characters, to be read again */
 str text_for_people(struct arena *a, str s); /* cut to what a person reads */
 str text_readable(struct arena *a, str s);   /* all of it */
 str fields_join(struct arena *a, const str *v, size_t n, char sep);
@@ -77,8 +76,7 @@ str fields_join(struct arena *a, const str *v, size_t n, char sep);
 bool decode_base64(struct arena *a, str s, str *ret);
 bool decode_base32(struct arena *a, str s, str *ret);
 bool decode_hex(struct arena *a, str s, str *ret);
-str decode_backslashes(
-	struct arena *a, str s, bool octal_needs_zero); /* as printf and echo -e do */
+str decode_backslashes(struct arena *a, str s, bool octal_needs_zero); /* as printf and echo -e do */
 str decode_utf16(struct arena *a, str s);
 str map_tr(struct arena *a, str s, str from, str to, bool delete);
 str reverse_lines(struct arena *a, str s);
@@ -131,7 +129,7 @@ struct run {
 	struct state st;
 	struct fact *fs; /* files, links and git settings that the command itself makes: no subshell
 			    undoes them */
-	str in; /* what the current command reads; STR_NONE: nothing that came from the command
+	str in;          /* what the current command reads; STR_NONE: nothing that came from the command
 		   itself */
 	str last_arg;
 	str last_name;      /* of the program that ran last */
@@ -139,17 +137,17 @@ struct run {
 	unsigned forks;     /* pipelines and backgrounds around */
 	unsigned processes; /* numbers of process substitutions */
 	const struct calling *calls;
-	bool spent;     /* a budget is used up: said once */
-	bool doubt;     /* what is read may be meant otherwise: asked about at most */
-	bool maybe;     /* the text may be no command at all */
+	bool spent;          /* a budget is used up: said once */
+	bool doubt;          /* what is read may be meant otherwise: asked about at most */
+	bool maybe;          /* the text may be no command at all */
 	struct fields paths; /* of the call itself, for the user's rules */
-	bool blind;     /* where a path leads could not be found out */
-	bool wants_disk; /* the disk must be asked and may not be: nothing that was found counts */
-	bool remote;    /* on another host: paths are not ours */
-	bool contained; /* in a container that is thrown away */
-	bool elevated;  /* sudo and the like around */
+	bool blind;          /* where a path leads could not be found out */
+	bool wants_disk;     /* the disk must be asked and may not be: nothing that was found counts */
+	bool remote;         /* on another host: paths are not ours */
+	bool contained;      /* in a container that is thrown away */
+	bool elevated;       /* sudo and the like around */
 	bool deferred;
-	bool refs;  /* there is a FACT_REF */
+	bool refs;           /* there is a FACT_REF */
 	uint32_t begin, end; /* of the simple command in the outermost text */
 	bool inner;          /* in a text of which offsets mean nothing */
 };
@@ -174,12 +172,9 @@ bool fs_written(struct run *x, str word, str *ret);
 /* -- words (expand.c, param.c) ---------------------------------------------------------------- */
 
 void expand_words(struct run *x, const struct shell_word *w, struct fields *out);
-str expand_one(struct run *x,
-	const struct shell_word *w); /* as in an assignment: neither split nor a pattern */
-str expand_pattern(struct run *x,
-	const struct shell_word *w); /* the same, quoted pattern characters escaped */
-str expand_param(
-	struct run *x, const struct shell_part *p, bool *ret_list, struct fields *ret_items);
+str expand_one(struct run *x, const struct shell_word *w);     /* as in an assignment: neither split nor a pattern */
+str expand_pattern(struct run *x, const struct shell_word *w); /* the same, quoted pattern characters escaped */
+str expand_param(struct run *x, const struct shell_part *p, bool *ret_list, struct fields *ret_items);
 int64_t arith_value(struct run *x, str text, bool *ret_known);
 
 /* -- running (run.c) -------------------------------------------------------------------------- */
@@ -199,8 +194,8 @@ struct cmd {
 };
 
 str run_node(struct run *x, const struct shell_node *n);
-str run_cmd(struct run *x, struct cmd *c); /* after functions and aliases; what it prints */
-str run_text(struct run *x, str text);     /* a script in the current shell; what it prints */
+str run_cmd(struct run *x, struct cmd *c);                   /* after functions and aliases; what it prints */
+str run_text(struct run *x, str text);                       /* a script in the current shell; what it prints */
 str run_child_text(struct run *x, str text, str in);         /* the same in a shell of its own */
 str run_argv(struct run *x, str *v, size_t n, str in);       /* a resolved command */
 str run_code(struct run *x, str language, str code, str in); /* an interpreter's program */
@@ -233,16 +228,13 @@ struct arg {
 };
 
 bool args_next(struct args *it, struct arg *ret);
-bool arg_is(const struct arg *a, char letter,
-	const char *longs); /* longs: names; abbreviations count */
-bool cmd_has(const struct cmd *c,
-	const char *option); /* "-f", "--force", "-force"; bundles and abbreviations count */
+bool arg_is(const struct arg *a, char letter, const char *longs); /* longs: names; abbreviations count */
+bool cmd_has(const struct cmd *c, const char *option); /* "-f", "--force", "-force"; bundles and abbreviations count */
 str cmd_value(const struct cmd *c, const char *shorts, char letter, const char *name);
 
 /* -- paths (path.c, places.c) ----------------------------------------------------------------- */
 
-str path_resolve(struct run *x,
-	str word); /* absolute, without . and .., links followed; may begin with a mark */
+str path_resolve(struct run *x, str word); /* absolute, without . and .., links followed; may begin with a mark */
 str path_join(struct run *x, str dir, str word);
 bool path_below(str path, str dir); /* dir itself counts */
 bool path_is_dynamic(str path);     /* what it names depends on something unknown at its front */
@@ -269,8 +261,7 @@ enum place place_of(struct run *x, str path);
 
 enum secrecy { SECRET_NOT, SECRET_PROJECT, SECRET_ENVIRON, SECRET_KEY };
 enum secrecy secrecy_of(struct run *x, str path);
-bool is_protected(struct run *x, str path,
-	bool *ret_shared); /* hookd's own; shared: also holds other settings */
+bool is_protected(struct run *x, str path, bool *ret_shared); /* hookd's own; shared: also holds other settings */
 
 enum guarded {
 	GUARDED_NOT,
@@ -367,14 +358,12 @@ enum rule {
 	RULE_MAX,
 };
 
-void find_fault(
-	struct run *x, const struct cmd *c, enum rule rule, enum verdict_action action, str reason);
+void find_fault(struct run *x, const struct cmd *c, enum rule rule, enum verdict_action action, str reason);
 /* A finding about the call as a whole, in words of its own. */
 void guard_add_finding(struct run *x, str rule, enum verdict_action action, str reason);
 /* Adds a copy, with where the run stands and whether the policy only observes. */
 void add_finding(struct run *x, const struct cmd *c, const struct guard_finding *f);
-#define FAULT(x, c, rule, action, ...) \
-	find_fault((x), (c), (rule), (action), arena_strf((x)->a, __VA_ARGS__))
+#define FAULT(x, c, rule, action, ...) find_fault((x), (c), (rule), (action), arena_strf((x)->a, __VA_ARGS__))
 
 void judge_delete(struct run *x, const struct cmd *c, str word, bool recursive);
 void judge_write(struct run *x, const struct cmd *c, str word, str content, bool append);
@@ -409,9 +398,9 @@ bool row_matches(const struct cmd *c, const char *pattern);
 /* Whether the row held, whatever the policy makes of it. */
 bool judge_row(struct run *x, struct cmd *c, const struct row *row);
 
-extern const struct program pack_shell[], pack_wrap[], pack_run[], pack_files[], pack_disk[],
-	pack_git[], pack_net[], pack_secrets[], pack_db[], pack_system[], pack_self[], pack_code[],
-	pack_container[], pack_windows[], pack_remote[];
+extern const struct program pack_shell[], pack_wrap[], pack_run[], pack_files[], pack_disk[], pack_git[], pack_net[],
+	pack_secrets[], pack_db[], pack_system[], pack_self[], pack_code[], pack_container[], pack_windows[],
+	pack_remote[];
 extern const struct row rows_cloud[], rows_db[], rows_system[], rows_container[], rows_git[];
 str output_of(struct run *x, const struct cmd *c);
 

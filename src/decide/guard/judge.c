@@ -9,21 +9,20 @@ static str in_words(struct run *x, enum rule rule, enum verdict_action action, s
 	const struct guard_rule *r = &guard_rules[rule];
 
 	reason = str_cut_utf8(reason, REASON_MAX);
-	return arena_strf(x->a, "hookd %s (rule %s): " STR_FMT ".%s%s",
-		action == VERDICT_DENY ? "denied this" : "asks", r->name, STR_ARG(reason),
-		r->advice ? " " : "", r->advice ? r->advice : "");
+	return arena_strf(x->a, "hookd %s (rule %s): " STR_FMT ".%s%s", action == VERDICT_DENY ? "denied this" : "asks",
+		r->name, STR_ARG(reason), r->advice ? " " : "", r->advice ? r->advice : "");
 }
 
-void find_fault(
-	struct run *x, const struct cmd *c, enum rule rule, enum verdict_action action, str reason)
+void find_fault(struct run *x, const struct cmd *c, enum rule rule, enum verdict_action action, str reason)
 {
 	str text = text_for_people(x->a, reason);
 
 	if (x->doubt)
 		action = MIN(action, VERDICT_ASK);
-	add_finding(x, c, &(struct guard_finding){ .rule = str_of(guard_rules[rule].name),
-		.action = action,
-		.reason = in_words(x, rule, action, text) });
+	add_finding(x, c,
+		&(struct guard_finding){ .rule = str_of(guard_rules[rule].name),
+			.action = action,
+			.reason = in_words(x, rule, action, text) });
 }
 
 void guard_add_finding(struct run *x, str rule, enum verdict_action action, str reason)
@@ -53,11 +52,12 @@ static void overflow(struct run *x, const struct guard_finding *f)
 	if (f->observed || f->action <= VERDICT_ALLOW || x->report->full[f->action])
 		return;
 	x->report->full[f->action] = true;
-	append(x, &(struct guard_finding){ .rule = str_of(rule->name),
-		.action = f->action,
-		.reason = in_words(x, RULE_CAP, f->action,
-			arena_strf(x->a, "more is wrong with this than is listed, such as " STR_FMT,
-				STR_ARG(f->rule))) });
+	append(x,
+		&(struct guard_finding){ .rule = str_of(rule->name),
+			.action = f->action,
+			.reason = in_words(x, RULE_CAP, f->action,
+				arena_strf(x->a, "more is wrong with this than is listed, such as " STR_FMT,
+					STR_ARG(f->rule))) });
 }
 
 void add_finding(struct run *x, const struct cmd *c, const struct guard_finding *finding)
@@ -89,14 +89,12 @@ static const struct {
 	enum verdict_action tree, file; /* with everything in it; the thing itself */
 	const char *what;
 } deletions[] = {
-	[PLACE_UNKNOWN] = { RULE_RM_DYNAMIC, VERDICT_ASK, VERDICT_NONE,
-		"a path that is only known when it runs" },
+	[PLACE_UNKNOWN] = { RULE_RM_DYNAMIC, VERDICT_ASK, VERDICT_NONE, "a path that is only known when it runs" },
 	[PLACE_ROOT] = { RULE_RM_ROOT, VERDICT_DENY, VERDICT_DENY, "the whole file system" },
 	[PLACE_SYSTEM] = { RULE_RM_ROOT, VERDICT_DENY, VERDICT_DENY, "a directory of the system" },
 	[PLACE_SYSTEM_IN] = { RULE_RM_OUTSIDE, VERDICT_DENY, VERDICT_ASK, "a part of the system" },
 	[PLACE_HOMES] = { RULE_RM_HOME, VERDICT_DENY, VERDICT_DENY, "a home directory" },
-	[PLACE_ABOVE] = { RULE_RM_OUTSIDE, VERDICT_DENY, VERDICT_DENY,
-		"a directory that holds the project" },
+	[PLACE_ABOVE] = { RULE_RM_OUTSIDE, VERDICT_DENY, VERDICT_DENY, "a directory that holds the project" },
 	[PLACE_PROJECT] = { RULE_RM_PROJECT, VERDICT_DENY, VERDICT_ASK, "the whole project" },
 	[PLACE_GIT] = { RULE_RM_PROJECT, VERDICT_DENY, VERDICT_NONE, "the project's git history" },
 	[PLACE_IN_PROJECT] = { RULE_RM_PROJECT, VERDICT_ASK, VERDICT_NONE,
@@ -107,8 +105,7 @@ static const struct {
 	[PLACE_MADE] = { RULE_RM_OUTSIDE, VERDICT_NONE, VERDICT_NONE, "" },
 	[PLACE_DEVICE] = { RULE_DD, VERDICT_DENY, VERDICT_DENY, "a disk" },
 	[PLACE_NULL] = { RULE_RM_OUTSIDE, VERDICT_DENY, VERDICT_ASK, "a device" },
-	[PLACE_ELSEWHERE] = { RULE_RM_OUTSIDE, VERDICT_DENY, VERDICT_NONE,
-		"something outside the project" },
+	[PLACE_ELSEWHERE] = { RULE_RM_OUTSIDE, VERDICT_DENY, VERDICT_NONE, "something outside the project" },
 };
 
 /* Whether deleting path would take something of hookd's with it. */
@@ -128,8 +125,7 @@ static bool is_file_name(str path)
 	for (size_t i = 1; i < last.n; i++)
 		if (last.p[i] == '.')
 			dot = (ptrdiff_t)i;
-	return dot > 0 && (size_t)dot + 1 < last.n && last.n - (size_t)dot <= 6 &&
-	       !has_mark(last, MARKS_ANY);
+	return dot > 0 && (size_t)dot + 1 < last.n && last.n - (size_t)dot <= 6 && !has_mark(last, MARKS_ANY);
 }
 
 /* The path as it is known, for something that is about to change; where links lead may have to be asked. */
@@ -155,16 +151,15 @@ void judge_delete(struct run *x, const struct cmd *c, str word, bool recursive)
 	if (!word.n || x->contained)
 		return;
 	if (takes_protected(x, path)) {
-		FAULT(x, c, RULE_SELF, VERDICT_DENY,
-			"this would delete " STR_FMT ", which the guard depends on", STR_ARG(path));
+		FAULT(x, c, RULE_SELF, VERDICT_DENY, "this would delete " STR_FMT ", which the guard depends on",
+			STR_ARG(path));
 		return;
 	}
 	place = place_of(x, path);
 	recursive |= str_ends(path, STR("\2/\2")); /* whatever lists files at every depth */
 	recursive &= place != PLACE_IN_PROJECT || !is_file_name(path);
 	action = recursive ? deletions[place].tree : deletions[place].file;
-	if (recursive && x->remote && action == VERDICT_DENY &&
-		(place == PLACE_ELSEWHERE || place == PLACE_IN_HOME))
+	if (recursive && x->remote && action == VERDICT_DENY && (place == PLACE_ELSEWHERE || place == PLACE_IN_HOME))
 		action = VERDICT_ASK; /* another machine: what is its project is not known */
 	if (recursive && place == PLACE_SYSTEM_IN && str_in(path, "/tmp/\2 /var/tmp/\2"))
 		action = VERDICT_ASK;
@@ -177,13 +172,12 @@ void judge_delete(struct run *x, const struct cmd *c, str word, bool recursive)
 		action = VERDICT_ASK;
 	if (glob_any(str_base(path), "*.tfstate *.tfstate.backup") && place != PLACE_TEMP) {
 		FAULT(x, c, RULE_IAC, VERDICT_DENY,
-			"this would delete what says which infrastructure there is: " STR_FMT,
-			STR_ARG(path));
+			"this would delete what says which infrastructure there is: " STR_FMT, STR_ARG(path));
 		return;
 	}
 	if (action > VERDICT_ALLOW)
-		FAULT(x, c, deletions[place].rule, action, "this would delete %s: " STR_FMT,
-			deletions[place].what, STR_ARG(path));
+		FAULT(x, c, deletions[place].rule, action, "this would delete %s: " STR_FMT, deletions[place].what,
+			STR_ARG(path));
 }
 
 /* -- writing ---------------------------------------------------------------------------------- */
@@ -193,10 +187,8 @@ static const struct {
 	enum verdict_action action;
 	const char *what;
 } writings[] = {
-	[GUARDED_STARTUP] = { RULE_REDIRECT, VERDICT_ASK,
-		"a file that runs or is trusted when a session starts" },
-	[GUARDED_PERSIST] = { RULE_PERSIST, VERDICT_DENY,
-		"a file that makes something run by itself" },
+	[GUARDED_STARTUP] = { RULE_REDIRECT, VERDICT_ASK, "a file that runs or is trusted when a session starts" },
+	[GUARDED_PERSIST] = { RULE_PERSIST, VERDICT_DENY, "a file that makes something run by itself" },
 	[GUARDED_AUTH] = { RULE_PERSIST, VERDICT_DENY, "the list of keys that may log in" },
 	[GUARDED_SUDOERS] = { RULE_SUDOERS, VERDICT_DENY, "the rules of who may become root" },
 	[GUARDED_SYSTEM] = { RULE_REDIRECT, VERDICT_DENY, "a file the system depends on" },
@@ -205,9 +197,9 @@ static const struct {
 
 static bool holds_data(str path)
 {
-	return glob_any(
-		str_base(path), "*.sqlite *.sqlite3 *.db *.mdb *.dump *.rdb *.aof *.ibd *.frm "
-				"*.tfstate");
+	return glob_any(str_base(path),
+		"*.sqlite *.sqlite3 *.db *.mdb *.dump *.rdb *.aof *.ibd *.frm "
+		"*.tfstate");
 }
 
 /* A process substitution that takes what is written: its commands read it. */
@@ -244,18 +236,17 @@ static void note_content(struct run *x, str path, str content, bool append)
 /* What is written there a shell will read as commands. */
 static bool runs_later(str path, enum guarded guarded)
 {
-	return guarded == GUARDED_GITHOOK
-		       ? !str_ends(path, STR("/config"))
-		       : guarded == GUARDED_STARTUP &&
-				 glob_any(str_base(path),
-					 "*rc *profile *_login *_aliases *zshenv *zlogin");
+	return guarded == GUARDED_GITHOOK ? !str_ends(path, STR("/config"))
+					  : guarded == GUARDED_STARTUP &&
+			glob_any(str_base(path), "*rc *profile *_login *_aliases *zshenv *zlogin");
 }
 
 static bool is_shell_file(str path)
 {
 	return str_has(path, "/.git/hooks/") ||
-	       glob_any(str_base(path), ".bash* .profile .zsh* .zprofile .zlogin .xprofile .xinitrc "
-					".xsession config.fish");
+		glob_any(str_base(path),
+			".bash* .profile .zsh* .zprofile .zlogin .xprofile .xinitrc "
+			".xsession config.fish");
 }
 
 void judge_write(struct run *x, const struct cmd *c, str word, str content, bool append)
@@ -267,8 +258,8 @@ void judge_write(struct run *x, const struct cmd *c, str word, str content, bool
 	if (x->fs && feed_sink(x, path, content))
 		return;
 	if (is_protected(x, path, &shared)) {
-		FAULT(x, c, RULE_SELF, VERDICT_DENY,
-			"this would change " STR_FMT ", which the guard depends on", STR_ARG(path));
+		FAULT(x, c, RULE_SELF, VERDICT_DENY, "this would change " STR_FMT ", which the guard depends on",
+			STR_ARG(path));
 		return;
 	}
 	guarded = guarded_of(x, path);
@@ -278,26 +269,23 @@ void judge_write(struct run *x, const struct cmd *c, str word, str content, bool
 			((guarded == GUARDED_STARTUP || guarded == GUARDED_GITHOOK) && is_shell_file(path))))
 		(void)run_child_text(x, content, STR_NONE);
 	if (guarded != GUARDED_NOT)
-		FAULT(x, c, writings[guarded].rule, writings[guarded].action,
-			"this would write to %s: " STR_FMT, writings[guarded].what, STR_ARG(path));
+		FAULT(x, c, writings[guarded].rule, writings[guarded].action, "this would write to %s: " STR_FMT,
+			writings[guarded].what, STR_ARG(path));
 	else if (!x->contained && place_of(x, path) == PLACE_DEVICE)
-		FAULT(x, c, RULE_DD, VERDICT_DENY, "this would write straight to a disk: " STR_FMT,
-			STR_ARG(path));
+		FAULT(x, c, RULE_DD, VERDICT_DENY, "this would write straight to a disk: " STR_FMT, STR_ARG(path));
 	else if (path_below(path, STR("/etc")) && !x->contained)
-		FAULT(x, c, RULE_REDIRECT, VERDICT_ASK,
-			"this would change a setting of the system: " STR_FMT, STR_ARG(path));
-	else if (place_of(x, path) == PLACE_GIT && !str_ends(path, STR("/.git/info/exclude")) &&
-		 !str_has(path, "_EDITMSG"))
-		FAULT(x, c, RULE_GIT_CONFIG, VERDICT_ASK,
-			"this would change the inside of the git repository: " STR_FMT,
+		FAULT(x, c, RULE_REDIRECT, VERDICT_ASK, "this would change a setting of the system: " STR_FMT,
 			STR_ARG(path));
+	else if (place_of(x, path) == PLACE_GIT && !str_ends(path, STR("/.git/info/exclude")) &&
+		!str_has(path, "_EDITMSG"))
+		FAULT(x, c, RULE_GIT_CONFIG, VERDICT_ASK,
+			"this would change the inside of the git repository: " STR_FMT, STR_ARG(path));
 	else if (!append && secrecy_of(x, path) == SECRET_KEY && !path_below(path, STR("/dev")))
-		FAULT(x, c, RULE_REDIRECT, VERDICT_ASK,
-			"this would overwrite credentials: " STR_FMT, STR_ARG(path));
+		FAULT(x, c, RULE_REDIRECT, VERDICT_ASK, "this would overwrite credentials: " STR_FMT, STR_ARG(path));
 	else if (!append && holds_data(path) && content.n == 0 && place_of(x, path) != PLACE_TEMP &&
-		 place_of(x, path) != PLACE_MADE)
-		FAULT(x, c, RULE_TRUNCATE, VERDICT_ASK,
-			"this would empty a file that holds data: " STR_FMT, STR_ARG(path));
+		place_of(x, path) != PLACE_MADE)
+		FAULT(x, c, RULE_TRUNCATE, VERDICT_ASK, "this would empty a file that holds data: " STR_FMT,
+			STR_ARG(path));
 	if (path_below(path, STR("/dev")))
 		return;
 	note_content(x, path, content, append);
@@ -320,9 +308,9 @@ void judge_read(struct run *x, const struct cmd *c, str word)
 		FAULT(x, c, RULE_SECRET_ENV, VERDICT_ASK,
 			"this would print the environment of a process, which holds secrets");
 	else if (s == SECRET_KEY)
-		FAULT(x, c, RULE_SECRET_READ, VERDICT_DENY,
-			"this would read a private key or credentials: " STR_FMT, STR_ARG(path));
+		FAULT(x, c, RULE_SECRET_READ, VERDICT_DENY, "this would read a private key or credentials: " STR_FMT,
+			STR_ARG(path));
 	else if (!fact_find(x, x->fs, FACT_FILE, path))
-		FAULT(x, c, RULE_SECRET_READ, VERDICT_ASK,
-			"this would read secrets of the project: " STR_FMT, STR_ARG(path));
+		FAULT(x, c, RULE_SECRET_READ, VERDICT_ASK, "this would read secrets of the project: " STR_FMT,
+			STR_ARG(path));
 }

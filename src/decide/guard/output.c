@@ -94,8 +94,7 @@ static str out_printf(struct run *x, const struct cmd *c)
 /* -- filters ---------------------------------------------------------------------------------- */
 
 /* What the operands hold, or what comes in. */
-static str input_of(
-	struct run *x, const struct cmd *c, const char *shorts, const char *longs, unsigned skip)
+static str input_of(struct run *x, const struct cmd *c, const char *shorts, const char *longs, unsigned skip)
 {
 	struct args it = { .c = c, .shorts = shorts, .longs = longs };
 	struct text t = { .a = x->a };
@@ -110,8 +109,7 @@ static str input_of(
 			continue;
 		}
 		files = true;
-		text_add(&t, str_eq(a.value, STR("-")) ? c->in
-						       : fs_content(x, path_resolve(x, a.value)));
+		text_add(&t, str_eq(a.value, STR("-")) ? c->in : fs_content(x, path_resolve(x, a.value)));
 	}
 	if (files)
 		return text_str(&t);
@@ -126,22 +124,20 @@ static str out_cat(struct run *x, const struct cmd *c)
 /* Only marks that say where text came from. */
 static str taint_of(str s)
 {
-	return has_mark(s, "\4")          ? STR("\4")
-	       : has_mark(s, "\5")        ? STR("\5")
-	       : str_has(s, "\1 hookd")   ? STR("\1 hookd\n")
-					  : STR("\1");
+	return has_mark(s, "\4")         ? STR("\4")
+		: has_mark(s, "\5")      ? STR("\5")
+		: str_has(s, "\1 hookd") ? STR("\1 hookd\n")
+					 : STR("\1");
 }
 
 static str out_base64(struct run *x, const struct cmd *c)
 {
-	bool is32 = str_has(c->name, "32"),
-	     decode = cmd_has(c, "-d") || cmd_has(c, "--decode") || cmd_has(c, "-D");
+	bool is32 = str_has(c->name, "32"), decode = cmd_has(c, "-d") || cmd_has(c, "--decode") || cmd_has(c, "-D");
 	str in = input_of(x, c, "w", "wrap", 0), out;
 
 	if (!decode || has_mark(in, MARKS_HOLE))
 		return taint_of(in);
-	return (is32 ? decode_base32(x->a, in, &out) : decode_base64(x->a, in, &out)) ? out
-										      : STR("\1");
+	return (is32 ? decode_base32(x->a, in, &out) : decode_base64(x->a, in, &out)) ? out : STR("\1");
 }
 
 static str out_openssl(struct run *x, const struct cmd *c)
@@ -194,16 +190,14 @@ static str out_tr(struct run *x, const struct cmd *c)
 		complement |= arg_is(&a, 'c', "complement") || a.letter == 'C';
 	}
 	if (!str_is_set(c->in) || complement || !sets.n || (sets.n < 2 && !delete))
-		return squeeze && str_is_set(c->in) ? c->in
-						    : taint_of(str_is_set(c->in) ? c->in : STR(""));
+		return squeeze && str_is_set(c->in) ? c->in : taint_of(str_is_set(c->in) ? c->in : STR(""));
 	return map_tr(x->a, c->in, sets.v[0], sets.n > 1 ? sets.v[1] : STR(""), delete);
 }
 
 /* s/a/b/ with plain texts; anything else is not known. */
 static str out_sed(struct run *x, const struct cmd *c)
 {
-	str in = str_is_set(c->in) ? c->in : STR("\1"), script = c->n == 2 ? c->v[1] : STR(""),
-	    from, to, flags;
+	str in = str_is_set(c->in) ? c->in : STR("\1"), script = c->n == 2 ? c->v[1] : STR(""), from, to, flags;
 	struct text t = { .a = x->a };
 	char sep;
 
@@ -257,11 +251,10 @@ static str out_cut(struct run *x, const struct cmd *c)
 		str piece;
 
 		if (!str_is_set(f)) {
-			text_add(&t, str_head(str_from(line, (size_t)lo - 1),
-					     (size_t)MIN(hi - lo + 1, (int64_t)TEXT_MAX)));
+			text_add(&t,
+				str_head(str_from(line, (size_t)lo - 1), (size_t)MIN(hi - lo + 1, (int64_t)TEXT_MAX)));
 		} else {
-			for (bool more = false; str_split(&line, d.n ? d.p[0] : '\t', &piece);
-				k++) {
+			for (bool more = false; str_split(&line, d.n ? d.p[0] : '\t', &piece); k++) {
 				if (k < lo || k > hi)
 					continue;
 				if (more)
@@ -400,9 +393,8 @@ static const struct {
 static bool is_listing(const struct cmd *c)
 {
 	for (size_t i = 0; i < countof(listings); i++)
-		if (str_in(c->name, listings[i].programs) && row_matches(c, listings[i].pattern) &&
-			!cmd_has(c, "-l") && !cmd_has(c, "--selector") &&
-			!cmd_has(c, "--field-selector") && !cmd_has(c, "--filter") &&
+		if (str_in(c->name, listings[i].programs) && row_matches(c, listings[i].pattern) && !cmd_has(c, "-l") &&
+			!cmd_has(c, "--selector") && !cmd_has(c, "--field-selector") && !cmd_has(c, "--filter") &&
 			!cmd_has(c, "--merged") && !cmd_has(c, "--query"))
 			return true;
 	return false;
@@ -420,8 +412,8 @@ static str out_git(struct run *x, const struct cmd *c)
 		!cmd_has(c, "--staged") && (row_matches(c, "diff $") || row_matches(c, "diff HEAD|. $")))
 		return STR("diff --git \1");
 	if (!(row_matches(c, "ls-files") && !cmd_has(c, "-d") && !cmd_has(c, "-u")) &&
-		!(row_matches(c, "diff") && cmd_has(c, "--name-only") &&
-			!cmd_has(c, "--diff-filter") && !cmd_has(c, "--cached")))
+		!(row_matches(c, "diff") && cmd_has(c, "--name-only") && !cmd_has(c, "--diff-filter") &&
+			!cmd_has(c, "--cached")))
 		return is_listing(c) ? STR("\2\n") : STR("\1");
 	while (args_next(&it, &a)) {
 		if (!a.operand || str_in(a.value, "ls-files diff HEAD"))
@@ -478,32 +470,34 @@ static str out_find(struct run *x, const struct cmd *c)
 	while (first < c->n && str_in(c->v[first], "-L -P -H"))
 		first++;
 	for (i = first; i < c->n; i++) {
-		if (str_in(c->v[i], "-name -iname -path -wholename -ipath -regex -iregex") &&
-			i + 1 < c->n) {
+		if (str_in(c->v[i], "-name -iname -path -wholename -ipath -regex -iregex") && i + 1 < c->n) {
 			bool negated = i > first && str_in(c->v[i - 1], "! -not");
 
 			i++;
 			if (!negated)
 				name = str_base(c->v[i]);
 		}
-		narrowed |= str_in(c->v[i], "-newer -mtime -mmin -size -user -group -perm -empty "
-					    "-atime -ctime -samefile -inum -xtype -links");
+		narrowed |= str_in(c->v[i],
+			"-newer -mtime -mmin -size -user -group -perm -empty "
+			"-atime -ctime -samefile -inum -xtype -links");
 		nul |= str_eq(c->v[i], STR("-print0"));
 	}
 	for (i = first; i < c->n && (!c->v[i].n || !strchr("-(!", c->v[i].p[0])); i++) {
 		text_add(&t, c->v[i]);
 		text_char(&t, '/');
-		text_add(&t, str_is_set(name) && !str_in(name, "* .* *.* ?*")
-				     ? map_tr(x->a, name, STR("*?"), STR("\2\3"), false)
-			     : narrowed ? STR("\1")
-					: STR("\2"));
+		text_add(&t,
+			str_is_set(name) && !str_in(name, "* .* *.* ?*")
+				? map_tr(x->a, name, STR("*?"), STR("\2\3"), false)
+				: narrowed ? STR("\1")
+					   : STR("\2"));
 		text_char(&t, nul ? 0 : '\n');
 	}
 	if (i == first) {
-		text_add(&t, str_is_set(name) && !str_in(name, "* .* *.* ?*")
-				     ? map_tr(x->a, name, STR("*?"), STR("\2\3"), false)
-			     : narrowed ? STR("\1")
-					: STR("\2"));
+		text_add(&t,
+			str_is_set(name) && !str_in(name, "* .* *.* ?*")
+				? map_tr(x->a, name, STR("*?"), STR("\2\3"), false)
+				: narrowed ? STR("\1")
+					   : STR("\2"));
 		text_char(&t, nul ? 0 : '\n');
 	}
 	return text_str(&t);
@@ -553,8 +547,7 @@ static const struct {
 	{ "kubectl oc k helm nomad aws gcloud az doctl hcloud linode-cli fly flyctl scw civo "
 	  "vultr-cli gh glab terraform tofu pulumi docker podman nerdctl heroku vault",
 		out_listing },
-	{ "rm mv cp ln chmod chown mkdir touch sleep kill pkill killall cd export crontab",
-		out_empty },
+	{ "rm mv cp ln chmod chown mkdir touch sleep kill pkill killall cd export crontab", out_empty },
 	/* They print settings for eval, which is what they are for. */
 	{ "ssh-agent direnv brew opam pyenv rbenv nodenv jenv fnm starship zoxide conda dircolors "
 	  "minikube docker-machine keychain "

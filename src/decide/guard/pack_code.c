@@ -12,8 +12,7 @@ static const struct interpreter {
 		"cmWXQ", "", "c", "command", "m", false },
 	{ "perl perl5", "eEMmIFx", "", "eE", "", "np", false },
 	{ "ruby jruby", "erIFC", "", "e", "", "np", false },
-	{ "node nodejs bun tsx ts-node", "eprC", "eval print require import env-file", "ep",
-		"eval print", "", false },
+	{ "node nodejs bun tsx ts-node", "eprC", "eval print require import env-file", "ep", "eval print", "", false },
 	{ "php", "rfBREdczt", "run", "rRB", "run", "", false },
 	{ "lua luajit lua5.3 lua5.4 texlua", "eli", "", "e", "", "", false },
 	{ "osascript", "el", "", "e", "", "", false },
@@ -22,10 +21,9 @@ static const struct interpreter {
 	{ "swift ocaml raku nim gnuplot groovysh kotlin kotlinc jshell csi dotnet-script "
 	  "iex ghc runghc octave octave-cli matlab v",
 		"er", "eval execute", "er", "eval execute", "", false },
-	{ "guile racket sbcl clisp clojure clj bb ecl chez mzscheme gosh", "ecx", "eval", "ecx", "eval",
-		"", false },
-	{ "awk gawk mawk nawk original-awk", "Ffvieo", "field-separator file assign include source",
-		"e", "source", "", true },
+	{ "guile racket sbcl clisp clojure clj bb ecl chez mzscheme gosh", "ecx", "eval", "ecx", "eval", "", false },
+	{ "awk gawk mawk nawk original-awk", "Ffvieo", "field-separator file assign include source", "e", "source", "",
+		true },
 	{ "julia elixir ghci scala groovy", "eE", "eval print", "eE", "eval print", "", false },
 	{ "erl", "", "eval", "", "eval", "", false },
 };
@@ -34,15 +32,14 @@ static str language_of(str name)
 {
 	if (glob_any(name, "python* pypy* ipython"))
 		return STR("python");
-	return glob_any(name, "*awk")                   ? STR("awk")
-	       : str_in(name, "perl5")                  ? STR("perl")
-	       : str_in(name, "nodejs tsx ts-node bun") ? STR("node")
-	       : str_in(name, "jruby")                  ? STR("ruby")
-	       : glob_any(name, "lua*")                 ? STR("lua")
-	       : str_in(name, "tclsh wish expect jimsh") ? STR("tcl")
-	       : str_in(name, "guile racket sbcl clisp clojure clj bb ecl chez mzscheme gosh emacs")
-		       ? STR("lisp")
-		       : name;
+	return glob_any(name, "*awk")                                                                 ? STR("awk")
+		: str_in(name, "perl5")                                                               ? STR("perl")
+		: str_in(name, "nodejs tsx ts-node bun")                                              ? STR("node")
+		: str_in(name, "jruby")                                                               ? STR("ruby")
+		: glob_any(name, "lua*")                                                              ? STR("lua")
+		: str_in(name, "tclsh wish expect jimsh")                                             ? STR("tcl")
+		: str_in(name, "guile racket sbcl clisp clojure clj bb ecl chez mzscheme gosh emacs") ? STR("lisp")
+												      : name;
 }
 
 static void do_interpreter(struct run *x, struct cmd *c)
@@ -61,14 +58,12 @@ static void do_interpreter(struct run *x, struct cmd *c)
 		.posix = true,
 		.single = str_eq(c->name, STR("erl")) };
 	if (c->net_in && c->net_out)
-		FAULT(x, c, RULE_NET_SHELL, VERDICT_DENY,
-			"this connects an interpreter to another machine");
+		FAULT(x, c, RULE_NET_SHELL, VERDICT_DENY, "this connects an interpreter to another machine");
 	while (args_next(&it, &a)) {
 		if (a.letter && strchr(k->data_letters, a.letter))
 			data = true;
 		if (!a.operand && str_is_set(a.value) &&
-			((a.letter && strchr(k->code_letters, a.letter)) ||
-				arg_is(&a, 0, k->code_longs))) {
+			((a.letter && strchr(k->code_letters, a.letter)) || arg_is(&a, 0, k->code_longs))) {
 			code = true;
 			(void)run_code(x, language, a.value, c->in);
 			if (str_in(language, "python"))
@@ -93,8 +88,7 @@ static void do_interpreter(struct run *x, struct cmd *c)
 		if (!code && fs_written(x, a.value, &text))
 			(void)run_code(x, language, text, c->in);
 		else if (!code && has_mark(a.value, "\4"))
-			FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY,
-				"this runs code that comes from the network");
+			FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY, "this runs code that comes from the network");
 		if (!code && str_in(path_join(x, x->st.cwd, a.value), "/dev/stdin /dev/fd/0"))
 			break;
 		return;
@@ -115,10 +109,8 @@ static void do_deno(struct run *x, struct cmd *c)
 				(void)run_code(x, language, c->v[i], STR_NONE);
 	} else if (str_eq(c->v[1], STR("run"))) {
 		for (size_t i = 2; i < c->n; i++) {
-			if (str_starts(c->v[i], STR("http://")) ||
-				str_starts(c->v[i], STR("https://")))
-				FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY,
-					"this runs code that comes from the network");
+			if (str_starts(c->v[i], STR("http://")) || str_starts(c->v[i], STR("https://")))
+				FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY, "this runs code that comes from the network");
 			if (str_eq(c->v[i], STR("-")) && str_is_set(c->in))
 				(void)run_code(x, STR("deno"), c->in, STR_NONE);
 			else if (c->v[i].n && c->v[i].p[0] != '-') {
@@ -201,8 +193,7 @@ static void do_command_options(struct run *x, struct cmd *c)
 
 			if (command_options[i].attached && str_starts(c->v[k], option))
 				value = str_from(c->v[k], option.n);
-			else if (!command_options[i].attached && str_eq(c->v[k], option) &&
-				 k + 1 < c->n)
+			else if (!command_options[i].attached && str_eq(c->v[k], option) && k + 1 < c->n)
 				value = c->v[k + 1];
 			if (str_starts(value, STR("exec=")))
 				value = str_from(value, 5);
@@ -226,15 +217,13 @@ static void editor_command(struct run *x, str text)
 	else if (str_starts(text, STR("shell ")))
 		(void)run_child_text(x, str_from(text, 6), STR_NONE);
 	else if (str_starts(text, STR("r !")) || str_starts(text, STR("r!")))
-		(void)run_child_text(
-			x, str_from(text, (size_t)str_find_char(text, '!') + 1), STR_NONE);
+		(void)run_child_text(x, str_from(text, (size_t)str_find_char(text, '!') + 1), STR_NONE);
 	else if (str_has(text, "system("))
 		(void)run_code(x, STR("python"), text, STR_NONE);
 	else if (str_has(text, "os.execute"))
 		(void)run_code(x, STR("lua"), text, STR_NONE);
 	else if (str_starts(text, STR("py")) && str_find_char(text, ' ') > 0)
-		(void)run_code(x, STR("python"), str_from(text, (size_t)str_find_char(text, ' ')),
-			STR_NONE);
+		(void)run_code(x, STR("python"), str_from(text, (size_t)str_find_char(text, ' ')), STR_NONE);
 }
 
 static void do_editor(struct run *x, struct cmd *c)
@@ -277,8 +266,7 @@ static void run_makefile(struct run *x, str text)
 			if (str_ends(str_trim(line), STR(")")))
 				line = str_head(str_trim(line), str_trim(line).n - 1);
 		} else if (has_mark(line, "\4") && line.n < 4) {
-			FAULT(x, NULL, RULE_NET_EXEC, VERDICT_DENY,
-				"this runs a makefile that comes from the network");
+			FAULT(x, NULL, RULE_NET_EXEC, VERDICT_DENY, "this runs a makefile that comes from the network");
 			continue;
 		} else {
 			continue;
@@ -293,9 +281,7 @@ static void run_makefile(struct run *x, str text)
 static void do_make(struct run *x, struct cmd *c)
 {
 	static const char *const names[] = { "GNUmakefile", "makefile", "Makefile" };
-	struct args it = { .c = c,
-		.shorts = "fCIjlosW",
-		.longs = "file makefile directory eval include-dir jobs" };
+	struct args it = { .c = c, .shorts = "fCIjlosW", .longs = "file makefile directory eval include-dir jobs" };
 	struct state saved = x->st;
 	bool given = false;
 	struct arg a;
@@ -325,8 +311,8 @@ static void do_make(struct run *x, struct cmd *c)
 /* Recipes of just, task and the like, when the same command wrote the file. */
 static void do_just(struct run *x, struct cmd *c)
 {
-	static const char *const names[] = { "justfile", "Justfile", ".justfile", "Taskfile.yml",
-		"Taskfile.yaml", "Procfile", "mise.toml", "Makefile.toml" };
+	static const char *const names[] = { "justfile", "Justfile", ".justfile", "Taskfile.yml", "Taskfile.yaml",
+		"Procfile", "mise.toml", "Makefile.toml" };
 	str file = cmd_value(c, "ftC", 'f', "justfile"), text, line;
 
 	for (size_t i = 0; i <= countof(names); i++) {
@@ -365,8 +351,8 @@ static void do_cmake(struct run *x, struct cmd *c)
 		return;
 	fields_add(x->a, &f,
 		str_in(c->v[2], "rm remove remove_directory") ? STR("rm")
-		: str_eq(c->v[2], STR("copy"))                ? STR("cp")
-		: str_eq(c->v[2], STR("rename"))              ? STR("mv")
+			: str_eq(c->v[2], STR("copy"))        ? STR("cp")
+			: str_eq(c->v[2], STR("rename"))      ? STR("mv")
 							      : c->v[2]);
 	if (str_eq(c->v[2], STR("remove_directory")))
 		fields_add(x->a, &f, STR("-r"));
@@ -378,20 +364,17 @@ static void do_cmake(struct run *x, struct cmd *c)
 /* npm run NAME, when the same command wrote package.json. */
 static void do_npm(struct run *x, struct cmd *c)
 {
-	bool run = row_matches(c, "run|run-script|test|start|install|i|ci") ||
-		   !str_eq(c->name, STR("npm"));
+	bool run = row_matches(c, "run|run-script|test|start|install|i|ci") || !str_eq(c->name, STR("npm"));
 	ptrdiff_t at;
 	str text;
 
 	/* npm pkg set scripts.x=…: a script is judged when it is written. */
 	for (size_t i = 3; i < c->n && row_matches(c, "pkg set"); i++)
 		if (str_starts(c->v[i], STR("scripts.")) && str_find_char(c->v[i], '=') > 0)
-			(void)run_child_text(x,
-				str_from(c->v[i], (size_t)str_find_char(c->v[i], '=') + 1), STR_NONE);
+			(void)run_child_text(x, str_from(c->v[i], (size_t)str_find_char(c->v[i], '=') + 1), STR_NONE);
 	if (c->n > 3 && row_matches(c, "set-script"))
 		(void)run_child_text(x, c->v[3], STR_NONE);
-	if (!run ||
-		!fs_written(x, STR("package.json"), &text))
+	if (!run || !fs_written(x, STR("package.json"), &text))
 		return;
 	/* Every script in it could be the one. */
 	while ((at = str_find(text, STR("\":"))) >= 0) {
@@ -404,9 +387,7 @@ static void do_npm(struct run *x, struct cmd *c)
 		while (n < rest.n && rest.p[n] != '"')
 			n += rest.p[n] == '\\' ? 2 : 1;
 		if (n < rest.n && str_find_char(str_n(rest.p + 1, n - 1), ' ') > 0)
-			(void)run_child_text(x,
-				decode_backslashes(x->a, str_n(rest.p + 1, n - 1), false),
-				STR_NONE);
+			(void)run_child_text(x, decode_backslashes(x->a, str_n(rest.p + 1, n - 1), false), STR_NONE);
 	}
 }
 

@@ -6,18 +6,17 @@
 static bool is_socket(str path)
 {
 	return str_ends(path, STR(".sock")) &&
-	       (str_has(path, "docker") || str_has(path, "containerd") || str_has(path, "podman") ||
-		       str_has(path, "crio"));
+		(str_has(path, "docker") || str_has(path, "containerd") || str_has(path, "podman") ||
+			str_has(path, "crio"));
 }
 
 static bool is_host_path(struct run *x, str path)
 {
 	enum place p = place_of(x, path_resolve(x, path));
 
-	return p == PLACE_ROOT || p == PLACE_HOMES ||
-	       (p == PLACE_SYSTEM && !str_in(path, "/tmp /var/tmp /dev/shm")) ||
-	       is_socket(path) || p == PLACE_DEVICE || path_below(path, STR("/etc")) ||
-	       path_below(path, STR("/proc")) || path_below(path, STR("/sys"));
+	return p == PLACE_ROOT || p == PLACE_HOMES || (p == PLACE_SYSTEM && !str_in(path, "/tmp /var/tmp /dev/shm")) ||
+		is_socket(path) || p == PLACE_DEVICE || path_below(path, STR("/etc")) ||
+		path_below(path, STR("/proc")) || path_below(path, STR("/sys"));
 }
 
 static void judge_mount(struct run *x, struct cmd *c, str spec)
@@ -29,23 +28,20 @@ static void judge_mount(struct run *x, struct cmd *c, str spec)
 	colon = str_find_char(source, ':');
 	if (colon > 0)
 		source = str_head(source, (size_t)colon);
-	if (source.n && (source.p[0] == '/' || source.p[0] == '~' || source.p[0] == '.') &&
-		is_host_path(x, source) && !(read_only && !str_eq(source, STR("/"))) &&
-		!str_in(source, "/etc/localtime /etc/timezone"))
-		FAULT(x, c, RULE_DOCKER_ESCAPE,
-			is_socket(source) ? VERDICT_ASK : VERDICT_DENY,
+	if (source.n && (source.p[0] == '/' || source.p[0] == '~' || source.p[0] == '.') && is_host_path(x, source) &&
+		!(read_only && !str_eq(source, STR("/"))) && !str_in(source, "/etc/localtime /etc/timezone"))
+		FAULT(x, c, RULE_DOCKER_ESCAPE, is_socket(source) ? VERDICT_ASK : VERDICT_DENY,
 			"this gives a container power over the host: " STR_FMT, STR_ARG(source));
 	if (source.n && secrecy_of(x, path_resolve(x, source)) == SECRET_KEY && !read_only)
-		FAULT(x, c, RULE_SECRET_READ, VERDICT_ASK,
-			"this gives private keys to a container: " STR_FMT, STR_ARG(source));
+		FAULT(x, c, RULE_SECRET_READ, VERDICT_ASK, "this gives private keys to a container: " STR_FMT,
+			STR_ARG(source));
 }
 
 static const char run_shorts[] = "vewuhlpmacn";
-static const char run_longs[] =
-	"volume env env-file workdir user hostname label publish memory name network net mount "
-	"entrypoint platform cpus shm-size add-host cap-add "
-	"cap-drop device gpus ip restart runtime security-opt stop-signal tmpfs ulimit userns "
-	"volumes-from pid ipc uts log-driver log-opt dns pull cidfile expose link health-cmd";
+static const char run_longs[] = "volume env env-file workdir user hostname label publish memory name network net mount "
+				"entrypoint platform cpus shm-size add-host cap-add "
+				"cap-drop device gpus ip restart runtime security-opt stop-signal tmpfs ulimit userns "
+				"volumes-from pid ipc uts log-driver log-opt dns pull cidfile expose link health-cmd";
 
 /* docker run … IMAGE CMD and docker exec … NAME CMD */
 static void run_inside(struct run *x, struct cmd *c, size_t from, bool fresh)
@@ -63,31 +59,29 @@ static void run_inside(struct run *x, struct cmd *c, size_t from, bool fresh)
 			judge_mount(x, c, a.value);
 			socket |= str_has(a.value, ".sock");
 		} else if (arg_is(&a, 0, "mount")) {
-			ptrdiff_t at = str_find(a.value, STR("source=")),
-				  at2 = str_find(a.value, STR("src="));
-			str source, rest = at >= 0    ? str_from(a.value, (size_t)at + 7)
-					   : at2 >= 0 ? str_from(a.value, (size_t)at2 + 4)
-						      : STR("");
+			ptrdiff_t at = str_find(a.value, STR("source=")), at2 = str_find(a.value, STR("src="));
+			str source,
+				rest = at >= 0 ? str_from(a.value, (size_t)at + 7)
+				: at2 >= 0     ? str_from(a.value, (size_t)at2 + 4)
+					       : STR("");
 
 			socket |= str_has(a.value, ".sock");
 			if (str_split(&rest, ',', &source))
 				judge_mount(x, c, source);
 		} else if (arg_is(&a, 0, "privileged") && !str_eq(a.value, STR("false"))) {
 			FAULT(x, c, RULE_DOCKER_ESCAPE,
-				cmd_has(c, "--pid") || cmd_has(c, "-v") ? VERDICT_DENY
-									: VERDICT_ASK,
+				cmd_has(c, "--pid") || cmd_has(c, "-v") ? VERDICT_DENY : VERDICT_ASK,
 				"this gives a container power over the host");
 		} else if (arg_is(&a, 0, "pid") && str_eq(a.value, STR("host"))) {
 			FAULT(x, c, RULE_DOCKER_ESCAPE, VERDICT_ASK,
 				"this lets a container see and end every process of the host");
 		} else if (arg_is(&a, 0, "cap-add") &&
-			   str_in_nocase(a.value, "ALL SYS_ADMIN SYS_PTRACE SYS_MODULE SYS_RAWIO "
-						  "DAC_READ_SEARCH")) {
-			FAULT(x, c, RULE_DOCKER_ESCAPE, VERDICT_ASK,
-				"this gives a container power over the host");
+			str_in_nocase(a.value,
+				"ALL SYS_ADMIN SYS_PTRACE SYS_MODULE SYS_RAWIO "
+				"DAC_READ_SEARCH")) {
+			FAULT(x, c, RULE_DOCKER_ESCAPE, VERDICT_ASK, "this gives a container power over the host");
 		} else if (arg_is(&a, 0, "device") && place_of(x, a.value) == PLACE_DEVICE) {
-			FAULT(x, c, RULE_DOCKER_ESCAPE, VERDICT_DENY,
-				"this gives a disk to a container");
+			FAULT(x, c, RULE_DOCKER_ESCAPE, VERDICT_DENY, "this gives a disk to a container");
 		} else if (arg_is(&a, 0, "entrypoint")) {
 			entry = a.value;
 		}
@@ -103,8 +97,8 @@ static void run_inside(struct run *x, struct cmd *c, size_t from, bool fresh)
 	if (entry.n)
 		fields_add(x->a, &f, entry);
 	/* With the engine's socket the client inside is as good as the one outside. */
-	else if (socket && str_starts(str_base(sub.v[image]), STR("docker")) &&
-		 (size_t)image + 1 < sub.n && str_in(sub.v[image + 1], "run create exec volume system"))
+	else if (socket && str_starts(str_base(sub.v[image]), STR("docker")) && (size_t)image + 1 < sub.n &&
+		str_in(sub.v[image + 1], "run create exec volume system"))
 		fields_add(x->a, &f, STR("docker"));
 	for (size_t i = (size_t)image + 1; i < sub.n; i++)
 		fields_add(x->a, &f, sub.v[i]);
@@ -129,8 +123,7 @@ static void do_docker(struct run *x, struct cmd *c)
 	struct arg a;
 	bool compose = str_in(c->name, "docker-compose podman-compose");
 
-	if (row_matches(c, "rm|rmi|kill|container|image") &&
-		(cmd_has(c, "-f") || cmd_has(c, "--force")))
+	if (row_matches(c, "rm|rmi|kill|container|image") && (cmd_has(c, "-f") || cmd_has(c, "--force")))
 		for (size_t i = 2; i < c->n; i++)
 			if (has_mark(str_head(c->v[i], 1), MARKS_HOLE) || (c->v[i].n && c->v[i].p[0] == MARK_STAR))
 				FAULT(x, c, RULE_DOCKER_PRUNE, VERDICT_DENY,
@@ -163,8 +156,7 @@ static void do_kubectl(struct run *x, struct cmd *c)
 	for (size_t i = 1; i < c->n; i++)
 		if (str_has(c->v[i], "hostPath") || str_has(c->v[i], "\"hostPID\":true") ||
 			str_has(c->v[i], "\"privileged\":true"))
-			FAULT(x, c, RULE_DOCKER_ESCAPE, VERDICT_DENY,
-				"this gives a container power over the host");
+			FAULT(x, c, RULE_DOCKER_ESCAPE, VERDICT_DENY, "this gives a container power over the host");
 	for (size_t i = 1; i + 1 < c->n; i++)
 		if (str_eq(c->v[i], STR("--"))) {
 			x->contained |= fresh;
@@ -235,20 +227,15 @@ const struct row rows_container[] = {
 		"this deletes every image, container or volume that is not running" },
 	{ DOCKER, "system prune !-a|--all|--volumes|-f|--force", RULE_DOCKER_PRUNE, VERDICT_ASK,
 		"this deletes containers and images that are not running" },
-	{ DOCKER, "volume prune", RULE_DOCKER_PRUNE, VERDICT_DENY,
-		"this deletes volumes with the data in them" },
-	{ DOCKER, "volume rm|remove", RULE_DOCKER_PRUNE, VERDICT_DENY,
-		"this deletes volumes with the data in them" },
+	{ DOCKER, "volume prune", RULE_DOCKER_PRUNE, VERDICT_DENY, "this deletes volumes with the data in them" },
+	{ DOCKER, "volume rm|remove", RULE_DOCKER_PRUNE, VERDICT_DENY, "this deletes volumes with the data in them" },
 	{ DOCKER, "image|container|network|builder|buildx prune", RULE_DOCKER_PRUNE, VERDICT_ASK,
 		"this deletes what is not in use" },
 	{ DOCKER, "system reset", RULE_DOCKER_PRUNE, VERDICT_DENY, "this deletes everything" },
 	{ DOCKER, "rm|kill|stop|rmi ..", RULE_DOCKER_PRUNE, VERDICT_NONE, "" },
-	{ COMPOSE, ".. down -v|--volumes", RULE_DOCKER_PRUNE, VERDICT_ASK,
-		"this deletes the volumes of the project" },
-	{ COMPOSE, ".. down --rmi=all", RULE_DOCKER_PRUNE, VERDICT_ASK,
-		"this deletes the images of the project" },
-	{ COMPOSE, "rm -v|-fv|-sfv", RULE_DOCKER_PRUNE, VERDICT_ASK,
-		"this deletes containers with their volumes" },
+	{ COMPOSE, ".. down -v|--volumes", RULE_DOCKER_PRUNE, VERDICT_ASK, "this deletes the volumes of the project" },
+	{ COMPOSE, ".. down --rmi=all", RULE_DOCKER_PRUNE, VERDICT_ASK, "this deletes the images of the project" },
+	{ COMPOSE, "rm -v|-fv|-sfv", RULE_DOCKER_PRUNE, VERDICT_ASK, "this deletes containers with their volumes" },
 	{ DOCKER, "swarm leave --force|-f", RULE_DOCKER_PRUNE, VERDICT_DENY,
 		"this takes the machine out of its swarm" },
 	{ DOCKER, "stack|service|secret|config rm|remove", RULE_DOCKER_PRUNE, VERDICT_ASK,
@@ -256,7 +243,6 @@ const struct row rows_container[] = {
 	{ "crictl", "rmi --prune|-a", RULE_DOCKER_PRUNE, VERDICT_ASK, "this deletes images" },
 	{ "colima limactl podman-machine", "delete|factory-reset", RULE_DOCKER_PRUNE, VERDICT_ASK,
 		"this deletes the machine containers run in" },
-	{ "podman", "machine rm|reset", RULE_DOCKER_PRUNE, VERDICT_ASK,
-		"this deletes the machine containers run in" },
+	{ "podman", "machine rm|reset", RULE_DOCKER_PRUNE, VERDICT_ASK, "this deletes the machine containers run in" },
 	{ 0 },
 };

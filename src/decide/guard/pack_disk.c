@@ -33,16 +33,15 @@ static void do_mkfs(struct run *x, struct cmd *c)
 		p = place_of(x, path_resolve(x, a.value));
 		if (p == PLACE_DEVICE || p == PLACE_UNKNOWN || p == PLACE_NULL)
 			FAULT(x, c, RULE_MKFS, dry ? VERDICT_ASK : VERDICT_DENY,
-				"this makes a new file system and loses what is on " STR_FMT,
-				STR_ARG(a.value));
+				"this makes a new file system and loses what is on " STR_FMT, STR_ARG(a.value));
 	}
 }
 
 /* Tools that change a disk as soon as they are told to; looking is fine. */
 static void do_partition(struct run *x, struct cmd *c)
 {
-	bool looks = cmd_has(c, "-l") || cmd_has(c, "--list") || cmd_has(c, "-p") ||
-		     cmd_has(c, "--print") || cmd_has(c, "-d") || cmd_has(c, "--dump");
+	bool looks = cmd_has(c, "-l") || cmd_has(c, "--list") || cmd_has(c, "-p") || cmd_has(c, "--print") ||
+		cmd_has(c, "-d") || cmd_has(c, "--dump");
 	bool on_disk = false;
 
 	for (size_t i = 1; i < c->n; i++) {
@@ -50,8 +49,8 @@ static void do_partition(struct run *x, struct cmd *c)
 		on_disk |= place_of(x, path_resolve(x, c->v[i])) == PLACE_DEVICE;
 	}
 	if (str_in(c->name, "sgdisk sfdisk") &&
-		(cmd_has(c, "-Z") || cmd_has(c, "--zap-all") || cmd_has(c, "--delete") ||
-			cmd_has(c, "-o") || cmd_has(c, "--clear")))
+		(cmd_has(c, "-Z") || cmd_has(c, "--zap-all") || cmd_has(c, "--delete") || cmd_has(c, "-o") ||
+			cmd_has(c, "--clear")))
 		looks = false;
 	if (!looks && on_disk)
 		FAULT(x, c, RULE_PARTITION, VERDICT_DENY, "this changes the partitions of a disk");

@@ -33,8 +33,7 @@ static void do_trash(struct run *x, struct cmd *c)
 
 	while (args_next(&it, &a))
 		if (a.operand && is_protected(x, path_resolve(x, a.value), &shared))
-			FAULT(x, c, RULE_SELF, VERDICT_DENY,
-				"this would delete something the guard depends on");
+			FAULT(x, c, RULE_SELF, VERDICT_DENY, "this would delete something the guard depends on");
 }
 
 /* -- find and fd ------------------------------------------------------------------------------ */
@@ -87,9 +86,10 @@ static void find_exec(struct run *x, struct cmd *c, size_t at, const struct fiel
 static bool is_source_pattern(str name)
 {
 	return name.n > 2 && name.p[0] == MARK_STAR && name.p[1] == '.' &&
-	       str_in(str_from(name, 2), "c h cc cpp hpp ts tsx js jsx mjs py go rs java rb php kt "
-					 "swift scala cs sql vue svelte md tf yml yaml json toml "
-					 "proto html css scss ex exs hs ml lua sh");
+		str_in(str_from(name, 2),
+			"c h cc cpp hpp ts tsx js jsx mjs py go rs java rb php kt "
+			"swift scala cs sql vue svelte md tf yml yaml json toml "
+			"proto html css scss ex exs hs ml lua sh");
 }
 
 static void do_find(struct run *x, struct cmd *c)
@@ -105,7 +105,7 @@ static void do_find(struct run *x, struct cmd *c)
 			for (size_t k = 0; k < roots.n; k++) {
 				enum place p = place_of(x, path_resolve(x, roots.v[k]));
 				bool narrow = str_find_char(str_base(roots.v[k]), MARK_STAR) != 0 ||
-					      !str_ends(roots.v[k], STR("\2"));
+					!str_ends(roots.v[k], STR("\2"));
 
 				if (narrow && (p == PLACE_IN_PROJECT || p == PLACE_PROJECT) &&
 					is_source_pattern(str_base(roots.v[k])))
@@ -159,9 +159,8 @@ static void do_fd(struct run *x, struct cmd *c)
 	if (!words.n)
 		return;
 	narrowed |= operands.n && !str_in(operands.v[0], ". .* * ^");
-	item = arena_strf(x->a, STR_FMT "/%s" STR_FMT,
-		STR_ARG(operands.n > 1 ? operands.v[1] : STR(".")), narrowed ? "\1" : "\2",
-		STR_ARG(operands.n ? whole_name(x, operands.v[0]) : STR("")));
+	item = arena_strf(x->a, STR_FMT "/%s" STR_FMT, STR_ARG(operands.n > 1 ? operands.v[1] : STR(".")),
+		narrowed ? "\1" : "\2", STR_ARG(operands.n ? whole_name(x, operands.v[0]) : STR("")));
 	for (size_t i = 0, placed = 0; i <= words.n; i++) {
 		if (i == words.n) {
 			if (!placed)
@@ -178,8 +177,8 @@ static void do_fd(struct run *x, struct cmd *c)
 
 /* -- mv, cp, ln, tee, install, rsync ---------------------------------------------------------- */
 
-static void operands_of(struct run *x, const struct cmd *c, const char *shorts, const char *longs,
-	struct fields *ret, str *ret_target)
+static void operands_of(struct run *x, const struct cmd *c, const char *shorts, const char *longs, struct fields *ret,
+	str *ret_target)
 {
 	struct args it = { .c = c, .shorts = shorts, .longs = longs };
 	struct arg a;
@@ -212,22 +211,20 @@ static void write_copy(struct run *x, struct cmd *c, str source, str target, boo
 	}
 	if (!dir && !is_protected(x, path_resolve(x, target), &shared)) {
 		/* The target may be a directory all the same. */
-		str inside = arena_strf(
-			x->a, STR_FMT "/" STR_FMT, STR_ARG(target), STR_ARG(str_base(source)));
+		str inside = arena_strf(x->a, STR_FMT "/" STR_FMT, STR_ARG(target), STR_ARG(str_base(source)));
 
 		if (guarded_of(x, path_resolve(x, inside)) == GUARDED_NOT &&
 			!is_protected(x, path_resolve(x, inside), &shared))
 			return;
 	}
-	judge_write(x, c,
-		arena_strf(x->a, STR_FMT "/" STR_FMT, STR_ARG(target), STR_ARG(str_base(source))),
-		content, false);
+	judge_write(x, c, arena_strf(x->a, STR_FMT "/" STR_FMT, STR_ARG(target), STR_ARG(str_base(source))), content,
+		false);
 }
 
 static bool is_vital(enum place p)
 {
-	return p == PLACE_ROOT || p == PLACE_SYSTEM || p == PLACE_HOMES || p == PLACE_ABOVE ||
-	       p == PLACE_PROJECT || p == PLACE_GIT;
+	return p == PLACE_ROOT || p == PLACE_SYSTEM || p == PLACE_HOMES || p == PLACE_ABOVE || p == PLACE_PROJECT ||
+		p == PLACE_GIT;
 }
 
 static void do_mv(struct run *x, struct cmd *c)
@@ -246,21 +243,16 @@ static void do_mv(struct run *x, struct cmd *c)
 
 		if (is_protected(x, source, &shared))
 			FAULT(x, c, RULE_SELF, VERDICT_DENY,
-				"this would move away " STR_FMT ", which the guard depends on",
-				STR_ARG(source));
+				"this would move away " STR_FMT ", which the guard depends on", STR_ARG(source));
 		else if (str_eq(path, STR("/dev/null")))
-			FAULT(x, c, RULE_MV, VERDICT_DENY, "this would throw " STR_FMT " away",
-				STR_ARG(source));
+			FAULT(x, c, RULE_MV, VERDICT_DENY, "this would throw " STR_FMT " away", STR_ARG(source));
 		else if (is_vital(p) &&
-			 !(p == PLACE_PROJECT && has_mark(source, "\2") &&
-				 path_below(path, x->st.cwd)) &&
-			 !str_has(source, "/.git/"))
+			!(p == PLACE_PROJECT && has_mark(source, "\2") && path_below(path, x->st.cwd)) &&
+			!str_has(source, "/.git/"))
 			FAULT(x, c, RULE_MV, VERDICT_DENY,
-				"this would move away " STR_FMT ", which other things depend on",
-				STR_ARG(source));
+				"this would move away " STR_FMT ", which other things depend on", STR_ARG(source));
 		else if (p == PLACE_SYSTEM_IN && !path_below(source, STR("/usr/local")))
-			FAULT(x, c, RULE_MV, VERDICT_ASK,
-				"this would move away a part of the system: " STR_FMT,
+			FAULT(x, c, RULE_MV, VERDICT_ASK, "this would move away a part of the system: " STR_FMT,
 				STR_ARG(source));
 		write_copy(x, c, from.v[i], target, from.n > 1);
 	}
@@ -271,8 +263,8 @@ static void do_cp(struct run *x, struct cmd *c)
 	struct fields from = { 0 };
 	str target;
 
-	operands_of(x, c, str_eq(c->name, STR("install")) ? "tSmog" : "tS",
-		"target-directory suffix mode owner group", &from, &target);
+	operands_of(x, c, str_eq(c->name, STR("install")) ? "tSmog" : "tS", "target-directory suffix mode owner group",
+		&from, &target);
 	if (!str_is_set(target) || cmd_has(c, "-d"))
 		target = str_eq(c->name, STR("install")) && cmd_has(c, "-d") ? STR_NONE : target;
 	if (!str_is_set(target))
@@ -297,9 +289,8 @@ static void do_ln(struct run *x, struct cmd *c)
 	key = path_join(x, x->st.cwd, target);
 	judge_write(x, c, target, STR("\1"), false);
 	for (size_t i = 0; i < from.n; i++) {
-		str to = symbolic && from.v[i].n && from.v[i].p[0] != '/'
-				 ? path_join(x, x->st.cwd, from.v[i])
-				 : path_resolve(x, from.v[i]);
+		str to = symbolic && from.v[i].n && from.v[i].p[0] != '/' ? path_join(x, x->st.cwd, from.v[i])
+									  : path_resolve(x, from.v[i]);
 
 		if (str_has(to, "bin/"))
 			fs_note(x, FACT_PROGRAM, key, to);
@@ -325,9 +316,8 @@ static void do_tee(struct run *x, struct cmd *c)
 static void do_rsync(struct run *x, struct cmd *c)
 {
 	struct fields from = { 0 };
-	bool deletes = cmd_has(c, "--delete") || cmd_has(c, "--delete-after") ||
-		       cmd_has(c, "--delete-before") || cmd_has(c, "--delete-excluded") ||
-		       cmd_has(c, "--del") || cmd_has(c, "--remove-source-files");
+	bool deletes = cmd_has(c, "--delete") || cmd_has(c, "--delete-after") || cmd_has(c, "--delete-before") ||
+		cmd_has(c, "--delete-excluded") || cmd_has(c, "--del") || cmd_has(c, "--remove-source-files");
 	str target, shell = cmd_value(c, "efBTM", 'e', "rsh");
 
 	if (str_is_set(shell))
@@ -355,51 +345,46 @@ static void do_rsync(struct run *x, struct cmd *c)
 
 static bool opens_to_all(str mode)
 {
-	return glob_any(mode, "777 0777 a+rwx ugo+rwx a=rwx o+w a+w 666 0666 ugo+w o+rwx +w 1777 "
-			      "a+rw o+rw 776 o=rwx ugo=rwx");
+	return glob_any(mode,
+		"777 0777 a+rwx ugo+rwx a=rwx o+w a+w 666 0666 ugo+w o+rwx +w 1777 "
+		"a+rw o+rw 776 o=rwx ugo=rwx");
 }
 
-static void judge_rights(
-	struct run *x, struct cmd *c, str word, str mode, bool recursive, bool owner)
+static void judge_rights(struct run *x, struct cmd *c, str word, str mode, bool recursive, bool owner)
 {
 	str path = path_resolve(x, word);
 	enum place p = place_of(x, path);
 	enum rule rule = owner ? RULE_CHOWN : RULE_CHMOD;
 	bool shared;
 
-	if (is_protected(x, path, &shared) &&
-		(!shared || owner || str_has(mode, "-") || str_in(mode, "000 0 0000")))
+	if (is_protected(x, path, &shared) && (!shared || owner || str_has(mode, "-") || str_in(mode, "000 0 0000")))
 		FAULT(x, c, RULE_SELF, VERDICT_DENY,
-			"this would change the rights of " STR_FMT ", which the guard depends on",
-			STR_ARG(path));
+			"this would change the rights of " STR_FMT ", which the guard depends on", STR_ARG(path));
 	else if (!owner &&
-		 (str_has(mode, "+s") || glob_any(mode, "4[0-7][0-7][0-7] 04[0-7][0-7][0-7] "
-							"6[0-7][0-7][0-7] 2[0-7][0-7][0-7] u=*s*")))
-		FAULT(x, c, RULE_SETUID, VERDICT_DENY,
-			"this gives a program the rights of its owner");
+		(str_has(mode, "+s") ||
+			glob_any(mode,
+				"4[0-7][0-7][0-7] 04[0-7][0-7][0-7] "
+				"6[0-7][0-7][0-7] 2[0-7][0-7][0-7] u=*s*")))
+		FAULT(x, c, RULE_SETUID, VERDICT_DENY, "this gives a program the rights of its owner");
 	else if (recursive && is_vital(p) && p != PLACE_PROJECT && p != PLACE_GIT)
-		FAULT(x, c, rule, VERDICT_DENY,
-			"this would change the rights of everything in " STR_FMT, STR_ARG(path));
-	else if (is_vital(p) && p != PLACE_PROJECT && p != PLACE_GIT &&
-		 (opens_to_all(mode) || str_in(mode, "000 0 0000 a-rwx -x a-x -rwx -r")))
-		FAULT(x, c, rule, VERDICT_DENY, "this would open or close " STR_FMT " to everybody",
+		FAULT(x, c, rule, VERDICT_DENY, "this would change the rights of everything in " STR_FMT,
 			STR_ARG(path));
+	else if (is_vital(p) && p != PLACE_PROJECT && p != PLACE_GIT &&
+		(opens_to_all(mode) || str_in(mode, "000 0 0000 a-rwx -x a-x -rwx -r")))
+		FAULT(x, c, rule, VERDICT_DENY, "this would open or close " STR_FMT " to everybody", STR_ARG(path));
 	else if (guarded_of(x, path) == GUARDED_SYSTEM || guarded_of(x, path) == GUARDED_SUDOERS ||
-		 (p == PLACE_SYSTEM_IN && opens_to_all(mode)))
+		(p == PLACE_SYSTEM_IN && opens_to_all(mode)))
 		FAULT(x, c, rule, VERDICT_DENY,
 			"this would change the rights of a file the system depends "
 			"on: " STR_FMT,
 			STR_ARG(path));
 	else if (p == PLACE_DEVICE)
-		FAULT(x, c, rule, VERDICT_DENY, "this would open a disk to others: " STR_FMT,
-			STR_ARG(path));
+		FAULT(x, c, rule, VERDICT_DENY, "this would open a disk to others: " STR_FMT, STR_ARG(path));
 	else if (!owner && opens_to_all(mode) && secrecy_of(x, path) == SECRET_KEY)
-		FAULT(x, c, rule, VERDICT_DENY,
-			"this would open a private key to everybody: " STR_FMT, STR_ARG(path));
-	else if (recursive && !owner && (opens_to_all(mode) || str_in(mode, "000 0")) &&
-		 p != PLACE_TEMP && p != PLACE_MADE && !str_eq(mode, STR("+w")))
-		FAULT(x, c, rule,
-			p == PLACE_IN_PROJECT || p == PLACE_PROJECT ? VERDICT_ASK : VERDICT_DENY,
+		FAULT(x, c, rule, VERDICT_DENY, "this would open a private key to everybody: " STR_FMT, STR_ARG(path));
+	else if (recursive && !owner && (opens_to_all(mode) || str_in(mode, "000 0")) && p != PLACE_TEMP &&
+		p != PLACE_MADE && !str_eq(mode, STR("+w")))
+		FAULT(x, c, rule, p == PLACE_IN_PROJECT || p == PLACE_PROJECT ? VERDICT_ASK : VERDICT_DENY,
 			"this would open everything in " STR_FMT " to everybody", STR_ARG(path));
 	else if (recursive && (p == PLACE_SYSTEM_IN || p == PLACE_ELSEWHERE) && x->elevated)
 		FAULT(x, c, rule, VERDICT_ASK,
@@ -411,23 +396,20 @@ static void judge_rights(
 			"this would change the rights of a directory that is only known "
 			"when it runs");
 	else if (recursive && p == PLACE_SYSTEM_IN)
-		FAULT(x, c, rule, VERDICT_DENY,
-			"this would change the rights of a part of the system: " STR_FMT,
+		FAULT(x, c, rule, VERDICT_DENY, "this would change the rights of a part of the system: " STR_FMT,
 			STR_ARG(path));
 }
 
 static void do_chmod(struct run *x, struct cmd *c)
 {
-	bool recursive = false, mode_seen = cmd_has(c, "--reference"),
-	     owner = !str_in(c->name, "chmod");
+	bool recursive = false, mode_seen = cmd_has(c, "--reference"), owner = !str_in(c->name, "chmod");
 	str mode = STR_NONE;
 	struct fields paths = { 0 };
 
 	for (size_t i = 1; i < c->n; i++) {
 		str w = c->v[i];
 
-		if (w.n > 1 && w.p[0] == '-' &&
-			(owner || w.p[1] == '-' || strchr("RvcfHLP", w.p[1]))) {
+		if (w.n > 1 && w.p[0] == '-' && (owner || w.p[1] == '-' || strchr("RvcfHLP", w.p[1]))) {
 			recursive |= w.p[1] == '-' ? str_starts(STR("--recursive"), w) && w.n > 4
 						   : str_find_char(w, 'R') >= 0;
 		} else if (!mode_seen) {
@@ -455,9 +437,7 @@ static void do_shred(struct run *x, struct cmd *c)
 			continue;
 		p = place_of(x, path_resolve(x, a.value));
 		if (p != PLACE_TEMP)
-			FAULT(x, c, RULE_SHRED,
-				p == PLACE_IN_PROJECT || p == PLACE_MADE ? VERDICT_ASK
-									 : VERDICT_DENY,
+			FAULT(x, c, RULE_SHRED, p == PLACE_IN_PROJECT || p == PLACE_MADE ? VERDICT_ASK : VERDICT_DENY,
 				"this would overwrite " STR_FMT " so that it cannot be recovered",
 				STR_ARG(path_resolve(x, a.value)));
 	}
@@ -479,13 +459,11 @@ static void do_truncate(struct run *x, struct cmd *c)
 		p = place_of(x, path);
 		judge_write(x, c, a.value, STR("\1"), true);
 		if (is_vital(p) && p != PLACE_GIT)
-			FAULT(x, c, RULE_TRUNCATE, VERDICT_DENY,
-				"this would cut off every file in " STR_FMT, STR_ARG(path));
-		else if (p != PLACE_TEMP && p != PLACE_MADE && p != PLACE_DEVICE &&
-			!(size.n && size.p[0] == '+') &&
-			!glob_any(str_base(path), "*.log *.out *.img *.tmp"))
-			FAULT(x, c, RULE_TRUNCATE, VERDICT_ASK, "this would cut " STR_FMT " off",
+			FAULT(x, c, RULE_TRUNCATE, VERDICT_DENY, "this would cut off every file in " STR_FMT,
 				STR_ARG(path));
+		else if (p != PLACE_TEMP && p != PLACE_MADE && p != PLACE_DEVICE && !(size.n && size.p[0] == '+') &&
+			!glob_any(str_base(path), "*.log *.out *.img *.tmp"))
+			FAULT(x, c, RULE_TRUNCATE, VERDICT_ASK, "this would cut " STR_FMT " off", STR_ARG(path));
 	}
 }
 
@@ -522,8 +500,7 @@ static void do_sed(struct run *x, struct cmd *c)
 			k++;
 		if (k + 1 < s.n && s.p[k] == 'e' && s.p[k + 1] == ' ')
 			(void)run_child_text(x, str_from(s, k + 2), STR_NONE);
-		else if (s.n > 4 && s.p[0] == 's' &&
-			 (s.p[1] == '/' || s.p[1] == '|' || s.p[1] == '#')) {
+		else if (s.n > 4 && s.p[0] == 's' && (s.p[1] == '/' || s.p[1] == '|' || s.p[1] == '#')) {
 			str rest = str_from(s, 2), from, to;
 
 			if (str_split(&rest, s.p[1], &from) && str_split(&rest, s.p[1], &to) &&

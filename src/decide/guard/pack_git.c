@@ -10,34 +10,36 @@ struct git {
 };
 
 /* Settings whose value git runs through a shell, or a program it starts. */
-static const char exec_settings[] =
-	"core.sshcommand core.pager core.editor core.fsmonitor core.askpass core.gitproxy "
-	"core.hookspath core.alternaterefscommand "
-	"sequence.editor diff.external credential.helper gpg.program gpg.ssh.program "
-	"gpg.openpgp.program interactive.difffilter "
-	"init.templatedir uploadpack.packobjectshook web.browser man.viewer ssh.variant "
-	"sendemail.smtpserver";
+static const char exec_settings[] = "core.sshcommand core.pager core.editor core.fsmonitor core.askpass core.gitproxy "
+				    "core.hookspath core.alternaterefscommand "
+				    "sequence.editor diff.external credential.helper gpg.program gpg.ssh.program "
+				    "gpg.openpgp.program interactive.difffilter "
+				    "init.templatedir uploadpack.packobjectshook web.browser man.viewer ssh.variant "
+				    "sendemail.smtpserver";
 
 static bool is_exec_setting(str name)
 {
 	return str_in_nocase(name, exec_settings) ||
-	       glob_any(name, "diff.*.command diff.*.textconv merge.*.driver filter.*.clean "
-			      "filter.*.smudge filter.*.process "
-			      "difftool.*.cmd mergetool.*.cmd pager.* remote.*.uploadpack "
-			      "remote.*.receivepack credential.*.helper submodule.*.update "
-			      "include.path includeIf.*.path url.*.insteadOf browser.*.cmd "
-			      "man.*.cmd guitool.*.cmd trailer.*.command trailer.*.cmd");
+		glob_any(name,
+			"diff.*.command diff.*.textconv merge.*.driver filter.*.clean "
+			"filter.*.smudge filter.*.process "
+			"difftool.*.cmd mergetool.*.cmd pager.* remote.*.uploadpack "
+			"remote.*.receivepack credential.*.helper submodule.*.update "
+			"include.path includeIf.*.path url.*.insteadOf browser.*.cmd "
+			"man.*.cmd guitool.*.cmd trailer.*.command trailer.*.cmd");
 }
 
 /* A value that is a plain program of git's own world needs no question. */
 static bool is_tame(str value)
 {
-	return !value.n || glob_any(value, "vim vi nvim nano emacs code* subl* less less?-* cat "
-					   "delta bat true false store cache* osxkeychain manager* "
-					   "libsecret wincred gh* !gh?auth* main .githooks .husky "
-					   ".husky/* .config/git* git-lfs* ssh ssh?-i* ssh?-v* ssh "
-					   "\"code*  meld kdiff3 vimdiff nvimdiff delta* difft* "
-					   "diff-so-fancy* gpg gpg2 /usr/bin/gpg* git?lfs*");
+	return !value.n ||
+		glob_any(value,
+			"vim vi nvim nano emacs code* subl* less less?-* cat "
+			"delta bat true false store cache* osxkeychain manager* "
+			"libsecret wincred gh* !gh?auth* main .githooks .husky "
+			".husky/* .config/git* git-lfs* ssh ssh?-i* ssh?-v* ssh "
+			"\"code*  meld kdiff3 vimdiff nvimdiff delta* difft* "
+			"diff-so-fancy* gpg gpg2 /usr/bin/gpg* git?lfs*");
 }
 
 static void git_setting(struct git *g, str name, str value, bool now)
@@ -49,8 +51,7 @@ static void git_setting(struct git *g, str name, str value, bool now)
 		if (!now && value.n && value.p[0] == '!') {
 			(void)run_child_text(x, str_from(value, 1), STR_NONE);
 			FAULT(x, g->c, RULE_GIT_CONFIG, VERDICT_ASK,
-				"this makes git run a program: " STR_FMT " = " STR_FMT, STR_ARG(name),
-				STR_ARG(value));
+				"this makes git run a program: " STR_FMT " = " STR_FMT, STR_ARG(name), STR_ARG(value));
 		}
 		return;
 	}
@@ -62,13 +63,10 @@ static void git_setting(struct git *g, str name, str value, bool now)
 		value = str_from(value, 1);
 	if (!glob_any(name, "*path *Path *hookspath *insteadOf"))
 		(void)run_child_text(x, value, STR_NONE);
-	if ((!is_tame(value) || (!now && str_starts(value, STR("ssh -i")) &&
-					str_in_nocase(name, "core.sshcommand"))) &&
-		!(now && str_in_nocase(name, "core.pager pager.* core.sshcommand") &&
-				       !has_mark(value, MARKS_HOLE)))
-		FAULT(x, g->c, RULE_GIT_CONFIG, VERDICT_ASK,
-			"this makes git run a program: " STR_FMT " = " STR_FMT, STR_ARG(name),
-			STR_ARG(value));
+	if ((!is_tame(value) || (!now && str_starts(value, STR("ssh -i")) && str_in_nocase(name, "core.sshcommand"))) &&
+		!(now && str_in_nocase(name, "core.pager pager.* core.sshcommand") && !has_mark(value, MARKS_HOLE)))
+		FAULT(x, g->c, RULE_GIT_CONFIG, VERDICT_ASK, "this makes git run a program: " STR_FMT " = " STR_FMT,
+			STR_ARG(name), STR_ARG(value));
 }
 
 /* -- subcommands ------------------------------------------------------------------------------ */
@@ -83,8 +81,8 @@ static void fault(struct git *g, enum rule rule, enum verdict_action action, con
 	FAULT(g->x, g->c, rule, action, "%s (" STR_FMT ")", what, STR_ARG(cmd_text(g->x, g->c)));
 }
 
-static void operands(const struct git *g, const char *shorts, const char *longs,
-	struct fields *before, struct fields *after)
+static void operands(const struct git *g, const char *shorts, const char *longs, struct fields *before,
+	struct fields *after)
 {
 	struct args it = { .c = &g->sub, .shorts = shorts, .longs = longs };
 	struct arg a;
@@ -109,8 +107,7 @@ static void git_clean(struct git *g)
 	if (has(g, "-i") || has(g, "--interactive"))
 		fault(g, RULE_GIT_CLEAN, VERDICT_ASK, "this deletes untracked files");
 	else if (has(g, "-f") || has(g, "--force"))
-		fault(g, RULE_GIT_CLEAN, VERDICT_DENY,
-			"this deletes untracked files, which nothing brings back");
+		fault(g, RULE_GIT_CLEAN, VERDICT_DENY, "this deletes untracked files, which nothing brings back");
 	else
 		for (const struct fact *f = g->x->fs; f; f = f->next)
 			if (f->kind == FACT_GIT && str_eq_nocase(f->key, STR("clean.requireForce")))
@@ -133,11 +130,12 @@ static bool is_everything(struct git *g, str path)
 static bool looks_like_path(str s)
 {
 	return !has_mark(s, MARKS_HOLE) &&
-	       (str_in(s, ". ..") || str_starts(s, STR("./")) || str_starts(s, STR("../")) ||
-		       str_starts(s, STR(":/")) || str_has(s, "\2") ||
-		       glob_any(str_base(s), "*.c *.h *.ts *.js *.tsx *.jsx *.py *.go *.rs *.java "
-					     "*.rb *.json *.md *.yml *.yaml *.toml *.txt *.lock "
-					     "*.css *.html *.cpp *.sh *.php *.kt *.swift"));
+		(str_in(s, ". ..") || str_starts(s, STR("./")) || str_starts(s, STR("../")) ||
+			str_starts(s, STR(":/")) || str_has(s, "\2") ||
+			glob_any(str_base(s),
+				"*.c *.h *.ts *.js *.tsx *.jsx *.py *.go *.rs *.java "
+				"*.rb *.json *.md *.yml *.yaml *.toml *.txt *.lock "
+				"*.css *.html *.cpp *.sh *.php *.kt *.swift"));
 }
 
 /* Files the guard depends on are not git's to put back or take away. */
@@ -147,8 +145,7 @@ static void judge_own_files(struct git *g, const struct fields *paths)
 
 	for (size_t i = 0; i < paths->n; i++)
 		if (is_protected(g->x, path_resolve(g->x, paths->v[i]), &shared))
-			fault(g, RULE_SELF, VERDICT_DENY,
-				"this would change something the guard depends on");
+			fault(g, RULE_SELF, VERDICT_DENY, "this would change something the guard depends on");
 }
 
 static void discard(struct git *g, const struct fields *paths)
@@ -160,8 +157,7 @@ static void discard(struct git *g, const struct fields *paths)
 			return;
 		}
 	if (paths->n)
-		fault(g, RULE_GIT_DISCARD, VERDICT_ASK,
-			"this throws the changes to these files away");
+		fault(g, RULE_GIT_DISCARD, VERDICT_ASK, "this throws the changes to these files away");
 }
 
 /* --pathspec-from-file: what the file or the pipe names. */
@@ -187,13 +183,11 @@ static void git_checkout(struct git *g)
 
 	operands(g, "bBUct", "orphan conflict pathspec-from-file create", &before, &after);
 	if (has(g, "-f") || has(g, "--force") || has(g, "--discard-changes")) {
-		fault(g, RULE_GIT_DISCARD, VERDICT_DENY,
-			"this throws all uncommitted changes away");
+		fault(g, RULE_GIT_DISCARD, VERDICT_DENY, "this throws all uncommitted changes away");
 		return;
 	}
 	if (has(g, "-B") || (is_switch && has(g, "-C")) || has(g, "--force-create"))
-		fault(g, RULE_GIT_BRANCH, VERDICT_ASK,
-			"this moves a branch and may lose its commits");
+		fault(g, RULE_GIT_BRANCH, VERDICT_ASK, "this moves a branch and may lose its commits");
 	if (is_switch || has(g, "-p") || has(g, "--patch") || has(g, "-b"))
 		return;
 	if (has(g, "--pathspec-from-file"))
@@ -244,10 +238,8 @@ static void git_push(struct git *g)
 
 	operands(g, "o", "repo push-option receive-pack exec", &refs, NULL);
 	for (size_t i = 1; i < g->sub.n; i++)
-		if (str_starts(g->sub.v[i], STR("--receive-pack=")) ||
-			str_starts(g->sub.v[i], STR("--exec=")))
-			(void)run_child_text(g->x,
-				str_from(g->sub.v[i], (size_t)str_find_char(g->sub.v[i], '=') + 1),
+		if (str_starts(g->sub.v[i], STR("--receive-pack=")) || str_starts(g->sub.v[i], STR("--exec=")))
+			(void)run_child_text(g->x, str_from(g->sub.v[i], (size_t)str_find_char(g->sub.v[i], '=') + 1),
 				STR_NONE);
 	if (has(g, "-n") || has(g, "--dry-run"))
 		return;
@@ -255,8 +247,7 @@ static void git_push(struct git *g)
 		if (str_in(g->sub.v[i], "--force --forc") ||
 			(g->sub.v[i].n > 1 && g->sub.v[i].p[0] == '-' && g->sub.v[i].p[1] != '-' &&
 				str_find_char(g->sub.v[i], 'f') > 0)) {
-			fault(g, RULE_GIT_PUSH, VERDICT_DENY,
-				"this overwrites what others have pushed");
+			fault(g, RULE_GIT_PUSH, VERDICT_DENY, "this overwrites what others have pushed");
 			return;
 		}
 	if (has(g, "--mirror") ||
@@ -270,20 +261,19 @@ static void git_push(struct git *g)
 	if (has(g, "--delete") || has(g, "-d"))
 		for (size_t i = 1; i < refs.n || i == 1; i++)
 			fault(g, RULE_GIT_PUSH,
-				i < refs.n && (names_all(refs.v[i]) ||
-						      glob_any(refs.v[i],
-						      "main master trunk develop release* "
-						      "production prod */main */master"))
+				i < refs.n &&
+						(names_all(refs.v[i]) ||
+							glob_any(refs.v[i],
+								"main master trunk develop release* "
+								"production prod */main */master"))
 					? VERDICT_DENY
 					: VERDICT_ASK,
 				"this deletes a branch or tag on the remote");
 	if (has(g, "--prune"))
-		fault(g, RULE_GIT_PUSH, VERDICT_ASK,
-			"this deletes branches on the remote that are not here");
+		fault(g, RULE_GIT_PUSH, VERDICT_ASK, "this deletes branches on the remote that are not here");
 	for (size_t i = 1; i < refs.n; i++) {
 		if (refs.v[i].n > 1 && refs.v[i].p[0] == '+' && !lease)
-			fault(g, RULE_GIT_PUSH, VERDICT_DENY,
-				"this overwrites what others have pushed");
+			fault(g, RULE_GIT_PUSH, VERDICT_DENY, "this overwrites what others have pushed");
 		else if (refs.v[i].n > 1 && refs.v[i].p[0] == ':')
 			fault(g, RULE_GIT_PUSH,
 				glob_any(refs.v[i],
@@ -299,22 +289,19 @@ static void git_push(struct git *g)
 
 static void git_branch(struct git *g)
 {
-	bool force = has(g, "-D") ||
-		     ((has(g, "-d") || has(g, "--delete")) && (has(g, "-f") || has(g, "--force")));
+	bool force = has(g, "-D") || ((has(g, "-d") || has(g, "--delete")) && (has(g, "-f") || has(g, "--force")));
 
 	if (force)
 		fault(g, RULE_GIT_BRANCH, any_names_all(g) ? VERDICT_DENY : VERDICT_ASK,
 			"this deletes a branch even if its work is merged nowhere");
 	else if (has(g, "-f") || has(g, "--force") || has(g, "-M") || has(g, "-C"))
-		fault(g, RULE_GIT_BRANCH, VERDICT_ASK,
-			"this moves a branch and may lose its commits");
+		fault(g, RULE_GIT_BRANCH, VERDICT_ASK, "this moves a branch and may lose its commits");
 }
 
 static void git_tag(struct git *g)
 {
 	if (has(g, "-d") || has(g, "--delete"))
-		fault(g, RULE_GIT_BRANCH, any_names_all(g) ? VERDICT_DENY : VERDICT_ASK,
-			"this deletes a tag");
+		fault(g, RULE_GIT_BRANCH, any_names_all(g) ? VERDICT_DENY : VERDICT_ASK, "this deletes a tag");
 }
 
 static void git_stash(struct git *g)
@@ -324,8 +311,7 @@ static void git_stash(struct git *g)
 	if (str_eq(what, STR("clear")))
 		fault(g, RULE_GIT_STASH, VERDICT_DENY, "this drops every stash");
 	else if (str_eq(what, STR("drop")))
-		fault(g, RULE_GIT_STASH, any_names_all(g) ? VERDICT_DENY : VERDICT_ASK,
-			"this drops a stash");
+		fault(g, RULE_GIT_STASH, any_names_all(g) ? VERDICT_DENY : VERDICT_ASK, "this drops a stash");
 }
 
 static void git_commit(struct git *g)
@@ -337,8 +323,7 @@ static void git_commit(struct git *g)
 	struct arg a;
 
 	while (args_next(&it, &a))
-		if ((str_eq(g->sub.v[0], STR("commit")) && a.letter == 'n') ||
-			arg_is(&a, 0, "no-verify"))
+		if ((str_eq(g->sub.v[0], STR("commit")) && a.letter == 'n') || arg_is(&a, 0, "no-verify"))
 			if (!a.operand && !str_eq(a.name, STR("no-v")))
 				fault(g, RULE_GIT_NOVERIFY, VERDICT_ASK,
 					"this skips the checks that the user installed");
@@ -356,14 +341,11 @@ static void git_rm(struct git *g)
 	for (size_t i = 0; i < paths.n; i++)
 		if (recursive && place_of(g->x, path_resolve(g->x, paths.v[i])) == PLACE_IN_PROJECT &&
 			!is_everything(g, paths.v[i]))
-			fault(g, RULE_RM_PROJECT, VERDICT_ASK,
-				"this deletes a directory of the project");
+			fault(g, RULE_RM_PROJECT, VERDICT_ASK, "this deletes a directory of the project");
 		else if (is_everything(g, paths.v[i]))
-			fault(g, RULE_GIT_DISCARD, VERDICT_DENY,
-				"this deletes every file of the project");
+			fault(g, RULE_GIT_DISCARD, VERDICT_DENY, "this deletes every file of the project");
 		else if (has(g, "-f") || has(g, "--force"))
-			fault(g, RULE_GIT_DISCARD, VERDICT_ASK,
-				"this deletes files with changes in them");
+			fault(g, RULE_GIT_DISCARD, VERDICT_ASK, "this deletes files with changes in them");
 }
 
 static void git_worktree(struct git *g)
@@ -387,12 +369,10 @@ static void git_reflog(struct git *g)
 static void git_gc(struct git *g)
 {
 	if (str_eq(g->sub.v[0], STR("prune")) && !has(g, "-n") && !has(g, "--dry-run"))
-		fault(g, RULE_GIT_HISTORY, VERDICT_ASK,
-			"this deletes what could bring lost commits back");
+		fault(g, RULE_GIT_HISTORY, VERDICT_ASK, "this deletes what could bring lost commits back");
 	for (size_t i = 1; i < g->sub.n; i++)
 		if (glob_any(g->sub.v[i], "--prune=now --prune=all --prune=*0* --aggressive-prune"))
-			fault(g, RULE_GIT_HISTORY, VERDICT_DENY,
-				"this deletes what could bring lost commits back");
+			fault(g, RULE_GIT_HISTORY, VERDICT_DENY, "this deletes what could bring lost commits back");
 }
 
 static void git_update_ref(struct git *g)
@@ -401,12 +381,10 @@ static void git_update_ref(struct git *g)
 
 	if (has(g, "-d") || has(g, "--delete") || has(g, "--stdin"))
 		fault(g, RULE_GIT_HISTORY,
-			stash || any_names_all(g) || has_mark(g->c->in, "\2") ? VERDICT_DENY
-									     : VERDICT_ASK,
+			stash || any_names_all(g) || has_mark(g->c->in, "\2") ? VERDICT_DENY : VERDICT_ASK,
 			"this deletes or moves references behind git's back");
 	else if (g->sub.n > 2 && glob_any(g->sub.v[1], "refs/heads/* HEAD"))
-		fault(g, RULE_GIT_HISTORY, VERDICT_ASK,
-			"this moves a branch and may lose its commits");
+		fault(g, RULE_GIT_HISTORY, VERDICT_ASK, "this moves a branch and may lose its commits");
 }
 
 static void git_filter(struct git *g)
@@ -421,9 +399,8 @@ static void git_filter(struct git *g)
 			!str_in(a.name, "subdirectory-filter"))
 			(void)run_child_text(g->x, a.value, STR_NONE);
 	fault(g, RULE_GIT_HISTORY,
-		str_eq(g->sub.v[0], STR("filter-repo")) && !has(g, "--force") && !has(g, "-f")
-			? VERDICT_ASK
-			: VERDICT_DENY,
+		str_eq(g->sub.v[0], STR("filter-repo")) && !has(g, "--force") && !has(g, "-f") ? VERDICT_ASK
+											       : VERDICT_DENY,
 		"this rewrites the whole history");
 }
 
@@ -445,10 +422,8 @@ static void git_apply(struct git *g)
 static void git_send_pack(struct git *g)
 {
 	for (size_t i = 1; i < g->sub.n; i++)
-		if (str_in(g->sub.v[i], "--force -f --mirror") ||
-			(g->sub.v[i].n > 1 && g->sub.v[i].p[0] == '+'))
-			fault(g, RULE_GIT_PUSH, VERDICT_DENY,
-				"this overwrites what others have pushed");
+		if (str_in(g->sub.v[i], "--force -f --mirror") || (g->sub.v[i].n > 1 && g->sub.v[i].p[0] == '+'))
+			fault(g, RULE_GIT_PUSH, VERDICT_DENY, "this overwrites what others have pushed");
 }
 
 /* Transports and options that start a program: ext::sh -c …, --upload-pack=… */
@@ -470,10 +445,10 @@ static void git_transport(struct git *g)
 			(void)run_child_text(g->x, text_str(&t), STR_NONE);
 			fault(g, RULE_GIT_CONFIG, VERDICT_ASK, "this makes git run a program");
 		} else if (arg_is(&a, 0, "upload-pack exec") ||
-			   (a.letter == 'u' && str_eq(g->sub.v[0], STR("clone")))) {
+			(a.letter == 'u' && str_eq(g->sub.v[0], STR("clone")))) {
 			(void)run_child_text(g->x, value, STR_NONE);
-		} else if ((a.letter == 'c' || arg_is(&a, 0, "config")) &&
-			   str_eq(g->sub.v[0], STR("clone")) && str_find_char(value, '=') > 0) {
+		} else if ((a.letter == 'c' || arg_is(&a, 0, "config")) && str_eq(g->sub.v[0], STR("clone")) &&
+			str_find_char(value, '=') > 0) {
 			ptrdiff_t eq = str_find_char(value, '=');
 
 			git_setting(g, str_head(value, (size_t)eq), str_from(value, (size_t)eq + 1), true);
@@ -484,8 +459,7 @@ static void git_transport(struct git *g)
 static void git_checkout_index(struct git *g)
 {
 	if (has(g, "-f") || has(g, "--force"))
-		fault(g, RULE_GIT_DISCARD,
-			has(g, "-a") || has(g, "--all") ? VERDICT_DENY : VERDICT_ASK,
+		fault(g, RULE_GIT_DISCARD, has(g, "-a") || has(g, "--all") ? VERDICT_DENY : VERDICT_ASK,
 			"this overwrites files with what is in the index");
 }
 
@@ -508,19 +482,16 @@ static void git_run(struct git *g)
 		for (at++; at < g->sub.n && g->sub.v[at].n && g->sub.v[at].p[0] == '-'; at++)
 			;
 		if (at < g->sub.n)
-			(void)run_child_text(g->x,
-				fields_join(g->x->a, g->sub.v + at, g->sub.n - at, ' '), STR_NONE);
+			(void)run_child_text(g->x, fields_join(g->x->a, g->sub.v + at, g->sub.n - at, ' '), STR_NONE);
 		if (row_matches(&g->sub, "deinit -f|--force"))
-			fault(g, RULE_GIT_DISCARD, VERDICT_ASK,
-				"this removes submodules with the changes in them");
+			fault(g, RULE_GIT_DISCARD, VERDICT_ASK, "this removes submodules with the changes in them");
 		return;
 	}
 	while (args_next(&it, &a))
 		if (arg_is(&a, 'x', "exec") && str_is_set(a.value))
 			(void)run_child_text(g->x, a.value, STR_NONE);
 	if (has(g, "--no-verify"))
-		fault(g, RULE_GIT_NOVERIFY, VERDICT_ASK,
-			"this skips the checks that the user installed");
+		fault(g, RULE_GIT_NOVERIFY, VERDICT_ASK, "this skips the checks that the user installed");
 }
 
 static void git_config(struct git *g)
@@ -532,10 +503,8 @@ static void git_config(struct git *g)
 	while (args_next(&it, &a)) {
 		if (arg_is(&a, 0, "unset unset-all") && cmd_has(&g->sub, "--unset") &&
 			str_in_nocase(g->sub.v[g->sub.n - 1], "core.hookspath"))
-			fault(g, RULE_GIT_NOVERIFY, VERDICT_ASK,
-				"this takes away the checks that the user installed");
-		if (arg_is(&a, 0,
-			    "get get-all list unset get-regexp remove-section edit show-origin"))
+			fault(g, RULE_GIT_NOVERIFY, VERDICT_ASK, "this takes away the checks that the user installed");
+		if (arg_is(&a, 0, "get get-all list unset get-regexp remove-section edit show-origin"))
 			return;
 		if (a.operand)
 			fields_add(g->x->a, &f, a.value);
@@ -653,8 +622,7 @@ static void run_sub(struct git *g, unsigned depth)
 	if (run_git_alias(g, depth))
 		return;
 	if (has_mark(g->sub.v[0], MARKS_HOLE)) {
-		fault(g, RULE_EXEC_DYNAMIC, VERDICT_ASK,
-			"what git would do is only known when it runs");
+		fault(g, RULE_EXEC_DYNAMIC, VERDICT_ASK, "what git would do is only known when it runs");
 		return;
 	}
 	if (has(g, "--help") || (g->sub.n == 2 && str_eq(g->sub.v[1], STR("-h"))))
@@ -683,8 +651,7 @@ static void do_git(struct run *x, struct cmd *c)
 	struct git g = { .x = x, .c = c, .saved = x->st };
 	struct args it = { .c = c,
 		.shorts = "Cc",
-		.longs =
-			"git-dir work-tree namespace config-env super-prefix attr-source list-cmds",
+		.longs = "git-dir work-tree namespace config-env super-prefix attr-source list-cmds",
 		.posix = true };
 	struct fact *fs = x->fs;
 	bool own_settings = false;
@@ -699,22 +666,17 @@ static void do_git(struct run *x, struct cmd *c)
 		} else if (a.letter == 'c' && (eq = str_find_char(a.value, '=')) > 0) {
 			own_settings = true;
 			if (str_eq_nocase(str_head(a.value, (size_t)eq), STR("clean.requireForce")))
-				fs_note(x, FACT_GIT, STR("clean.requireForce"),
-					str_from(a.value, (size_t)eq + 1));
-			git_setting(&g, str_head(a.value, (size_t)eq),
-				str_from(a.value, (size_t)eq + 1), true);
+				fs_note(x, FACT_GIT, STR("clean.requireForce"), str_from(a.value, (size_t)eq + 1));
+			git_setting(&g, str_head(a.value, (size_t)eq), str_from(a.value, (size_t)eq + 1), true);
 		} else if (arg_is(&a, 0, "config-env") && (eq = str_find_char(a.value, '=')) > 0) {
 			str value = var_get(x, str_from(a.value, (size_t)eq + 1));
 
 			own_settings = true;
-			git_setting(&g, str_head(a.value, (size_t)eq),
-				str_is_set(value) ? value : STR("\1"), true);
+			git_setting(&g, str_head(a.value, (size_t)eq), str_is_set(value) ? value : STR("\1"), true);
 		} else if (arg_is(&a, 0, "work-tree") && str_is_set(a.value)) {
 			x->st.cwd = path_resolve(x, a.value);
 		} else if (a.operand) {
-			g.sub = (struct cmd){
-				.v = c->v + a.at, .n = c->n - a.at, .name = a.value, .in = c->in
-			};
+			g.sub = (struct cmd){ .v = c->v + a.at, .n = c->n - a.at, .name = a.value, .in = c->in };
 			run_sub(&g, 0);
 			if (str_eq(a.value, STR("rev-parse")) && cmd_has(&g.sub, "--show-toplevel"))
 				c->out = x->c->root.n ? x->c->root : x->c->cwd;
@@ -777,19 +739,15 @@ const struct program pack_git[] = {
 
 const struct row rows_git[] = {
 	{ "bfg", "!--help", RULE_GIT_HISTORY, VERDICT_DENY, "this rewrites the whole history" },
-	{ "svn", "revert -R|--recursive", RULE_GIT_DISCARD, VERDICT_DENY,
-		"this throws all changes away" },
-	{ "hg", "update|up|checkout -C|--clean", RULE_GIT_DISCARD, VERDICT_DENY,
-		"this throws all changes away" },
+	{ "svn", "revert -R|--recursive", RULE_GIT_DISCARD, VERDICT_DENY, "this throws all changes away" },
+	{ "hg", "update|up|checkout -C|--clean", RULE_GIT_DISCARD, VERDICT_DENY, "this throws all changes away" },
 	{ "hg", "revert --all|-a", RULE_GIT_DISCARD, VERDICT_DENY, "this throws all changes away" },
-	{ "hg", "push -f|--force", RULE_GIT_PUSH, VERDICT_DENY,
-		"this overwrites what others have pushed" },
+	{ "hg", "push -f|--force", RULE_GIT_PUSH, VERDICT_DENY, "this overwrites what others have pushed" },
 	{ "jj", "git push --deleted|--all", RULE_GIT_PUSH, VERDICT_ASK,
 		"this deletes or moves branches on the remote" },
 	{ "hg", "purge|strip", RULE_GIT_CLEAN, VERDICT_DENY, "this deletes files or commits" },
 	{ "jj", "abandon|restore", RULE_GIT_DISCARD, VERDICT_ASK, "this throws changes away" },
-	{ "git", "lfs prune -f|--force", RULE_GIT_HISTORY, VERDICT_ASK,
-		"this deletes local copies of large files" },
+	{ "git", "lfs prune -f|--force", RULE_GIT_HISTORY, VERDICT_ASK, "this deletes local copies of large files" },
 	{ "git", "replace -d|--delete|-f|--force", RULE_GIT_HISTORY, VERDICT_ASK,
 		"this changes what commits stand for" },
 	{ "git", "remote rm|remove", RULE_GIT_HISTORY, VERDICT_NONE, "" },

@@ -12,23 +12,20 @@ static void sends(struct run *x, struct cmd *c, str file)
 {
 	str content;
 
-	if (is_secret_file(x, file) ||
-		(fs_written(x, file, &content) && has_mark(content, "\5")))
-		FAULT(x, c, RULE_SECRET_EXFIL, VERDICT_DENY,
-			"this sends secrets to another machine: " STR_FMT, STR_ARG(file));
+	if (is_secret_file(x, file) || (fs_written(x, file, &content) && has_mark(content, "\5")))
+		FAULT(x, c, RULE_SECRET_EXFIL, VERDICT_DENY, "this sends secrets to another machine: " STR_FMT,
+			STR_ARG(file));
 }
 
 static void sends_text(struct run *x, struct cmd *c)
 {
 	for (size_t i = 1; i < c->n; i++)
 		if (has_mark(c->v[i], "\5")) {
-			FAULT(x, c, RULE_SECRET_EXFIL, VERDICT_DENY,
-				"this sends secrets to another machine");
+			FAULT(x, c, RULE_SECRET_EXFIL, VERDICT_DENY, "this sends secrets to another machine");
 			return;
 		}
 	if (str_is_set(c->in) && has_mark(c->in, "\5"))
-		FAULT(x, c, RULE_SECRET_EXFIL, VERDICT_DENY,
-			"this sends secrets to another machine");
+		FAULT(x, c, RULE_SECRET_EXFIL, VERDICT_DENY, "this sends secrets to another machine");
 }
 
 static bool is_local_url(str url)
@@ -37,8 +34,8 @@ static bool is_local_url(str url)
 
 	if (at >= 0)
 		url = str_from(url, (size_t)at + 3);
-	return str_starts(url, STR("localhost")) || str_starts(url, STR("127.")) ||
-	       str_starts(url, STR("[::1]")) || str_starts(url, STR("0.0.0.0"));
+	return str_starts(url, STR("localhost")) || str_starts(url, STR("127.")) || str_starts(url, STR("[::1]")) ||
+		str_starts(url, STR("0.0.0.0"));
 }
 
 /* -- curl, wget ------------------------------------------------------------------------------- */
@@ -53,20 +50,18 @@ static str url_file(str url)
 
 static void judge_url(struct run *x, struct cmd *c, str url, bool deletes)
 {
-	if (str_has(url, "127.0.0.1:7717") || str_has(url, "localhost:7717") ||
-		str_has(url, "[::1]:7717")) {
+	if (str_has(url, "127.0.0.1:7717") || str_has(url, "localhost:7717") || str_has(url, "[::1]:7717")) {
 		if (deletes)
-			FAULT(x, c, RULE_SELF, VERDICT_DENY,
-				"this would change the guard through its own interface");
+			FAULT(x, c, RULE_SELF, VERDICT_DENY, "this would change the guard through its own interface");
 	} else if (deletes && str_has(url, "api.github.com/repos")) {
 		FAULT(x, c, RULE_CLOUD, VERDICT_DENY, "this deletes something on GitHub");
 	} else if (deletes &&
-		   (str_has(url, ":9200") || str_has(url, "elastic") || str_has(url, ":8983") ||
-			   str_has(url, ":5984") || str_has(url, ":8123"))) {
+		(str_has(url, ":9200") || str_has(url, "elastic") || str_has(url, ":8983") || str_has(url, ":5984") ||
+			str_has(url, ":8123"))) {
 		FAULT(x, c, RULE_DB, VERDICT_DENY, "this deletes data of a database");
 	} else if (deletes && !is_local_url(url)) {
-		FAULT(x, c, RULE_CLOUD, VERDICT_ASK,
-			"this deletes something on another machine: " STR_FMT, STR_ARG(url));
+		FAULT(x, c, RULE_CLOUD, VERDICT_ASK, "this deletes something on another machine: " STR_FMT,
+			STR_ARG(url));
 	}
 }
 
@@ -101,7 +96,7 @@ static void do_curl(struct run *x, struct cmd *c)
 		else if (arg_is(&a, 'K', "config netrc-file"))
 			judge_read(x, c, a.value);
 		else if (arg_is(&a, 'd', "data data-binary data-ascii data-urlencode json") ||
-			 arg_is(&a, 'F', "form")) {
+			arg_is(&a, 'F', "form")) {
 			ptrdiff_t at = str_find_char(a.value, '@');
 
 			changes = true;
@@ -121,8 +116,7 @@ static void do_curl(struct run *x, struct cmd *c)
 		bool deletes = false, local_file = str_starts(urls.v[i], STR("file://"));
 
 		for (size_t k = 1; k < c->n; k++)
-			deletes |= str_in(
-				c->v[k], "DELETE -XDELETE --request=DELETE -sXDELETE -fsXDELETE");
+			deletes |= str_in(c->v[k], "DELETE -XDELETE --request=DELETE -sXDELETE -fsXDELETE");
 		judge_url(x, c, urls.v[i], deletes || (changes && str_has(urls.v[i], ":7717")));
 		if (str_has(urls.v[i], "_delete_by_query"))
 			FAULT(x, c, RULE_DB, VERDICT_DENY, "this deletes data of a database");
@@ -130,16 +124,13 @@ static void do_curl(struct run *x, struct cmd *c)
 			judge_read(x, c, str_from(urls.v[i], 7));
 		if (remote_name)
 			judge_write(x, c, url_file(urls.v[i]), STR("\4"), false);
-		if (str_has(urls.v[i], "169.254.169.254") ||
-			str_has(urls.v[i], "metadata.google.internal"))
+		if (str_has(urls.v[i], "169.254.169.254") || str_has(urls.v[i], "metadata.google.internal"))
 			FAULT(x, c, RULE_SECRET_READ, VERDICT_DENY,
 				"this reads credentials of the machine from its metadata service");
 	}
 	if (str_is_set(output) && !str_eq(output, STR("-")))
 		judge_write(x, c, output, STR("\4"), false);
-	c->out = head || remote_name || (str_is_set(output) && !str_eq(output, STR("-")))
-			 ? STR("")
-			 : STR("\4");
+	c->out = head || remote_name || (str_is_set(output) && !str_eq(output, STR("-"))) ? STR("") : STR("\4");
 	/* What a program on this machine answers is not from the network. */
 	if (urls.n == 1 && is_local_url(urls.v[0]) && c->out.n)
 		c->out = STR("\4");
@@ -192,15 +183,12 @@ static void do_wget(struct run *x, struct cmd *c)
 
 static void do_nc(struct run *x, struct cmd *c)
 {
-	struct args it = {
-		.c = c, .shorts = "ceiIMmopPqsTVwXxg", .longs = "exec sh-exec lua-exec source port"
-	};
+	struct args it = { .c = c, .shorts = "ceiIMmopPqsTVwXxg", .longs = "exec sh-exec lua-exec source port" };
 	struct arg a;
 
 	while (args_next(&it, &a))
 		if (arg_is(&a, 'e', "exec") || arg_is(&a, 'c', "sh-exec"))
-			if (!(a.letter == 'c' && str_eq(c->name, STR("nc")) &&
-				    !str_is_set(a.value)))
+			if (!(a.letter == 'c' && str_eq(c->name, STR("nc")) && !str_is_set(a.value)))
 				FAULT(x, c, RULE_NET_SHELL, VERDICT_DENY,
 					"this gives a program on this machine to whoever connects");
 	sends_text(x, c);
@@ -217,15 +205,14 @@ static void do_socat(struct run *x, struct cmd *c)
 		exec |= str_has_nocase(c->v[i], "exec:") || str_has_nocase(c->v[i], "system:") ||
 			str_has_nocase(c->v[i], "shell:");
 		net |= str_has_nocase(c->v[i], "tcp") || str_has_nocase(c->v[i], "udp") ||
-		       str_has_nocase(c->v[i], "openssl") || str_has_nocase(c->v[i], "sctp");
+			str_has_nocase(c->v[i], "openssl") || str_has_nocase(c->v[i], "sctp");
 		if (str_has_nocase(c->v[i], "file:") || str_has_nocase(c->v[i], "open:")) {
 			at = str_find_char(c->v[i], ':');
 			sends(x, c, str_from(c->v[i], (size_t)at + 1));
 		}
 	}
 	if (exec && net)
-		FAULT(x, c, RULE_NET_SHELL, VERDICT_DENY,
-			"this connects a program to another machine");
+		FAULT(x, c, RULE_NET_SHELL, VERDICT_DENY, "this connects a program to another machine");
 	sends_text(x, c);
 	c->out = STR("\4");
 }
@@ -233,9 +220,7 @@ static void do_socat(struct run *x, struct cmd *c)
 /* Copies to a host: the local operands must hold no secrets. */
 static void do_scp(struct run *x, struct cmd *c)
 {
-	struct args it = {
-		.c = c, .shorts = "cFiJloPSDXe", .longs = "rsh exclude include filter files-from"
-	};
+	struct args it = { .c = c, .shorts = "cFiJloPSDXe", .longs = "rsh exclude include filter files-from" };
 	struct fields f = { 0 };
 	struct arg a;
 	bool remote = false;
@@ -245,8 +230,7 @@ static void do_scp(struct run *x, struct cmd *c)
 			fields_add(x->a, &f, a.value);
 	for (size_t i = 0; i < f.n; i++)
 		remote |= str_find_char(f.v[i], ':') > 0 &&
-			  !(str_find_char(f.v[i], '/') >= 0 &&
-				  str_find_char(f.v[i], '/') < str_find_char(f.v[i], ':'));
+			!(str_find_char(f.v[i], '/') >= 0 && str_find_char(f.v[i], '/') < str_find_char(f.v[i], ':'));
 	if (!remote || f.n < 2)
 		return;
 	for (size_t i = 0; i + 1 < f.n; i++)
@@ -265,8 +249,7 @@ static void do_sender(struct run *x, struct cmd *c)
 
 		if (c->v[i].n && c->v[i].p[0] != '-')
 			sends(x, c,
-				at >= 0 && at + 1 < (ptrdiff_t)c->v[i].n &&
-						(at == 0 || c->v[i].p[at - 1] == '=')
+				at >= 0 && at + 1 < (ptrdiff_t)c->v[i].n && (at == 0 || c->v[i].p[at - 1] == '=')
 					? str_from(c->v[i], (size_t)at + 1)
 					: c->v[i]);
 	}
@@ -281,10 +264,9 @@ static void do_sender_in(struct run *x, struct cmd *c)
 
 static void do_aws_cp(struct run *x, struct cmd *c)
 {
-	if (row_matches(c, "s3 cp|mv|sync") || row_matches(c, "s3api put-object") ||
-		row_matches(c, "cp") || row_matches(c, "storage cp|mv|rsync") ||
-		row_matches(c, "copy|sync|copyto|move") || row_matches(c, "gist create") ||
-		row_matches(c, "rsync") || row_matches(c, "storage blob upload"))
+	if (row_matches(c, "s3 cp|mv|sync") || row_matches(c, "s3api put-object") || row_matches(c, "cp") ||
+		row_matches(c, "storage cp|mv|rsync") || row_matches(c, "copy|sync|copyto|move") ||
+		row_matches(c, "gist create") || row_matches(c, "rsync") || row_matches(c, "storage blob upload"))
 		do_sender(x, c);
 	if (row_matches(c, "secret|variable set") || row_matches(c, "secrets|variables set"))
 		return;
@@ -308,7 +290,6 @@ const struct program pack_net[] = {
 		do_sender },
 	{ "ssh openssl", do_sender_in },
 	{ "aws gsutil gcloud az rclone gh s3cmd mc", do_aws_cp },
-	{ "lynx links w3m elinks aria2c fetch telnet http https xh iwr irm invoke-webrequest",
-		do_fetcher },
+	{ "lynx links w3m elinks aria2c fetch telnet http https xh iwr irm invoke-webrequest", do_fetcher },
 	{ 0 },
 };

@@ -1,8 +1,7 @@
 /* pack_self: hookd itself. An agent must not be able to switch off what watches it. */
 #include "guard/internal.h"
 
-static const char harmful[] =
-	"stop uninstall purge restore restart retention offline trust untrust reload";
+static const char harmful[] = "stop uninstall purge restore restart retention offline trust untrust reload";
 
 /* What rpc may be asked without changing anything. */
 static const char rpc_reads[] = "hello ops status sessions show events event session_events "
@@ -21,16 +20,14 @@ static void do_hookd(struct run *x, struct cmd *c)
 		next = it.i < c->n ? c->v[it.i] : STR("");
 		if (cmd_has(c, "--help") || cmd_has(c, "--dry-run"))
 			return;
-		if (str_in(a.value, harmful) ||
-			(str_in(a.value, "rpc") && !str_in(next, rpc_reads)) ||
+		if (str_in(a.value, harmful) || (str_in(a.value, "rpc") && !str_in(next, rpc_reads)) ||
 			(str_in(a.value, "config") && str_in(next, "set edit unset")) ||
 			(str_in(a.value, "hooks trust guard rules init db") &&
 				str_in(next,
 					"disable observe enforce off remove add trust untrust allow enable edit "
 					"set delete approve pause mode import vacuum repair reload register "
 					"unregister")))
-			FAULT(x, c, RULE_SELF, VERDICT_DENY,
-				"this would change or stop the guard itself");
+			FAULT(x, c, RULE_SELF, VERDICT_DENY, "this would change or stop the guard itself");
 		return;
 	}
 }
@@ -45,8 +42,9 @@ static void do_service(struct run *x, struct cmd *c)
 	bool harm = false, ours = false;
 
 	for (size_t i = 1; i < c->n; i++) {
-		harm |= str_in(c->v[i], "stop disable mask kill restart edit revert try-restart "
-					"bootout unload remove isolate freeze delete");
+		harm |= str_in(c->v[i],
+			"stop disable mask kill restart edit revert try-restart "
+			"bootout unload remove isolate freeze delete");
 		ours |= names_hookd(c->v[i]);
 	}
 	if (harm && ours)
@@ -57,8 +55,7 @@ static void do_service(struct run *x, struct cmd *c)
 static void do_fuser(struct run *x, struct cmd *c)
 {
 	for (size_t i = 1; i < c->n; i++)
-		if ((str_has(c->v[i], "7717") || names_hookd(c->v[i])) &&
-			(cmd_has(c, "-k") || cmd_has(c, "--kill")))
+		if ((str_has(c->v[i], "7717") || names_hookd(c->v[i])) && (cmd_has(c, "-k") || cmd_has(c, "--kill")))
 			FAULT(x, c, RULE_SELF, VERDICT_DENY, "this would end the guard itself");
 }
 
@@ -79,19 +76,18 @@ static const struct {
 static void do_agent(struct run *x, struct cmd *c)
 {
 	bool off = cmd_env(c, STR("CLAUDE_CONFIG_DIR")).n || cmd_env(c, STR("CODEX_HOME")).n ||
-		   cmd_env(c, STR("GEMINI_CLI_HOME")).n || cmd_env(c, STR("HOME")).n;
+		cmd_env(c, STR("GEMINI_CLI_HOME")).n || cmd_env(c, STR("HOME")).n;
 
 	for (size_t i = 1; i < c->n; i++) {
 		str next = i + 1 < c->n ? c->v[i + 1] : STR("");
 
 		for (size_t k = 0; k < countof(unwatched); k++)
-			off |= str_in(c->name, unwatched[k].programs) &&
-			       str_in(c->v[i], unwatched[k].words);
+			off |= str_in(c->name, unwatched[k].programs) && str_in(c->v[i], unwatched[k].words);
 		off |= str_has(c->v[i], "disableAllHooks") || str_has(c->v[i], "features.hooks=false") ||
-		       str_has(c->v[i], "bypassPermissions") || str_has(c->v[i], "danger-full-access") ||
-		       (str_eq(c->v[i], STR("--disable")) && str_has(next, "hooks")) ||
-		       (str_eq(c->v[i], STR("--setting-sources")) && !next.n) ||
-		       (str_eq(c->v[i], STR("--approval-mode")) && str_eq(next, STR("yolo")));
+			str_has(c->v[i], "bypassPermissions") || str_has(c->v[i], "danger-full-access") ||
+			(str_eq(c->v[i], STR("--disable")) && str_has(next, "hooks")) ||
+			(str_eq(c->v[i], STR("--setting-sources")) && !next.n) ||
+			(str_eq(c->v[i], STR("--approval-mode")) && str_eq(next, STR("yolo")));
 	}
 	if (off && !cmd_has(c, "--help"))
 		FAULT(x, c, RULE_SELF, VERDICT_DENY,
@@ -116,16 +112,13 @@ static void do_changer(struct run *x, struct cmd *c)
 	if (str_in(c->name, "sqlite3 sqlite")) {
 		reads = true;
 		for (size_t i = 2; i < c->n; i++)
-			reads &= str_starts(str_lower(x->a, str_trim(c->v[i])), STR("select")) ||
-				 c->v[i].p[0] == '-' || str_starts(c->v[i], STR(".schema")) ||
-				 str_starts(c->v[i], STR(".tables"));
+			reads &= str_starts(str_lower(x->a, str_trim(c->v[i])), STR("select")) || c->v[i].p[0] == '-' ||
+				str_starts(c->v[i], STR(".schema")) || str_starts(c->v[i], STR(".tables"));
 	}
 	for (size_t i = 1; i < c->n && !reads; i++)
-		if (c->v[i].n && c->v[i].p[0] != '-' &&
-			is_protected(x, path_resolve(x, c->v[i]), &shared))
+		if (c->v[i].n && c->v[i].p[0] != '-' && is_protected(x, path_resolve(x, c->v[i]), &shared))
 			FAULT(x, c, RULE_SELF, VERDICT_DENY,
-				"this would change " STR_FMT ", which the guard depends on",
-				STR_ARG(c->v[i]));
+				"this would change " STR_FMT ", which the guard depends on", STR_ARG(c->v[i]));
 }
 
 /* Variables that are meant to switch hookd off, before any command. */
@@ -134,15 +127,13 @@ void judge_own_vars(struct run *x, const struct cmd *c)
 	for (const struct fact *f = c->env; f && f != c->env_end; f = f->next)
 		if (f->kind == FACT_VAR && str_starts(f->key, STR("HOOKD_")) &&
 			!str_in(f->key, "HOOKD_DIR HOOKD_PREFIX HOOKD_VERSION"))
-			FAULT(x, c, RULE_SELF, VERDICT_DENY,
-				"this tries to switch the guard off by a variable");
+			FAULT(x, c, RULE_SELF, VERDICT_DENY, "this tries to switch the guard off by a variable");
 	if (!str_in(c->name, "export declare typeset"))
 		return;
 	for (size_t i = 1; i < c->n; i++)
 		if (str_starts(c->v[i], STR("HOOKD_")) && !str_starts(c->v[i], STR("HOOKD_DIR=")) &&
 			!str_starts(c->v[i], STR("HOOKD_PREFIX=")))
-			FAULT(x, c, RULE_SELF, VERDICT_DENY,
-				"this tries to switch the guard off by a variable");
+			FAULT(x, c, RULE_SELF, VERDICT_DENY, "this tries to switch the guard off by a variable");
 }
 
 const struct program pack_self[] = {

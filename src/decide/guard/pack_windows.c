@@ -4,22 +4,19 @@
 
 static bool is_drive(str p)
 {
-	return p.n >= 2 && p.p[1] == ':' &&
-	       ((p.p[0] >= 'a' && p.p[0] <= 'z') || (p.p[0] >= 'A' && p.p[0] <= 'Z'));
+	return p.n >= 2 && p.p[1] == ':' && ((p.p[0] >= 'a' && p.p[0] <= 'z') || (p.p[0] >= 'A' && p.p[0] <= 'Z'));
 }
 
 /* Paths with backslashes and drives: temporary and built ones are fine, a relative one is the
  * project's. */
 static void delete_windows(struct run *x, struct cmd *c, str path, bool recursive)
 {
-	if (is_drive(path) || str_has_nocase(path, "%userprofile%") ||
-		str_has_nocase(path, "$env:userprofile") ||
+	if (is_drive(path) || str_has_nocase(path, "%userprofile%") || str_has_nocase(path, "$env:userprofile") ||
 		str_has_nocase(path, "$env:systemroot") || str_has_nocase(path, "%systemroot%") ||
 		str_has_nocase(path, "%windir%") || str_has_nocase(path, "$env:windir")) {
-		if (recursive && !str_has_nocase(path, "temp") &&
-			!str_has_nocase(path, "node_modules"))
-			FAULT(x, c, RULE_RM_OUTSIDE, VERDICT_DENY,
-				"this would delete everything in " STR_FMT, STR_ARG(path));
+		if (recursive && !str_has_nocase(path, "temp") && !str_has_nocase(path, "node_modules"))
+			FAULT(x, c, RULE_RM_OUTSIDE, VERDICT_DENY, "this would delete everything in " STR_FMT,
+				STR_ARG(path));
 		return;
 	}
 	if (str_in_nocase(path, "$HOME $env:HOME"))
@@ -33,7 +30,7 @@ static void do_remove(struct run *x, struct cmd *c)
 
 	for (size_t i = 1; i < c->n; i++)
 		recursive |= str_in_nocase(c->v[i], "/s -r -rec -recurse -recursive -rf -fr") ||
-			     str_has_nocase(c->v[i], "-recurse");
+			str_has_nocase(c->v[i], "-recurse");
 	for (size_t i = 1; i < c->n; i++) {
 		if (!c->v[i].n || c->v[i].p[0] == '-' || (c->v[i].p[0] == '/' && c->v[i].n == 2))
 			continue;
@@ -56,16 +53,14 @@ static void words_of(struct run *x, str line, struct fields *out)
 			break;
 		q = line.p[i];
 		from = q == '"' || q == '\'' ? ++i : i;
-		while (i < line.n &&
-			(q == '"' || q == '\'' ? line.p[i] != q : !strchr(" \t()", line.p[i])))
+		while (i < line.n && (q == '"' || q == '\'' ? line.p[i] != q : !strchr(" \t()", line.p[i])))
 			i++;
 		if (i > from) {
 			str w = str_n(line.p + from, i - from);
 
 			while (w.n && strchr(",;", w.p[w.n - 1]))
 				w.n--;
-			fields_add(x->a, out,
-				q == '\'' ? w : map_tr(x->a, w, STR("*"), STR("\2"), false));
+			fields_add(x->a, out, q == '\'' ? w : map_tr(x->a, w, STR("*"), STR("\2"), false));
 		}
 		i += q == '"' || q == '\'';
 	}
@@ -74,22 +69,20 @@ static void words_of(struct run *x, str line, struct fields *out)
 static void run_windows(struct run *x, struct cmd *c, str text)
 {
 	bool fetches = str_has_nocase(text, "downloadstring") || str_has_nocase(text, "iwr") ||
-		       str_has_nocase(text, "irm") || str_has_nocase(text, "invoke-webrequest") ||
-		       str_has_nocase(text, "invoke-restmethod") ||
-		       str_has_nocase(text, "webclient") || str_has_nocase(text, "downloadfile");
+		str_has_nocase(text, "irm") || str_has_nocase(text, "invoke-webrequest") ||
+		str_has_nocase(text, "invoke-restmethod") || str_has_nocase(text, "webclient") ||
+		str_has_nocase(text, "downloadfile");
 	bool runs = str_has_nocase(text, "iex") || str_has_nocase(text, "invoke-expression") ||
-		    str_has_nocase(text, "start-process") || str_has_nocase(text, "[scriptblock]");
+		str_has_nocase(text, "start-process") || str_has_nocase(text, "[scriptblock]");
 	struct fields before = { 0 };
 	size_t from = 0;
 
 	if (has_mark(text, "\4") || (fetches && runs))
-		FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY,
-			"this runs what comes from the network as a command");
+		FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY, "this runs what comes from the network as a command");
 	else if (str_eq(text, STR("\1")))
 		FAULT(x, c, RULE_EXEC_DYNAMIC, VERDICT_ASK, "hookd cannot tell what this runs");
 	if (str_has_nocase(text, "TCPClient"))
-		FAULT(x, c, RULE_NET_SHELL, VERDICT_DENY,
-			"this connects a shell to another machine");
+		FAULT(x, c, RULE_NET_SHELL, VERDICT_DENY, "this connects a shell to another machine");
 	for (size_t i = 0; i <= text.n; i++) {
 		struct fields f = { 0 };
 		bool piped = from > 0 && text.p[from - 1] == '|';
@@ -104,8 +97,7 @@ static void run_windows(struct run *x, struct cmd *c, str text)
 		if (str_has(f.v[0], "]::delete")) {
 			for (size_t k = 1; k < f.n; k++)
 				if (!str_in_nocase(f.v[k], "$true true $false false"))
-					delete_windows(x, c, f.v[k],
-						str_has(f.v[0], "directory") && f.n > 2);
+					delete_windows(x, c, f.v[k], str_has(f.v[0], "directory") && f.n > 2);
 		} else if (str_in(f.v[0], "rm ri rd rmdir del erase remove-item")) {
 			/* … | Remove-Item -Recurse: what the command before it names. */
 			for (size_t k = 1; piped && k < before.n; k++)
@@ -129,33 +121,30 @@ static void do_pwsh(struct run *x, struct cmd *c)
 		str low = str_lower(x->a, c->v[i]);
 
 		if (low.n > 1 && low.p[0] == '-' && i + 1 < c->n &&
-			(str_in(low, "-e -ec -enc") ||
-				(low.n > 4 && str_starts(STR("-encodedcommand"), low)))) {
+			(str_in(low, "-e -ec -enc") || (low.n > 4 && str_starts(STR("-encodedcommand"), low)))) {
 			if (decode_base64(x->a, c->v[i + 1], &raw))
 				run_windows(x, c, decode_utf16(x->a, raw));
 			else
-				FAULT(x, c, RULE_EXEC_OBFUSCATED, VERDICT_ASK,
-					"hookd cannot tell what this runs");
+				FAULT(x, c, RULE_EXEC_OBFUSCATED, VERDICT_ASK, "hookd cannot tell what this runs");
 			return;
 		}
-		if (low.n > 1 && low.p[0] == '-' &&
-			(str_starts(STR("-command"), low) || str_in(low, "-c")) && i + 1 < c->n) {
+		if (low.n > 1 && low.p[0] == '-' && (str_starts(STR("-command"), low) || str_in(low, "-c")) &&
+			i + 1 < c->n) {
 			run_windows(x, c,
-				str_eq(c->v[i + 1], STR("-"))
-					? (str_is_set(c->in) ? c->in : STR(""))
-					: fields_join(x->a, c->v + i + 1, c->n - i - 1, ' '));
+				str_eq(c->v[i + 1], STR("-")) ? (str_is_set(c->in) ? c->in : STR(""))
+							      : fields_join(x->a, c->v + i + 1, c->n - i - 1, ' '));
 			return;
 		}
-		if (str_in(low, "-executionpolicy -ep -ex -exec -windowstyle -w -version "
-				"-configurationname -outputformat -inputformat"))
+		if (str_in(low,
+			    "-executionpolicy -ep -ex -exec -windowstyle -w -version "
+			    "-configurationname -outputformat -inputformat"))
 			i++;
 		else if (str_in(low, "-file -f"))
 			return;
 		else if (low.n && low.p[0] != '-') {
 			if (!fs_written(x, c->v[i], &text))
-				text = str_ends(low, STR(".ps1"))
-					       ? STR("")
-					       : fields_join(x->a, c->v + i, c->n - i, ' ');
+				text = str_ends(low, STR(".ps1")) ? STR("")
+								  : fields_join(x->a, c->v + i, c->n - i, ' ');
 			run_windows(x, c, text);
 			return;
 		}
@@ -187,8 +176,7 @@ static void do_iex(struct run *x, struct cmd *c)
 {
 	run_windows(x, c, fields_join(x->a, c->v, c->n, ' '));
 	if (str_is_set(c->in) && has_mark(c->in, "\4"))
-		FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY,
-			"this runs what comes from the network as a command");
+		FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY, "this runs what comes from the network as a command");
 }
 
 const struct program pack_windows[] = {

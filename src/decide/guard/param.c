@@ -38,8 +38,7 @@ static int64_t atom(struct sum *m)
 	from = m->i;
 	while (m->i < m->s.n && m->s.p[m->i] >= '0' && m->s.p[m->i] <= '9')
 		m->i++;
-	m->known &= m->i > from && m->i - from < 10 &&
-		    str_to_int(str_n(m->s.p + from, m->i - from), &n);
+	m->known &= m->i > from && m->i - from < 10 && str_to_int(str_n(m->s.p + from, m->i - from), &n);
 	return n;
 }
 
@@ -60,9 +59,7 @@ static int64_t product(struct sum *m)
 			k = atom(m);
 			n = k > 0 ? n / k : (m->known = false, 0);
 			break;
-		default:
-			k = atom(m);
-			n = k > 0 ? n % k : (m->known = false, 0);
+		default: k = atom(m); n = k > 0 ? n % k : (m->known = false, 0);
 		}
 	}
 }
@@ -107,9 +104,7 @@ static str substring(struct run *x, str value, str spec)
 {
 	ptrdiff_t colon = str_find_char(spec, ':');
 	bool known_from, known_len = true;
-	int64_t from = arith_value(
-			x, colon < 0 ? spec : str_head(spec, (size_t)colon), &known_from),
-		len = INT64_MAX;
+	int64_t from = arith_value(x, colon < 0 ? spec : str_head(spec, (size_t)colon), &known_from), len = INT64_MAX;
 
 	if (colon >= 0)
 		len = arith_value(x, str_from(spec, (size_t)colon + 1), &known_len);
@@ -151,8 +146,7 @@ static str strip(struct run *x, str value, str op, str pattern)
 static str replace(struct run *x, str value, str op, str pattern, str with)
 {
 	struct text t = { .a = x->a };
-	bool all = str_eq(op, STR("//")), front = str_eq(op, STR("/#")),
-	     back = str_eq(op, STR("/%")), done = false;
+	bool all = str_eq(op, STR("//")), front = str_eq(op, STR("/#")), back = str_eq(op, STR("/%")), done = false;
 
 	if (!pattern.n)
 		return value;
@@ -162,8 +156,7 @@ static str replace(struct run *x, str value, str op, str pattern, str with)
 		for (size_t k = value.n; !done && k + 1 > i + 1; k--) {
 			if (!spend(x, 1 + (unsigned)((k - i) / 4)))
 				return STR("\1");
-			if ((!back || k == value.n) &&
-				glob_match(pattern, str_n(value.p + i, k - i))) {
+			if ((!back || k == value.n) && glob_match(pattern, str_n(value.p + i, k - i))) {
 				hit = k;
 				break;
 			}
@@ -218,9 +211,7 @@ static str positional(struct run *x, str name, bool *ret_found)
 	if (str_in(name, "$ !"))
 		return STR("\1");
 	if (str_to_int(name, &n) && n > 0)
-		return (size_t)n <= x->st.args.n ? x->st.args.v[n - 1]
-		       : x->st.args_given        ? STR("")
-						 : STR("\1");
+		return (size_t)n <= x->st.args.n ? x->st.args.v[n - 1] : x->st.args_given ? STR("") : STR("\1");
 	*ret_found = false;
 	return STR_NONE;
 }
@@ -263,9 +254,8 @@ static str value_of(struct run *x, const struct shell_part *p)
 		for (size_t k = f->items->n; k > 0; k--) {
 			str item = f->items->v[k - 1];
 
-			if (item.n > key.n + 2 && item.p[0] == '[' &&
-				str_starts(str_from(item, 1), key) && item.p[key.n + 1] == ']' &&
-				item.p[key.n + 2] == '=')
+			if (item.n > key.n + 2 && item.p[0] == '[' && str_starts(str_from(item, 1), key) &&
+				item.p[key.n + 1] == ']' && item.p[key.n + 2] == '=')
 				return str_from(item, key.n + 3);
 		}
 		i = arith_value(x, key, &found);
@@ -296,48 +286,36 @@ static str with_op(struct run *x, const struct shell_part *p, str v)
 	case SHELL_OP_ERROR: /* ends the shell when there is nothing, so there is something */
 		(void)expand_one(x, p->arg);
 		return str_is_set(v) ? v : STR("\1");
-	case SHELL_OP_OTHER:
-		arg = expand_one(x, p->arg);
-		return str_is_set(v) && !set ? STR("") : arg;
-	case SHELL_OP_PREFIX:
-		return STR("\1");
-	default:
-		break;
+	case SHELL_OP_OTHER: arg = expand_one(x, p->arg); return str_is_set(v) && !set ? STR("") : arg;
+	case SHELL_OP_PREFIX: return STR("\1");
+	default: break;
 	}
 	if (!str_is_set(v))
 		v = STR("\1");
 	switch (p->op) {
-	case SHELL_OP_LENGTH:
-		return has_mark(v, MARKS_HOLE) ? STR("\1") : arena_strf(x->a, "%zu", v.n);
-	case SHELL_OP_SUBSTRING:
-		return substring(x, v, expand_one(x, p->arg));
-	case SHELL_OP_STRIP:
-		return strip(x, v, p->text, expand_pattern(x, p->arg));
+	case SHELL_OP_LENGTH: return has_mark(v, MARKS_HOLE) ? STR("\1") : arena_strf(x->a, "%zu", v.n);
+	case SHELL_OP_SUBSTRING: return substring(x, v, expand_one(x, p->arg));
+	case SHELL_OP_STRIP: return strip(x, v, p->text, expand_pattern(x, p->arg));
 	case SHELL_OP_REPLACE:
-		return replace(x, v, p->text, expand_pattern(x, p->arg),
-			p->arg2 ? expand_one(x, p->arg2) : STR(""));
-	case SHELL_OP_CASE:
-		return change_case(x, v, p->text);
+		return replace(x, v, p->text, expand_pattern(x, p->arg), p->arg2 ? expand_one(x, p->arg2) : STR(""));
+	case SHELL_OP_CASE: return change_case(x, v, p->text);
 	case SHELL_OP_AT:
 		if (str_in(p->text, "U u"))
 			return change_case(x, v, str_eq(p->text, STR("U")) ? STR("^^") : STR("^"));
 		if (str_eq(p->text, STR("L")))
 			return change_case(x, v, STR(",,"));
 		return str_eq(p->text, STR("E")) ? decode_backslashes(x->a, v, false) : v;
-	default:
-		return v;
+	default: return v;
 	}
 }
 
 /* ${@:2}, ${name[@]:1:2} */
-static void slice(
-	struct run *x, const struct shell_part *p, const struct fields *all, struct fields *ret)
+static void slice(struct run *x, const struct shell_part *p, const struct fields *all, struct fields *ret)
 {
 	str spec = expand_one(x, p->arg);
 	ptrdiff_t colon = str_find_char(spec, ':');
 	bool a, b = true;
-	int64_t from = arith_value(x, colon < 0 ? spec : str_head(spec, (size_t)colon), &a),
-		len = INT64_MAX;
+	int64_t from = arith_value(x, colon < 0 ? spec : str_head(spec, (size_t)colon), &a), len = INT64_MAX;
 	bool args = str_in(p->name, "@ *");
 
 	if (colon >= 0)
@@ -360,8 +338,7 @@ static str without_key(str item)
 	return at > 0 ? str_from(item, (size_t)at + 2) : item;
 }
 
-str expand_param(
-	struct run *x, const struct shell_part *p, bool *ret_list, struct fields *ret_items)
+str expand_param(struct run *x, const struct shell_part *p, bool *ret_list, struct fields *ret_items)
 {
 	bool at = false;
 	const struct fields *all = list_of(x, p, &at);

@@ -48,8 +48,7 @@ static const struct fact *link_on(struct run *x, str path)
 	unsigned walked = 0;
 
 	for (const struct fact *f = x->fs; f; f = f->next, walked++)
-		if (f->kind == FACT_LINK && path_below(path, f->key) &&
-			(!best || f->key.n > best->key.n))
+		if (f->kind == FACT_LINK && path_below(path, f->key) && (!best || f->key.n > best->key.n))
 			best = f;
 	(void)spend(x, walked);
 	return best;
@@ -70,13 +69,13 @@ static str real(struct run *x, str path)
 		return path;
 	while (n > 1) {
 		int r = has_mark(str_head(path, n), MARKS_ANY)
-				? -ENOENT
-				: c->real_path(c->real_path_arg, x->a, str_head(path, n), &found);
+			? -ENOENT
+			: c->real_path(c->real_path_arg, x->a, str_head(path, n), &found);
 
 		if (r == 0)
-			return n == path.n ? found
-					   : arena_strf(x->a, STR_FMT STR_FMT, STR_ARG(found),
-						     STR_ARG(str_from(path, n)));
+			return n == path.n
+				? found
+				: arena_strf(x->a, STR_FMT STR_FMT, STR_ARG(found), STR_ARG(str_from(path, n)));
 		if (r == -EAGAIN)
 			x->wants_disk = x->spent = true; /* no step of this reading will count */
 		else if (r == -EDQUOT)
@@ -124,10 +123,8 @@ str path_resolve(struct run *x, str word)
 
 	if (word.n > PATH_BYTES)
 		return STR("\1");
-	if (word.n && word.p[0] == '~' &&
-		(word.n == 1 || word.p[1] == '/')) /* a program may expand it itself */
-		word = arena_strf(
-			x->a, STR_FMT STR_FMT, STR_ARG(x->c->home), STR_ARG(str_from(word, 1)));
+	if (word.n && word.p[0] == '~' && (word.n == 1 || word.p[1] == '/')) /* a program may expand it itself */
+		word = arena_strf(x->a, STR_FMT STR_FMT, STR_ARG(x->c->home), STR_ARG(str_from(word, 1)));
 	path = path_join(x, x->st.cwd, word);
 	for (int i = 0; x->fs; i++) {
 		const struct fact *f = link_on(x, path);

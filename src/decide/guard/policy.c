@@ -55,8 +55,8 @@ static const struct {
 	{ "not", COND_NOT },
 };
 
-static bool read_object(struct reading *r, const struct json *v, unsigned depth, struct cond **ret,
-	bool *ret_needs, bool top);
+static bool read_object(struct reading *r, const struct json *v, unsigned depth, struct cond **ret, bool *ret_needs,
+	bool top);
 
 static bool read_words(struct reading *r, const struct json *v, struct cond *c)
 {
@@ -67,14 +67,13 @@ static bool read_words(struct reading *r, const struct json *v, struct cond *c)
 		return true;
 	}
 	if (v->type != JSON_ARRAY || !json_first(v)) {
-		complain(r, v->begin, "'" STR_FMT "' must be a text or a list of texts",
-			STR_ARG(v->key));
+		complain(r, v->begin, "'" STR_FMT "' must be a text or a list of texts", STR_ARG(v->key));
 		return false;
 	}
 	json_each(item, v) {
 		if (item->type != JSON_STRING || c->words.n >= WORDS_MAX) {
-			complain(r, item->begin, "'" STR_FMT "' must be a list of at most %d texts",
-				STR_ARG(v->key), WORDS_MAX);
+			complain(r, item->begin, "'" STR_FMT "' must be a list of at most %d texts", STR_ARG(v->key),
+				WORDS_MAX);
 			return false;
 		}
 		fields_add(a, &c->words, arena_str(a, json_str(item)));
@@ -113,14 +112,12 @@ static bool read_regex(struct reading *r, const struct json *v, struct cond *c)
 	return true;
 }
 
-static bool read_list(
-	struct reading *r, const struct json *v, unsigned depth, struct cond *c, bool *ret_needs)
+static bool read_list(struct reading *r, const struct json *v, unsigned depth, struct cond *c, bool *ret_needs)
 {
 	struct cond **tail = &c->inside;
 
 	if (v->type != JSON_ARRAY || !json_first(v)) {
-		complain(
-			r, v->begin, "'" STR_FMT "' must be a list of conditions", STR_ARG(v->key));
+		complain(r, v->begin, "'" STR_FMT "' must be a list of conditions", STR_ARG(v->key));
 		return false;
 	}
 	json_each(item, v) {
@@ -135,26 +132,21 @@ static bool read_list(
 	return true;
 }
 
-static bool read_cond(
-	struct reading *r, const struct json *v, unsigned depth, struct cond *c, bool *ret_needs)
+static bool read_cond(struct reading *r, const struct json *v, unsigned depth, struct cond *c, bool *ret_needs)
 {
 	*ret_needs |= c->kind == COND_PROGRAM || c->kind == COND_ARGV;
 	switch (c->kind) {
-	case COND_REGEX:
-		return read_regex(r, v, c);
+	case COND_REGEX: return read_regex(r, v, c);
 	case COND_ANY:
-	case COND_ALL:
-		return read_list(r, v, depth, c, ret_needs);
-	case COND_NOT:
-		return read_object(r, v, depth + 1, &c->inside, ret_needs, false);
+	case COND_ALL: return read_list(r, v, depth, c, ret_needs);
+	case COND_NOT: return read_object(r, v, depth + 1, &c->inside, ret_needs, false);
 	default:
 		if (!read_words(r, v, c))
 			return false;
 	}
 	for (size_t i = 0; c->kind == COND_CLASS && i < c->words.n; i++)
 		if (!known_class(c->words.v[i])) {
-			complain(r, v->begin, "no class of tools is called '" STR_FMT "'",
-				STR_ARG(c->words.v[i]));
+			complain(r, v->begin, "no class of tools is called '" STR_FMT "'", STR_ARG(c->words.v[i]));
 			return false;
 		}
 	return true;
@@ -162,8 +154,8 @@ static bool read_cond(
 
 static const char rule_keys[] = "name decision message mode override examples";
 
-static bool read_object(struct reading *r, const struct json *v, unsigned depth, struct cond **ret,
-	bool *ret_needs, bool top)
+static bool read_object(struct reading *r, const struct json *v, unsigned depth, struct cond **ret, bool *ret_needs,
+	bool top)
 {
 	if (v->type != JSON_OBJECT || depth > DEEP_MAX) {
 		complain(r, v->begin, "a condition must be an object, at most %d deep", DEEP_MAX);
@@ -178,8 +170,7 @@ static bool read_object(struct reading *r, const struct json *v, unsigned depth,
 		while (i < countof(cond_keys) && !str_eq(m->key, str_of(cond_keys[i].key)))
 			i++;
 		if (i == countof(cond_keys)) {
-			complain(r, m->begin, "unknown key '" STR_FMT "' in a rule",
-				STR_ARG(m->key));
+			complain(r, m->begin, "unknown key '" STR_FMT "' in a rule", STR_ARG(m->key));
 			return false;
 		}
 		c = arena_new(&r->p->arena, struct cond);
@@ -204,8 +195,7 @@ static bool is_builtin(str name)
 
 static bool read_head(struct reading *r, const struct json *v, struct guard_user_rule *rule)
 {
-	const struct json *name = json_get(v, STR("name")),
-			  *decision = json_get(v, STR("decision")),
+	const struct json *name = json_get(v, STR("name")), *decision = json_get(v, STR("decision")),
 			  *mode = json_get(v, STR("mode"));
 	struct arena *a = &r->p->arena;
 	str word = json_str(decision);
@@ -216,29 +206,25 @@ static bool read_head(struct reading *r, const struct json *v, struct guard_user
 		return false;
 	}
 	if (is_builtin(rule->name)) {
-		complain(r, name->begin, "'" STR_FMT "' is the name of a built-in rule",
-			STR_ARG(rule->name));
+		complain(r, name->begin, "'" STR_FMT "' is the name of a built-in rule", STR_ARG(rule->name));
 		return false;
 	}
 	for (size_t i = 0; i < r->p->nrules; i++)
 		if (str_eq(r->p->listed[i].name, rule->name)) {
-			complain(r, name->begin, "there are two rules called '" STR_FMT "'",
-				STR_ARG(rule->name));
+			complain(r, name->begin, "there are two rules called '" STR_FMT "'", STR_ARG(rule->name));
 			return false;
 		}
-	rule->decision = str_eq(word, STR("deny"))    ? VERDICT_DENY
-			 : str_eq(word, STR("ask"))   ? VERDICT_ASK
-			 : str_eq(word, STR("allow")) ? VERDICT_ALLOW
-						      : VERDICT_NONE;
+	rule->decision = str_eq(word, STR("deny")) ? VERDICT_DENY
+		: str_eq(word, STR("ask"))         ? VERDICT_ASK
+		: str_eq(word, STR("allow"))       ? VERDICT_ALLOW
+						   : VERDICT_NONE;
 	if (rule->decision == VERDICT_NONE) {
 		complain(r, decision ? decision->begin : v->begin,
-			"the decision of rule '" STR_FMT "' must be deny, ask or allow",
-			STR_ARG(rule->name));
+			"the decision of rule '" STR_FMT "' must be deny, ask or allow", STR_ARG(rule->name));
 		return false;
 	}
 	if (mode && !str_in(json_str(mode), "observe enforce")) {
-		complain(r, mode->begin,
-			"the mode of rule '" STR_FMT "' must be observe or enforce",
+		complain(r, mode->begin, "the mode of rule '" STR_FMT "' must be observe or enforce",
 			STR_ARG(rule->name));
 		return false;
 	}
@@ -261,8 +247,7 @@ static bool read_head(struct reading *r, const struct json *v, struct guard_user
 /* Whether rule number i speaks about a command. */
 static bool rule_speaks(struct guard_policy *p, size_t i, str command)
 {
-	static const struct guard_context c = { .cwd = { "/home/user/project", 18 },
-		.home = { "/home/user", 10 } };
+	static const struct guard_context c = { .cwd = { "/home/user/project", 18 }, .home = { "/home/user", 10 } };
 	struct guard_policy only = *p;
 	struct guard_report report = { 0 };
 	struct event e = { .kind = EVENT_PRE_TOOL_USE,
@@ -299,8 +284,7 @@ static bool check_examples(struct reading *r, const struct json *v, size_t i)
 		json_each(item, list) {
 			if (rule_speaks(r->p, i, json_str(item)) == match)
 				continue;
-			complain(r, item->begin, "rule '" STR_FMT "' %s its example",
-				STR_ARG(r->p->listed[i].name),
+			complain(r, item->begin, "rule '" STR_FMT "' %s its example", STR_ARG(r->p->listed[i].name),
 				match ? "does not hold for" : "holds for");
 			good = false;
 		}
@@ -321,12 +305,10 @@ static void read_rule(struct reading *r, const struct json *v)
 		complain(r, v->begin, "a rule must be an object");
 		return;
 	}
-	if (!read_head(r, v, listed) ||
-		!read_object(r, v, 0, &rule->when, &rule->needs_command, true))
+	if (!read_head(r, v, listed) || !read_object(r, v, 0, &rule->when, &rule->needs_command, true))
 		return;
 	if (!rule->when) {
-		complain(r, v->begin,
-			"rule '" STR_FMT "' has no condition and would hold for everything",
+		complain(r, v->begin, "rule '" STR_FMT "' has no condition and would hold for everything",
 			STR_ARG(listed->name));
 		return;
 	}
@@ -406,8 +388,7 @@ static void read_guard(struct reading *r, const struct json *guard)
 			read_names(r, m, &r->p->observed);
 		else if (!str_eq(m->key, STR("mode")))
 			complain(r, m->begin,
-				"unknown option 'guard." STR_FMT
-				"'; there are mode, disable, observe and rules",
+				"unknown option 'guard." STR_FMT "'; there are mode, disable, observe and rules",
 				STR_ARG(m->key));
 		else if (!str_in(json_str(m), "observe enforce"))
 			complain(r, m->begin, "'guard.mode' must be observe or enforce");
@@ -434,8 +415,8 @@ static void keep_source(struct guard_policy *p, const struct json *guard)
 	buf_release(&b);
 }
 
-static int parse(
-	str text, bool project, struct guard_policy **ret, struct guard_problem **ret_problems, struct err *err)
+static int parse(str text, bool project, struct guard_policy **ret, struct guard_problem **ret_problems,
+	struct err *err)
 {
 	struct guard_policy *p = xcalloc(1, sizeof(*p));
 	struct reading r = { .p = p, .tail = ret_problems };

@@ -59,8 +59,7 @@ void redirect_begin(struct run *x, const struct shell_redirect *r, struct joint 
 {
 	for (; r && spend(x, 1); r = r->next) {
 		struct text t = { .a = x->a };
-		str word = r->op == SHELL_HEREDOC || r->op == SHELL_HERESTRING ? STR_NONE
-									       : target_of(x, r);
+		str word = r->op == SHELL_HEREDOC || r->op == SHELL_HERESTRING ? STR_NONE : target_of(x, r);
 
 		switch (r->op) {
 		case SHELL_HEREDOC:
@@ -72,29 +71,21 @@ void redirect_begin(struct run *x, const struct shell_redirect *r, struct joint 
 			text_char(&t, '\n');
 			x->in = text_str(&t);
 			break;
-		case SHELL_IN:
-			read_from(x, j, r, word);
-			break;
+		case SHELL_IN: read_from(x, j, r, word); break;
 		case SHELL_INOUT:
 			read_from(x, j, r, word);
 			if (!is_net(word))
 				add_out(x, j, word, true, false);
 			break;
-		case SHELL_DUP_IN:
-			dup_in(x, r, word);
-			break;
+		case SHELL_DUP_IN: dup_in(x, r, word); break;
 		case SHELL_DUP_OUT:
 			if (fact_find(x, x->st.facts, FACT_VAR, fd_key(x, word)))
 				j->net_out = true;
 			break;
 		case SHELL_OUT:
-		case SHELL_APPEND:
-			add_out(x, j, word, r->op == SHELL_APPEND, r->fd < 0 || r->fd == 1);
-			break;
+		case SHELL_APPEND: add_out(x, j, word, r->op == SHELL_APPEND, r->fd < 0 || r->fd == 1); break;
 		case SHELL_BOTH:
-		case SHELL_BOTH_APPEND:
-			add_out(x, j, word, r->op == SHELL_BOTH_APPEND, true);
-			break;
+		case SHELL_BOTH_APPEND: add_out(x, j, word, r->op == SHELL_BOTH_APPEND, true); break;
 		}
 	}
 }

@@ -96,8 +96,7 @@ static void do_remote(struct run *x, struct cmd *c)
 
 		while (args_next(&it, &a))
 			if (!a.operand && str_is_set(a.value) &&
-				((a.letter && a.letter == remotes[i].letter) ||
-					arg_is(&a, 0, remotes[i].longs))) {
+				((a.letter && a.letter == remotes[i].letter) || arg_is(&a, 0, remotes[i].longs))) {
 				run_there(x, c, without_json(x, a.value));
 				done = true;
 			}
@@ -130,8 +129,7 @@ static const struct {
 	{ "prisma", "db execute", 0, "", NULL },
 	{ "gcloud", "sql|spanner ..", 0, "sql", NULL },
 	{ "aws", "rds-data execute-statement", 0, "sql", NULL },
-	{ "aws", "athena|redshift-data start-query-execution|execute-statement", 0, "query-string sql",
-		NULL },
+	{ "aws", "athena|redshift-data start-query-execution|execute-statement", 0, "query-string sql", NULL },
 	{ "rails", "runner|r", 0, "", "ruby" },
 	{ "artisan", "tinker", 0, "execute", "php" },
 	{ "manage.py django-admin flask", "shell", 'c', "command", "python" },

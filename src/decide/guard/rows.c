@@ -21,8 +21,7 @@ static const struct {
 		"namespace context cluster kubeconfig user server selector output filename as "
 		"token container grace-period timeout field-selector field-manager request-timeout",
 		false },
-	{ "helm", "nfo", "namespace kube-context kubeconfig values set version repo output timeout",
-		false },
+	{ "helm", "nfo", "namespace kube-context kubeconfig values set version repo output timeout", false },
 	{ "docker podman nerdctl docker-compose podman-compose", "HcfplvewuhtdnmM",
 		"context host config log-level file project-name profile filter format env "
 		"env-file volume mount name network user workdir entrypoint project-directory "
@@ -56,11 +55,9 @@ static const struct {
 	{ "fly flyctl", "act", "app config org", false },
 	{ "doctl", "tc", "context access-token output format", false },
 	{ "vercel", "ASt", "token scope local-config cwd", false },
-	{ "systemctl", "MHptn",
-		"host machine type state property signal lines output root kill-who", false },
+	{ "systemctl", "MHptn", "host machine type state property signal lines output root kill-who", false },
 	{ "npm pnpm yarn bun", "Cw", "prefix workspace filter registry dir tag otp cwd", false },
-	{ "cargo", "ZCp", "manifest-path package config color target-dir registry token index",
-		false },
+	{ "cargo", "ZCp", "manifest-path package config color target-dir registry token index", false },
 	{ "iptables ip6tables", "tw", "table", false },
 	{ "mysqladmin", "uhPSi", "user host port socket", false },
 	{ "redis-cli", "hpanuirDdxX", "user pass", false },
@@ -71,8 +68,7 @@ static const struct {
 	{ "eksctl", "nrf", "name region cluster config-file profile", false },
 	{ "velero", "n", "namespace kubecontext", false },
 	{ "argocd", "", "server auth-token grpc-web-root-path", false },
-	{ "linode-cli hcloud scw ibmcloud oci aliyun", "",
-		"context region zone token profile compartment-id", false },
+	{ "linode-cli hcloud scw ibmcloud oci aliyun", "", "context region zone token profile compartment-id", false },
 	{ "vagrant", "", "provider", false },
 	{ "mix rake rails bin/rails", "f", "", false },
 	{ "supabase", "", "project-ref workdir", false },
@@ -98,8 +94,7 @@ static bool alternatives(str term, str word)
 	str one;
 
 	while (str_split(&term, '|', &one)) {
-		if (str_eq_nocase(one, word) ||
-			(str_find_char(one, '*') >= 0 && glob_match(one, word)))
+		if (str_eq_nocase(one, word) || (str_find_char(one, '*') >= 0 && glob_match(one, word)))
 			return true;
 	}
 	return false;
@@ -182,8 +177,9 @@ static bool only_tells(const struct cmd *c, enum rule rule)
 		rule != RULE_DOCKER_PRUNE && rule != RULE_PKG_PUBLISH && rule != RULE_PKG_REMOVE)
 		return false;
 	for (size_t i = 1; i < c->n && !str_eq(c->v[i], STR("--")); i++)
-		if (str_in(c->v[i], "--dry-run --dryrun --dry-run=client --dry-run=server "
-				    "--dry-run=true --dry_run"))
+		if (str_in(c->v[i],
+			    "--dry-run --dryrun --dry-run=client --dry-run=server "
+			    "--dry-run=true --dry_run"))
 			return true;
 	return false;
 }
@@ -192,8 +188,7 @@ static bool only_tells(const struct cmd *c, enum rule rule)
 static bool takes_listing(const struct cmd *c)
 {
 	for (size_t i = 1; i < c->n; i++)
-		if (c->v[i].n && c->v[i].p[0] != '-' &&
-			c->v[i].p[c->v[i].n - 1] == MARK_STAR)
+		if (c->v[i].n && c->v[i].p[0] != '-' && c->v[i].p[c->v[i].n - 1] == MARK_STAR)
 			return true;
 	return false;
 }
@@ -202,8 +197,7 @@ bool judge_row(struct run *x, struct cmd *c, const struct row *row)
 {
 	enum verdict_action action = row->action;
 
-	if (!spend(x, 2 + (unsigned)c->n) || !row_matches(c, row->pattern) ||
-		only_tells(c, row->rule))
+	if (!spend(x, 2 + (unsigned)c->n) || !row_matches(c, row->pattern) || only_tells(c, row->rule))
 		return false;
 	if ((row->rule == RULE_CLOUD || row->rule == RULE_K8S || row->rule == RULE_IAC ||
 		    row->rule == RULE_DOCKER_PRUNE) &&

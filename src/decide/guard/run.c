@@ -25,8 +25,7 @@ static str run_list(struct run *x, const struct shell_node *n);
 /* -- branches --------------------------------------------------------------------------------- */
 
 /* After two ways that both may have been taken: what they disagree about is not known. */
-static void state_join(
-	struct run *x, const struct state *base, const struct state *one, const struct state *two)
+static void state_join(struct run *x, const struct state *base, const struct state *one, const struct state *two)
 {
 	struct state joined = *two;
 
@@ -65,8 +64,7 @@ static bool leaves(const struct shell_node *n)
 		while (n && n->next)
 			n = n->next;
 	}
-	if (!n || n->kind != SHELL_SIMPLE || !n->words || !n->words->parts ||
-		n->words->parts->kind != SHELL_TEXT)
+	if (!n || n->kind != SHELL_SIMPLE || !n->words || !n->words->parts || n->words->parts->kind != SHELL_TEXT)
 		return false;
 	return str_in(n->words->parts->text, "exit return break continue die abort fail");
 }
@@ -151,10 +149,8 @@ static str run_pipeline(struct run *x, const struct shell_node *n)
 			break;
 		x->last_name = STR("");
 		out = run_in_subshell(x, c);
-		if (shell_before &&
-			str_in(x->last_name, "nc ncat netcat socat telnet openssl busybox"))
-			FAULT(x, NULL, RULE_NET_SHELL, VERDICT_DENY,
-				"this connects a shell to another machine");
+		if (shell_before && str_in(x->last_name, "nc ncat netcat socat telnet openssl busybox"))
+			FAULT(x, NULL, RULE_NET_SHELL, VERDICT_DENY, "this connects a shell to another machine");
 		shell_before |= is_shell_name(x->last_name);
 		x->in = out;
 	}
@@ -254,9 +250,7 @@ static void define_function(struct run *x, const struct shell_node *n)
 {
 	struct fact *f = arena_new(x->a, struct fact);
 
-	*f = (struct fact){
-		.next = x->st.facts, .kind = FACT_FUNCTION, .key = n->name, .body = n->body
-	};
+	*f = (struct fact){ .next = x->st.facts, .kind = FACT_FUNCTION, .key = n->name, .body = n->body };
 	x->st.facts = f;
 }
 
@@ -265,36 +259,20 @@ static str run_compound(struct run *x, const struct shell_node *n)
 	struct fields dropped = { 0 };
 
 	switch (n->kind) {
-	case SHELL_LIST:
-		return run_list(x, n);
-	case SHELL_PIPELINE:
-		return run_pipeline(x, n);
-	case SHELL_SUBSHELL:
-		return run_in_subshell(x, n->body);
-	case SHELL_GROUP:
-		return run_node(x, n->body);
-	case SHELL_IF:
-		return run_if(x, n);
-	case SHELL_WHILE:
-		return run_while(x, n);
-	case SHELL_FOR:
-		return run_for(x, n);
-	case SHELL_CASE:
-		return run_case(x, n);
-	case SHELL_FUNCTION:
-		define_function(x, n);
-		return STR("");
-	case SHELL_COPROC:
-		return run_in_subshell(x, n->body);
-	case SHELL_FOR_ARITH:
-		(void)expand_one(x, n->words);
-		return run_node(x, n->body);
+	case SHELL_LIST: return run_list(x, n);
+	case SHELL_PIPELINE: return run_pipeline(x, n);
+	case SHELL_SUBSHELL: return run_in_subshell(x, n->body);
+	case SHELL_GROUP: return run_node(x, n->body);
+	case SHELL_IF: return run_if(x, n);
+	case SHELL_WHILE: return run_while(x, n);
+	case SHELL_FOR: return run_for(x, n);
+	case SHELL_CASE: return run_case(x, n);
+	case SHELL_FUNCTION: define_function(x, n); return STR("");
+	case SHELL_COPROC: return run_in_subshell(x, n->body);
+	case SHELL_FOR_ARITH: (void)expand_one(x, n->words); return run_node(x, n->body);
 	case SHELL_TEST:
-	case SHELL_ARITH_COMMAND:
-		expand_words(x, n->words, &dropped);
-		return STR("");
-	default:
-		return STR("");
+	case SHELL_ARITH_COMMAND: expand_words(x, n->words, &dropped); return STR("");
+	default: return STR("");
 	}
 }
 
@@ -324,15 +302,12 @@ static void assign(struct run *x, const struct shell_assign *s)
 	if (s->array) {
 		struct fact *f = arena_new(x->a, struct fact);
 		struct fields *items = arena_new(x->a, struct fields);
-		const struct fact *before =
-			s->append ? fact_find(x, x->st.facts, FACT_ARRAY, s->name) : NULL;
+		const struct fact *before = s->append ? fact_find(x, x->st.facts, FACT_ARRAY, s->name) : NULL;
 
 		for (size_t i = 0; before && i < before->items->n; i++)
 			fields_add(x->a, items, before->items->v[i]);
 		expand_words(x, s->value, items);
-		*f = (struct fact){
-			.next = x->st.facts, .kind = FACT_ARRAY, .key = s->name, .items = items
-		};
+		*f = (struct fact){ .next = x->st.facts, .kind = FACT_ARRAY, .key = s->name, .items = items };
 		x->st.facts = f;
 		return;
 	}
@@ -438,9 +413,7 @@ static str run_fields(struct run *x, const struct shell_node *n, struct fields *
 		struct fact *hide = arena_new(x->a, struct fact);
 		str out;
 
-		*hide = (struct fact){
-			.next = facts, .kind = FACT_ALIAS, .key = known->key, .value = known->key
-		};
+		*hide = (struct fact){ .next = facts, .kind = FACT_ALIAS, .key = known->key, .value = known->key };
 		if (str_eq(known->value, known->key))
 			return run_cmd(x, c);
 		x->st.facts = hide;
@@ -513,8 +486,7 @@ static void unparsed(struct run *x, str text, const struct err *err)
 	bool big = err->code == -E2BIG;
 
 	if (has_mark(text, "\4"))
-		FAULT(x, NULL, RULE_NET_EXEC, VERDICT_DENY,
-			"this runs text from the network as a command");
+		FAULT(x, NULL, RULE_NET_EXEC, VERDICT_DENY, "this runs text from the network as a command");
 	if (x->maybe && !big)
 		return;
 	FAULT(x, NULL, big ? RULE_BUDGET : RULE_EXEC_UNPARSED, VERDICT_ASK,
@@ -535,8 +507,7 @@ str run_text(struct run *x, str text)
 	str out;
 
 	/* A long text within a text is read again at every level. */
-	if (x->depth >= DEPTH_MAX ||
-		!spend(x, 4 + (unsigned)(x->depth && text.n > 8192 ? text.n : text.n / 64))) {
+	if (x->depth >= DEPTH_MAX || !spend(x, 4 + (unsigned)(x->depth && text.n > 8192 ? text.n : text.n / 64))) {
 		(void)spend(x, UINT32_MAX);
 		return STR("\1");
 	}

@@ -7,8 +7,7 @@ static const struct runner {
 	unsigned skip;
 	bool text; /* its operands are texts for a shell */
 } runners[] = {
-	{ "uv", "run tool", "p", "with python project extra group env-file directory from", 0,
-		false },
+	{ "uv", "run tool", "p", "with python project extra group env-file directory from", 0, false },
 	{ "poetry pipenv rye hatch pdm pipx", "run", "eC", "directory python env spec", 0, false },
 	{ "bundle", "exec", "", "", 0, false },
 	{ "npm", "exec x", "pwc", "package workspace call", 0, false },
@@ -67,8 +66,7 @@ static void do_runner(struct run *x, struct cmd *c)
 		return;
 	it = (struct args){ .c = c, .shorts = r->shorts, .longs = r->longs };
 	while (args_next(&it, &a)) {
-		if (arg_is(&a, 'c', "command call") && sub && str_eq(c->name, STR("npm")) &&
-			str_is_set(a.value)) {
+		if (arg_is(&a, 'c', "command call") && sub && str_eq(c->name, STR("npm")) && str_is_set(a.value)) {
 			c->out = run_child_text(x, a.value, c->in);
 			return;
 		}

@@ -4,8 +4,8 @@
 
 static bool is_word(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_' || c == '.' || c == '$' || (unsigned char)c >= 0x80;
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+		c == '$' || (unsigned char)c >= 0x80;
 }
 
 /* Skips blanks and comments; gives the next word, or one character. */
@@ -61,8 +61,7 @@ static bool is_tautology(const struct fields *st, size_t where)
 		return true;
 	if (left == 1)
 		return at(st, where + 1, "true 1");
-	return left == 3 && str_eq(st->v[where + 2], STR("=")) &&
-	       str_eq(st->v[where + 1], st->v[where + 3]);
+	return left == 3 && str_eq(st->v[where + 2], STR("=")) && str_eq(st->v[where + 1], st->v[where + 3]);
 }
 
 static void judge_statement(struct run *x, const struct cmd *c, const struct fields *st)
@@ -84,30 +83,26 @@ static void judge_statement(struct run *x, const struct cmd *c, const struct fie
 		at(st, i + 1,
 			"table database schema tablespace keyspace user role owned collection "
 			"materialized foreign temporary column family"))
-		FAULT(x, c, RULE_DB, VERDICT_DENY, "this drops a %.*s and what is in it",
-			STR_ARG(st->v[i + 1]));
+		FAULT(x, c, RULE_DB, VERDICT_DENY, "this drops a %.*s and what is in it", STR_ARG(st->v[i + 1]));
 	else if (at(st, i, "drop") && i + 1 < st->n)
 		FAULT(x, c, RULE_DB, VERDICT_ASK, "this drops a part of the database");
 	else if (at(st, i, "truncate"))
 		FAULT(x, c, RULE_DB, VERDICT_DENY, "this empties a table");
 	else if (at(st, i, "delete") && (at(st, i + 1, "from") || i + 1 < st->n) &&
-		 (where == SIZE_MAX || is_tautology(st, where)))
+		(where == SIZE_MAX || is_tautology(st, where)))
 		FAULT(x, c, RULE_DB, VERDICT_DENY, "this deletes every row of a table");
-	else if (at(st, i, "update") && (where == SIZE_MAX || is_tautology(st, where)) &&
-		 st->n > i + 3)
+	else if (at(st, i, "update") && (where == SIZE_MAX || is_tautology(st, where)) && st->n > i + 3)
 		FAULT(x, c, RULE_DB, VERDICT_DENY, "this changes every row of a table");
 	else if (at(st, i, "alter") && st->n > i + 3) {
 		for (size_t k = i; k + 1 < st->n; k++)
 			if (at(st, k, "drop") && !at(st, k + 1, "constraint default not index"))
-				FAULT(x, c, RULE_DB, VERDICT_DENY,
-					"this drops a column and what is in it");
+				FAULT(x, c, RULE_DB, VERDICT_DENY, "this drops a column and what is in it");
 	} else if (at(st, i, "flushall flushdb"))
 		FAULT(x, c, RULE_DB, VERDICT_DENY, "this empties the database");
 	else if (at(st, i, "copy")) {
 		for (size_t k = i; k + 1 < st->n; k++)
 			if (at(st, k, "program"))
-				FAULT(x, c, RULE_DB, VERDICT_DENY,
-					"this makes the database run a program");
+				FAULT(x, c, RULE_DB, VERDICT_DENY, "this makes the database run a program");
 	}
 }
 
@@ -117,8 +112,7 @@ void judge_sql(struct run *x, const struct cmd *c, str sql)
 	str token, line;
 
 	if (has_mark(sql, "\4"))
-		FAULT(x, c, RULE_DB, VERDICT_ASK,
-			"this runs statements that come from the network");
+		FAULT(x, c, RULE_DB, VERDICT_ASK, "this runs statements that come from the network");
 	/* Lines for the client itself: psql's \! and mysql's system run a shell. */
 	for (str rest = sql; str_split(&rest, '\n', &line);) {
 		line = str_trim(line);

@@ -40,8 +40,7 @@ const struct fact *fact_find(struct run *x, const struct fact *list, enum fact_k
 	return list;
 }
 
-static struct fact *fact_new(
-	struct run *x, struct fact *next, enum fact_kind kind, str key, str value)
+static struct fact *fact_new(struct run *x, struct fact *next, enum fact_kind kind, str key, str value)
 {
 	struct fact *f = arena_new(x->a, struct fact);
 
@@ -125,11 +124,10 @@ static const struct {
 
 static bool name_is_secret(str name)
 {
-	return str_has_nocase(name, "SECRET") || str_has_nocase(name, "PASSWORD") ||
-	       str_has_nocase(name, "PASSWD") || str_has_nocase(name, "TOKEN") ||
-	       str_has_nocase(name, "APIKEY") || str_has_nocase(name, "API_KEY") ||
-	       str_has_nocase(name, "PRIVATE_KEY") || str_has_nocase(name, "ACCESS_KEY") ||
-	       str_has_nocase(name, "CREDENTIAL");
+	return str_has_nocase(name, "SECRET") || str_has_nocase(name, "PASSWORD") || str_has_nocase(name, "PASSWD") ||
+		str_has_nocase(name, "TOKEN") || str_has_nocase(name, "APIKEY") || str_has_nocase(name, "API_KEY") ||
+		str_has_nocase(name, "PRIVATE_KEY") || str_has_nocase(name, "ACCESS_KEY") ||
+		str_has_nocase(name, "CREDENTIAL");
 }
 
 static str session_var(struct run *x, str name)
@@ -147,9 +145,7 @@ static str session_var(struct run *x, str name)
 
 		if (!str_eq(name, str_of(session_vars[i].name)))
 			continue;
-		return value[0] == '~'
-			       ? arena_strf(x->a, STR_FMT "%s", STR_ARG(x->c->home), value + 1)
-			       : str_of(value);
+		return value[0] == '~' ? arena_strf(x->a, STR_FMT "%s", STR_ARG(x->c->home), value + 1) : str_of(value);
 	}
 	return name_is_secret(name) ? STR("\6") : STR_NONE;
 }

@@ -74,8 +74,8 @@ static bool in_words(str s, const char *words, bool nocase)
 {
 	if (!nocase) { /* the tables are long: most words differ in their first letter */
 		while (words && *words) {
-			if (words[0] == s.p[0] && strncmp(words, s.p, s.n) == 0 &&
-				!memchr(s.p, 0, s.n) && (words[s.n] == ' ' || !words[s.n]))
+			if (words[0] == s.p[0] && strncmp(words, s.p, s.n) == 0 && !memchr(s.p, 0, s.n) &&
+				(words[s.n] == ' ' || !words[s.n]))
 				return true;
 			words = strchr(words, ' ');
 			words += words != NULL;
@@ -166,16 +166,13 @@ static size_t one_matches(str pat, size_t i, char c)
 
 	switch (pat.p[i]) {
 	case '?':
-	case MARK_ANY:
-		return 1;
-	case '\\':
-		return i + 1 < pat.n && pat.p[i + 1] == c ? 2 : 0;
+	case MARK_ANY: return 1;
+	case '\\': return i + 1 < pat.n && pat.p[i + 1] == c ? 2 : 0;
 	case '[':
 		if (set_holds(pat, i + 1, c, &end))
 			return end - i;
 		return !end && c == '[' ? 1 : 0;
-	default:
-		return pat.p[i] == c || c == MARK_ANY ? 1 : 0;
+	default: return pat.p[i] == c || c == MARK_ANY ? 1 : 0;
 	}
 }
 
@@ -250,10 +247,11 @@ str text_readable(struct arena *a, str s)
 		if (!has_mark(str_n(s.p + i, 1), MARKS_ANY "\x1f"))
 			continue;
 		text_add(&t, str_n(s.p + from, i - from));
-		text_add(&t, s.p[i] == MARK_STAR  ? STR("*")
-			     : s.p[i] == MARK_ANY ? STR("?")
-			     : s.p[i] == 0x1f     ? STR(" ") /* between the items of an array */
-						  : STR("…"));
+		text_add(&t,
+			s.p[i] == MARK_STAR          ? STR("*")
+				: s.p[i] == MARK_ANY ? STR("?")
+				: s.p[i] == 0x1f     ? STR(" ") /* between the items of an array */
+						     : STR("…"));
 		from = i + 1;
 	}
 	text_add(&t, str_from(s, from));

@@ -18,11 +18,9 @@ static bool path_fits(struct run *x, str pattern, str word)
 	if (str_starts(pattern, STR("**/"))) /* anywhere */
 		return glob_match(str_from(pattern, 3), str_base(path_resolve(x, word)));
 	if (pattern.n && pattern.p[0] != '/' && pattern.p[0] != '~')
-		pattern = arena_strf(
-			x->a, STR_FMT "/" STR_FMT, STR_ARG(x->c->root), STR_ARG(pattern));
+		pattern = arena_strf(x->a, STR_FMT "/" STR_FMT, STR_ARG(x->c->root), STR_ARG(pattern));
 	else if (pattern.n && pattern.p[0] == '~')
-		pattern = arena_strf(
-			x->a, STR_FMT STR_FMT, STR_ARG(x->c->home), STR_ARG(str_from(pattern, 1)));
+		pattern = arena_strf(x->a, STR_FMT STR_FMT, STR_ARG(x->c->home), STR_ARG(str_from(pattern, 1)));
 	p = arena_cstr(x->a, pattern);
 	return path_like(p, path_resolve(x, word));
 }
@@ -34,8 +32,7 @@ static bool any_path(const struct subject *s, str pattern)
 			ptrdiff_t eq = str_find_char(s->c->v[i], '=');
 
 			if (path_fits(s->x, pattern, s->c->v[i]) ||
-				(eq > 0 && path_fits(s->x, pattern,
-						   str_from(s->c->v[i], (size_t)eq + 1))))
+				(eq > 0 && path_fits(s->x, pattern, str_from(s->c->v[i], (size_t)eq + 1))))
 				return true;
 		}
 	for (size_t i = 0; s->e && i < s->x->paths.n; i++)
@@ -47,19 +44,12 @@ static bool any_path(const struct subject *s, str pattern)
 static bool word_holds(const struct subject *s, enum cond_kind kind, str word)
 {
 	switch (kind) {
-	case COND_TOOL:
-		return glob_match(word, s->e ? s->e->tool_name : STR("Bash"));
-	case COND_CLASS:
-		return str_eq_nocase(
-			word, str_of(tool_class_names[s->e ? s->e->tool_class : TOOL_SHELL]));
-	case COND_PROGRAM:
-		return s->c && glob_match(word, s->c->name);
-	case COND_ARGV:
-		return s->c && row_matches(s->c, arena_cstr(s->x->a, word));
-	case COND_PATH:
-		return any_path(s, word);
-	default:
-		return false;
+	case COND_TOOL: return glob_match(word, s->e ? s->e->tool_name : STR("Bash"));
+	case COND_CLASS: return str_eq_nocase(word, str_of(tool_class_names[s->e ? s->e->tool_class : TOOL_SHELL]));
+	case COND_PROGRAM: return s->c && glob_match(word, s->c->name);
+	case COND_ARGV: return s->c && row_matches(s->c, arena_cstr(s->x->a, word));
+	case COND_PATH: return any_path(s, word);
+	default: return false;
 	}
 }
 
@@ -71,9 +61,7 @@ static bool holds(const struct subject *s, const struct cond *c)
 	int r;
 
 	switch (c->kind) {
-	case COND_REGEX:
-		r = match_find(c->regex, s->text, 0, NULL);
-		return r > 0 || (r < 0 && s->lenient);
+	case COND_REGEX: r = match_find(c->regex, s->text, 0, NULL); return r > 0 || (r < 0 && s->lenient);
 	case COND_ANY:
 		for (const struct cond *in = c->inside; in; in = in->next)
 			if (all_hold(s, in->inside))
@@ -107,30 +95,25 @@ static bool all_hold(const struct subject *s, const struct cond *c)
 /* Copies what it says: the policy may be replaced before the verdict is read. */
 static void add_user_finding(struct run *x, const struct cmd *c, const struct guard_user_rule *r)
 {
-	add_finding(x, c, &(struct guard_finding){ .rule = arena_str(x->a, r->name),
-		.action = r->decision,
-		.reason = r->message.n ? arena_strf(x->a, STR_FMT " (your rule " STR_FMT ")", STR_ARG(r->message),
-					       STR_ARG(r->name))
-				     : arena_strf(x->a, "your rule " STR_FMT " says so", STR_ARG(r->name)),
-		.observed = r->observe,
-		.override = arena_str(x->a, r->override) });
+	add_finding(x, c,
+		&(struct guard_finding){ .rule = arena_str(x->a, r->name),
+			.action = r->decision,
+			.reason = r->message.n ? arena_strf(x->a, STR_FMT " (your rule " STR_FMT ")",
+							 STR_ARG(r->message), STR_ARG(r->name))
+					       : arena_strf(x->a, "your rule " STR_FMT " says so", STR_ARG(r->name)),
+			.observed = r->observe,
+			.override = arena_str(x->a, r->override) });
 }
 
-static void ask_rules(
-	struct run *x, const struct cmd *c, const struct event *e, str text, bool whole)
+static void ask_rules(struct run *x, const struct cmd *c, const struct event *e, str text, bool whole)
 {
 	const struct guard_policy *p = x->policy;
 
 	for (size_t i = 0; p && i < p->nrules; i++) {
 		const struct guard_user_rule *r = &p->listed[i];
-		struct subject s = { .x = x,
-			.c = c,
-			.e = e,
-			.text = text,
-			.lenient = r->decision != VERDICT_ALLOW };
+		struct subject s = { .x = x, .c = c, .e = e, .text = text, .lenient = r->decision != VERDICT_ALLOW };
 
-		if (!spend(x, 8) || (whole && p->rules[i].needs_command) ||
-			!all_hold(&s, p->rules[i].when))
+		if (!spend(x, 8) || (whole && p->rules[i].needs_command) || !all_hold(&s, p->rules[i].when))
 			continue;
 		add_user_finding(x, c, r);
 	}
@@ -147,7 +130,7 @@ void judge_user_tool(struct run *x, const struct event *e)
 	if (x->policy && x->policy->nrules)
 		ask_rules(x, NULL, e,
 			e->tool_class == TOOL_SHELL ? e->command
-			: e->file_path.n            ? e->file_path
+				: e->file_path.n    ? e->file_path
 						    : e->raw,
 			e->tool_class == TOOL_SHELL);
 }

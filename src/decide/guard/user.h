@@ -5,17 +5,7 @@
 #include "guard/internal.h"
 #include "match/match.h"
 
-enum cond_kind {
-	COND_TOOL,
-	COND_CLASS,
-	COND_PROGRAM,
-	COND_ARGV,
-	COND_PATH,
-	COND_REGEX,
-	COND_ANY,
-	COND_ALL,
-	COND_NOT
-};
+enum cond_kind { COND_TOOL, COND_CLASS, COND_PROGRAM, COND_ARGV, COND_PATH, COND_REGEX, COND_ANY, COND_ALL, COND_NOT };
 
 /* One condition. Those of an object hold together; any, all and not have others in them. */
 struct cond {
@@ -38,7 +28,7 @@ struct guard_policy {
 	bool observe;
 	bool project; /* a project's: only adds rules that deny or ask; the built-in ones are the user's policy's */
 	struct fields disabled, observed; /* names of rules */
-	struct guard_user_rule *listed; /* what others see; the same order */
+	struct guard_user_rule *listed;   /* what others see; the same order */
 	struct user_rule *rules;
 	size_t nrules;
 	struct match **regexes; /* to be freed */

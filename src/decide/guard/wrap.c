@@ -23,15 +23,13 @@ static const struct wrapper {
 		0, WRAP_ASSIGN | WRAP_ROOT, NULL },
 	{ "doas", "uCa", "", 0, WRAP_ROOT, NULL },
 	{ "pkexec", "", "user", 0, WRAP_ROOT, NULL },
-	{ "run0", "pu", "user group chdir unit property description slice setenv nice machine", 0,
-		WRAP_ROOT, NULL },
+	{ "run0", "pu", "user group chdir unit property description slice setenv nice machine", 0, WRAP_ROOT, NULL },
 	{ "sudoedit", "u", "user", 99, 0, NULL },
 	{ "nohup setsid builtin fakeroot catchsegv eatmydata unbuffer caffeinate torsocks tsocks "
 	  "linux64 linux32 i386 x86_64 nocache "
 	  "dbus-run-session dbus-launch busybox toybox noglob nocorrect - gtime pseudo shx",
 		"", "", 0, 0, NULL },
-	{ "ld.so", "", "library-path preload argv0 audit inhibit-rpath glibc-hwcaps-prepend", 0, 0,
-		NULL },
+	{ "ld.so", "", "library-path preload argv0 audit inhibit-rpath glibc-hwcaps-prepend", 0, 0, NULL },
 	{ "wsl", "du", "distribution user cd shell-type", 0, 0, NULL },
 	{ "exec", "a", "", 0, 0, NULL },
 	{ "nice", "n", "adjustment", 0, 0, NULL },
@@ -44,18 +42,16 @@ static const struct wrapper {
 	{ "numactl", "NmCilp", "cpunodebind membind physcpubind interleave preferred", 0, 0, NULL },
 	{ "flock", "wEc", "wait timeout conflict-exit-code command", 1, 0, "c command" },
 	{ "chroot", "", "", 1, WRAP_ROOT, NULL },
-	{ "unshare", "RwSG", "root wd setuid setgid map-user map-group propagation setgroups", 0, 0,
-		NULL },
+	{ "unshare", "RwSG", "root wd setuid setgid map-user map-group propagation setgroups", 0, 0, NULL },
 	{ "nsenter", "tSGNrw", "target setuid setgid", 0, WRAP_ROOT, NULL },
 	{ "strace ltrace", "aeEIoOpPsSuUXbnlA", "trace output env user", 0, 0, NULL },
 	{ "valgrind heaptrack perf-trace rr", "", "", 0, 0, NULL },
 	{ "gdb lldb", "xp", "", 0, WRAP_DASHES, NULL },
 	{ "script", "cEomtIOBT", "command", 99, 0, "c command" },
 	{ "watch", "nq", "interval", 0, WRAP_TEXT, NULL },
-	{ "su", "cgGswT", "command group supp-group shell whitelist-environment session-command",
-		99, WRAP_ROOT, "c command" },
-	{ "runuser", "cgGswuT", "command group supp-group shell user session-command", 0, WRAP_ROOT,
+	{ "su", "cgGswT", "command group supp-group shell whitelist-environment session-command", 99, WRAP_ROOT,
 		"c command" },
+	{ "runuser", "cgGswuT", "command group supp-group shell user session-command", 0, WRAP_ROOT, "c command" },
 	{ "gosu su-exec setuidgid chpst", "u", "", 1, WRAP_ROOT, NULL },
 	{ "setpriv", "", "reuid regid groups bounding-set inh-caps ambient-caps", 0, 0, NULL },
 	{ "capsh", "", "", 0, WRAP_DASHES, NULL },
@@ -69,8 +65,7 @@ static const struct wrapper {
 		"socket-property",
 		0, 0, NULL },
 	{ "systemd-inhibit", "", "what who why mode", 0, 0, NULL },
-	{ "start-stop-daemon", "", "pidfile name user chuid group exec startas", 0, WRAP_DASHES,
-		NULL },
+	{ "start-stop-daemon", "", "pidfile name user chuid group exec startas", 0, WRAP_DASHES, NULL },
 	{ "daemonize", "aceolpuEv", "", 0, 0, NULL },
 	{ "firejail bwrap proot", "rbwvRS",
 		"bind ro-bind dev-bind chdir setenv unsetenv uid gid hostname tmpfs proc dev "
@@ -83,13 +78,12 @@ static const struct wrapper {
 	{ "npx bunx pnpx", "pc", "package call cache userconfig registry", 0, 0, "c call" },
 	{ "uvx", "p", "python from with spec", 0, 0, NULL },
 	{ "dotenv dotenvx", "fe", "env-file", 0, WRAP_DASHES, NULL },
-	{ "aws-vault doppler infisical chamber teller", "pc", "project config env profile duration",
-		0, WRAP_DASHES, NULL },
+	{ "aws-vault doppler infisical chamber teller", "pc", "project config env profile duration", 0, WRAP_DASHES,
+		NULL },
 	{ "cross-env env-cmd", "f", "file", 0, WRAP_ASSIGN, NULL },
 	{ "nodemon", "", "exec watch ext ignore", 99, 0, "x exec" },
 	{ "entr", "", "", 0, 0, NULL },
-	{ "hyperfine", "wmMpLSrn",
-		"warmup runs prepare setup cleanup shell export-json export-markdown", 0, WRAP_TEXT,
+	{ "hyperfine", "wmMpLSrn", "warmup runs prepare setup cleanup shell export-json export-markdown", 0, WRAP_TEXT,
 		NULL },
 	{ "concurrently", "nck", "names prefix-colors", 0, WRAP_TEXT, NULL },
 	{ "nix-shell", "pIA", "packages run command", 99, 0, "- run command" },
@@ -164,8 +158,7 @@ static void change_dir(struct run *x, const struct cmd *c, const struct arg *a)
 {
 	for (size_t i = 0; i < countof(goes_to); i++)
 		if (str_in(c->name, goes_to[i].names) && str_is_set(a->value) &&
-			((goes_to[i].letter && a->letter == goes_to[i].letter) ||
-				arg_is(a, 0, goes_to[i].longs)))
+			((goes_to[i].letter && a->letter == goes_to[i].letter) || arg_is(a, 0, goes_to[i].longs)))
 			x->st.cwd = path_resolve(x, a->value);
 }
 
@@ -202,8 +195,7 @@ static void do_wrapper(struct run *x, struct cmd *c)
 		if ((w->flags & WRAP_ASSIGN) && is_assignment(a.value)) {
 			ptrdiff_t eq = str_find_char(a.value, '=');
 
-			var_set(x, str_head(a.value, (size_t)eq),
-				str_from(a.value, (size_t)eq + 1));
+			var_set(x, str_head(a.value, (size_t)eq), str_from(a.value, (size_t)eq + 1));
 			continue;
 		}
 		run_rest(x, c, a.at, w->flags);
@@ -211,22 +203,18 @@ static void do_wrapper(struct run *x, struct cmd *c)
 		return;
 	}
 	x->st = saved;
-	if (str_is_set(c->in) &&
-		str_in(c->name, "su sudo doas script runuser chroot")) /* a shell that reads */
+	if (str_is_set(c->in) && str_in(c->name, "su sudo doas script runuser chroot")) /* a shell that reads */
 		c->out = cmd_has(c, "-l") || cmd_has(c, "-v") ||
-					 (!cmd_has(c, "-s") && !cmd_has(c, "-i") &&
-						 str_eq(c->name, STR("sudo")))
-				 ? STR("\1")
-				 : run_child_text(x, c->in, STR_NONE);
+				(!cmd_has(c, "-s") && !cmd_has(c, "-i") && str_eq(c->name, STR("sudo")))
+			? STR("\1")
+			: run_child_text(x, c->in, STR_NONE);
 }
 
 /* -- env -------------------------------------------------------------------------------------- */
 
 static void do_env(struct run *x, struct cmd *c)
 {
-	struct args it = {
-		.c = c, .shorts = "uCSaP", .longs = "unset chdir split-string argv0", .posix = true
-	};
+	struct args it = { .c = c, .shorts = "uCSaP", .longs = "unset chdir split-string argv0", .posix = true };
 	struct state saved = x->st;
 	struct arg a;
 
@@ -249,8 +237,7 @@ static void do_env(struct run *x, struct cmd *c)
 			return;
 		} else if (a.operand && is_assignment(a.value)) {
 			eq = str_find_char(a.value, '=');
-			var_set(x, str_head(a.value, (size_t)eq),
-				str_from(a.value, (size_t)eq + 1));
+			var_set(x, str_head(a.value, (size_t)eq), str_from(a.value, (size_t)eq + 1));
 		} else if (a.operand) {
 			struct cmd inner = { .v = c->v + a.at,
 				.n = c->n - a.at,
@@ -270,15 +257,13 @@ static void do_env(struct run *x, struct cmd *c)
 	x->st = saved;
 	if (!cmd_has(c, "--help") && !cmd_has(c, "--version")) {
 		c->out = STR("\5");
-		FAULT(x, c, RULE_SECRET_ENV, VERDICT_ASK,
-			"this prints the environment, secrets included");
+		FAULT(x, c, RULE_SECRET_ENV, VERDICT_ASK, "this prints the environment, secrets included");
 	}
 }
 
 static void do_printenv(struct run *x, struct cmd *c)
 {
-	static const char *const words[] = { "SECRET", "TOKEN", "PASSWORD", "PASSWD", "KEY",
-		"CREDENTIAL" };
+	static const char *const words[] = { "SECRET", "TOKEN", "PASSWORD", "PASSWD", "KEY", "CREDENTIAL" };
 	bool named = false;
 
 	for (size_t i = 1; i < c->n; i++) {
@@ -292,8 +277,7 @@ static void do_printenv(struct run *x, struct cmd *c)
 	c->out = STR("\1");
 	if (!named) {
 		c->out = STR("\5");
-		FAULT(x, c, RULE_SECRET_ENV, VERDICT_ASK,
-			"this prints the environment, secrets included");
+		FAULT(x, c, RULE_SECRET_ENV, VERDICT_ASK, "this prints the environment, secrets included");
 	}
 }
 
@@ -314,8 +298,8 @@ static void do_which(struct run *x, struct cmd *c)
 			return;
 		}
 		c->out = str_find_char(a.value, '/') >= 0
-				 ? a.value
-				 : arena_strf(x->a, "/usr/bin/" STR_FMT "\n", STR_ARG(a.value));
+			? a.value
+			: arena_strf(x->a, "/usr/bin/" STR_FMT "\n", STR_ARG(a.value));
 		return;
 	}
 }
@@ -331,8 +315,7 @@ static void do_shell_script(struct run *x, struct cmd *c, size_t at)
 		text = str_is_set(c->in) ? c->in : STR("");
 	else if (!fs_known(x, path, &text)) {
 		if (has_mark(c->v[at], "\4"))
-			FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY,
-				"this runs what comes from the network as a command");
+			FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY, "this runs what comes from the network as a command");
 		return;
 	}
 	x->st.arg0 = c->v[at];
@@ -367,8 +350,7 @@ static void do_shell(struct run *x, struct cmd *c)
 	str text;
 
 	if (c->net_in || c->net_out)
-		FAULT(x, c, RULE_NET_SHELL, VERDICT_DENY,
-			"this connects a shell to another machine");
+		FAULT(x, c, RULE_NET_SHELL, VERDICT_DENY, "this connects a shell to another machine");
 	while (args_next(&it, &a)) {
 		if (a.operand && a.value.n > 1 && a.value.p[0] == '+') { /* +e: an option too */
 			it.no_more = false;
@@ -378,8 +360,7 @@ static void do_shell(struct run *x, struct cmd *c)
 			dash_c = true;
 		else if (a.letter == 's')
 			dash_s = true;
-		else if (arg_is(&a, 0, "rcfile init-file") &&
-			 fs_written(x, a.value, &text))
+		else if (arg_is(&a, 0, "rcfile init-file") && fs_written(x, a.value, &text))
 			(void)run_child_text(x, text, STR_NONE);
 		else if (arg_is(&a, 0, "version help"))
 			return;
@@ -416,12 +397,11 @@ static void do_ssh(struct run *x, struct cmd *c)
 	struct arg a;
 
 	while (args_next(&it, &a)) {
-		if (a.letter == 'o' && (str_has_nocase(a.value, "ProxyCommand") ||
-					       str_has_nocase(a.value, "LocalCommand"))) {
+		if (a.letter == 'o' &&
+			(str_has_nocase(a.value, "ProxyCommand") || str_has_nocase(a.value, "LocalCommand"))) {
 			ptrdiff_t eq = str_find_char(a.value, '=');
 
-			(void)run_child_text(
-				x, str_from(a.value, eq < 0 ? 12 : (size_t)eq + 1), STR_NONE);
+			(void)run_child_text(x, str_from(a.value, eq < 0 ? 12 : (size_t)eq + 1), STR_NONE);
 		}
 		if (!a.operand)
 			continue;
@@ -456,12 +436,10 @@ static void split_input(struct run *x, str in, bool nul, bool lines, struct fiel
 	while (i < in.n && spend(x, 1)) {
 		size_t from;
 
-		while (i < in.n &&
-			(nul ? in.p[i] == 0 : strchr(lines ? "\n" : " \t\n", in.p[i]) != NULL))
+		while (i < in.n && (nul ? in.p[i] == 0 : strchr(lines ? "\n" : " \t\n", in.p[i]) != NULL))
 			i++;
 		from = i;
-		while (i < in.n &&
-			(nul ? in.p[i] != 0 : !strchr(lines ? "\n" : " \t\n", in.p[i]) || !in.p[i]))
+		while (i < in.n && (nul ? in.p[i] != 0 : !strchr(lines ? "\n" : " \t\n", in.p[i]) || !in.p[i]))
 			i++;
 		if (i > from && out->n == ITEMS_MAX) {
 			reach_cap(x, "words on its input");
@@ -470,8 +448,7 @@ static void split_input(struct run *x, str in, bool nul, bool lines, struct fiel
 		if (i > from) {
 			str word = str_n(in.p + from, i - from);
 
-			if (!nul && !lines && word.n > 2 &&
-				(word.p[0] == '\'' || word.p[0] == '"') &&
+			if (!nul && !lines && word.n > 2 && (word.p[0] == '\'' || word.p[0] == '"') &&
 				word.p[word.n - 1] == word.p[0])
 				word = str_n(word.p + 1, word.n - 2);
 			fields_add(x->a, out, word);
@@ -496,8 +473,7 @@ static str put_in(struct run *x, str word, str place, str value)
 }
 
 /* Runs the command once for each item, or once with all of them behind it. */
-static str run_with_items(
-	struct run *x, const str *v, size_t n, const struct fields *items, str place)
+static str run_with_items(struct run *x, const str *v, size_t n, const struct fields *items, str place)
 {
 	str out = STR("");
 
@@ -549,8 +525,8 @@ static void do_xargs(struct run *x, struct cmd *c)
 			judge_read(x, c, a.value);
 			in = fs_content(x, path_resolve(x, a.value));
 		} else if (arg_is(&a, 'd', "delimiter") && str_is_set(a.value)) {
-			in = map_tr(x->a, str_is_set(in) ? in : STR("\1"),
-				decode_backslashes(x->a, a.value, false), STR("\n"), false);
+			in = map_tr(x->a, str_is_set(in) ? in : STR("\1"), decode_backslashes(x->a, a.value, false),
+				STR("\n"), false);
 		}
 	}
 	split_input(x, str_is_set(in) ? in : STR("\1"), nul, lines, &items);
@@ -593,8 +569,7 @@ static void do_parallel(struct run *x, struct cmd *c)
 			break;
 		}
 
-		text_add(&one,
-			placed ? put_in(x, text_str(&t), STR("{}"), items.v[k]) : text_str(&t));
+		text_add(&one, placed ? put_in(x, text_str(&t), STR("{}"), items.v[k]) : text_str(&t));
 		if (!placed && words.n) {
 			text_char(&one, ' ');
 			text_add(&one, items.v[k]);

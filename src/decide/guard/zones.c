@@ -3,15 +3,14 @@
 #include "guard/internal.h"
 
 /* Directories of the system: they and what they hold are nobody's build output. */
-static const char *const system_dirs[] = { "/etc", "/usr", "/bin", "/sbin", "/lib", "/lib32",
-	"/lib64", "/libx32", "/boot", "/var", "/dev", "/proc", "/sys", "/opt", "/root", "/srv",
-	"/run", "/snap", "/nix", "/mnt", "/media", "/lost+found", "/System", "/Library",
-	"/Applications", "/Volumes", "/private", "/cores", "/Network", "/efi", "/usr/local",
-	"/var/lib", "/var/log" };
+static const char *const system_dirs[] = { "/etc", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
+	"/boot", "/var", "/dev", "/proc", "/sys", "/opt", "/root", "/srv", "/run", "/snap", "/nix", "/mnt", "/media",
+	"/lost+found", "/System", "/Library", "/Applications", "/Volumes", "/private", "/cores", "/Network", "/efi",
+	"/usr/local", "/var/lib", "/var/log" };
 
 static const char home_dirs[] = "/home /Users";
-static const char *const temp_dirs[] = { "/tmp", "/var/tmp", "/private/tmp", "/dev/shm",
-	"/var/folders", "/private/var/folders" };
+static const char *const temp_dirs[] = { "/tmp", "/var/tmp", "/private/tmp", "/dev/shm", "/var/folders",
+	"/private/var/folders" };
 
 /* What builds, tests and tools make again by themselves. */
 static const char made_names[] =
@@ -48,9 +47,7 @@ static bool is_made_name(str part)
 		if (part.n > sizeof(certain))
 			return false;
 		for (size_t i = 0; i < part.n; i++)
-			certain[i] = (char)(part.p[i] == MARK_ANY || part.p[i] == MARK_STAR
-						    ? 0x7f
-						    : part.p[i]);
+			certain[i] = (char)(part.p[i] == MARK_ANY || part.p[i] == MARK_STAR ? 0x7f : part.p[i]);
 		part = str_n(certain, part.n);
 	}
 	return str_in(part, made_names) || glob_any(part, made_patterns);
@@ -106,10 +103,11 @@ static size_t home_length(struct run *x, str path)
 
 static enum place device_place(str path)
 {
-	if (glob_any(path, "/dev/sd* /dev/hd* /dev/vd* /dev/xvd* /dev/nvme* /dev/mmcblk* "
-			   "/dev/disk* /dev/rdisk* /dev/mapper/* "
-			   "/dev/md* /dev/dm-* /dev/loop* /dev/sr* /dev/mem /dev/kmem /dev/port "
-			   "/dev/block/* /dev/ram*") ||
+	if (glob_any(path,
+		    "/dev/sd* /dev/hd* /dev/vd* /dev/xvd* /dev/nvme* /dev/mmcblk* "
+		    "/dev/disk* /dev/rdisk* /dev/mapper/* "
+		    "/dev/md* /dev/dm-* /dev/loop* /dev/sr* /dev/mem /dev/kmem /dev/port "
+		    "/dev/block/* /dev/ram*") ||
 		str_starts(path, STR("\\\\.\\PhysicalDrive")))
 		return PLACE_DEVICE;
 	return PLACE_NULL;
@@ -138,18 +136,17 @@ static enum place place_with_hole(struct run *x, str path)
 		if (str_eq(str_head(path, slash), str_of(temp_dirs[i])))
 			return PLACE_TEMP;
 	front = place_known(x, str_head(path, slash), false);
-	return front == PLACE_TEMP || front == PLACE_MADE || front == PLACE_IN_PROJECT ||
-			       front == PLACE_DEVICE
-		       ? front
-		       : PLACE_UNKNOWN;
+	return front == PLACE_TEMP || front == PLACE_MADE || front == PLACE_IN_PROJECT || front == PLACE_DEVICE
+		? front
+		: PLACE_UNKNOWN;
 }
 
 static enum place place_in_project(str path, str root)
 {
 	str rest = str_from(path, root.n + 1);
 
-	if (str_eq(rest, STR(".git")) || str_starts(rest, STR(".git/")) ||
-		str_ends(rest, STR("/.git")) || (has_mark(rest, "\2\3") && path_like(".git", rest)))
+	if (str_eq(rest, STR(".git")) || str_starts(rest, STR(".git/")) || str_ends(rest, STR("/.git")) ||
+		(has_mark(rest, "\2\3") && path_like(".git", rest)))
 		return PLACE_GIT;
 	return has_made_part(path, root.n) ? PLACE_MADE : PLACE_IN_PROJECT;
 }
@@ -157,8 +154,8 @@ static enum place place_in_project(str path, str root)
 /* A live pattern that a home or the project fits. */
 static enum place covers(struct run *x, str path, str root)
 {
-	if (glob_match(path, x->c->home) || glob_match(path, STR("/home")) ||
-		glob_match(path, STR("/Users")) || glob_match(path, STR("/root")))
+	if (glob_match(path, x->c->home) || glob_match(path, STR("/home")) || glob_match(path, STR("/Users")) ||
+		glob_match(path, STR("/root")))
 		return PLACE_HOMES;
 	return root.n && glob_match(path, root) ? PLACE_PROJECT : PLACE_UNKNOWN;
 }
@@ -196,9 +193,9 @@ static enum place place_known(struct run *x, str path, bool all)
 	}
 	if (home)
 		return has_made_part(path, home) ? PLACE_MADE : PLACE_IN_HOME;
-	if (below_system_dir(path) && !path_below(path, STR("/srv")) &&
-		!path_below(path, STR("/mnt")) && !path_below(path, STR("/opt")) &&
-		!path_below(path, STR("/media")) && !path_below(path, STR("/Volumes")))
+	if (below_system_dir(path) && !path_below(path, STR("/srv")) && !path_below(path, STR("/mnt")) &&
+		!path_below(path, STR("/opt")) && !path_below(path, STR("/media")) &&
+		!path_below(path, STR("/Volumes")))
 		return PLACE_SYSTEM_IN;
 	return has_made_part(path, 0) ? PLACE_MADE : PLACE_ELSEWHERE;
 }
@@ -218,10 +215,9 @@ enum place place_of(struct run *x, str path)
 	for (;;) {
 		last = str_base(path);
 		if (path.n <= 1 || !has_mark(last, "\2") ||
-			!(str_eq(last, STR("\2")) || str_eq(last, STR(".\2")) ||
-				str_eq(last, STR("\3\2")) || str_eq(last, STR(".\3\2")) ||
-				str_eq(last, STR("\2\2")) || str_eq(last, STR(".\3\3\2")) ||
-				str_eq(last, STR("\2.\2"))))
+			!(str_eq(last, STR("\2")) || str_eq(last, STR(".\2")) || str_eq(last, STR("\3\2")) ||
+				str_eq(last, STR(".\3\2")) || str_eq(last, STR("\2\2")) ||
+				str_eq(last, STR(".\3\3\2")) || str_eq(last, STR("\2.\2"))))
 			break;
 		path = str_head(path, MAX((size_t)(last.p - path.p), 2) - 1);
 		all = true;
@@ -232,29 +228,24 @@ enum place place_of(struct run *x, str path)
 /* -- secrets ---------------------------------------------------------------------------------- */
 
 /* In a home; what opens other doors. */
-static const char *const keys_in_home[] = { ".aws/credentials", ".aws", ".kube/config", ".kube",
-	".netrc", "_netrc", ".pgpass", ".git-credentials", ".gnupg/**", ".gnupg",
-	".config/gcloud/**", ".config/gcloud", ".azure/**", ".azure", ".config/gh/hosts.yml",
-	".docker/config.json", ".vault-token", ".password-store/**", ".password-store",
-	".terraform.d/credentials.tfrc.json", ".cargo/credentials", ".cargo/credentials.toml",
-	".gem/credentials", ".pypirc", ".npmrc", ".yarnrc.yml", ".config/op/**",
-	".local/share/keyrings/**", "Library/Keychains/**", ".mozilla/firefox/*/logins.json",
-	".mozilla/firefox/*/key4.db", ".mozilla/firefox/*/cookies.sqlite",
-	".config/google-chrome/*/Login Data", ".config/google-chrome/*/Cookies",
-	".config/chromium/*/Login Data", ".claude/.credentials.json", ".codex/auth.json",
-	".gemini/oauth_creds.json", ".config/hub", ".my.cnf", ".s3cfg", ".boto",
-	".config/rclone/rclone.conf", ".config/doctl/config.yaml", ".fly/config.yml",
-	".config/heroku/**", ".oci/**", ".databrickscfg", ".snowsql/config", ".ssh", ".electrum/**",
+static const char *const keys_in_home[] = { ".aws/credentials", ".aws", ".kube/config", ".kube", ".netrc", "_netrc",
+	".pgpass", ".git-credentials", ".gnupg/**", ".gnupg", ".config/gcloud/**", ".config/gcloud", ".azure/**",
+	".azure", ".config/gh/hosts.yml", ".docker/config.json", ".vault-token", ".password-store/**",
+	".password-store", ".terraform.d/credentials.tfrc.json", ".cargo/credentials", ".cargo/credentials.toml",
+	".gem/credentials", ".pypirc", ".npmrc", ".yarnrc.yml", ".config/op/**", ".local/share/keyrings/**",
+	"Library/Keychains/**", ".mozilla/firefox/*/logins.json", ".mozilla/firefox/*/key4.db",
+	".mozilla/firefox/*/cookies.sqlite", ".config/google-chrome/*/Login Data", ".config/google-chrome/*/Cookies",
+	".config/chromium/*/Login Data", ".claude/.credentials.json", ".codex/auth.json", ".gemini/oauth_creds.json",
+	".config/hub", ".my.cnf", ".s3cfg", ".boto", ".config/rclone/rclone.conf", ".config/doctl/config.yaml",
+	".fly/config.yml", ".config/heroku/**", ".oci/**", ".databrickscfg", ".snowsql/config", ".ssh", ".electrum/**",
 	".bitcoin/wallet.dat", ".config/sops/age/keys.txt", ".age/**", ".config/stripe/config.toml",
 	".ngrok2/ngrok.yml", ".config/github-copilot/**" };
 
-static const char *const system_keys[] = { "/etc/shadow", "/etc/shadow-", "/etc/gshadow",
-	"/etc/gshadow-", "/etc/sudoers", "/etc/ssh/ssh_host_*_key", "/etc/ssl/private/**",
-	"/etc/ssl/private", "/etc/krb5.keytab", "/etc/kubernetes/admin.conf",
-	"/etc/kubernetes/pki/**", "/var/run/secrets/**", "/run/secrets/**",
-	"/etc/letsencrypt/live/**", "/etc/wireguard/**", "/etc/openvpn/**", "/proc/kcore",
-	"/dev/mem", "/etc/master.passwd", "/etc/security/opasswd", "/etc/rancher/k3s/k3s.yaml",
-	"/var/lib/kubelet/pki/**" };
+static const char *const system_keys[] = { "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-",
+	"/etc/sudoers", "/etc/ssh/ssh_host_*_key", "/etc/ssl/private/**", "/etc/ssl/private", "/etc/krb5.keytab",
+	"/etc/kubernetes/admin.conf", "/etc/kubernetes/pki/**", "/var/run/secrets/**", "/run/secrets/**",
+	"/etc/letsencrypt/live/**", "/etc/wireguard/**", "/etc/openvpn/**", "/proc/kcore", "/dev/mem",
+	"/etc/master.passwd", "/etc/security/opasswd", "/etc/rancher/k3s/k3s.yaml", "/var/lib/kubelet/pki/**" };
 
 static const char open_in_ssh[] = "config known_hosts known_hosts.old authorized_keys "
 				  "authorized_keys2 environment rc config.d";
@@ -263,20 +254,18 @@ static enum secrecy secrecy_in_ssh(str rest)
 {
 	str last = str_base(rest);
 
-	if (!rest.n || str_in(last, open_in_ssh) || str_ends(last, STR(".pub")) ||
-		str_starts(rest, STR("config.d/")))
+	if (!rest.n || str_in(last, open_in_ssh) || str_ends(last, STR(".pub")) || str_starts(rest, STR("config.d/")))
 		return rest.n ? SECRET_NOT : SECRET_KEY;
 	return SECRET_KEY;
 }
 
 static const char key_names[] = "id_rsa id_dsa id_ecdsa id_ed25519 id_ed25519_sk id_ecdsa_sk";
-static const char project_names[] =
-	".env .envrc.local .env.local secrets.yml secrets.yaml secrets.json secrets.toml "
-	"secrets.env credentials.json "
-	"credentials.yml credentials.yaml .secrets .htpasswd master.key production.key "
-	"service-account.json serviceAccountKey.json "
-	"client_secret.json kubeconfig .vault_pass vault_pass.txt vault-password .dev.vars "
-	"secring.gpg wp-config.php .pgpass .netrc";
+static const char project_names[] = ".env .envrc.local .env.local secrets.yml secrets.yaml secrets.json secrets.toml "
+				    "secrets.env credentials.json "
+				    "credentials.yml credentials.yaml .secrets .htpasswd master.key production.key "
+				    "service-account.json serviceAccountKey.json "
+				    "client_secret.json kubeconfig .vault_pass vault_pass.txt vault-password .dev.vars "
+				    "secring.gpg wp-config.php .pgpass .netrc";
 static const char project_patterns[] =
 	".env.* *.env service-account*.json serviceaccount*.json *-credentials.json "
 	"*_credentials.json *.pem *.p12 *.pfx *.jks *.keystore *.kdbx "
@@ -321,19 +310,18 @@ enum secrecy secrecy_of(struct run *x, str path)
 		str part;
 
 		if (str_split(&first, '/', &part) &&
-			(str_eq(part, STR(".ssh")) ||
-				(has_mark(part, "\2\3") && path_like(".ssh", part))))
+			(str_eq(part, STR(".ssh")) || (has_mark(part, "\2\3") && path_like(".ssh", part))))
 			return secrecy_in_ssh(str_from(rest, MIN(part.n + 1, rest.n)));
-		for (size_t i = 0; rest.p[0] == '.' || rest.p[0] == 'L' || rest.p[0] == '_' ||
-				   rest.p[0] == MARK_ANY;
+		for (size_t i = 0; rest.p[0] == '.' || rest.p[0] == 'L' || rest.p[0] == '_' || rest.p[0] == MARK_ANY;
 			i++) {
 			if (i == countof(keys_in_home))
 				break;
 			if (path_like(keys_in_home[i], rest))
 				return SECRET_KEY;
 		}
-		if (str_in(rest, ".bash_history .zsh_history .psql_history .mysql_history "
-				 ".python_history .node_repl_history"))
+		if (str_in(rest,
+			    ".bash_history .zsh_history .psql_history .mysql_history "
+			    ".python_history .node_repl_history"))
 			return SECRET_PROJECT;
 	}
 	if (path_like("/proc/*/environ", path))
@@ -349,33 +337,28 @@ enum secrecy secrecy_of(struct run *x, str path)
 
 /* -- hookd's own ------------------------------------------------------------------------------ */
 
-static const char *const own_in_home[] = { ".local/share/hookd/**", ".local/state/hookd/**",
-	".config/hookd/**", ".hookd/**", ".local/share/hookd", ".local/state/hookd",
-	".config/hookd", ".hookd", ".config/systemd/user/hookd*", "Library/LaunchAgents/*hookd*",
-	".config/systemd/user/*/hookd*", "Library/Application Support/hookd/**",
-	".cache/hookd/**" };
-static const char *const shared_in_home[] = { ".claude/settings.json",
-	".claude/settings.local.json", ".claude", ".claude/hooks/**", ".codex/hooks.json",
-	".codex/config.toml", ".codex", ".gemini/settings.json", ".gemini", ".claude.json",
-	".config/claude/settings.json", ".cursor/hooks.json", ".cursor/hooks/**",
-	".cursor/cli-config.json", ".copilot", ".copilot/config.json", ".copilot/hooks/**",
-	".copilot/settings.json", ".qwen/settings.json", ".qwen", ".config/opencode/opencode.json",
-	".config/opencode/opencode.jsonc", ".config/opencode/plugin/**",
-	".config/opencode/plugins/**", ".opencode/**", ".codeium/hooks.json",
-	".codeium/windsurf/hooks.json", ".windsurf/hooks.json", ".factory/settings.json",
-	".factory/hooks/**", ".augment/settings.json", ".kiro/hooks/**", ".kiro/settings/**",
-	".config/amp/settings.json", ".config/crush/crush.json", ".config/goose/config.yaml",
-	".cline/hooks/**", "Documents/Cline/Rules/Hooks/**", ".gemini/hooks/**" };
-static const char *const shared_in_project[] = { ".claude/settings.json",
-	".claude/settings.local.json", ".codex/hooks.json", ".codex/config.toml",
-	".gemini/settings.json", ".cursor/hooks.json", ".qwen/settings.json",
+static const char *const own_in_home[] = { ".local/share/hookd/**", ".local/state/hookd/**", ".config/hookd/**",
+	".hookd/**", ".local/share/hookd", ".local/state/hookd", ".config/hookd", ".hookd",
+	".config/systemd/user/hookd*", "Library/LaunchAgents/*hookd*", ".config/systemd/user/*/hookd*",
+	"Library/Application Support/hookd/**", ".cache/hookd/**" };
+static const char *const shared_in_home[] = { ".claude/settings.json", ".claude/settings.local.json", ".claude",
+	".claude/hooks/**", ".codex/hooks.json", ".codex/config.toml", ".codex", ".gemini/settings.json", ".gemini",
+	".claude.json", ".config/claude/settings.json", ".cursor/hooks.json", ".cursor/hooks/**",
+	".cursor/cli-config.json", ".copilot", ".copilot/config.json", ".copilot/hooks/**", ".copilot/settings.json",
+	".qwen/settings.json", ".qwen", ".config/opencode/opencode.json", ".config/opencode/opencode.jsonc",
+	".config/opencode/plugin/**", ".config/opencode/plugins/**", ".opencode/**", ".codeium/hooks.json",
+	".codeium/windsurf/hooks.json", ".windsurf/hooks.json", ".factory/settings.json", ".factory/hooks/**",
+	".augment/settings.json", ".kiro/hooks/**", ".kiro/settings/**", ".config/amp/settings.json",
+	".config/crush/crush.json", ".config/goose/config.yaml", ".cline/hooks/**", "Documents/Cline/Rules/Hooks/**",
+	".gemini/hooks/**" };
+static const char *const shared_in_project[] = { ".claude/settings.json", ".claude/settings.local.json",
+	".codex/hooks.json", ".codex/config.toml", ".gemini/settings.json", ".cursor/hooks.json", ".qwen/settings.json",
 	".windsurf/hooks.json", ".factory/settings.json", ".opencode/opencode.json" };
-static const char *const dirs_in_project[] = { ".claude/hooks/**", ".cursor/hooks/**",
-	".opencode/plugin/**", ".opencode/plugins/**", ".kiro/hooks/**", ".github/hooks/**",
-	".factory/hooks/**", ".clinerules/hooks/**", ".gemini/hooks/**" };
-static const char *const own_in_system[] = { "/etc/hookd/**", "/etc/hookd",
-	"/etc/claude-code/managed-settings.json", "/usr/lib/systemd/user/hookd*",
-	"/etc/systemd/*/hookd*", "/run/user/*/hookd/**", "/run/user/*/hookd",
+static const char *const dirs_in_project[] = { ".claude/hooks/**", ".cursor/hooks/**", ".opencode/plugin/**",
+	".opencode/plugins/**", ".kiro/hooks/**", ".github/hooks/**", ".factory/hooks/**", ".clinerules/hooks/**",
+	".gemini/hooks/**" };
+static const char *const own_in_system[] = { "/etc/hookd/**", "/etc/hookd", "/etc/claude-code/managed-settings.json",
+	"/usr/lib/systemd/user/hookd*", "/etc/systemd/*/hookd*", "/run/user/*/hookd/**", "/run/user/*/hookd",
 	"/Library/Application Support/ClaudeCode/managed-settings.json", "/run/hookd/**" };
 
 static bool any_like(const char *const *patterns, size_t n, str path)
@@ -392,8 +375,7 @@ static bool ends_like(const char *const *patterns, size_t n, str path)
 	for (size_t i = 0; i < n; i++) {
 		str p = str_of(patterns[i]);
 
-		if (str_eq(path, p) ||
-			(path.n > p.n && str_ends(path, p) && path.p[path.n - p.n - 1] == '/'))
+		if (str_eq(path, p) || (path.n > p.n && str_ends(path, p) && path.p[path.n - p.n - 1] == '/'))
 			return true;
 	}
 	return false;
@@ -430,14 +412,12 @@ bool is_protected(struct run *x, str path, bool *ret_shared)
 
 		if (str_eq(rest, STR(".hookd")) || str_starts(rest, STR(".hookd/")))
 			return true;
-		if (str_in(rest, ".claude .codex .gemini") ||
-			any_like(dirs_in_project, countof(dirs_in_project), rest))
+		if (str_in(rest, ".claude .codex .gemini") || any_like(dirs_in_project, countof(dirs_in_project), rest))
 			return *ret_shared = true;
 	}
 	if (ends_like(shared_in_project, countof(shared_in_project), path))
 		return *ret_shared = true;
-	return path_is_dynamic(path) &&
-	       (str_has(path, "/hookd/hookd.") || str_has(path, "/.config/hookd"));
+	return path_is_dynamic(path) && (str_has(path, "/hookd/hookd.") || str_has(path, "/.config/hookd"));
 }
 
 /* -- files that others run or trust ----------------------------------------------------------- */

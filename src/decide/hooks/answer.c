@@ -76,8 +76,9 @@ static bool take_decision(struct printed *p, str word, str reason)
 			}
 			return true;
 		}
-	fail(p->ret, arena_strf(p->a, "it answered with a decision that nobody knows: '" STR_FMT "'",
-		STR_ARG(clean(p->a, word, 60))));
+	fail(p->ret,
+		arena_strf(p->a, "it answered with a decision that nobody knows: '" STR_FMT "'",
+			STR_ARG(clean(p->a, word, 60))));
 	return false;
 }
 
@@ -144,8 +145,9 @@ static bool take_code_agent(struct printed *p)
 	if (str_eq(action, STR("block"))) {
 		block(p->e, message, p->ret);
 	} else if (!str_eq(action, STR("allow")) && !str_eq(action, STR("continue"))) {
-		fail(p->ret, arena_strf(p->a, "it answered with an action that nobody knows: '" STR_FMT "'",
-			STR_ARG(clean(p->a, action, 60))));
+		fail(p->ret,
+			arena_strf(p->a, "it answered with an action that nobody knows: '" STR_FMT "'",
+				STR_ARG(clean(p->a, action, 60))));
 		return false;
 	}
 	if (input && input->type == JSON_OBJECT)
@@ -229,7 +231,7 @@ static str how_it_ended(const struct child_result *r, struct arena *a)
 static bool could_not_run(const struct child_result *r)
 {
 	return r->error || r->timed_out || r->killed || r->exit_code < 0 || r->exit_code == SHELL_NOT_RUN ||
-	       r->exit_code == SHELL_NOT_FOUND;
+		r->exit_code == SHELL_NOT_FOUND;
 }
 
 void hook_answer_read(const struct hook *h, const struct event *e, const struct child_result *r, struct arena *a,
@@ -280,7 +282,9 @@ static void rule_by_hook(const struct hook *h, struct arena *a, struct verdict *
 	verdict_raise(v, action, rule, reason);
 	/* The audit is written when the set may be gone. */
 	verdict_add_ruling(v, a,
-		&(struct ruling){ .rule = rule, .action = action, .reason = reason,
+		&(struct ruling){ .rule = rule,
+			.action = action,
+			.reason = reason,
 			.subject = arena_str(a, h->command) });
 }
 
@@ -305,8 +309,8 @@ void hook_answer_apply(const struct hook *h, const struct event *e, const struct
 	verdict_add_context(v, a, rule, answer->context);
 	v->system_message = join(a, v->system_message, answer->system_message);
 	if (answer->continue_turn && !v->end_turn) {
-		v->reason = v->continue_turn ? join(a, v->reason, clean(a, answer->reason, REASON_MAX)) :
-			clean(a, answer->reason, REASON_MAX);
+		v->reason = v->continue_turn ? join(a, v->reason, clean(a, answer->reason, REASON_MAX))
+					     : clean(a, answer->reason, REASON_MAX);
 		v->rule = rule;
 		v->continue_turn = true;
 	}

@@ -13,14 +13,17 @@
 
 /* Tools that no table knows, by what they do. */
 static const char *const by_class[TOOL_CLASS_MAX] = {
-	[TOOL_SHELL] = "Bash", [TOOL_READ] = "Read", [TOOL_WRITE] = "Write", [TOOL_AGENT] = "Task",
+	[TOOL_SHELL] = "Bash",
+	[TOOL_READ] = "Read",
+	[TOOL_WRITE] = "Write",
+	[TOOL_AGENT] = "Task",
 };
 
 static const char *const claude_tools[] = { "Agent", "AskUserQuestion", "Bash", "BashOutput", "Edit", "EnterPlanMode",
 	"EnterWorktree", "ExitPlanMode", "Glob", "Grep", "KillShell", "LS", "ListMcpResourcesTool", "MultiEdit",
 	"NotebookEdit", "NotebookRead", "Read", "ReadMcpResourceTool", "Skill", "SlashCommand", "Task", "TaskCreate",
-	"TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate", "TodoRead", "TodoWrite", "WebFetch",
-	"WebSearch", "Write" };
+	"TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate", "TodoRead", "TodoWrite", "WebFetch", "WebSearch",
+	"Write" };
 
 static bool is_claude_tool(str name)
 {
@@ -176,7 +179,7 @@ bool hook_is_added_member(const struct event *e, str key)
 	if (!e->tool_input || e->tool_input->type != JSON_OBJECT || json_get(e->tool_input, key))
 		return false;
 	return (str_eq(key, STR("command")) && str_is_set(e->command)) ||
-	       (str_eq(key, STR("file_path")) && str_is_set(e->file_path));
+		(str_eq(key, STR("file_path")) && str_is_set(e->file_path));
 }
 
 static void write_input(struct json_writer *w, const struct event *e)
@@ -351,8 +354,8 @@ static void add_tool(struct env_list *l, const struct event *e, str tool_name)
 	buf_release(&b);
 }
 
-char **hook_environment(
-	const struct hook *h, const struct event *e, str tool_name, const struct hook_surroundings *where)
+char **hook_environment(const struct hook *h, const struct event *e, str tool_name,
+	const struct hook_surroundings *where)
 {
 	struct env_list l = { .items = xcalloc(ENV_MAX + h->nenv, sizeof(char *)), .max = ENV_MAX + h->nenv };
 	const char *name = event_kinds[e->kind].name;

@@ -37,16 +37,18 @@
 #include "trust/trust.h"
 
 enum {
-	HOOK_ID = 12,          /* hex digits */
-	HOOKS_MAX = 256,       /* of one set */
+	HOOK_ID = 12,    /* hex digits */
+	HOOKS_MAX = 256, /* of one set */
 	HOOK_PROBLEMS_MAX = 50,
-	HOOKS_AT_ONCE = 16,    /* children */
-	HOOKS_QUEUED = 1024,   /* runs that wait for one */
+	HOOKS_AT_ONCE = 16,  /* children */
+	HOOKS_QUEUED = 1024, /* runs that wait for one */
 	HOOK_HISTORY = 200,
-	HOOK_KEPT = 4096,      /* bytes of output in the history */
-	HOOK_SNAPSHOTS = 256,  /* files */
-	HOOK_FIRM_S = 25,      /* longest time of a hook that must decide: agents wait 30 s for an answer */
-	HOOK_TIMEOUT_S = 60, HOOK_OBSERVER_TIMEOUT_S = 10, HOOK_TIMEOUT_MAX_S = 3600,
+	HOOK_KEPT = 4096,     /* bytes of output in the history */
+	HOOK_SNAPSHOTS = 256, /* files */
+	HOOK_FIRM_S = 25,     /* longest time of a hook that must decide: agents wait 30 s for an answer */
+	HOOK_TIMEOUT_S = 60,
+	HOOK_OBSERVER_TIMEOUT_S = 10,
+	HOOK_TIMEOUT_MAX_S = 3600,
 };
 
 /* -- a hook ------------------------------------------------------------------------------------ */
@@ -98,7 +100,7 @@ struct hook {
 	enum hook_type type;
 	enum hook_state state;
 	str command, url, prompt;
-	str headers; /* of an http hook, a line each */
+	str headers;     /* of an http hook, a line each */
 	const str *args; /* exec form: the command is a program */
 	size_t nargs;
 	bool exec_form, bash; /* bash: its text is for bash, not for sh */
@@ -225,10 +227,10 @@ void hooks_session_free(struct hooks_session *s);
 
 struct hooks_request {
 	struct hooks_session *session; /* NULL: the event stands alone, and its files are read for it */
-	const struct event *event; /* lives until done, with the arena */
+	const struct event *event;     /* lives until done, with the arena */
 	struct arena *arena;
-	struct verdict *verdict;                /* the answers are added to it */
-	bool (*wanted)(void *arg);              /* NULL: always. Asked before each start */
+	struct verdict *verdict;                            /* the answers are added to it */
+	bool (*wanted)(void *arg);                          /* NULL: always. Asked before each start */
 	void (*done)(struct hook_outcome *list, void *arg); /* once, maybe from inside hooks_fire() */
 	void *arg;
 };

@@ -78,8 +78,8 @@ struct hook_surroundings {
 };
 
 /* "NAME=value" texts and a NULL, each from malloc, in one block of pointers. */
-char **hook_environment(
-	const struct hook *h, const struct event *e, str tool_name, const struct hook_surroundings *where);
+char **hook_environment(const struct hook *h, const struct event *e, str tool_name,
+	const struct hook_surroundings *where);
 void hook_environment_free(char **env);
 
 /* Members that stdin's tool_input has and the agent's does not. */

@@ -102,8 +102,8 @@ static int gather(struct trust_tree *t, struct err *err)
 	for (size_t i = 0; r >= 0 && i < countof(project_files); i++) {
 		r = trust_tree_add(t, str_of(project_files[i].name), &f, err);
 		if (r == 1)
-			hooks_parse(s, hook_source_new(s, project_files[i].scope, project_files[i].claude, f->name,
-				f->bytes));
+			hooks_parse(s,
+				hook_source_new(s, project_files[i].scope, project_files[i].claude, f->name, f->bytes));
 	}
 	for (unsigned i = 0; r >= 0 && i < s->count; i++)
 		if (s->all[i]->state != HOOK_OURS)
@@ -141,7 +141,7 @@ static bool copy_exists(const struct tie *t, str name, char out[FS_PATH])
 	struct stat st;
 
 	return fs_join(out, t->copies, arena_cstr(&t->set->arena, name)) == 0 && lstat(out, &st) == 0 &&
-	       S_ISREG(st.st_mode);
+		S_ISREG(st.st_mode);
 }
 
 static void note_file(str name, void *arg)
@@ -159,7 +159,7 @@ static bool is_tree_dir(const struct tie *t, str name)
 	struct stat st;
 
 	return fs_join(path, arena_cstr(a, t->set->root), arena_cstr(a, name)) == 0 && lstat(path, &st) == 0 &&
-	       S_ISDIR(st.st_mode);
+		S_ISDIR(st.st_mode);
 }
 
 /* A word that names a file of the tree means the copy of it; one that could name a file that is not there yet means
@@ -230,8 +230,8 @@ void hook_set_settle(struct hook_set *s, const char *copies)
 
 				out[0] = arena_cstr(&s->arena, hook_expand_root(h->command, s->root, &s->arena));
 				for (size_t j = 0; j < h->nargs; j++)
-					out[j + 1] = arena_cstr(
-						&s->arena, hook_expand_root(h->args[j], s->root, &s->arena));
+					out[j + 1] =
+						arena_cstr(&s->arena, hook_expand_root(h->args[j], s->root, &s->arena));
 				h->tied = out;
 			}
 		} else if (!copies) {
@@ -298,8 +298,10 @@ static int read_user_file(const char *path, struct buf *b, struct err *err)
 	if (r == 0 && stat(path, &st) == 0 && ((st.st_uid != geteuid() && st.st_uid != 0) || st.st_mode & S_IWOTH))
 		return err_set(err, -EPERM, "it belongs to somebody else, or others can write to it");
 	if (r < 0)
-		err_set(err, r, "%s", r == -EFBIG ? "it is too large" : r == -EINVAL ? "it is not a plain file" :
-			strerror(-r));
+		err_set(err, r, "%s",
+			r == -EFBIG            ? "it is too large"
+				: r == -EINVAL ? "it is not a plain file"
+					       : strerror(-r));
 	return r;
 }
 
@@ -353,8 +355,10 @@ static void add_project(struct hook_set *s, const struct hooks_where *w, bool cl
 		for (size_t i = 0; i < countof(project_files); i++) {
 			f = trust_tree_find(t, str_of(project_files[i].name));
 			if (f && !f->absent && (claude || !project_files[i].claude))
-				hooks_parse(s, hook_source_new(s, project_files[i].scope, project_files[i].claude,
-					arena_strf(&s->arena, "%s/%s", t->root, project_files[i].name), f->bytes));
+				hooks_parse(s,
+					hook_source_new(s, project_files[i].scope, project_files[i].claude,
+						arena_strf(&s->arena, "%s/%s", t->root, project_files[i].name),
+						f->bytes));
 		}
 	}
 	trust_tree_close(t);

@@ -78,7 +78,8 @@ static bool take_list(str text, struct arena *a, struct hook_matcher *m, struct 
 			int class = class_of(str_from(word, 6));
 
 			if (class < 0) {
-				err_set(err, -EINVAL, "there is no class '" STR_FMT
+				err_set(err, -EINVAL,
+					"there is no class '" STR_FMT
 					"' of tools; there are shell, read, write, search, web, mcp, agent and other",
 					STR_ARG(str_cut_utf8(str_from(word, 6), 40)));
 				return true;
@@ -129,16 +130,15 @@ static const char *tool_trouble(str name, struct arena *a)
 
 	name_shown(name, shown);
 	if (str_starts(name, STR("mcp__")) && str_find(str_from(name, 5), STR("__")) < 0)
-		return arena_strf(a, "'%s' alone names no tool; all of a server are matched by '%s__.*'", shown,
-			shown).p;
+		return arena_strf(a, "'%s' alone names no tool; all of a server are matched by '%s__.*'", shown, shown)
+			.p;
 	if (str_starts(name, STR("mcp__")) || hook_is_known_tool(name))
 		return NULL;
 	near = hook_suggest_tool(name);
 	if (near.p)
-		return arena_strf(a, "no known tool is called '%s'; did you mean '" STR_FMT "'?", shown,
-			STR_ARG(near)).p;
-	return arena_strf(a, "no known tool is called '%s'; unless an agent has one, this never matches",
-		shown).p;
+		return arena_strf(a, "no known tool is called '%s'; did you mean '" STR_FMT "'?", shown, STR_ARG(near))
+			.p;
+	return arena_strf(a, "no known tool is called '%s'; unless an agent has one, this never matches", shown).p;
 }
 
 static const char *value_trouble(str name, const struct hook_subject *subject, struct arena *a)
@@ -155,9 +155,11 @@ static const char *value_trouble(str name, const struct hook_subject *subject, s
 		return NULL;
 	name_shown(name, shown);
 	return near.best.p ? arena_strf(a, "%s is matched by its %s, which is never '%s'; did you mean '" STR_FMT "'?",
-				     event_kinds[subject->kind].name, subject->field, shown, STR_ARG(near.best)).p
+				     event_kinds[subject->kind].name, subject->field, shown, STR_ARG(near.best))
+				     .p
 			   : arena_strf(a, "%s is matched by its %s, which is never '%s'",
-				     event_kinds[subject->kind].name, subject->field, shown).p;
+				     event_kinds[subject->kind].name, subject->field, shown)
+				     .p;
 }
 
 const char *hook_matcher_trouble(const struct hook_matcher *m, enum event_kind kind, struct arena *a)

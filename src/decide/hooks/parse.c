@@ -13,12 +13,17 @@
 #include "json/edit.h"
 
 const char *const hook_type_names[HOOK_TYPE_MAX] = {
-	[HOOK_COMMAND] = "command", [HOOK_HTTP] = "http",         [HOOK_PROMPT] = "prompt",
-	[HOOK_AGENT] = "agent",     [HOOK_MCP_TOOL] = "mcp_tool",
+	[HOOK_COMMAND] = "command",
+	[HOOK_HTTP] = "http",
+	[HOOK_PROMPT] = "prompt",
+	[HOOK_AGENT] = "agent",
+	[HOOK_MCP_TOOL] = "mcp_tool",
 };
 
 const char *const hook_scope_names[HOOK_SCOPE_MAX] = {
-	[HOOK_LOCAL] = "local", [HOOK_PROJECT] = "project", [HOOK_USER] = "user",
+	[HOOK_LOCAL] = "local",
+	[HOOK_PROJECT] = "project",
+	[HOOK_USER] = "user",
 };
 
 const char *const hook_state_names[HOOK_STATE_MAX] = {
@@ -87,22 +92,55 @@ static const char *const dialects[] = { "claude", "code-agent", NULL };
 static const char *const shells[] = { "sh", "bash", NULL };
 static const char *const roles[] = { "decision", "observer", NULL };
 
-#define FIELD(name_, TYPE, member) { (name_), FIELD_##TYPE, offsetof(struct raw, member), NULL, false }
-#define CHOICE(name_, member, list) { (name_), FIELD_CHOICE, offsetof(struct raw, member), (list), false }
-#define UNUSED(name_) { (name_), FIELD_ANY, 0, NULL, true }
-#define NO_EFFECT(name_) { (name_), FIELD_ANY, SIZE_MAX, NULL, true }
+#define FIELD(name_, TYPE, member)                                               \
+	{                                                                        \
+		(name_), FIELD_##TYPE, offsetof(struct raw, member), NULL, false \
+	}
+#define CHOICE(name_, member, list)                                                \
+	{                                                                          \
+		(name_), FIELD_CHOICE, offsetof(struct raw, member), (list), false \
+	}
+#define UNUSED(name_)                             \
+	{                                         \
+		(name_), FIELD_ANY, 0, NULL, true \
+	}
+#define NO_EFFECT(name_)                                 \
+	{                                                \
+		(name_), FIELD_ANY, SIZE_MAX, NULL, true \
+	}
 
 static const struct field hook_fields[] = {
-	CHOICE("type", type, types), FIELD("command", TEXT, command), FIELD("args", TEXTS, args),
-	FIELD("timeout", TIME, timeout), FIELD("timeout_ms", TIME, timeout_ms), FIELD("name", TEXT, name),
-	FIELD("if", TEXT, condition), FIELD("async", BOOL, async), FIELD("once", BOOL, once),
-	FIELD("disabled", BOOL, disabled), FIELD("observer", BOOL, observer), CHOICE("hookType", hook_type, roles),
-	CHOICE("on_failure", on_failure, failures), CHOICE("onFailure", on_failure, failures),
-	CHOICE("exit_dialect", exit_dialect, dialects), FIELD("env", TEXTS, env), FIELD("files", TEXTS, files),
-	FIELD("url", TEXT, url), FIELD("prompt", TEXT, prompt), FIELD("headers", ANY, headers),
-	FIELD("server", ANY, server), UNUSED("tool"), UNUSED("input"), UNUSED("model"), UNUSED("allowedEnvVars"),
-	UNUSED("statusMessage"), CHOICE("shell", shell, shells), NO_EFFECT("asyncRewake"), UNUSED("continueOnBlock"),
-	UNUSED("description"), { 0 },
+	CHOICE("type", type, types),
+	FIELD("command", TEXT, command),
+	FIELD("args", TEXTS, args),
+	FIELD("timeout", TIME, timeout),
+	FIELD("timeout_ms", TIME, timeout_ms),
+	FIELD("name", TEXT, name),
+	FIELD("if", TEXT, condition),
+	FIELD("async", BOOL, async),
+	FIELD("once", BOOL, once),
+	FIELD("disabled", BOOL, disabled),
+	FIELD("observer", BOOL, observer),
+	CHOICE("hookType", hook_type, roles),
+	CHOICE("on_failure", on_failure, failures),
+	CHOICE("onFailure", on_failure, failures),
+	CHOICE("exit_dialect", exit_dialect, dialects),
+	FIELD("env", TEXTS, env),
+	FIELD("files", TEXTS, files),
+	FIELD("url", TEXT, url),
+	FIELD("prompt", TEXT, prompt),
+	FIELD("headers", ANY, headers),
+	FIELD("server", ANY, server),
+	UNUSED("tool"),
+	UNUSED("input"),
+	UNUSED("model"),
+	UNUSED("allowedEnvVars"),
+	UNUSED("statusMessage"),
+	CHOICE("shell", shell, shells),
+	NO_EFFECT("asyncRewake"),
+	UNUSED("continueOnBlock"),
+	UNUSED("description"),
+	{ 0 },
 };
 
 struct raw_group {
@@ -111,13 +149,22 @@ struct raw_group {
 	const struct json *hooks;
 };
 
-#define GROUP(name_, TYPE, member) { (name_), FIELD_##TYPE, offsetof(struct raw_group, member), NULL, false }
+#define GROUP(name_, TYPE, member)                                                     \
+	{                                                                              \
+		(name_), FIELD_##TYPE, offsetof(struct raw_group, member), NULL, false \
+	}
 
 static const struct field group_fields[] = {
-	GROUP("matcher", TEXT, matcher), GROUP("mcpServer", TEXT, mcp_server), GROUP("sequential", BOOL, sequential),
-	GROUP("parallel", BOOL, parallel), GROUP("disabled", BOOL, disabled), GROUP("hooks", ANY, hooks),
+	GROUP("matcher", TEXT, matcher),
+	GROUP("mcpServer", TEXT, mcp_server),
+	GROUP("sequential", BOOL, sequential),
+	GROUP("parallel", BOOL, parallel),
+	GROUP("disabled", BOOL, disabled),
+	GROUP("hooks", ANY, hooks),
 	{ "exit_dialect", FIELD_CHOICE, offsetof(struct raw_group, exit_dialect), dialects, false },
-	{ "hookType", FIELD_CHOICE, offsetof(struct raw_group, hook_type), roles, false }, UNUSED("description"), { 0 },
+	{ "hookType", FIELD_CHOICE, offsetof(struct raw_group, hook_type), roles, false },
+	UNUSED("description"),
+	{ 0 },
 };
 
 static const struct field *find_field(const struct field *fields, str name, str *ret_near)
@@ -166,8 +213,11 @@ static bool is_texts(const struct json *v)
 static bool take_field(struct parser *p, const struct field *f, const struct json *v, void *raw)
 {
 	char *to = (char *)raw + f->offset;
-	static const char *const wanted[] = { [FIELD_TEXT] = "text", [FIELD_BOOL] = "true or false",
-		[FIELD_TEXTS] = "a list of texts", [FIELD_CHOICE] = "text", [FIELD_TIME] = "a number" };
+	static const char *const wanted[] = { [FIELD_TEXT] = "text",
+		[FIELD_BOOL] = "true or false",
+		[FIELD_TEXTS] = "a list of texts",
+		[FIELD_CHOICE] = "text",
+		[FIELD_TIME] = "a number" };
 
 	if (f->unused) {
 		if (f->offset == SIZE_MAX)
@@ -199,9 +249,7 @@ static bool take_field(struct parser *p, const struct field *f, const struct jso
 			break;
 		*(const struct json **)to = v;
 		return true;
-	case FIELD_ANY:
-		*(const struct json **)to = v;
-		return true;
+	case FIELD_ANY: *(const struct json **)to = v; return true;
 	}
 	complain(p, v->begin, "%s must be %s, not %s", f->name, wanted[f->type], json_type_name(v->type));
 	return false;
@@ -264,7 +312,8 @@ static bool take_timeout(struct parser *p, const struct raw *raw, struct hook *h
 		return false;
 	}
 	if (!ms && h->timeout_us >= 1000 * USEC_PER_SEC)
-		hint(p, v->begin, "timeout is in seconds, and this is more than a quarter of an hour; "
+		hint(p, v->begin,
+			"timeout is in seconds, and this is more than a quarter of an hour; "
 			"milliseconds are written as timeout_ms");
 	if (h->timeout_us > HOOK_TIMEOUT_MAX_S * USEC_PER_SEC) {
 		hint(p, v->begin, "a hook may take an hour; so will this one");
@@ -380,7 +429,9 @@ static bool take_type(struct parser *p, const struct raw *raw, const struct json
 	need = h->type == HOOK_HTTP ? &raw->url : h->type == HOOK_PROMPT || h->type == HOOK_AGENT ? &raw->prompt : need;
 	if (h->type != HOOK_MCP_TOOL && str_empty(str_trim(*need))) {
 		complain(p, v->begin, "a hook of type %s needs %s", hook_type_names[h->type],
-			h->type == HOOK_HTTP ? "a url" : h->type == HOOK_COMMAND ? "a command" : "a prompt");
+			h->type == HOOK_HTTP              ? "a url"
+				: h->type == HOOK_COMMAND ? "a command"
+							  : "a prompt");
 		return false;
 	}
 	if (not_run[h->type]) {
@@ -453,8 +504,10 @@ static void hint_at(struct parser *p, const struct hook *h, const struct json *v
 		hint(p, v->begin, "'if' is for events of tools; with %s this hook never runs",
 			event_kinds[h->group->kind].name);
 	if (h->on_failure != VERDICT_NONE && json_get(v, STR("timeout")) && h->timeout_us > HOOK_FIRM_S * USEC_PER_SEC)
-		hint(p, v->begin, "agents wait 30 s for an answer: this hook has failed after %d, so that "
-			"on_failure holds", HOOK_FIRM_S);
+		hint(p, v->begin,
+			"agents wait 30 s for an answer: this hook has failed after %d, so that "
+			"on_failure holds",
+			HOOK_FIRM_S);
 	if (p->source->scope == HOOK_USER && (str_starts(h->command, STR("./")) || str_starts(h->command, STR("../"))))
 		hint(p, v->begin, "this path is relative: it means another file in every project");
 	if (h->on_failure != VERDICT_NONE && !(flags & EVENT_IS_DECISION))

@@ -23,10 +23,10 @@ struct hooks_session {
 	char *agent, *id, *cwd;
 	struct hook_set *set; /* NULL: on its way */
 	struct fire *waiting, **last;
-	int64_t asked_us; /* monotonic: since when its files are being read */
-	bool user_asked;  /* the project's do not come; the user's own are read alone */
+	int64_t asked_us;       /* monotonic: since when its files are being read */
+	bool user_asked;        /* the project's do not come; the user's own are read alone */
 	uint8_t ran[HOOKS_MAX]; /* once */
-	unsigned refs; /* jobs under way for it */
+	unsigned refs;          /* jobs under way for it */
 };
 
 /* One event: all hooks it is for. */
@@ -35,7 +35,7 @@ struct fire {
 	struct hooks *hooks;
 	struct hooks_request q;
 	struct hook_set *set;
-	struct run **runs; /* in the order of definition; without those nobody waits for */
+	struct run **runs;  /* in the order of definition; without those nobody waits for */
 	struct run **first; /* to be queued; a sequential group hangs on its first */
 	unsigned nruns, nfirst, pending;
 };
@@ -52,7 +52,7 @@ struct run {
 	struct hooks *hooks;
 	struct hook_set *set; /* a reference: hook lies in it */
 	const struct hook *hook;
-	struct fire *fire; /* NULL: nobody waits for it */
+	struct fire *fire;         /* NULL: nobody waits for it */
 	const struct event *event; /* as this run sees it; lives as long as the fire */
 	struct loop_child *child;
 	enum event_kind kind;
@@ -276,15 +276,21 @@ static int64_t time_of(const struct run *r)
 /* An http hook is posted by curl, a child like any other: with its deadline, its limits and its capped output, and
  * without a line of network code in the daemon. Everything that varies comes by the environment and stdin, which only
  * this user can read; redirections are not followed, and an answer other than 2xx is a failure. */
-static const char http_script[] = "exec 3<&0; printf '%s\\n' \"$HOOKD_HTTP_HEADERS\" | exec curl -q --silent "
+static const char http_script[] =
+	"exec 3<&0; printf '%s\\n' \"$HOOKD_HTTP_HEADERS\" | exec curl -q --silent "
 	"--show-error --fail --proto =http,https --header @- --data-binary @/dev/fd/3 -- \"$HOOKD_HTTP_URL\"";
 
 static void start(struct run *r)
 {
 	struct hooks *h = r->hooks;
 	char *shell[] = { (char *)(r->hook->bash ? "/bin/bash" : "/bin/sh"), (char *)"-c", NULL, NULL };
-	struct child_spec spec = { .path = shell[0], .argv = shell, .envp = r->env, .dir = r->dir,
-		.input = buf_str(&r->input), .timeout_us = time_of(r), .output_max = MIB(1) };
+	struct child_spec spec = { .path = shell[0],
+		.argv = shell,
+		.envp = r->env,
+		.dir = r->dir,
+		.input = buf_str(&r->input),
+		.timeout_us = time_of(r),
+		.output_max = MIB(1) };
 	char *line = NULL;
 
 	if (r->hook->tied) {
@@ -443,7 +449,8 @@ static bool is_in_chain(str chain, const struct hook *h)
 static void prepare(void *arg)
 {
 	struct fire *f = arg;
-	struct hook_surroundings where = { .root = f->set->root, .token = f->hooks->token,
+	struct hook_surroundings where = { .root = f->set->root,
+		.token = f->hooks->token,
 		.chain = chain_of(f->hooks, f->q.event) };
 	struct arena a;
 
@@ -493,8 +500,9 @@ static void tell_trouble(const struct hook_set *s, const struct hooks_request *q
 		say = arena_strf(a, "hookd: %u hooks of this project %s and do not run; to look at them: hookd trust",
 			untrusted, trust_state_names[s->trust == TRUST_CHANGED ? TRUST_CHANGED : TRUST_NONE]);
 	if (str_is_set(say))
-		v->system_message = str_empty(v->system_message) ? say :
-			arena_strf(a, STR_FMT "\n" STR_FMT, STR_ARG(v->system_message), STR_ARG(say));
+		v->system_message = str_empty(v->system_message)
+			? say
+			: arena_strf(a, STR_FMT "\n" STR_FMT, STR_ARG(v->system_message), STR_ARG(say));
 }
 
 static void add_run(struct fire *f, const struct hook *hook, const struct event *view, struct run **last)
@@ -586,9 +594,9 @@ struct job {
 	struct hooks *hooks;
 	struct hooks_session *session;
 	struct hook_set *set;
-	bool fresh; /* whatever the snapshot says */
+	bool fresh;     /* whatever the snapshot says */
 	bool user_only; /* without the project, whose disk does not answer */
-	int failed; /* writing it */
+	int failed;     /* writing it */
 	struct reload *reload;
 };
 
@@ -604,8 +612,11 @@ static void load(void *arg)
 	struct job *j = arg;
 	const struct hooks_config *c = &j->hooks->config;
 	struct hooks_session *s = j->session;
-	struct hooks_where where = { .agent = s->agent[0] ? s->agent : NULL, .cwd = j->user_only ? NULL : s->cwd,
-		.home = c->home, .user_config = c->user_config, .state = c->state };
+	struct hooks_where where = { .agent = s->agent[0] ? s->agent : NULL,
+		.cwd = j->user_only ? NULL : s->cwd,
+		.home = c->home,
+		.user_config = c->user_config,
+		.state = c->state };
 
 	if (s->id[0] && !j->fresh)
 		j->set = hook_snapshot_read(c->run, str_of(s->agent), str_of(s->id));

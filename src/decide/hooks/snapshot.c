@@ -147,8 +147,7 @@ struct hook_set *hook_snapshot_read(const char *run, str agent, str session)
 	bool good = false;
 
 	hook_snapshot_path(run, agent, session, path);
-	if (fs_read_file(path, &b) == 0 &&
-		json_parse(&s->arena, arena_str(&s->arena, buf_str(&b)), 0, &v, NULL) == 0 &&
+	if (fs_read_file(path, &b) == 0 && json_parse(&s->arena, arena_str(&s->arena, buf_str(&b)), 0, &v, NULL) == 0 &&
 		json_int(json_get(v, STR("version")), &version) && version == 1) {
 		str root = json_str(json_get(v, STR("root"))), copies = json_str(json_get(v, STR("copies")));
 

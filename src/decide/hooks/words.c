@@ -17,8 +17,9 @@ static size_t root_name(str at)
 			size_t n = strlen(forms[i]);
 
 			/* "$CLAUDE_PROJECT_DIRS" is another variable. */
-			if (i == 1 && at.n > n && (at.p[n] == '_' || (at.p[n] >= 'A' && at.p[n] <= 'Z') ||
-				(at.p[n] >= 'a' && at.p[n] <= 'z') || (at.p[n] >= '0' && at.p[n] <= '9')))
+			if (i == 1 && at.n > n &&
+				(at.p[n] == '_' || (at.p[n] >= 'A' && at.p[n] <= 'Z') ||
+					(at.p[n] >= 'a' && at.p[n] <= 'z') || (at.p[n] >= '0' && at.p[n] <= '9')))
 				return 0;
 			return n;
 		}

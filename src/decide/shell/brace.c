@@ -9,12 +9,12 @@
 /* A brace that is open. */
 struct open_brace {
 	struct open_brace *outer;
-	str sign;                   /* the { itself, as text */
+	str sign; /* the { itself, as text */
 	uint32_t begin;
-	struct parts item;          /* what stands behind the last comma */
+	struct parts item; /* what stands behind the last comma */
 	struct shell_word *items, **tail;
-	str commas;                 /* the last comma, as text */
-	bool starts_word;           /* nothing before it: ~ in it is a home directory */
+	str commas;       /* the last comma, as text */
+	bool starts_word; /* nothing before it: ~ in it is a home directory */
 };
 
 struct bracing {

@@ -355,7 +355,7 @@ bool sh_at_compound(struct parser *s)
 
 struct shell_node *sh_compound(struct parser *s)
 {
-	bool (*read)(struct parser *s, struct shell_node *n);
+	bool (*read)(struct parser * s, struct shell_node * n);
 	struct shell_node *n;
 	enum reserved word;
 

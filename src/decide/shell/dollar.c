@@ -275,9 +275,7 @@ bool sh_dollar(struct parser *s, struct parts *w, enum word_mode mode)
 	case '(':
 		s->p++;
 		return sh_peek(s) == '(' ? arithmetic(s, w, quoted, begin) : substitution(s, w, quoted, begin, false);
-	case '{':
-		s->p++;
-		return braced(s, w, quoted, begin);
+	case '{': s->p++; return braced(s, w, quoted, begin);
 	case '[': return old_arithmetic(s, w, quoted, begin);
 	case '\'':
 		if (quotes)

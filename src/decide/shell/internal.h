@@ -59,13 +59,34 @@ struct parts {
 
 enum reserved {
 	NOT_RESERVED,
-	WORD_IF, WORD_THEN, WORD_ELIF, WORD_ELSE, WORD_FI, WORD_FOR, WORD_WHILE, WORD_UNTIL, WORD_DO, WORD_DONE,
-	WORD_CASE, WORD_ESAC, WORD_SELECT, WORD_FUNCTION, WORD_TIME, WORD_COPROC, WORD_OPEN, WORD_CLOSE, WORD_NOT,
-	WORD_TEST, WORD_IN, WORD_END_TEST, WORD_OPTION_P, WORD_DASHES,
+	WORD_IF,
+	WORD_THEN,
+	WORD_ELIF,
+	WORD_ELSE,
+	WORD_FI,
+	WORD_FOR,
+	WORD_WHILE,
+	WORD_UNTIL,
+	WORD_DO,
+	WORD_DONE,
+	WORD_CASE,
+	WORD_ESAC,
+	WORD_SELECT,
+	WORD_FUNCTION,
+	WORD_TIME,
+	WORD_COPROC,
+	WORD_OPEN,
+	WORD_CLOSE,
+	WORD_NOT,
+	WORD_TEST,
+	WORD_IN,
+	WORD_END_TEST,
+	WORD_OPTION_P,
+	WORD_DASHES,
 };
 
-#define CHAR_META 1  /* ends a word unless quoted: blank, newline, ; & | ( ) < > */
-#define CHAR_NAME 2  /* of a name */
+#define CHAR_META 1 /* ends a word unless quoted: blank, newline, ; & | ( ) < > */
+#define CHAR_NAME 2 /* of a name */
 #define CHAR_DIGIT 4
 #define CHAR_BLANK 8 /* space and tab */
 #define CHAR_USER 16 /* beside those of a name, behind ~ */

@@ -9,7 +9,7 @@
 /* A command longer than this, or with this many parts, is nobody's; nesting is bounded by the C stack. */
 const struct shell_limits shell_default_limits = { .bytes = MIB(1), .nodes = 100000, .depth = 100 };
 
-#define NAME_CHARS(from, to) [from ... to] = CHAR_NAME
+#define NAME_CHARS(from, to) [from... to] = CHAR_NAME
 
 const unsigned char sh_chars[256] = {
 	[' '] = CHAR_META | CHAR_BLANK,
@@ -191,12 +191,29 @@ str sh_digits(struct parser *s)
 /* -- reserved words ---------------------------------------------------------------------------- */
 
 static const str reserved_words[] = {
-	[WORD_IF] = STR("if"), [WORD_THEN] = STR("then"), [WORD_ELIF] = STR("elif"), [WORD_ELSE] = STR("else"),
-	[WORD_FI] = STR("fi"), [WORD_FOR] = STR("for"), [WORD_WHILE] = STR("while"), [WORD_UNTIL] = STR("until"),
-	[WORD_DO] = STR("do"), [WORD_DONE] = STR("done"), [WORD_CASE] = STR("case"), [WORD_ESAC] = STR("esac"),
-	[WORD_SELECT] = STR("select"), [WORD_FUNCTION] = STR("function"), [WORD_TIME] = STR("time"),
-	[WORD_COPROC] = STR("coproc"), [WORD_OPEN] = STR("{"), [WORD_CLOSE] = STR("}"), [WORD_NOT] = STR("!"),
-	[WORD_TEST] = STR("[["), [WORD_IN] = STR("in"), [WORD_END_TEST] = STR("]]"), [WORD_OPTION_P] = STR("-p"),
+	[WORD_IF] = STR("if"),
+	[WORD_THEN] = STR("then"),
+	[WORD_ELIF] = STR("elif"),
+	[WORD_ELSE] = STR("else"),
+	[WORD_FI] = STR("fi"),
+	[WORD_FOR] = STR("for"),
+	[WORD_WHILE] = STR("while"),
+	[WORD_UNTIL] = STR("until"),
+	[WORD_DO] = STR("do"),
+	[WORD_DONE] = STR("done"),
+	[WORD_CASE] = STR("case"),
+	[WORD_ESAC] = STR("esac"),
+	[WORD_SELECT] = STR("select"),
+	[WORD_FUNCTION] = STR("function"),
+	[WORD_TIME] = STR("time"),
+	[WORD_COPROC] = STR("coproc"),
+	[WORD_OPEN] = STR("{"),
+	[WORD_CLOSE] = STR("}"),
+	[WORD_NOT] = STR("!"),
+	[WORD_TEST] = STR("[["),
+	[WORD_IN] = STR("in"),
+	[WORD_END_TEST] = STR("]]"),
+	[WORD_OPTION_P] = STR("-p"),
 	[WORD_DASHES] = STR("--"),
 };
 

@@ -31,7 +31,13 @@ struct simple {
 
 /* Commands whose arguments bash reads as assignments. */
 static const str declaring[] = {
-	STR("declare"), STR("typeset"), STR("local"), STR("export"), STR("readonly"), STR("eval"), STR("let"),
+	STR("declare"),
+	STR("typeset"),
+	STR("local"),
+	STR("export"),
+	STR("readonly"),
+	STR("eval"),
+	STR("let"),
 };
 
 static bool is_declaring(const struct shell_word *w)
@@ -228,7 +234,7 @@ static struct shell_node *simple_command(struct parser *s)
 static bool is_closing(enum reserved word)
 {
 	return word == WORD_THEN || word == WORD_ELIF || word == WORD_ELSE || word == WORD_FI || word == WORD_DO ||
-	       word == WORD_DONE || word == WORD_ESAC || word == WORD_CLOSE;
+		word == WORD_DONE || word == WORD_ESAC || word == WORD_CLOSE;
 }
 
 struct shell_node *sh_command(struct parser *s)
@@ -461,7 +467,9 @@ int shell_parse(struct arena *a, str text, const struct shell_limits *limits, st
 	struct err *err)
 {
 	struct parser s = {
-		.a = a, .text = text.p ? text.p : "", .limits = limits ? *limits : shell_default_limits,
+		.a = a,
+		.text = text.p ? text.p : "",
+		.limits = limits ? *limits : shell_default_limits,
 	};
 	struct shell_node *list;
 	const char *nul;

@@ -46,10 +46,10 @@ enum shell_part_kind {
 	SHELL_PARAM,   /* $name, ${name…}: name, index, op, arg */
 	SHELL_COMMAND, /* $(…), `…` and ${ …; }: body, a LIST */
 	SHELL_PROCESS, /* <(…) and >(…): body, a LIST; text is "<" or ">" */
-	SHELL_ARITH,   /* $((…)) and $[…]: text is the expression; arg the same as a word, with what it substitutes */
-	SHELL_TILDE,   /* ~ or ~user at the start of a word or after : or = in an assignment: text is the user */
-	SHELL_BRACE,   /* {a,b} and {1..9}: items (words) of a list; text is the inside of a range */
-	SHELL_ARRAY,   /* behind name= in an argument of declare, export, local …: items are the words in ( ) */
+	SHELL_ARITH, /* $((…)) and $[…]: text is the expression; arg the same as a word, with what it substitutes */
+	SHELL_TILDE, /* ~ or ~user at the start of a word or after : or = in an assignment: text is the user */
+	SHELL_BRACE, /* {a,b} and {1..9}: items (words) of a list; text is the inside of a range */
+	SHELL_ARRAY, /* behind name= in an argument of declare, export, local …: items are the words in ( ) */
 };
 
 enum shell_param_op {
@@ -70,13 +70,13 @@ enum shell_param_op {
 struct shell_part {
 	struct shell_part *next;
 	enum shell_part_kind kind;
-	bool quoted; /* by any kind of quote: neither split nor a pattern */
-	bool colon;  /* of op: also when empty */
+	bool quoted;   /* by any kind of quote: neither split nor a pattern */
+	bool colon;    /* of op: also when empty */
 	bool indirect; /* ${!name…}: name holds the name; op comes on top of it */
 	enum shell_param_op op;
 	str text;
-	str name;                 /* of a parameter; "1", "@", "?" and the like too */
-	struct shell_word *index; /* ${name[index]}, or NULL: what is substituted in it runs */
+	str name;                              /* of a parameter; "1", "@", "?" and the like too */
+	struct shell_word *index;              /* ${name[index]}, or NULL: what is substituted in it runs */
 	struct shell_word *arg, *arg2, *items; /* arg is set, if with no parts, for every op that takes one */
 	struct shell_node *body;
 	uint32_t begin, end;
@@ -99,16 +99,16 @@ bool shell_word_is_pattern(const struct shell_word *w);
 /* -- redirections and assignments -------------------------------------------------------------- */
 
 enum shell_redirect_op {
-	SHELL_IN,        /* < */
-	SHELL_OUT,       /* > and >| */
-	SHELL_APPEND,    /* >> */
-	SHELL_INOUT,     /* <> */
-	SHELL_DUP_IN,    /* <& */
-	SHELL_DUP_OUT,   /* >& with a number, a number and -, or - */
-	SHELL_BOTH,      /* &> and >& with any other word; one that is expanded may turn out to be a number */
+	SHELL_IN,          /* < */
+	SHELL_OUT,         /* > and >| */
+	SHELL_APPEND,      /* >> */
+	SHELL_INOUT,       /* <> */
+	SHELL_DUP_IN,      /* <& */
+	SHELL_DUP_OUT,     /* >& with a number, a number and -, or - */
+	SHELL_BOTH,        /* &> and >& with any other word; one that is expanded may turn out to be a number */
 	SHELL_BOTH_APPEND, /* &>> */
-	SHELL_HEREDOC,   /* << and <<- : body, once the line has ended */
-	SHELL_HERESTRING, /* <<< */
+	SHELL_HEREDOC,     /* << and <<- : body, once the line has ended */
+	SHELL_HERESTRING,  /* <<< */
 };
 
 struct shell_redirect {
@@ -134,20 +134,20 @@ struct shell_assign {
 /* -- commands ---------------------------------------------------------------------------------- */
 
 enum shell_node_kind {
-	SHELL_SIMPLE,   /* assigns, words, redirects */
-	SHELL_PIPELINE, /* children: two commands or more in order */
-	SHELL_LIST,     /* children in order, each with the operator behind it in `then` */
-	SHELL_SUBSHELL, /* (…): body */
-	SHELL_GROUP,    /* {…}: body */
-	SHELL_IF,       /* condition, body, otherwise: an IF for elif, a LIST for else, or NULL */
-	SHELL_WHILE,    /* condition, body; until: is_until */
-	SHELL_FOR,      /* name, words (has_words: `in` was written), body; select: is_select */
-	SHELL_FOR_ARITH, /* for ((…)): text, words: it as one word with what it substitutes; body */
-	SHELL_CASE,     /* words: the subject; cases */
-	SHELL_FUNCTION, /* name, body: a compound command, with its own redirects */
-	SHELL_TEST,     /* [[ … ]]: words, operators among them as words of one unquoted TEXT */
+	SHELL_SIMPLE,        /* assigns, words, redirects */
+	SHELL_PIPELINE,      /* children: two commands or more in order */
+	SHELL_LIST,          /* children in order, each with the operator behind it in `then` */
+	SHELL_SUBSHELL,      /* (…): body */
+	SHELL_GROUP,         /* {…}: body */
+	SHELL_IF,            /* condition, body, otherwise: an IF for elif, a LIST for else, or NULL */
+	SHELL_WHILE,         /* condition, body; until: is_until */
+	SHELL_FOR,           /* name, words (has_words: `in` was written), body; select: is_select */
+	SHELL_FOR_ARITH,     /* for ((…)): text, words: it as one word with what it substitutes; body */
+	SHELL_CASE,          /* words: the subject; cases */
+	SHELL_FUNCTION,      /* name, body: a compound command, with its own redirects */
+	SHELL_TEST,          /* [[ … ]]: words, operators among them as words of one unquoted TEXT */
 	SHELL_ARITH_COMMAND, /* ((…)): text, words: it as one word with what it substitutes */
-	SHELL_COPROC,   /* name if given, body: any command */
+	SHELL_COPROC,        /* name if given, body: any command */
 };
 
 /* What stands behind a command in a list; a newline is a SEMI. BACKGROUND is for all that is joined by AND and OR. */
@@ -170,9 +170,9 @@ struct shell_node {
 	struct shell_node *next; /* the next child of the same parent */
 	enum shell_node_kind kind;
 	enum shell_then then;
-	bool negated;   /* ! before it */
-	bool timed;     /* time before it */
-	bool both;      /* its output and its errors go to the next of the pipeline: |& */
+	bool negated; /* ! before it */
+	bool timed;   /* time before it */
+	bool both;    /* its output and its errors go to the next of the pipeline: |& */
 	bool has_words, is_until, is_select;
 	struct shell_assign *assigns;
 	struct shell_word *words;

@@ -97,7 +97,10 @@ bool sh_double_quoted(struct parser *s, struct parts *w)
 bool sh_escaped(struct parser *s, struct parts *w, enum word_mode mode)
 {
 	static const char *const escapable[] = {
-		[IN_DOUBLE] = "$`\"\\", [IN_QUOTED_PARAM] = "$`\"\\}", [IN_BODY] = "$`\\", [IN_ARITH] = "$`\"\\",
+		[IN_DOUBLE] = "$`\"\\",
+		[IN_QUOTED_PARAM] = "$`\"\\}",
+		[IN_BODY] = "$`\\",
+		[IN_ARITH] = "$`\"\\",
 	};
 	const char *only = mode >= IN_DOUBLE ? escapable[mode] : NULL;
 	uint32_t begin = sh_begin(s);
@@ -221,8 +224,8 @@ bool sh_ansi_quoted(struct parser *s, struct parts *w)
 
 #define IN(mode) (1u << (mode))
 #define ALL_MODES (IN(IN_ARITH + 1) - 1)
-#define BARE (IN(IN_WORD) | IN(IN_VALUE) | IN(IN_REGEX))                                    /* ends at operators */
-#define PARAMS (IN(IN_PARAM) | IN(IN_REPLACE))                                     /* ${…}, where quotes quote */
+#define BARE (IN(IN_WORD) | IN(IN_VALUE) | IN(IN_REGEX)) /* ends at operators */
+#define PARAMS (IN(IN_PARAM) | IN(IN_REPLACE))           /* ${…}, where quotes quote */
 #define UNQUOTED (BARE | PARAMS | IN(IN_SUBSCRIPT))
 
 /* For each character the modes in which it interrupts a run of text. */
@@ -255,9 +258,9 @@ struct reading {
 	struct parser *s;
 	struct parts *w;
 	enum word_mode mode;
-	const char *from;   /* where the word begins */
-	unsigned open;      /* parentheses of a pattern or a regular expression, brackets of a subscript */
-	bool single;        /* inside '…' of "${name-…}" or $((…)), where they are only characters */
+	const char *from; /* where the word begins */
+	unsigned open;    /* parentheses of a pattern or a regular expression, brackets of a subscript */
+	bool single;      /* inside '…' of "${name-…}" or $((…)), where they are only characters */
 };
 
 enum step { GO_ON, STOP, FAILED };
@@ -327,7 +330,7 @@ static bool opens_pattern(const struct reading *r)
 	const struct shell_part *last = r->w->last;
 
 	return last && last->kind == SHELL_TEXT && !last->quoted && last->text.p + last->text.n == r->s->p &&
-	       strchr("?*+@!", r->s->p[-1]);
+		strchr("?*+@!", r->s->p[-1]);
 }
 
 /* Inside "${name-'…'}" and $((…)) single quotes are characters, but bash wants them in pairs and then looks for the end
@@ -335,8 +338,8 @@ static bool opens_pattern(const struct reading *r)
 static enum step close_quoted(struct reading *r)
 {
 	if (r->single)
-		return step_of(sh_fail(r->s, -EBADMSG,
-			"single quotes in double quotes whose meaning depends on the shell"));
+		return step_of(
+			sh_fail(r->s, -EBADMSG, "single quotes in double quotes whose meaning depends on the shell"));
 	return STOP;
 }
 
@@ -397,9 +400,7 @@ static enum step special(struct reading *r)
 	case '$': return step_of(sh_dollar(s, r->w, r->mode));
 	case '`': return step_of(sh_backquote(s, r->w, r->mode));
 	case '~': return tilde(r);
-	case '{':
-		r->w->has_brace = true;
-		return plain(r);
+	case '{': r->w->has_brace = true; return plain(r);
 	case '}': return close_quoted(r);
 	case '/': return STOP;
 	case '[':

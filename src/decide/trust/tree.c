@@ -24,8 +24,9 @@ static int open_dir_at(int at, const char *name, bool any_writer)
 
 	if (fd < 0)
 		/* A link in the place of a directory is ENOTDIR to the kernel. */
-		return errno == ENOTDIR && fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode) ?
-			-ELOOP : -errno;
+		return errno == ENOTDIR && fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode)
+			? -ELOOP
+			: -errno;
 	r = fstat(fd, &st) < 0 ? -errno : any_writer ? 0 : check_stat(&st);
 	if (r < 0) {
 		close(fd);

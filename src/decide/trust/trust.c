@@ -270,8 +270,7 @@ static void write_file_diff(const char *copies, const struct json *was, const st
 		(void)fs_read_file(path, &old);
 	diff_write(b, was_absent ? "/dev/null" : arena_strf(a, "trusted/%s", shown).p, visible(a, buf_str(&old), false),
 		!now || now->absent ? "/dev/null" : shown, now ? visible(a, now->bytes, false) : STR(""));
-	if (was && now && !was_absent && !now->absent &&
-		json_true(json_get(was, STR("executable"))) != now->executable)
+	if (was && now && !was_absent && !now->absent && json_true(json_get(was, STR("executable"))) != now->executable)
 		buf_addf(b, "%s is %s executable\n", shown, now->executable ? "now" : "no longer");
 	buf_release(&old);
 }

@@ -12,8 +12,16 @@
 enum { EXIT_REASON_MAX = 8192 };
 
 const struct agent *const agents[] = {
-	&agent_claude, &agent_codex,    &agent_gemini,   &agent_cursor,  &agent_copilot,
-	&agent_qwen,   &agent_opencode, &agent_windsurf, &agent_generic, NULL,
+	&agent_claude,
+	&agent_codex,
+	&agent_gemini,
+	&agent_cursor,
+	&agent_copilot,
+	&agent_qwen,
+	&agent_opencode,
+	&agent_windsurf,
+	&agent_generic,
+	NULL,
 };
 
 const struct agent *agent_find(str name)
@@ -239,8 +247,12 @@ void agent_parse(const struct agent *agent, const struct wire_hook *hook, struct
 
 void agent_read_record(const struct record *r, struct arena *a, struct event *ret)
 {
-	const struct wire_hook hook = { .id = r->id, .at_ms = r->at_us / 1000, .agent = r->agent, .event = r->native,
-		.cwd = r->cwd, .payload = r->payload };
+	const struct wire_hook hook = { .id = r->id,
+		.at_ms = r->at_us / 1000,
+		.agent = r->agent,
+		.event = r->native,
+		.cwd = r->cwd,
+		.payload = r->payload };
 
 	agent_parse(agent_find(r->agent), &hook, a, ret);
 	ret->marks = r->marks;
@@ -350,15 +362,13 @@ static struct verdict sayable(const struct agent *agent, const struct event *e, 
 		say.reason = arena_strf(a,
 			"a person must be asked first, and %s has no way to ask from a "
 			"hook: " STR_FMT,
-			agent->label,
-			STR_ARG(str_empty(v->reason) ? STR("no reason was given") : v->reason));
+			agent->label, STR_ARG(str_empty(v->reason) ? STR("no reason was given") : v->reason));
 	}
 	needs_reason = say.action == VERDICT_DENY || say.continue_turn || say.end_turn;
 	if (needs_reason && str_empty(str_trim(say.reason)))
 		say.reason = str_empty(say.rule)
-				     ? STR("hookd says so, and was given no reason")
-				     : arena_strf(a, "rule " STR_FMT " of hookd says so",
-					       STR_ARG(say.rule));
+			? STR("hookd says so, and was given no reason")
+			: arena_strf(a, "rule " STR_FMT " of hookd says so", STR_ARG(say.rule));
 	return say;
 }
 
@@ -367,15 +377,13 @@ enum verdict_action agent_hears(const struct agent *agent, const struct event *e
 	unsigned takes = agent_takes(agent, e);
 
 	switch (v->action) {
-	case VERDICT_DENY:
-		return takes & TAKES_DENY ? VERDICT_DENY : VERDICT_NONE;
+	case VERDICT_DENY: return takes & TAKES_DENY ? VERDICT_DENY : VERDICT_NONE;
 	case VERDICT_ASK:
 		/* At a permission request the agent is asking already. */
 		if (takes & TAKES_ASK || e->kind == EVENT_PERMISSION_REQUEST)
 			return VERDICT_ASK;
 		return takes & TAKES_DENY && e->kind == EVENT_PRE_TOOL_USE ? VERDICT_DENY : VERDICT_NONE;
-	default:
-		return v->action;
+	default: return v->action;
 	}
 }
 

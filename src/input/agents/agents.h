@@ -79,7 +79,7 @@ struct agent {
 	 * another home. */
 	const char *dir, *dir_env, *home_env;
 	const char *const *history; /* folders below it with its transcripts, and a NULL; NULL: none are read */
-	bool runs_claude_settings; /* it runs the hooks of .claude/settings.json itself */
+	bool runs_claude_settings;  /* it runs the hooks of .claude/settings.json itself */
 	/* After the tables, before anything is missed. May be NULL. */
 	void (*refine)(struct event *e);
 	/* The verdict is not neutral; `takes` is what this event honours. Writes nothing for what the agent cannot

@@ -106,8 +106,8 @@ static bool has_own_words(enum event_kind kind)
 	return kind == EVENT_PRE_TOOL_USE || kind == EVENT_PRE_MODEL_SWITCH || kind == EVENT_PERMISSION_REQUEST;
 }
 
-static str specific_output(
-	const struct event *e, const struct verdict *v, unsigned takes, struct arena *a, bool *ret_full)
+static str specific_output(const struct event *e, const struct verdict *v, unsigned takes, struct arena *a,
+	bool *ret_full)
 {
 	struct specific s;
 
@@ -125,8 +125,11 @@ static void render(const struct event *e, const struct verdict *v, unsigned take
 {
 	bool deny = v->action == VERDICT_DENY && takes & TAKES_DENY && !has_own_words(e->kind);
 	bool more = v->continue_turn && takes & TAKES_MORE;
-	const struct answer_parts parts = { .end = v->end_turn, .block = deny || more ? "block" : NULL,
-		.reason = v->reason, .message = true, .specific = specific_output(e, v, takes, a, &ret->out->full) };
+	const struct answer_parts parts = { .end = v->end_turn,
+		.block = deny || more ? "block" : NULL,
+		.reason = v->reason,
+		.message = true,
+		.specific = specific_output(e, v, takes, a, &ret->out->full) };
 
 	answer_write(ret, v, &parts);
 }

@@ -144,8 +144,8 @@ static void write_permission(struct json_writer *w, const struct verdict *v)
 	jw_end_object(w);
 }
 
-static str specific_output(
-	const struct event *e, const struct verdict *v, unsigned takes, struct arena *a, bool *ret_full)
+static str specific_output(const struct event *e, const struct verdict *v, unsigned takes, struct arena *a,
+	bool *ret_full)
 {
 	struct specific s;
 
@@ -165,8 +165,11 @@ static void render(const struct event *e, const struct verdict *v, unsigned take
 	bool end = v->end_turn && takes & TAKES_END;
 	bool deny = v->action == VERDICT_DENY && takes & TAKES_DENY && !own_words;
 	bool more = v->continue_turn && takes & TAKES_MORE && !end;
-	const struct answer_parts parts = { .end = end, .block = deny || more ? "block" : NULL, .reason = v->reason,
-		.message = takes & TAKES_MESSAGE, .specific = specific_output(e, v, takes, a, &ret->out->full) };
+	const struct answer_parts parts = { .end = end,
+		.block = deny || more ? "block" : NULL,
+		.reason = v->reason,
+		.message = takes & TAKES_MESSAGE,
+		.specific = specific_output(e, v, takes, a, &ret->out->full) };
 
 	answer_write(ret, v, &parts);
 }

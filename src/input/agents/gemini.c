@@ -147,7 +147,8 @@ static void render(const struct event *e, const struct verdict *v, unsigned take
 {
 	bool deny = v->action == VERDICT_DENY && takes & TAKES_DENY;
 	bool input = v->updated_input && takes & TAKES_INPUT && !deny;
-	struct answer_parts parts = { .end = v->end_turn && takes & TAKES_END, .reason = v->reason,
+	struct answer_parts parts = { .end = v->end_turn && takes & TAKES_END,
+		.reason = v->reason,
 		.message = takes & TAKES_MESSAGE };
 	/* There is no limit to how often a turn can be made to go on. */
 	bool more = v->continue_turn && takes & TAKES_MORE && !e->stop_hook_active && !parts.end;

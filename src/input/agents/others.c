@@ -72,8 +72,8 @@ static const struct agent_event copilot_events[] = {
 };
 
 /* No specific object here: what the agent reads stands at the top. */
-static void render_copilot(
-	const struct event *e, const struct verdict *v, unsigned takes, struct arena *a, struct answer *ret)
+static void render_copilot(const struct event *e, const struct verdict *v, unsigned takes, struct arena *a,
+	struct answer *ret)
 {
 	const struct answer_parts more = { .block = "block", .reason = v->reason };
 	struct json_writer w = JSON_WRITER(ret->out);

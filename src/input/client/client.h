@@ -36,8 +36,8 @@ enum scanner_state {
 	SCAN_START = 0, /* nothing seen; a byte order mark may come */
 	SCAN_MARK_2,    /* inside the byte order mark */
 	SCAN_MARK_3,
-	SCAN_BLANK,  /* before the first bracket */
-	SCAN_PLAIN,  /* inside the value, outside strings */
+	SCAN_BLANK, /* before the first bracket */
+	SCAN_PLAIN, /* inside the value, outside strings */
 	SCAN_STRING,
 	SCAN_ESCAPE, /* the byte after a backslash */
 	SCAN_OTHER,  /* no value of ours: ends with the input */

@@ -184,8 +184,7 @@ struct place {
 
 enum { PLACES_MAX = 2 };
 
-static size_t list_places(const struct call *c, const struct env_places *env,
-	struct place out[PLACES_MAX])
+static size_t list_places(const struct call *c, const struct env_places *env, struct place out[PLACES_MAX])
 {
 	size_t n = 0;
 
@@ -225,25 +224,19 @@ static int connect_place(const struct place *place, int64_t deadline_us)
 static enum handover_reason reason_for(int error, const struct wire_reply *reply)
 {
 	switch (-error) {
-	case EPROTO:
-		return reply->type == WIRE_REFUSED ? REASON_REFUSED : REASON_PROTOCOL;
-	case ETIMEDOUT:
-		return REASON_TIMEOUT;
-	case EAGAIN:
-		return REASON_BUSY;
+	case EPROTO: return reply->type == WIRE_REFUSED ? REASON_REFUSED : REASON_PROTOCOL;
+	case ETIMEDOUT: return REASON_TIMEOUT;
+	case EAGAIN: return REASON_BUSY;
 	case EPERM:
-	case EACCES:
-		return REASON_FOREIGN;
-	case EPROTOTYPE:
-		return REASON_PROTOCOL;
-	default:
-		return REASON_ABSENT;
+	case EACCES: return REASON_FOREIGN;
+	case EPROTOTYPE: return REASON_PROTOCOL;
+	default: return REASON_ABSENT;
 	}
 }
 
 /* Prints the daemon's answer and exits, or returns why there was none. */
-static enum handover_reason ask_daemon(const struct call *c, const struct env_places *env,
-	str head, int64_t deadline_us)
+static enum handover_reason ask_daemon(const struct call *c, const struct env_places *env, str head,
+	int64_t deadline_us)
 {
 	enum handover_reason reason = REASON_ABSENT;
 	struct place places[PLACES_MAX];
@@ -254,8 +247,7 @@ static enum handover_reason ask_daemon(const struct call *c, const struct env_pl
 		int fd = connect_place(&places[i], deadline_us), r = fd;
 
 		if (fd >= 0) {
-			r = wire_exchange(fd, head, mem.hook.payload, deadline_us, work_here(),
-				work_left(), &reply);
+			r = wire_exchange(fd, head, mem.hook.payload, deadline_us, work_here(), work_left(), &reply);
 			if (r == 0)
 				finish(&reply);
 			/* It may have taken the event; a second daemon must not get it too. */

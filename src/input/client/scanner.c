@@ -8,12 +8,9 @@ static enum scanner_state first_bytes(struct scanner *s, char c)
 		if (c == '\xEF')
 			return SCAN_MARK_2;
 		break;
-	case SCAN_MARK_2:
-		return c == '\xBB' ? SCAN_MARK_3 : SCAN_OTHER;
-	case SCAN_MARK_3:
-		return c == '\xBF' ? SCAN_BLANK : SCAN_OTHER;
-	default:
-		break;
+	case SCAN_MARK_2: return c == '\xBB' ? SCAN_MARK_3 : SCAN_OTHER;
+	case SCAN_MARK_3: return c == '\xBF' ? SCAN_BLANK : SCAN_OTHER;
+	default: break;
 	}
 	if (c == ' ' || c == '\t' || c == '\n' || c == '\r')
 		return SCAN_BLANK;
@@ -26,17 +23,12 @@ static enum scanner_state first_bytes(struct scanner *s, char c)
 static enum scanner_state plain_byte(struct scanner *s, char c)
 {
 	switch (c) {
-	case '"':
-		return SCAN_STRING;
+	case '"': return SCAN_STRING;
 	case '{':
-	case '[':
-		s->depth++;
-		return SCAN_PLAIN;
+	case '[': s->depth++; return SCAN_PLAIN;
 	case '}':
-	case ']':
-		return --s->depth ? SCAN_PLAIN : SCAN_DONE;
-	default:
-		return SCAN_PLAIN;
+	case ']': return --s->depth ? SCAN_PLAIN : SCAN_DONE;
+	default: return SCAN_PLAIN;
 	}
 }
 
@@ -46,9 +38,7 @@ size_t scanner_feed(struct scanner *s, const char *p, size_t n)
 
 	while (i < n && s->state != SCAN_DONE) {
 		switch (s->state) {
-		case SCAN_PLAIN:
-			s->state = plain_byte(s, p[i++]);
-			break;
+		case SCAN_PLAIN: s->state = plain_byte(s, p[i++]); break;
 		case SCAN_STRING:
 			/* Nearly all bytes of a large payload are here, so no state is written
 			 * for them. */
@@ -61,11 +51,8 @@ size_t scanner_feed(struct scanner *s, const char *p, size_t n)
 			i++;
 			s->state = SCAN_STRING;
 			break;
-		case SCAN_OTHER:
-			return n;
-		default:
-			s->state = first_bytes(s, p[i++]);
-			break;
+		case SCAN_OTHER: return n;
+		default: s->state = first_bytes(s, p[i++]); break;
 		}
 	}
 	return i;

@@ -10,11 +10,11 @@
 #include "base/limits.h"
 
 enum {
-	STRING_MAX = 16 << 10, /* of one string in an input or output */
+	STRING_MAX = 16 << 10,       /* of one string in an input or output */
 	STEP_BACK_US = 10 * 1000000, /* how far a clock may step back and still be the order of lines */
 	READY_MAX = 2,
 	PENDING_MAX = 64, /* calls whose results have not come yet */
-	DEEP = 40, /* nesting up to which strings are looked at */
+	DEEP = 40,        /* nesting up to which strings are looked at */
 };
 
 struct words;
@@ -64,11 +64,8 @@ static void write_short(struct json_writer *w, const struct json *v)
 			write_short(w, i);
 		jw_end_array(w);
 		break;
-	case JSON_STRING:
-		jw_str(w, str_cut_utf8(v->text, STRING_MAX));
-		break;
-	default:
-		jw_value(w, v);
+	case JSON_STRING: jw_str(w, str_cut_utf8(v->text, STRING_MAX)); break;
+	default: jw_value(w, v);
 	}
 }
 
@@ -77,8 +74,7 @@ static const struct words {
 	const char *agent, *prompt_id, *message;
 	bool has_call_ids; /* else calls pair by tool and input, as they do live */
 } words[] = {
-	{ "codex", "turn_id", "last_assistant_message", true },
-	{ "gemini", "prompt_id", "prompt_response", false },
+	{ "codex", "turn_id", "last_assistant_message", true }, { "gemini", "prompt_id", "prompt_response", false },
 	{ NULL, "prompt_id", "last_assistant_message", true }, /* all others */
 };
 
@@ -285,8 +281,10 @@ static int64_t next_time(struct history *h)
 static void make_record(struct history *h, enum event_kind kind, struct record *ret)
 {
 	int64_t at = next_time(h);
-	struct wire_hook hook = { .at_ms = at / USEC_PER_MSEC, .agent = str_of(h->agent->name),
-		.event = str_of(event_kinds[kind].name), .payload = STR_NONE };
+	struct wire_hook hook = { .at_ms = at / USEC_PER_MSEC,
+		.agent = str_of(h->agent->name),
+		.event = str_of(event_kinds[kind].name),
+		.payload = STR_NONE };
 	struct redact_report report = { 0 };
 	struct event e;
 

@@ -22,8 +22,7 @@
 struct history;
 
 /* As transcript_open(), whose request it takes; q->state is one of history_position(). The redactor must outlive it. */
-int history_open(const struct transcript_request *q, struct redactor *redactor, struct history **ret,
-	struct err *err);
+int history_open(const struct transcript_request *q, struct redactor *redactor, struct history **ret, struct err *err);
 void history_close(struct history *h);
 DEFINE_FREEP(struct history, history_close);
 

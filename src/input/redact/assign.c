@@ -56,45 +56,39 @@ const struct keyword keywords[] = {
 const size_t nkeywords = countof(keywords);
 
 /* A name with one of these words beside the keyword speaks about a secret, it does not hold it. */
-static const char *const harmless_after[] = { "type", "types", "method", "methods", "mode", "name",
-	"names", "file", "files", "path", "paths", "dir", "url", "uri", "endpoint", "host", "count",
-	"counts", "limit", "limits", "length", "len", "size", "id", "ids", "ref", "refs", "hint",
-	"policy", "field", "fields", "label", "provider", "status", "state", "expiry", "expires",
-	"expiration", "expire", "ttl", "at", "prefix", "suffix", "format", "class", "index", "idx",
-	"usage", "used", "min", "max", "rule", "rules", "regex", "regexp", "pattern", "error",
-	"errors", "message", "msg", "help", "description", "desc", "required", "enabled",
-	"disabled", "input", "reset", "page", "form", "manager", "store", "service", "handler",
-	"helper", "helpers", "validator", "version", "header", "headers", "param", "params",
-	"parameter", "budget", "cost", "kind", "list", "map", "table", "pos", "position", "offset",
-	"start", "end", "begin", "line", "column", "strength", "placeholder", "title", "algorithm",
-	"alg", "audience", "issuer", "scope", "scopes", "scheme", "env", "var", "script", "source",
-	"bucket", "rate", "window", "prompt", "callback", "func", "function", "command",
-	"middleware", "plugin", "module", "mgr", "const", "userdata", NULL };
-static const char *const harmless_before[] = { "is", "has", "no", "not", "num", "max", "min", "n",
-	"use", "show", "hide", "allow", "require", "requires", "required", "enable", "disable",
-	"forgot", "total", "count", "completion", "cached", "validate", "check", "verify", "next",
-	"prev", "previous", "stop", "eos", "bos", "pad", "unk", "sep", "cls", "mask", "special",
-	"page", "without", "skip", "need", "needs", NULL };
+static const char *const harmless_after[] = { "type", "types", "method", "methods", "mode", "name", "names", "file",
+	"files", "path", "paths", "dir", "url", "uri", "endpoint", "host", "count", "counts", "limit", "limits",
+	"length", "len", "size", "id", "ids", "ref", "refs", "hint", "policy", "field", "fields", "label", "provider",
+	"status", "state", "expiry", "expires", "expiration", "expire", "ttl", "at", "prefix", "suffix", "format",
+	"class", "index", "idx", "usage", "used", "min", "max", "rule", "rules", "regex", "regexp", "pattern", "error",
+	"errors", "message", "msg", "help", "description", "desc", "required", "enabled", "disabled", "input", "reset",
+	"page", "form", "manager", "store", "service", "handler", "helper", "helpers", "validator", "version", "header",
+	"headers", "param", "params", "parameter", "budget", "cost", "kind", "list", "map", "table", "pos", "position",
+	"offset", "start", "end", "begin", "line", "column", "strength", "placeholder", "title", "algorithm", "alg",
+	"audience", "issuer", "scope", "scopes", "scheme", "env", "var", "script", "source", "bucket", "rate", "window",
+	"prompt", "callback", "func", "function", "command", "middleware", "plugin", "module", "mgr", "const",
+	"userdata", NULL };
+static const char *const harmless_before[] = { "is", "has", "no", "not", "num", "max", "min", "n", "use", "show",
+	"hide", "allow", "require", "requires", "required", "enable", "disable", "forgot", "total", "count",
+	"completion", "cached", "validate", "check", "verify", "next", "prev", "previous", "stop", "eos", "bos", "pad",
+	"unk", "sep", "cls", "mask", "special", "page", "without", "skip", "need", "needs", NULL };
 
 /* Whole values that say nothing: types, constants, examples. */
-static const char *const harmless_values[] = { "string", "number", "integer", "boolean", "bytes",
-	"object", "buffer", "secretstr", "varchar", "unknown", "undefined", "optional", "required",
-	"disabled", "enabled", "default", "password", "passwd", "passphrase", "secret", "secrets",
-	"token", "bearer", "username", "changeme", "change-me", "change_me", "placeholder",
-	"redacted", "hidden", "removed", "example", "inherit", "prompt", "static", "public",
-	"private", "return", "function", "char", "void", "const", "struct", "unsigned",
-	"credentials", "credential", "pass", "pwd", "user", "api_key", "apikey", "identifier",
-	"symbol", "options", "option", "argument", "arguments", "parameter", NULL };
+static const char *const harmless_values[] = { "string", "number", "integer", "boolean", "bytes", "object", "buffer",
+	"secretstr", "varchar", "unknown", "undefined", "optional", "required", "disabled", "enabled", "default",
+	"password", "passwd", "passphrase", "secret", "secrets", "token", "bearer", "username", "changeme", "change-me",
+	"change_me", "placeholder", "redacted", "hidden", "removed", "example", "inherit", "prompt", "static", "public",
+	"private", "return", "function", "char", "void", "const", "struct", "unsigned", "credentials", "credential",
+	"pass", "pwd", "user", "api_key", "apikey", "identifier", "symbol", "options", "option", "argument",
+	"arguments", "parameter", NULL };
 /* How references to something kept elsewhere begin, and what hookd itself wrote, */
-static const char *const reference_starts[] = { "<", "$", "{", "%(", "%s", "%{", "[redacted",
-	"[contents of", "[hidden", "process.env", "os.environ", "os.getenv", "getenv", "env.",
-	"env(", "env[", "import.meta", "system.getenv", "vault:", "...", "none", "null", "nil",
-	"true", "false", NULL };
+static const char *const reference_starts[] = { "<", "$", "{", "%(", "%s", "%{", "[redacted", "[contents of", "[hidden",
+	"process.env", "os.environ", "os.getenv", "getenv", "env.", "env(", "env[", "import.meta", "system.getenv",
+	"vault:", "...", "none", "null", "nil", "true", "false", NULL };
 /* and examples, expressions and places in text. */
-static const char *const harmless_starts[] = { "your", "my-", "my_", "example", "insert", "enter ",
-	"dummy", "config.", "settings.", "self.", "this.", "args.", "options.", "opts.", "secrets.",
-	"todo", "fixme", "replace", "await ", "new ", "function", "lambda", "async ", "http://",
-	"https://", "/", "./", "../", "~/", "file:", NULL };
+static const char *const harmless_starts[] = { "your", "my-", "my_", "example", "insert", "enter ", "dummy", "config.",
+	"settings.", "self.", "this.", "args.", "options.", "opts.", "secrets.", "todo", "fixme", "replace", "await ",
+	"new ", "function", "lambda", "async ", "http://", "https://", "/", "./", "../", "~/", "file:", NULL };
 
 /* -- small questions about bytes --------------------------------------------------------------- */
 
@@ -207,8 +201,7 @@ static bool says_something(str v)
 
 	if (v.n == 0 || in_list(harmless_values, v) || starts_with_any(reference_starts, v))
 		return false;
-	return !m.reference && m.same != v.n && !is_masked(v) &&
-	       !(v.p[0] == '%' && v.p[v.n - 1] == '%');
+	return !m.reference && m.same != v.n && !is_masked(v) && !(v.p[0] == '%' && v.p[v.n - 1] == '%');
 }
 
 bool value_is_secret(str v)
@@ -248,8 +241,7 @@ static bool next_word(str *rest, str *ret)
 	while (rest->n && !isalnum((unsigned char)rest->p[0]))
 		*rest = str_from(*rest, 1);
 	while (i < rest->n && isalnum((unsigned char)rest->p[i]) &&
-		!(i && isupper((unsigned char)rest->p[i]) &&
-			islower((unsigned char)rest->p[i - 1])))
+		!(i && isupper((unsigned char)rest->p[i]) && islower((unsigned char)rest->p[i - 1])))
 		i++;
 	*ret = str_head(*rest, i);
 	*rest = str_from(*rest, i);
@@ -280,8 +272,7 @@ static bool find_name(str s, const struct keyword *k, size_t begin, size_t end, 
 
 	if ((k->flags & WORD) && !begins_word(s, begin))
 		return false;
-	if (byte_at(s, to) == 's' ||
-		(byte_at(s, to) == 'S' && isupper((unsigned char)s.p[to - 1]))) {
+	if (byte_at(s, to) == 's' || (byte_at(s, to) == 'S' && isupper((unsigned char)s.p[to - 1]))) {
 		if (k->flags & (PLURAL_NOT | WORD))
 			return false;
 		to++;
@@ -289,8 +280,7 @@ static bool find_name(str s, const struct keyword *k, size_t begin, size_t end, 
 	if (goes_on(s, to))
 		return false;
 	end = to;
-	while (from > 0 && begin - from < NAME_MAX_SIDE &&
-		is_name_byte((unsigned char)s.p[from - 1]))
+	while (from > 0 && begin - from < NAME_MAX_SIDE && is_name_byte((unsigned char)s.p[from - 1]))
 		from--;
 	while (to < s.n && to - end < NAME_MAX_SIDE && is_name_byte((unsigned char)s.p[to]))
 		to++;
@@ -321,7 +311,7 @@ bool assign_is_name(str s, const struct keyword *k, size_t begin, size_t end)
 	struct span name;
 
 	return find_name(s, k, begin, end, &name) && name.begin == 0 && name.end == s.n &&
-	       !is_harmless_name(s, &name, begin, end);
+		!is_harmless_name(s, &name, begin, end);
 }
 
 /* -- the value --------------------------------------------------------------------------------- */
@@ -351,9 +341,7 @@ static size_t quote_at(str s, size_t i)
 
 	while (n < 3 && byte_at(s, i + n) == '\\')
 		n++;
-	return byte_at(s, i + n) == '"' || byte_at(s, i + n) == '\'' || byte_at(s, i + n) == '`'
-		       ? n + 1
-		       : 0;
+	return byte_at(s, i + n) == '"' || byte_at(s, i + n) == '\'' || byte_at(s, i + n) == '`' ? n + 1 : 0;
 }
 
 /* Nothing but marks, digits and the words that may stand before an assignment. */
@@ -372,9 +360,8 @@ static bool starts_line(str s, size_t name)
 			break;
 		}
 	before = str_trim(before);
-	if (str_eq(before, STR("export")) || str_eq(before, STR("set")) ||
-		str_eq(before, STR("ENV")) || str_ends(before, STR("declare -x")) ||
-		str_eq(before, STR("setenv")))
+	if (str_eq(before, STR("export")) || str_eq(before, STR("set")) || str_eq(before, STR("ENV")) ||
+		str_ends(before, STR("declare -x")) || str_eq(before, STR("setenv")))
 		return true;
 	for (i = 0; i < before.n; i++)
 		letters += isalpha((unsigned char)before.p[i]) != 0;
@@ -385,7 +372,7 @@ static bool ends_line(str s, size_t i)
 {
 	i = skip_blanks(s, i);
 	return i >= s.n || s.p[i] == '\n' || s.p[i] == '\r' || s.p[i] == '#' ||
-	       (s.p[i] == '\\' && (byte_at(s, i + 1) == 'n' || byte_at(s, i + 1) == 'r'));
+		(s.p[i] == '\\' && (byte_at(s, i + 1) == 'n' || byte_at(s, i + 1) == 'r'));
 }
 
 /* password: str = "…", password string = "…": the value stands after the type. */
@@ -408,7 +395,7 @@ static size_t skip_type(str s, size_t i)
 static bool follows_env(str s, size_t name)
 {
 	return name >= 4 && memcmp(s.p + name - 4, "ENV ", 4) == 0 &&
-	       (name == 4 || !is_name_byte((unsigned char)s.p[name - 5]));
+		(name == 4 || !is_name_byte((unsigned char)s.p[name - 5]));
 }
 
 /* setPassword("…") */
@@ -418,8 +405,8 @@ static bool follows_set(str s, const struct span *name, size_t keyword)
 
 	while (before.n && !isalpha((unsigned char)before.p[before.n - 1]))
 		before.n--;
-	return before.n >= 3 && (str_eq_nocase(str_from(before, before.n - 3), STR("set")) ||
-					str_ends(before, STR("with")));
+	return before.n >= 3 &&
+		(str_eq_nocase(str_from(before, before.n - 3), STR("set")) || str_ends(before, STR("with")));
 }
 
 /* - name: DB_PASSWORD, and on the next line value: …; the same in JSON. Returns i when it is not.
@@ -439,8 +426,8 @@ static size_t skip_to_pair(str s, size_t i)
 }
 
 /* Where name and value are not joined by a sign: what stands between them instead. */
-static size_t find_loose_separator(str s, const struct span *name, size_t keyword, size_t i,
-	bool blanks, bool quote, struct style *st)
+static size_t find_loose_separator(str s, const struct span *name, size_t keyword, size_t i, bool blanks, bool quote,
+	struct style *st)
 {
 	static const char *const joints[] = { "|| ", "?? ", "or " };
 	str rest = str_from(s, i);
@@ -464,8 +451,7 @@ static size_t find_loose_separator(str s, const struct span *name, size_t keywor
 		return i + 2;
 	}
 	st->sep = ',';
-	if ((quote && str_starts(rest, STR(","))) ||
-		(str_starts(rest, STR("(")) && follows_set(s, name, keyword)))
+	if ((quote && str_starts(rest, STR(","))) || (str_starts(rest, STR("(")) && follows_set(s, name, keyword)))
 		return i + 1;
 	for (size_t j = 0; j < countof(joints); j++)
 		if (blanks && str_starts(rest, str_of(joints[j])))
@@ -476,14 +462,13 @@ static size_t find_loose_separator(str s, const struct span *name, size_t keywor
 }
 
 /* From the end of the name over quotes, brackets and separator to the value. */
-static bool find_separator(
-	str s, const struct span *name, size_t keyword, struct style *st, size_t *ret)
+static bool find_separator(str s, const struct span *name, size_t keyword, struct style *st, size_t *ret)
 {
 	size_t i = name->end, quote = quote_at(s, i), blanks;
 	unsigned char c;
 
 	st->flag = name->begin < s.n && s.p[name->begin] == '-' &&
-		   (name->begin == 0 || !isalnum((unsigned char)s.p[name->begin - 1]));
+		(name->begin == 0 || !isalnum((unsigned char)s.p[name->begin - 1]));
 	i += quote;
 	if (byte_at(s, i) == ']' || byte_at(s, i) == '?')
 		i++;
@@ -532,15 +517,13 @@ static struct span quoted(str s, size_t i, size_t q)
 /* The word at i, or its first `most` bytes. */
 static struct span bare(str s, size_t i, const struct style *st, size_t most)
 {
-	const char *stop = st->sep == '>'           ? "<\n"
-			   : st->upper && st->tight ? " \t\r\n\"'`"
-						    : " \t\r\n\"'`,;)}]<&|";
+	const char *stop = st->sep == '>' ? "<\n" : st->upper && st->tight ? " \t\r\n\"'`" : " \t\r\n\"'`,;)}]<&|";
 	size_t to = i;
 
 	for (; to < s.n && to - i < most && s.p[to] && !strchr(stop, s.p[to]); to++)
 		if (s.p[to] == '\\' &&
-			(byte_at(s, to + 1) == 'n' || byte_at(s, to + 1) == 'r' ||
-				byte_at(s, to + 1) == 't' || byte_at(s, to + 1) == '"'))
+			(byte_at(s, to + 1) == 'n' || byte_at(s, to + 1) == 'r' || byte_at(s, to + 1) == 't' ||
+				byte_at(s, to + 1) == '"'))
 			break;
 	/* What the shell takes for itself at the end of a word. */
 	while (to > i && strchr(";&|),", s.p[to - 1]))
@@ -562,8 +545,9 @@ static bool is_expression(str v)
 		return strchr("([{*&!@|", byte_at(v, 0)) != NULL;
 	while (isalnum(byte_at(v, i)) || byte_at(v, i) == '_' || byte_at(v, i) == '.')
 		i++;
-	return i < v.n && (strchr("([{", v.p[i]) || str_starts(str_from(v, i), STR("->")) ||
-				  str_starts(str_from(v, i), STR("::")));
+	return i < v.n &&
+		(strchr("([{", v.p[i]) || str_starts(str_from(v, i), STR("->")) ||
+			str_starts(str_from(v, i), STR("::")));
 }
 
 /* module.Name2: every piece begins like an identifier. */
@@ -595,16 +579,14 @@ static bool judge_word(const struct keyword *k, struct makeup m, size_t n, const
 		return m.lower > 0;
 	if (!plain || !st->starts || !st->ends)
 		return false;
-	return st->sep == ':'
-		       ? !st->tight
-		       : st->sep == '=' && (k->flags & (NUMBERS | WORD)) == NUMBERS && m.lower == n;
+	return st->sep == ':' ? !st->tight : st->sep == '=' && (k->flags & (NUMBERS | WORD)) == NUMBERS && m.lower == n;
 }
 
 static bool judge_bare(const struct keyword *k, str v, const struct style *st)
 {
 	struct makeup m = makeup_of(v);
-	bool plain_place = st->flag || st->query || st->sep == '>' || (st->upper && st->tight) ||
-			   (st->starts && st->ends);
+	bool plain_place =
+		st->flag || st->query || st->sep == '>' || (st->upper && st->tight) || (st->starts && st->ends);
 
 	if ((st->flag && v.p[0] == '-') || st->sep == ',' || m.blanks)
 		return false;
@@ -628,8 +610,7 @@ static bool judge_quoted(const struct keyword *k, str v, const struct style *st)
 	struct makeup m = makeup_of(v);
 
 	/* Side by side, names and values look like any two strings of a list. */
-	if (st->sep == ',' &&
-		(m.digits < (k->flags & STRONG ? 1 : 3) || m.blanks || v.p[0] == '\\'))
+	if (st->sep == ',' && (m.digits < (k->flags & STRONG ? 1 : 3) || m.blanks || v.p[0] == '\\'))
 		return false;
 	if (!(k->flags & STRONG))
 		return value_is_random(v) || (v.n >= 16 && m.lower + m.upper + m.digits == v.n);
@@ -672,8 +653,7 @@ bool assign_find(str s, const struct keyword *k, size_t begin, size_t end, struc
 	st.starts = starts_line(s, name.begin);
 	st.ends = ends_line(s, value.end);
 	st.query = st.tight && st.sep == '=' &&
-		   ((name.begin > 0 && strchr("?&;", s.p[name.begin - 1])) ||
-			   byte_at(s, value.end) == '&');
+		((name.begin > 0 && strchr("?&;", s.p[name.begin - 1])) || byte_at(s, value.end) == '&');
 	if (quote ? !judge_quoted(k, text, &st) : !judge_bare(k, text, &st))
 		return false;
 	if (!quote && text.n == VALUE_LOOK)

@@ -173,8 +173,7 @@ static void make_table(struct automaton *a, const struct node *nodes)
 	a->table = xcalloc(a->nstates * a->stride, sizeof *a->table);
 	for (uint32_t i = 0; i < a->nstates; i++)
 		for (unsigned c = 0; c < a->nclasses; c++)
-			a->table[number[i] * a->stride + c] =
-				(uint16_t)(number[nodes[i].next[c]] * a->stride / UNIT);
+			a->table[number[i] * a->stride + c] = (uint16_t)(number[nodes[i].next[c]] * a->stride / UNIT);
 	free(number);
 }
 
@@ -201,7 +200,7 @@ int automaton_build(struct automaton *a)
 size_t automaton_bytes(const struct automaton *a)
 {
 	return sizeof *a + a->nstates * a->stride * sizeof *a->table + a->nout * sizeof *a->out +
-	       (a->nstates - a->first_ending / (a->stride / UNIT) + 1) * sizeof *a->out_at;
+		(a->nstates - a->first_ending / (a->stride / UNIT) + 1) * sizeof *a->out_at;
 }
 
 /* Runs to the next state where a literal ends. */

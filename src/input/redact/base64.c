@@ -10,10 +10,10 @@
 enum {
 	GROUPS = 3,
 	RUN_MIN = 16,
-	BACK_MAX = 1 << 12,    /* how far back a run may begin */
-	LOOK_MAX = 1 << 13,    /* so much of a run is looked at for one hit */
+	BACK_MAX = 1 << 12, /* how far back a run may begin */
+	LOOK_MAX = 1 << 13, /* so much of a run is looked at for one hit */
 	DECODE_MAX = LOOK_MAX / 4 * 3,
-	LINE_MIN = 60,         /* a run that was folded goes on in the next line */
+	LINE_MIN = 60, /* a run that was folded goes on in the next line */
 };
 
 /* Shorter ones would hit too often in ordinary base64. */
@@ -130,8 +130,7 @@ const char *base64_find(struct redactor *r, str s, size_t begin, size_t end, str
 	run = str_n(s.p + from, ret->end - from);
 	/* What stands before the run may look like a part of it: name/QUtJ… */
 	for (size_t skip = 0; run.n >= RUN_MIN && skip < 4 && !name; skip++)
-		name = secrets_name_in(r,
-			str_n(decoded, base64_decode(str_from(run, skip), decoded, sizeof decoded)));
+		name = secrets_name_in(r, str_n(decoded, base64_decode(str_from(run, skip), decoded, sizeof decoded)));
 	if (name)
 		ret->end = find_end(s, from, ret->end, SIZE_MAX);
 	return name;

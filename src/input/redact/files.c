@@ -62,9 +62,8 @@ static const struct {
 };
 
 /* Examples and documentation of the above. */
-static const char *const harmless_endings[] = { ".example", ".sample", ".template", ".tmpl",
-	".dist", ".defaults", ".schema", ".md", "example.env", "sample.env", "template.env",
-	".pub" };
+static const char *const harmless_endings[] = { ".example", ".sample", ".template", ".tmpl", ".dist", ".defaults",
+	".schema", ".md", "example.env", "sample.env", "template.env", ".pub" };
 
 static bool fits(str name, const char *pattern)
 {
@@ -76,7 +75,7 @@ static bool fits(str name, const char *pattern)
 	head = str_n(pattern, (size_t)(star - pattern));
 	tail = str_of(star + 1);
 	return name.n > head.n + tail.n && str_eq_nocase(str_head(name, head.n), head) &&
-	       str_eq_nocase(str_from(name, name.n - tail.n), tail);
+		str_eq_nocase(str_from(name, name.n - tail.n), tail);
 }
 
 /* Cuts the last component off; folders may be separated in either way. */
@@ -106,8 +105,7 @@ bool file_is_secret(str path, str *ret_base)
 	}
 	for (size_t i = 0; i < countof(secret_files); i++)
 		if (fits(base, secret_files[i].name) &&
-			(!secret_files[i].under ||
-				str_eq_nocase(folder, str_of(secret_files[i].under)))) {
+			(!secret_files[i].under || str_eq_nocase(folder, str_of(secret_files[i].under)))) {
 			*ret_base = base;
 			return true;
 		}
@@ -123,13 +121,13 @@ bool redact_is_secret_file(str path)
 
 /* -- commands ---------------------------------------------------------------------------------- */
 
-static const char *const readers[] = { "cat", "less", "more", "head", "tail", "bat", "batcat",
-	"type", "grep", "egrep", "fgrep", "rg", "ag", "sed", "awk", "gawk", "source", ".", "nl",
-	"tac", "strings", "xxd", "od", "hexdump", "base64", "sort", "uniq", "cut", "diff", "cmp",
-	"jq", "yq", "openssl", "git", "tee", "paste", "column", "get-content", "gc", "dd" };
+static const char *const readers[] = { "cat", "less", "more", "head", "tail", "bat", "batcat", "type", "grep", "egrep",
+	"fgrep", "rg", "ag", "sed", "awk", "gawk", "source", ".", "nl", "tac", "strings", "xxd", "od", "hexdump",
+	"base64", "sort", "uniq", "cut", "diff", "cmp", "jq", "yq", "openssl", "git", "tee", "paste", "column",
+	"get-content", "gc", "dd" };
 /* Words in front of the command that do not change what it is. */
-static const char *const wrappers[] = { "sudo", "env", "command", "time", "nohup", "exec",
-	"builtin", "nice", "doas", "then", "do", "else", "eval" };
+static const char *const wrappers[] = { "sudo", "env", "command", "time", "nohup", "exec", "builtin", "nice", "doas",
+	"then", "do", "else", "eval" };
 
 static bool in_table(const char *const *table, size_t n, str word)
 {
@@ -189,8 +187,7 @@ static bool command_take_word(struct command *c, str word, str *ret_base)
 	if ((c->reads || c->from_file) && word_names_secret(word, ret_base))
 		return true;
 	c->from_file = false;
-	if (c->first && !in_table(wrappers, countof(wrappers), word) &&
-		str_find_char(word, '=') < 0) {
+	if (c->first && !in_table(wrappers, countof(wrappers), word) && str_find_char(word, '=') < 0) {
 		c->first = false;
 		c->reads |= in_table(readers, countof(readers), take_last(&path));
 	}
@@ -295,8 +292,7 @@ bool file_patch_touches(str patch, str *ret_file)
 enum file_key file_key_of(str key)
 {
 	for (size_t i = 0; i < countof(members); i++)
-		if (members[i].key[0] == (key.n ? key.p[0] : 0) &&
-			str_eq(key, str_of(members[i].key)))
+		if (members[i].key[0] == (key.n ? key.p[0] : 0) && str_eq(key, str_of(members[i].key)))
 			return members[i].kind;
 	return FILE_KEY_NONE;
 }

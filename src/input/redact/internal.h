@@ -78,7 +78,7 @@ enum secret_check {
 	CHECK_MIXED, /* letters and digits both occur, as in everything random of that length */
 	CHECK_VALUE, /* not a placeholder or a reference to a variable */
 	CHECK_BOTH,
-	CHECK_USER,  /* base64 of user:password */
+	CHECK_USER, /* base64 of user:password */
 };
 
 enum {
@@ -112,8 +112,8 @@ struct redactor {
 	struct {
 		uint32_t turn;
 		size_t end;
-	} * done;      /* per row, one for keywords, one for base64: nothing is looked for again before `end` */
-	uint32_t turn; /* one per string */
+	} * done;            /* per row, one for keywords, one for base64: nothing is looked for again before `end` */
+	uint32_t turn;       /* one per string */
 	uint32_t no_pem_end; /* in which the rest of the string had no END: not searched again */
 	struct span *spans;
 	size_t nspans, cap;

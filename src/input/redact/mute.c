@@ -23,8 +23,8 @@
 
 enum {
 	MARKER_NAME = sizeof "muted/" + SHA256_HEX,
-	KEPT_S = 3600,     /* after its end */
-	SWEEP_MAX = 256,   /* old markers looked at in one go */
+	KEPT_S = 3600,      /* after its end */
+	SWEEP_MAX = 256,    /* old markers looked at in one go */
 	UNWRITTEN_MAX = 64, /* the oldest gives way */
 };
 

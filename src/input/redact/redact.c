@@ -15,8 +15,8 @@ enum {
 	KEEP_BUFFER = 1 << 20, /* larger buffers are given back after use */
 	TORN_WORD = 4096,      /* at a cut: a word of up to this length may be half a secret */
 	PIN_MIN = 3,
-	KEY_MIN = 12,          /* an object's key that is a secret itself */
-	PEEK = 2,              /* payload, tool_response, file: levels that may name the file */
+	KEY_MIN = 12, /* an object's key that is a secret itself */
+	PEEK = 2,     /* payload, tool_response, file: levels that may name the file */
 	/* Kept free for brackets and one more member on each level when the record is full. */
 	RESERVE = 64 * LIMIT_JSON_DEPTH,
 };
@@ -117,8 +117,7 @@ static void walk_string(struct walk *w, str s, const struct place *place)
 	if (place->contents && s.n) {
 		str name = str_cut_utf8(place->file, FILE_NAME_SHOWN);
 
-		snprintf(text, sizeof text, "[contents of " STR_FMT " not kept: %zu bytes]",
-			STR_ARG(name), s.n);
+		snprintf(text, sizeof text, "[contents of " STR_FMT " not kept: %zu bytes]", STR_ARG(name), s.n);
 		w->r->secrets++;
 		put_string(w, secrets_clean(w->r, str_of(text), NULL));
 	} else if ((place->name && value_is_secret(s)) || (place->pin && s.n >= PIN_MIN && is_digits(s))) {
@@ -157,8 +156,7 @@ static bool list_reads(struct walk *w, const struct json *list, str *ret)
 	bool reads;
 
 	buf_clear(b);
-	json_each(item, list)
-	{
+	json_each(item, list) {
 		if (file_command_reads(json_str(item), ret))
 			return true;
 		buf_add_str(b, str_head(json_str(item), LIMIT_PATH));
@@ -173,29 +171,24 @@ static bool list_reads(struct walk *w, const struct json *list, str *ret)
 /* Does a member of obj, or of what a tool was told or said in it, name a secret file? */
 static bool find_file(struct walk *w, const struct json *obj, int levels, str *ret)
 {
-	json_each(m, obj)
-	{
+	json_each(m, obj) {
 		bool found = false;
 
 		if (m->type != JSON_STRING && m->type != JSON_OBJECT && m->type != JSON_ARRAY)
 			continue;
 		switch (file_key_of(m->key)) {
-		case FILE_KEY_PATH:
-			found = m->type == JSON_STRING && file_is_secret(m->text, ret);
-			break;
+		case FILE_KEY_PATH: found = m->type == JSON_STRING && file_is_secret(m->text, ret); break;
 		case FILE_KEY_COMMAND:
 			found = m->type == JSON_STRING
-					? file_patch_touches(m->text, ret) || file_command_reads(m->text, ret)
+				? file_patch_touches(m->text, ret) || file_command_reads(m->text, ret)
 				: m->type == JSON_ARRAY ? list_reads(w, m, ret)
 							: false;
 			break;
 		case FILE_KEY_INPUT:
 		case FILE_KEY_RESPONSE:
-			found = m->type == JSON_OBJECT && levels > 0 &&
-				find_file(w, m, levels - 1, ret);
+			found = m->type == JSON_OBJECT && levels > 0 && find_file(w, m, levels - 1, ret);
 			break;
-		default:
-			break;
+		default: break;
 		}
 		if (found)
 			return true;
@@ -213,8 +206,7 @@ static const char *pair_name(struct walk *w, const struct json *obj)
 	const char *name = NULL;
 	bool value = false;
 
-	json_each(m, obj)
-	{
+	json_each(m, obj) {
 		value |= str_eq_nocase(m->key, STR("value"));
 		if (!name && m->type == JSON_STRING && m->text.n <= LIMIT_NAME &&
 			(str_eq_nocase(m->key, STR("name")) || str_eq_nocase(m->key, STR("key"))))
@@ -264,8 +256,7 @@ static void walk_object(struct walk *w, const struct json *v, const struct place
 	if (!str_is_set(place.file) && !find_file(w, v, PEEK, &place.file))
 		place.file = STR_NONE;
 	buf_add_char(w->out, '{');
-	json_each(m, v)
-	{
+	json_each(m, v) {
 		if (is_full(w))
 			break;
 		if (m != v->first)
@@ -281,8 +272,7 @@ static void walk_array(struct walk *w, const struct json *v, const struct place 
 	struct place place = *around;
 
 	buf_add_char(w->out, '[');
-	json_each(m, v)
-	{
+	json_each(m, v) {
 		str flag = json_str(m);
 
 		if (is_full(w))
@@ -300,20 +290,11 @@ static void walk_array(struct walk *w, const struct json *v, const struct place 
 static void walk_value(struct walk *w, const struct json *v, const struct place *place)
 {
 	switch (v->type) {
-	case JSON_STRING:
-		walk_string(w, v->text, place);
-		break;
-	case JSON_NUMBER:
-		walk_number(w, v->text, place);
-		break;
-	case JSON_OBJECT:
-		walk_object(w, v, place);
-		break;
-	case JSON_ARRAY:
-		walk_array(w, v, place);
-		break;
-	default:
-		json_write(w->out, v);
+	case JSON_STRING: walk_string(w, v->text, place); break;
+	case JSON_NUMBER: walk_number(w, v->text, place); break;
+	case JSON_OBJECT: walk_object(w, v, place); break;
+	case JSON_ARRAY: walk_array(w, v, place); break;
+	default: json_write(w->out, v);
 	}
 }
 
@@ -383,9 +364,7 @@ static str make_tree(struct redactor *r, struct arena *a, const struct event *e,
 
 static int hex_digit(char c)
 {
-	return c >= '0' && c <= '9'                 ? c - '0'
-	       : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
-						    : -1;
+	return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
 }
 
 /* Text that was JSON once may spell a tag or a secret in escapes (\u003cprivate>). */
@@ -424,8 +403,7 @@ static str drop_torn_word(str s)
 	return str_head(s, s.n - (n < 4 ? 0 : n));
 }
 
-static str make_raw(
-	struct redactor *r, struct arena *a, const struct event *e, str raw, bool *ret_cut)
+static str make_raw(struct redactor *r, struct arena *a, const struct event *e, str raw, bool *ret_cut)
 {
 	struct walk w = walk_begin(r, a, LIMIT_RECORD_PAYLOAD);
 	char hex[SHA256_HEX + 1];
@@ -436,8 +414,7 @@ static str make_raw(
 	add_member(&w, "raw", secrets_clean(r, raw, NULL));
 	if (e->marks & EVENT_CUT) {
 		sha256_hex(e->sha256, hex);
-		buf_addf(w.out, ",\"cut\":{\"bytes\":%llu,\"sha256\":\"%s\"}",
-			(unsigned long long)e->total, hex);
+		buf_addf(w.out, ",\"cut\":{\"bytes\":%llu,\"sha256\":\"%s\"}", (unsigned long long)e->total, hex);
 	}
 	buf_add_char(w.out, '}');
 	*ret_cut = w.cut;
@@ -472,8 +449,7 @@ static str make_host(struct redactor *r, struct arena *a, const struct event *e)
 /* A turn told as a whole holds its prompt and the answer, which may come after the next prompt has been sent. */
 static bool is_prompt(enum event_kind kind)
 {
-	return kind == EVENT_USER_PROMPT_SUBMIT || kind == EVENT_USER_PROMPT_EXPANSION ||
-	       kind == EVENT_TURN_COMPLETE;
+	return kind == EVENT_USER_PROMPT_SUBMIT || kind == EVENT_USER_PROMPT_EXPANSION || kind == EVENT_TURN_COMPLETE;
 }
 
 /* Nothing but blanks is left, and some of it was private. A cut payload was never parsed: there the
@@ -530,8 +506,8 @@ static const struct {
 #undef FIELD
 };
 
-void redact(struct redactor *r, struct arena *a, const struct event *e, unsigned flags,
-	struct record *ret, struct redact_report *ret_report)
+void redact(struct redactor *r, struct arena *a, const struct event *e, unsigned flags, struct record *ret,
+	struct redact_report *ret_report)
 {
 	struct record rec = { .id = e->id,
 		.at_us = e->at_us,
@@ -544,8 +520,8 @@ void redact(struct redactor *r, struct arena *a, const struct event *e, unsigned
 
 	r->secrets = 0;
 	for (size_t i = 0; i < countof(fields); i++)
-		*(str *)((char *)&rec + fields[i].to) = clean_field(
-			r, a, *(const str *)((const char *)e + fields[i].from), fields[i].max);
+		*(str *)((char *)&rec + fields[i].to) =
+			clean_field(r, a, *(const str *)((const char *)e + fields[i].from), fields[i].max);
 	private = is_wholly_private(r, e, raw);
 	if (private || (flags & REDACT_MUTED)) {
 		rec.marks |= EVENT_PRIVATE;
@@ -560,8 +536,7 @@ void redact(struct redactor *r, struct arena *a, const struct event *e, unsigned
 	if (e->kind == EVENT_SESSION_START)
 		rec.host = make_host(r, a, e);
 	if (ret_report)
-		*ret_report =
-			(struct redact_report){ .secrets = r->secrets, .wholly_private = private };
+		*ret_report = (struct redact_report){ .secrets = r->secrets, .wholly_private = private };
 	if (r->text.cap > KEEP_BUFFER)
 		buf_release(&r->text);
 	if (r->untagged.cap > KEEP_BUFFER)

@@ -40,14 +40,14 @@ enum {
 };
 
 struct redact_report {
-	unsigned secrets;     /* pieces replaced */
-	bool wholly_private;  /* a prompt of which nothing is left */
+	unsigned secrets;    /* pieces replaced */
+	bool wholly_private; /* a prompt of which nothing is left */
 };
 
 /* Makes the record of an event in the arena. Cannot fail: what cannot be understood is kept as text
  * after the same treatment, and what is too large after it is cut. ret_report may be NULL. */
-void redact(struct redactor *r, struct arena *a, const struct event *e, unsigned flags,
-	struct record *ret, struct redact_report *ret_report);
+void redact(struct redactor *r, struct arena *a, const struct event *e, unsigned flags, struct record *ret,
+	struct redact_report *ret_report);
 
 /* The same treatment for a piece of text that did not come as an event (a log line, an error). */
 str redact_text(struct redactor *r, struct arena *a, str text);

@@ -68,8 +68,7 @@ static void add_span(struct redactor *r, struct span span)
 
 static bool is_word_byte(unsigned char c)
 {
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       c == '_';
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
 static bool is_hex(unsigned char c)
@@ -101,8 +100,8 @@ static bool may_match(const struct secret *row, str s, const struct automaton_hi
 	if ((row->flags & SECRET_WORD) && !begins_word(s, hit->begin))
 		return false;
 	for (size_t i = 0; i < row->run; i++)
-		if (hit->end + i >= s.n || (!is_word_byte((unsigned char)s.p[hit->end + i]) &&
-						   s.p[hit->end + i] != '-'))
+		if (hit->end + i >= s.n ||
+			(!is_word_byte((unsigned char)s.p[hit->end + i]) && s.p[hit->end + i] != '-'))
 			return false;
 	if (row->flags & SECRET_NOCASE)
 		return true;
@@ -116,13 +115,11 @@ static bool may_match(const struct secret *row, str s, const struct automaton_hi
 static struct match *pattern_of(struct redactor *r, unsigned index)
 {
 	const struct secret *row = &secrets[index];
-	unsigned flags =
-		(row->back ? 0 : MATCH_ANCHORED) | (row->flags & SECRET_NOCASE ? MATCH_NOCASE : 0);
+	unsigned flags = (row->back ? 0 : MATCH_ANCHORED) | (row->flags & SECRET_NOCASE ? MATCH_NOCASE : 0);
 	struct err err;
 
 	/* The table is part of the program: a row that does not compile never leaves the tests. */
-	if (!r->patterns[index] &&
-		match_compile(str_of(row->pattern), flags, &r->patterns[index], &err) < 0)
+	if (!r->patterns[index] && match_compile(str_of(row->pattern), flags, &r->patterns[index], &err) < 0)
 		abort();
 	return r->patterns[index];
 }
@@ -161,8 +158,7 @@ static bool pem_end(struct redactor *r, str s, size_t *end_of_line)
 	while (body < s.n && body - at < 16 && s.p[body] && strchr(between, s.p[body]))
 		body++;
 	for (run = 0; body + run < s.n && run < 16; run++)
-		if (!is_word_byte((unsigned char)s.p[body + run]) &&
-			!memchr("+/=", s.p[body + run], 3))
+		if (!is_word_byte((unsigned char)s.p[body + run]) && !memchr("+/=", s.p[body + run], 3))
 			break;
 	*end_of_line = s.n;
 	return broken || run >= 16 || (run && body + run == s.n);
@@ -172,8 +168,7 @@ static bool pem_end(struct redactor *r, str s, size_t *end_of_line)
 static bool match_secret(struct redactor *r, str s, unsigned index, const struct automaton_hit *hit, struct span *ret)
 {
 	const struct secret *row = &secrets[index];
-	size_t groups[2 * MATCH_GROUPS], from = hit->begin,
-					 ahead = row->ahead ? row->ahead : SECRET_AHEAD;
+	size_t groups[2 * MATCH_GROUPS], from = hit->begin, ahead = row->ahead ? row->ahead : SECRET_AHEAD;
 	struct span span = { .name = row->name, .rank = index };
 
 	if (!may_match(row, s, hit))
@@ -271,17 +266,13 @@ static bool find(struct redactor *r, str s, bool tags, const char **ret_key)
 		unsigned index = hit.value & ~(unsigned)OF_MASK;
 
 		switch (hit.value & OF_MASK) {
-		case OF_SECRET:
-			try_secret(r, s, index, &hit);
-			break;
+		case OF_SECRET: try_secret(r, s, index, &hit); break;
 		case OF_KEYWORD:
 			try_keyword(r, s, index, &hit);
 			if (ret_key && assign_is_name(s, &keywords[index], hit.begin, hit.end))
 				*ret_key = keywords[index].name;
 			break;
-		case OF_BASE64:
-			try_base64(r, s, &hit);
-			break;
+		case OF_BASE64: try_base64(r, s, &hit); break;
 		case OF_TAG:
 			if (tags)
 				return false;

@@ -25,7 +25,7 @@ static bool ends_name(str s, size_t at)
 static bool is_name(str s, size_t at, str name)
 {
 	return s.n >= at && s.n - at >= name.n && str_eq_nocase(str_n(s.p + at, name.n), name) &&
-	       ends_name(s, at + name.n);
+		ends_name(s, at + name.n);
 }
 
 /* The name stands after "</", or "<\/" as some write it in JSON, at `at`. */
@@ -59,8 +59,7 @@ static bool closes_itself(str s, size_t at, size_t end)
 {
 	str tag = str_n(s.p + at, end - at);
 
-	return str_ends(tag, STR("/>")) && str_find_char(tag, '"') < 0 &&
-	       str_find_char(tag, '\'') < 0;
+	return str_ends(tag, STR("/>")) && str_find_char(tag, '"') < 0 && str_find_char(tag, '\'') < 0;
 }
 
 /* Where what opens at `at` ends: past its closing tag, or the end of the string. */

@@ -19,8 +19,8 @@
 enum {
 	BACKLOG = 1024,
 	ACCEPT_AT_ONCE = 64,
-	FIRST_READ = 4096,        /* most hook frames fit */
-	KEEP_BUFFER = 16384,      /* larger buffers are given back between requests */
+	FIRST_READ = 4096,   /* most hook frames fit */
+	KEEP_BUFFER = 16384, /* larger buffers are given back between requests */
 	LISTENERS_MAX = 4,
 	SPARE_CONNS = 64,
 	ACCEPT_PAUSE_MS = 50,
@@ -38,7 +38,7 @@ struct conn {
 	bool gone, eof, framed, dialect_known;
 	bool advancing; /* conn_next() is at work further up the stack */
 	struct buf in, out;
-	size_t request; /* bytes at the front of `in` that the current request takes */
+	size_t request;   /* bytes at the front of `in` that the current request takes */
 	int64_t moved_us; /* last progress, for server_expire() */
 };
 
@@ -561,7 +561,7 @@ void server_expire(struct server *s, int64_t us)
 
 	for (c = s->conns; c; c = next) {
 		bool stalled = c->state == CONN_SENDING || (c->state == CONN_READING && c->in.len) ||
-			       (c->state == CONN_READING && !c->dialect_known);
+			(c->state == CONN_READING && !c->dialect_known);
 
 		next = c->next;
 		if (stalled && now - c->moved_us > us) {

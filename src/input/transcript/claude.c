@@ -28,8 +28,8 @@ static bool wants(const struct transcript *t, str line)
 		return true;
 	for (size_t i = 0; i < countof(wanted); i++)
 		if (str_eq(type, str_of(wanted[i].type)))
-			return !wanted[i].subtype || str_eq(skim_string(skim_value(line, STR("subtype"))),
-							     str_of(wanted[i].subtype));
+			return !wanted[i].subtype ||
+				str_eq(skim_string(skim_value(line, STR("subtype"))), str_of(wanted[i].subtype));
 	return false;
 }
 
@@ -162,7 +162,10 @@ static void read_system(struct transcript *t, const struct json *line)
 
 /* What the program writes in the person's name: commands it ran itself, and notes to the model. */
 static const char *const not_said[] = {
-	"<local-command-", "<command-name>", "<bash-", "Caveat: The messages below were generated",
+	"<local-command-",
+	"<command-name>",
+	"<bash-",
+	"Caveat: The messages below were generated",
 	"[Request interrupted by user",
 };
 
@@ -258,8 +261,9 @@ static unsigned read_results(struct transcript *t, const struct json *line, cons
 		item = emit(t, TRANSCRIPT_RESULT, json_str(json_get(block, STR("tool_use_id"))));
 		item->tool_id = json_str(json_get(block, STR("tool_use_id")));
 		item->failed = json_true(json_get(block, STR("is_error")));
-		item->output = whole && whole->type != JSON_NULL && results == 1 && !item->failed ? whole :
-			json_get(block, STR("content"));
+		item->output = whole && whole->type != JSON_NULL && results == 1 && !item->failed
+			? whole
+			: json_get(block, STR("content"));
 	}
 	return results;
 }

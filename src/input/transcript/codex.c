@@ -14,9 +14,8 @@ enum { ENVELOPE, EVENT, ITEM };
 typedef void reader(struct transcript *t, const struct json *payload);
 
 static reader read_meta, read_turn, read_usage_record, read_compacted, read_started, read_completed_item,
-	read_user_event, read_agent_event, read_task_complete,
-	read_token_count, read_message, read_function_call, read_shell_call,
-	read_custom_call, read_output;
+	read_user_event, read_agent_event, read_task_complete, read_token_count, read_message, read_function_call,
+	read_shell_call, read_custom_call, read_output;
 
 /* Everything that is not here is not parsed: reasoning, world state, deltas. */
 static const struct {
@@ -64,7 +63,7 @@ static bool is_bare_item(str type)
 static bool is_bare_meta(str line)
 {
 	return !str_is_set(skim_value(line, STR("type"))) && str_is_set(skim_value(line, STR("id"))) &&
-	       str_is_set(skim_value(line, STR("timestamp"))) && !str_is_set(skim_value(line, STR("payload")));
+		str_is_set(skim_value(line, STR("timestamp"))) && !str_is_set(skim_value(line, STR("payload")));
 }
 
 static bool wants(const struct transcript *t, str line)
@@ -229,8 +228,8 @@ static void read_task_complete(struct transcript *t, const struct json *payload)
 	t->now.number[MEMORY_PROMPT_HASH] = 0;
 	if (str_empty(text))
 		return;
-	item = emit(t, TRANSCRIPT_ANSWER, is_said(t, text) ? memory_get(&t->now, MEMORY_ANSWER_ID) :
-		json_str(json_get(payload, STR("turn_id"))));
+	item = emit(t, TRANSCRIPT_ANSWER,
+		is_said(t, text) ? memory_get(&t->now, MEMORY_ANSWER_ID) : json_str(json_get(payload, STR("turn_id"))));
 	item->text = text;
 	item->final = true;
 	t->now.number[MEMORY_ANSWER_HASH] = 0;

@@ -40,14 +40,14 @@ static bool is_claude_file(str rel)
 	unsigned depth = count_slashes(rel);
 
 	return depth >= 1 && depth <= DEPTH_MAX && str_ends(rel, STR(".jsonl")) &&
-	       (depth == 1 || str_starts(base_name(rel), STR("agent-")));
+		(depth == 1 || str_starts(base_name(rel), STR("agent-")));
 }
 
 /* YYYY/MM/DD/rollout-*.jsonl; archived ones lie flat. */
 static bool is_codex_file(str rel)
 {
 	return count_slashes(rel) <= DEPTH_MAX && str_ends(rel, STR(".jsonl")) &&
-	       str_starts(base_name(rel), STR("rollout-"));
+		str_starts(base_name(rel), STR("rollout-"));
 }
 
 /* <project>/chats/session-*.json, .jsonl, and <project>/chats/<session>/<id>.jsonl. */
@@ -60,7 +60,7 @@ static bool is_gemini_file(str rel)
 		return false;
 	if (depth == 2)
 		return str_starts(rest, STR("session-")) &&
-		       (str_ends(rest, STR(".json")) || str_ends(rest, STR(".jsonl")));
+			(str_ends(rest, STR(".json")) || str_ends(rest, STR(".jsonl")));
 	return depth == 3 && str_ends(rest, STR(".jsonl"));
 }
 

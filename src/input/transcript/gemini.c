@@ -92,8 +92,8 @@ static struct transcript_item *emit_answer(struct transcript *t, const struct js
 /* The answer that waits was the last of its turn: it is read once more, because a state must stay short. */
 static void flush_answer(struct transcript *t)
 {
-	const struct json *message = read_again(t, t->now.number[MEMORY_ANSWER_AT] - 1,
-		t->now.number[MEMORY_ANSWER_BYTES]);
+	const struct json *message =
+		read_again(t, t->now.number[MEMORY_ANSWER_AT] - 1, t->now.number[MEMORY_ANSWER_BYTES]);
 
 	t->now.number[MEMORY_ANSWER_AT] = 0;
 	if (!message || !str_is_set(memory_get(&t->now, MEMORY_ANSWER_ID)) ||
@@ -285,8 +285,8 @@ static void read_document(struct transcript *t, const struct json *messages)
 		/* It is ahead of the message already, or was this one: every message is looked at once. */
 		if (next == message)
 			next = find_next(t, message->next);
-		read_message(t, message, !json_first(json_get(message, STR("toolCalls"))) &&
-			(!next || is_type(next, STR("user"))));
+		read_message(t, message,
+			!json_first(json_get(message, STR("toolCalls"))) && (!next || is_type(next, STR("user"))));
 	}
 }
 

@@ -18,13 +18,13 @@ str skim_string(str rest);
 
 struct lines {
 	int fd;
-	int64_t limit;          /* size at opening: a file that grows as fast as it is read would have no end */
-	int64_t base;           /* where in the file p[0] stands */
-	int64_t end;            /* where the line handed out last ends */
+	int64_t limit; /* size at opening: a file that grows as fast as it is read would have no end */
+	int64_t base;  /* where in the file p[0] stands */
+	int64_t end;   /* where the line handed out last ends */
 	char *p;
 	size_t start, scan, len, cap;
-	bool skipping;          /* inside a line that is too long */
-	bool zeros;             /* what was read last ended in NUL: perhaps a hole */
+	bool skipping; /* inside a line that is too long */
+	bool zeros;    /* what was read last ended in NUL: perhaps a hole */
 	struct transcript_counts counts;
 };
 
@@ -41,14 +41,14 @@ enum memory_text {
 	MEMORY_SESSION,
 	MEMORY_CWD,
 	MEMORY_MODEL,
-	MEMORY_PROMPT,       /* prompt or turn */
+	MEMORY_PROMPT, /* prompt or turn */
 	MEMORY_AGENT_ID,
 	MEMORY_AGENT_TYPE,
-	MEMORY_USAGE_ID,     /* Claude: the message whose tokens are not final yet */
+	MEMORY_USAGE_ID, /* Claude: the message whose tokens are not final yet */
 	MEMORY_USAGE_MODEL,
 	MEMORY_USAGE_PROMPT,
-	MEMORY_ANSWER_ID,    /* Codex, Gemini: the answer that may turn out to be the last of its turn */
-	MEMORY_COMPACT_ID,   /* Claude: a compaction whose summary is still to come */
+	MEMORY_ANSWER_ID,  /* Codex, Gemini: the answer that may turn out to be the last of its turn */
+	MEMORY_COMPACT_ID, /* Claude: a compaction whose summary is still to come */
 	MEMORY_COMPACT_SOURCE,
 	MEMORY_TEXTS,
 };
@@ -56,25 +56,25 @@ enum memory_text {
 enum memory_number {
 	MEMORY_AT,
 	MEMORY_SIDECHAIN,
-	MEMORY_SKIPPING,     /* lines.skipping */
+	MEMORY_SKIPPING, /* lines.skipping */
 	MEMORY_USAGE_AT,
-	MEMORY_USAGE_SAID,   /* these numbers have been handed out at the end of the file */
+	MEMORY_USAGE_SAID, /* these numbers have been handed out at the end of the file */
 	MEMORY_USAGE_SIDECHAIN,
 	MEMORY_INPUT,
 	MEMORY_CACHE_READ,
 	MEMORY_CACHE_WRITE,
 	MEMORY_OUTPUT,
 	MEMORY_REASONING,
-	MEMORY_PROMPT_HASH,  /* Codex: of the prompt, as long as nothing has come after it */
+	MEMORY_PROMPT_HASH, /* Codex: of the prompt, as long as nothing has come after it */
 	MEMORY_ANSWER_HASH,
-	MEMORY_ANSWER_AT,    /* Gemini: where the line of MEMORY_ANSWER_ID stands, plus 1; Codex: of a prompt */
+	MEMORY_ANSWER_AT, /* Gemini: where the line of MEMORY_ANSWER_ID stands, plus 1; Codex: of a prompt */
 	MEMORY_ANSWER_BYTES,
-	MEMORY_ANSWER_SAID,  /* Gemini: it was called final because the file ended there */
-	MEMORY_CALLS,        /* Gemini: calls of this message that have been handed out */
-	MEMORY_TOTAL,        /* Codex: tokens of the whole thread when usage was handed out last */
-	MEMORY_RECORDS,      /* Codex: the file has token_usage_record lines */
-	MEMORY_EVENTS,       /* Codex: the file tells what was said in events */
-	MEMORY_DOCUMENT,     /* Gemini: size of the document that was read */
+	MEMORY_ANSWER_SAID, /* Gemini: it was called final because the file ended there */
+	MEMORY_CALLS,       /* Gemini: calls of this message that have been handed out */
+	MEMORY_TOTAL,       /* Codex: tokens of the whole thread when usage was handed out last */
+	MEMORY_RECORDS,     /* Codex: the file has token_usage_record lines */
+	MEMORY_EVENTS,      /* Codex: the file tells what was said in events */
+	MEMORY_DOCUMENT,    /* Gemini: size of the document that was read */
 	MEMORY_NUMBERS,
 };
 
@@ -129,15 +129,15 @@ struct transcript {
 	int64_t size, mtime_us;
 	bool replaced, document, document_read, ended;
 	struct lines lines;
-	struct arena a;             /* of one line and its items */
-	struct memory now, before;  /* before: as it was when everything handed out had been read */
+	struct arena a;            /* of one line and its items */
+	struct memory now, before; /* before: as it was when everything handed out had been read */
 	int64_t before_offset, line_offset, line_bytes;
 	struct queued *first, **last;
-	str shared[MEMORY_TEXTS];   /* copies in a: the items of a line mostly say the same */
-	unsigned place;             /* items of this line without an id of their own so far */
+	str shared[MEMORY_TEXTS]; /* copies in a: the items of a line mostly say the same */
+	unsigned place;           /* items of this line without an id of their own so far */
 	uint64_t broken, skipped;
 	struct buf identity;
-	struct buf *state;          /* apart, so that asking for a position changes nothing */
+	struct buf *state; /* apart, so that asking for a position changes nothing */
 };
 
 /* A new item at the end of the queue, with everything the memory knows; id may be empty. Strings put into it must

@@ -129,7 +129,9 @@ static void add_head(struct page *p, const struct transcript *t, const struct tr
 		const char *label;
 		str text;
 	} rows[] = {
-		{ "Session", item->session }, { "Folder", item->cwd }, { "Subagent", item->agent_id },
+		{ "Session", item->session },
+		{ "Folder", item->cwd },
+		{ "Subagent", item->agent_id },
 		{ "Kind of subagent", item->agent_type },
 	};
 	struct buf *b = &p->part;
@@ -257,16 +259,17 @@ static void write_usage(struct page *p)
 
 	if (p->n_rows == 0)
 		return;
-	buf_add_str(b, STR("## Tokens\n\n| Model | Answers | Input | From cache | Into cache | Output | Reasoning |\n"
-			   "| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n"));
+	buf_add_str(b,
+		STR("## Tokens\n\n| Model | Answers | Input | From cache | Into cache | Output | Reasoning |\n"
+		    "| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n"));
 	for (size_t i = 0; i < p->n_rows; i++) {
 		const struct transcript_tokens *k = &p->rows[i].sum;
 
 		buf_add_str(b, STR("| "));
 		add_name(b, p->rows[i].model[0] ? str_of(p->rows[i].model) : STR("unknown"));
 		buf_addf(b, " | %llu | %lld | %lld | %lld | %lld | %lld |\n", (unsigned long long)p->rows[i].answers,
-			(long long)k->input, (long long)k->cache_read, (long long)k->cache_write,
-			(long long)k->output, (long long)k->reasoning);
+			(long long)k->input, (long long)k->cache_read, (long long)k->cache_write, (long long)k->output,
+			(long long)k->reasoning);
 	}
 }
 
@@ -274,7 +277,7 @@ static void write_usage(struct page *p)
 
 static void write_item(struct page *p, const struct transcript *t, const struct transcript_item *item)
 {
-	static void (*const writers[TRANSCRIPT_KIND_MAX])(struct page *p, const struct transcript_item *item) = {
+	static void (*const writers[TRANSCRIPT_KIND_MAX])(struct page * p, const struct transcript_item *item) = {
 		[TRANSCRIPT_PROMPT] = write_prompt,
 		[TRANSCRIPT_ANSWER] = write_answer,
 		[TRANSCRIPT_CALL] = write_call,

@@ -179,8 +179,12 @@ static int refuse_kind(const char *path, mode_t mode, struct err *err)
 		mode_t mode;
 		const char *name;
 	} kinds[] = {
-		{ S_IFDIR, "a directory" }, { S_IFLNK, "a link" }, { S_IFIFO, "a FIFO" }, { S_IFSOCK, "a socket" },
-		{ S_IFCHR, "a device" }, { S_IFBLK, "a device" },
+		{ S_IFDIR, "a directory" },
+		{ S_IFLNK, "a link" },
+		{ S_IFIFO, "a FIFO" },
+		{ S_IFSOCK, "a socket" },
+		{ S_IFCHR, "a device" },
+		{ S_IFBLK, "a device" },
 	};
 
 	for (size_t i = 0; i < countof(kinds); i++)

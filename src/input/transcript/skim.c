@@ -26,9 +26,7 @@ static size_t skip_value(const char *p, size_t n, size_t i)
 
 	while (i < n) {
 		switch (p[i]) {
-		case '"':
-			i = skip_string(p, n, i + 1);
-			break;
+		case '"': i = skip_string(p, n, i + 1); break;
 		case '{':
 		case '[':
 			depth++;
@@ -46,9 +44,7 @@ static size_t skip_value(const char *p, size_t n, size_t i)
 				return i;
 			i++;
 			continue;
-		default:
-			i++;
-			continue;
+		default: i++; continue;
 		}
 		if (depth == 0)
 			return i;

@@ -53,20 +53,20 @@ enum transcript_kind {
 };
 
 struct transcript_tokens {
-	int64_t input;       /* neither read from nor written to a cache */
+	int64_t input; /* neither read from nor written to a cache */
 	int64_t cache_read, cache_write;
-	int64_t output;      /* with reasoning */
-	int64_t reasoning;   /* of output */
+	int64_t output;    /* with reasoning */
+	int64_t reasoning; /* of output */
 };
 
 struct transcript_item {
 	enum transcript_kind kind;
-	int64_t at_us;      /* wall clock; of the item before, or the file's, when the line has none */
-	str id;             /* the agent's own id of this item, unique within kind and session; never empty: where the
+	int64_t at_us; /* wall clock; of the item before, or the file's, when the line has none */
+	str id;        /* the agent's own id of this item, unique within kind and session; never empty: where the
 	                     * agent has none, the line's offset and the place in it ("4711.2") */
-	str session;        /* native id: what hooks call session_id (for a subagent's file the parent's) */
+	str session;   /* native id: what hooks call session_id (for a subagent's file the parent's) */
 	str cwd, model;
-	str prompt_id;      /* the prompt or turn this belongs to, as hooks name it */
+	str prompt_id;            /* the prompt or turn this belongs to, as hooks name it */
 	str agent_id, agent_type; /* a subagent's */
 	str source;
 	str text;
@@ -78,16 +78,16 @@ struct transcript_item {
 
 struct transcript_counts {
 	uint64_t lines, broken, long_lines, skipped; /* skipped: whole lines that say nothing we need */
-	uint64_t bytes; /* read or jumped over, from the start of this opening */
+	uint64_t bytes;                              /* read or jumped over, from the start of this opening */
 };
 
 struct transcript;
 
 struct transcript_request {
 	const char *path;
-	const char *agent;    /* "claude", "codex", "gemini"; NULL: recognised by its first lines */
-	str identity;         /* of the file as it was read last, or STR_NONE */
-	int64_t offset;       /* where to go on, with state as it was there */
+	const char *agent; /* "claude", "codex", "gemini"; NULL: recognised by its first lines */
+	str identity;      /* of the file as it was read last, or STR_NONE */
+	int64_t offset;    /* where to go on, with state as it was there */
 	str state;
 };
 

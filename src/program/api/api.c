@@ -8,6 +8,7 @@
 #include "api/follow.h"
 #include "api/ops.h"
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
 
@@ -18,18 +19,21 @@ enum {
 	RPC_BAD_REQUEST = -32600,
 	RPC_BAD_PARAMS = -32602,
 	RPC_FAILED = -32000,
-	CATCH_UP_MS = 3000, /* how long a reader waits for the writer */
+	CATCH_UP_MS = 3000,  /* how long a reader waits for the writer */
+	READERS = 4,         /* handles that are kept open */
+	READER_IDLE_S = 60,  /* and for how long */
 	CATCH_UP_TRIES = 20, /* what takes long anyway waits longer, as long as there is no trouble */
 };
 
 struct api {
 	struct api_context ctx;
-	pthread_mutex_t lock; /* of store: workers take turns */
-	struct store *store;
-	/* Readers run one after the other: they share the store's handle anyway, and may each wait for
-	 * the writer or scan for seconds. The other worker stays free for events. */
-	struct request *running, *first, **last;
-	struct request *later; /* answered when what they began has ended */
+	pthread_mutex_t lock; /* of readers */
+	struct reader {
+		struct store *store;
+		int64_t used_us; /* monotonic */
+	} readers[READERS];      /* that nobody uses now; whoever reads takes one, or opens one more */
+	struct request *pending; /* with a worker, or on their way to one */
+	struct request *later;   /* answered when what they began has ended */
 	struct follow *follow;
 };
 
@@ -45,6 +49,7 @@ struct request {
 	struct buf result;
 	struct err err;
 	struct journal_pos seen; /* everything acknowledged when it came */
+	_Atomic bool cancelled;  /* nobody wants the answer any more */
 	int failed;
 };
 
@@ -87,8 +92,9 @@ static void send_answer(struct request *q, int code)
 	/* The result may have left out what did not fit and gone on with what did. */
 	if (b.full || (!code && q->result.full)) {
 		buf_clear(&b);
-		buf_add_str(&b, STR("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,\"message\":"
-				    "\"the answer is larger than 24 MiB; ask for less\"}}\n"));
+		buf_add_str(&b,
+			STR("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,\"message\":"
+			    "\"the answer is larger than 24 MiB; ask for less\"}}\n"));
 	}
 	piece = (struct iovec){ b.p, b.len };
 	conn_answer(q->conn, &piece, 1);
@@ -99,8 +105,15 @@ static void send_answer(struct request *q, int code)
 static void run_op(struct request *q, struct store *store)
 {
 	struct json_writer w = JSON_WRITER(&q->result);
-	struct op_call call = { .api = q->api, .op = q->op, .values = q->values, .ctx = &q->api->ctx, .store = store,
-		.arena = &q->arena, .w = &w, .err = &q->err, .later = q };
+	struct op_call call = { .api = q->api,
+		.op = q->op,
+		.values = q->values,
+		.ctx = &q->api->ctx,
+		.store = store,
+		.arena = &q->arena,
+		.w = &w,
+		.err = &q->err,
+		.later = q };
 
 	q->failed = store && !q->op->finds_itself ? op_resolve(&call) : 0;
 	if (q->failed == 0)
@@ -109,13 +122,17 @@ static void run_op(struct request *q, struct store *store)
 		err_set(&q->err, q->failed, "%s", strerror(-q->failed));
 }
 
+static void take_out(struct request **list, struct request *q)
+{
+	while (*list && *list != q)
+		list = &(*list)->next;
+	if (*list)
+		*list = q->next;
+}
+
 void op_finish(struct request *q, str result)
 {
-	for (struct request **at = &q->api->later; *at; at = &(*at)->next)
-		if (*at == q) {
-			*at = q->next;
-			break;
-		}
+	take_out(&q->api->later, q);
 	buf_clear(&q->result);
 	buf_add_str(&q->result, result);
 	send_answer(q, 0);
@@ -144,27 +161,71 @@ static bool is_refusal(int r)
 	return r == -EINVAL || r == -ENOENT || r == -EEXIST || r == -ENOTUNIQ;
 }
 
+static struct store *take_reader(struct api *a)
+{
+	struct store *s = NULL;
+
+	pthread_mutex_lock(&a->lock);
+	for (int i = 0; i < READERS && !s; i++) {
+		s = a->readers[i].store;
+		a->readers[i].store = NULL;
+	}
+	pthread_mutex_unlock(&a->lock);
+	return s;
+}
+
+static void give_reader_back(struct api *a, struct store *s)
+{
+	pthread_mutex_lock(&a->lock);
+	for (int i = 0; i < READERS && s; i++)
+		if (!a->readers[i].store) {
+			a->readers[i] = (struct reader){ s, clock_mono_us() };
+			s = NULL;
+		}
+	pthread_mutex_unlock(&a->lock);
+	store_close(s);
+}
+
+void api_close_idle_readers(struct api *a)
+{
+	int64_t since = clock_mono_us() - READER_IDLE_S * USEC_PER_SEC;
+
+	pthread_mutex_lock(&a->lock);
+	for (int i = 0; i < READERS; i++)
+		if (a->readers[i].store && a->readers[i].used_us < since) {
+			store_close(a->readers[i].store);
+			a->readers[i].store = NULL;
+		}
+	pthread_mutex_unlock(&a->lock);
+}
+
 static void read_store(struct request *q)
 {
 	struct api *a = q->api;
+	struct store *s = take_reader(a);
 
 	/* The writer may have made a new store. */
-	if (a->store && store_presence(a->store) != STORE_PRESENT) {
-		store_close(a->store);
-		a->store = NULL;
+	if (s && store_presence(s) != STORE_PRESENT) {
+		store_close(s);
+		s = NULL;
 	}
-	q->failed = a->store ? 0 : store_open(a->ctx.paths->store, STORE_READ, NULL, &a->store, &q->err);
+	q->failed = s ? 0 : store_open(a->ctx.paths->store, STORE_READ, NULL, &s, &q->err);
+	if (!s)
+		return;
+	store_limit(s, q->op->budget_ms ? clock_mono_us() + q->op->budget_ms * USEC_PER_MSEC : 0, &q->cancelled);
 	if (q->failed == 0)
-		q->failed = store_exec(a->store, "BEGIN");
+		q->failed = store_exec(s, "BEGIN");
 	if (q->failed == 0)
-		run_op(q, a->store);
-	if (a->store)
-		store_exec(a->store, "ROLLBACK");
+		run_op(q, s);
+	if (q->failed == -ECANCELED)
+		err_set(&q->err, q->failed, "this takes longer than %u s; ask for less", q->op->budget_ms / 1000);
+	store_limit(s, 0, NULL);
+	store_exec(s, "ROLLBACK");
 	/* A damaged or replaced store is opened afresh next time. */
-	if (q->failed < 0 && !is_refusal(q->failed) && a->store) {
-		store_close(a->store);
-		a->store = NULL;
-	}
+	if (q->failed < 0 && !is_refusal(q->failed) && q->failed != -ECANCELED)
+		store_close(s);
+	else
+		give_reader_back(a, s);
 }
 
 static int write_store(struct store *s, void *arg)
@@ -194,31 +255,16 @@ static void work(void *arg)
 		run_op(q, NULL);
 		return;
 	}
-	pthread_mutex_lock(&a->lock);
 	read_store(q);
-	pthread_mutex_unlock(&a->lock);
 	if (q->failed == -EUCLEAN)
 		writer_suspect(a->ctx.writer);
-}
-
-static void worked(void *arg);
-
-static void run_next(struct api *a)
-{
-	a->running = a->first;
-	if (!a->running)
-		return;
-	a->first = a->first->next;
-	if (!a->first)
-		a->last = &a->first;
-	loop_submit(a->ctx.loop, work, worked, a->running);
 }
 
 static void worked(void *arg)
 {
 	struct request *q = arg;
 
-	run_next(q->api);
+	take_out(&q->api->pending, q);
 	send_answer(q, q->failed < 0 ? RPC_FAILED : 0);
 }
 
@@ -312,10 +358,9 @@ void api_line(struct conn *c, str line, void *arg)
 		refuse(q, RPC_FAILED, "the journal cannot begin a new segment; is the disk full?");
 		return;
 	}
-	*a->last = q;
-	a->last = &q->next;
-	if (!a->running)
-		run_next(a);
+	q->next = a->pending;
+	a->pending = q;
+	loop_submit_lane(a->ctx.loop, q->op->lane, work, worked, q);
 }
 
 const struct api_context *api_context_of(const struct api *a)
@@ -333,7 +378,6 @@ struct api *api_new(const struct api_context *ctx)
 	struct api *a = xcalloc(1, sizeof *a);
 
 	a->ctx = *ctx;
-	a->last = &a->first;
 	pthread_mutex_init(&a->lock, NULL);
 	a->follow = follow_new(ctx);
 	return a;
@@ -346,9 +390,7 @@ void api_free(struct api *a)
 	if (!a)
 		return;
 	/* At a stop: no worker takes them any more. */
-	if (a->running)
-		request_free(a->running);
-	for (struct request *q = a->first; q; q = next) {
+	for (struct request *q = a->pending; q; q = next) {
 		next = q->next;
 		request_free(q);
 	}
@@ -357,7 +399,8 @@ void api_free(struct api *a)
 		request_free(q);
 	}
 	follow_free(a->follow);
-	store_close(a->store);
+	for (int i = 0; i < READERS; i++)
+		store_close(a->readers[i].store);
 	pthread_mutex_destroy(&a->lock);
 	free(a);
 }

@@ -44,7 +44,7 @@ struct api_context {
 	const struct paths *paths;
 	const struct config *config;
 	const struct config_problem *config_problems;
-	int64_t started_us; /* wall clock */
+	int64_t started_us;      /* wall clock */
 	void (*stop)(void *arg); /* asks the daemon to end */
 	void *stop_arg;
 };
@@ -55,7 +55,7 @@ enum op_type {
 	OP_TEXT,
 	OP_INT,
 	OP_BOOL,
-	OP_TIME,    /* microseconds since 1970, or as people say it: 2h, 2026-11-01 */
+	OP_TIME, /* microseconds since 1970, or as people say it: 2h, 2026-11-01 */
 	OP_ENUM,
 	OP_SESSION, /* becomes a key */
 	OP_PROJECT, /* becomes a key */
@@ -91,11 +91,11 @@ struct op_call {
 	const struct op *op;
 	struct op_value *values;
 	const struct api_context *ctx;
-	struct store *store;       /* OP_READER: read-only, one snapshot; OP_WRITER: the writer's, in a transaction */
+	struct store *store; /* OP_READER: read-only, one snapshot; OP_WRITER: the writer's, in a transaction */
 	struct arena *arena;
-	struct json_writer *w;     /* the result goes here */
+	struct json_writer *w; /* the result goes here */
 	struct err *err;
-	struct request *later;     /* OP_LATER: what op_finish() wants; the arena lives until then */
+	struct request *later; /* OP_LATER: what op_finish() wants; the arena lives until then */
 };
 
 enum op_place {
@@ -118,9 +118,6 @@ enum {
 /* Who may call it, beyond the user who owns the daemon. */
 enum op_scope { OP_OWNER, OP_AGENT, OP_VIEWER };
 
-/* Which work goes first. */
-enum op_lane { OP_LANE_TURN, OP_LANE_CONTEXT, OP_LANE_PEOPLE, OP_LANE_BACKGROUND };
-
 struct op {
 	const char *name, *text;
 	enum op_place place;
@@ -128,7 +125,7 @@ struct op {
 	const struct op_param *params;    /* checked and converted before it runs */
 	unsigned flags;
 	enum op_scope scope;
-	enum op_lane lane;
+	enum loop_lane lane;
 	int budget_ms;     /* 0: as long as it takes */
 	bool alone;        /* on a worker without the shared handle: takes long, or brings its own */
 	bool rotates;      /* wants the journal to begin a new segment first */
@@ -142,6 +139,9 @@ void api_free(struct api *a);
 
 /* Handler of the server: a line has come. arg is the api. */
 void api_line(struct conn *c, str line, void *arg);
+
+/* Readers of the store that were not used for a minute are closed; from time to time. */
+void api_close_idle_readers(struct api *a);
 
 /* An agent's turn is over, so its transcript has more to tell. arg is the api. */
 void api_turn_ended(void *arg);

@@ -16,17 +16,10 @@ void op_write_columns(struct json_writer *w, struct query *q, const struct op_co
 			continue;
 		jw_key(w, columns[i].name);
 		switch (columns[i].type) {
-		case 'i':
-			jw_int(w, query_int(q, i));
-			break;
-		case 'b':
-			jw_bool(w, query_int(q, i) != 0);
-			break;
-		case 'j':
-			jw_stored(w, query_str(q, i));
-			break;
-		default:
-			jw_str(w, query_str(q, i));
+		case 'i': jw_int(w, query_int(q, i)); break;
+		case 'b': jw_bool(w, query_int(q, i) != 0); break;
+		case 'j': jw_stored(w, query_str(q, i)); break;
+		default: jw_str(w, query_str(q, i));
 		}
 	}
 }
@@ -94,14 +87,13 @@ int op_find_session(struct op_call *call, const struct json *given, const char *
 	int r = -ENOENT;
 
 	if (str_empty(wanted))
-		return err_set(call->err, -EINVAL,
-			"'%s' must be a session's id, the beginning of one, or its key", param);
+		return err_set(call->err, -EINVAL, "'%s' must be a session's id, the beginning of one, or its key",
+			param);
 	/* A number is a key and nothing else; text may be any of the three. */
 	if (given->type == JSON_STRING)
 		r = take_only(call,
 			store_ask(call->store,
-				"SELECT key, native_id, agent FROM sessions WHERE native_id = ?1 LIMIT 6", "s",
-				wanted),
+				"SELECT key, native_id, agent FROM sessions WHERE native_id = ?1 LIMIT 6", "s", wanted),
 			wanted, "sessions", advice, ret);
 	if (r == -ENOENT && str_to_int(wanted, &key)) {
 		r = store_number(call->store, ret, "SELECT key FROM sessions WHERE key = ?1", "i", key);
@@ -131,8 +123,10 @@ static int find_by_path(struct op_call *call, str path, int64_t *ret)
 	while (path.n > 1 && path.p[path.n - 1] == '/')
 		path.n--;
 	while (got == 0 && path.n) {
-		got = store_number(call->store, ret, "SELECT coalesce(merged, key) FROM projects WHERE path = ?1 "
-			"UNION ALL SELECT project FROM directories WHERE path = ?1 LIMIT 1", "s", path);
+		got = store_number(call->store, ret,
+			"SELECT coalesce(merged, key) FROM projects WHERE path = ?1 "
+			"UNION ALL SELECT project FROM directories WHERE path = ?1 LIMIT 1",
+			"s", path);
 		while (path.n && path.p[path.n - 1] != '/')
 			path.n--;
 		if (path.n)
@@ -161,8 +155,8 @@ int op_find_project(struct op_call *call, const struct json *given, const char *
 				"si", wanted, (int64_t)pass),
 			wanted, "projects", "give its path or key", ret);
 	if (r == -ENOENT && str_to_int(wanted, &key)) {
-		r = store_number(call->store, ret, "SELECT coalesce(merged, key) FROM projects WHERE key = ?1",
-			"i", key);
+		r = store_number(call->store, ret, "SELECT coalesce(merged, key) FROM projects WHERE key = ?1", "i",
+			key);
 		r = r == 1 ? 0 : r < 0 ? r : -ENOENT;
 	}
 	if (r == -ENOENT)

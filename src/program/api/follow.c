@@ -14,12 +14,12 @@
 #include "history/history.h"
 
 enum {
-	AFTER_MS = 1000,            /* the agent writes its last lines, the store gets the event */
+	AFTER_MS = 1000, /* the agent writes its last lines, the store gets the event */
 	CATCH_UP_MS = 3000,
-	SESSIONS = 32,              /* at once, the latest first */
+	SESSIONS = 32, /* at once, the latest first */
 	LATEST_US = 3600 * 1000000ull,
 	FRAME_BYTES = 256 << 10,
-	BYTES_AT_ONCE = 64 << 20,   /* then the rest waits for the next time: a worker is shared */
+	BYTES_AT_ONCE = 64 << 20, /* then the rest waits for the next time: a worker is shared */
 };
 
 struct follow {
@@ -152,7 +152,7 @@ static void begin(void *arg)
 		f->redactor = redactor_new();
 	f->running = true;
 	f->seen = journal_end(f->ctx.journal);
-	loop_submit(f->ctx.loop, work, worked, f);
+	loop_submit_lane(f->ctx.loop, LOOP_BACKGROUND, work, worked, f);
 }
 
 void follow_soon(struct follow *f)

@@ -37,8 +37,7 @@ static int keep_position(struct store *s, const struct json *head, const char *p
 		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT(path, purpose) DO UPDATE SET agent = ?2, "
 		"identity = ?3, offset = ?4, state = ?5, lines = ?6, broken = ?7, read_at = ?8",
 		"sssisiiis", path, json_str(json_get(head, STR("agent"))), json_str(json_get(head, STR("identity"))),
-		offset, json_str(json_get(head, STR("state"))), lines, broken, clock_wall_us(),
-		str_of(purpose));
+		offset, json_str(json_get(head, STR("state"))), lines, broken, clock_wall_us(), str_of(purpose));
 }
 
 static int fold_records(struct import_frame *m, struct store *s, str rest)

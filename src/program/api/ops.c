@@ -199,8 +199,9 @@ static void write_cost(struct json_writer *w, const struct api_context *ctx, con
 	jw_object(w);
 	jw_field_int(w, "loop_us", loop_cpu_us(ctx->loop));
 	jw_field_int(w, "writer_us", s->cpu_us);
-	jw_field_int(w, "total_us", (int64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * USEC_PER_SEC +
-		u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+	jw_field_int(w, "total_us",
+		(int64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * USEC_PER_SEC + u.ru_utime.tv_usec +
+			u.ru_stime.tv_usec);
 	jw_end_object(w);
 	jw_field_int(w, "rss_bytes", (int64_t)os_resident_bytes());
 }
@@ -244,9 +245,9 @@ int op_status(struct op_call *call)
 	jw_field_int(w, "uptime_us", clock_wall_us() - ctx->started_us);
 	jw_field_str(w, "state_dir", str_of(ctx->paths->state));
 	jw_field_str(w, "durability", strict ? STR("strict") : STR("normal"));
-	jw_field_str(w, "loss_window", strict ?
-		STR("none: an answer means the event is on disk") :
-		STR("none in a crash of hookd; at most 1 s in a power cut"));
+	jw_field_str(w, "loss_window",
+		strict ? STR("none: an answer means the event is on disk")
+		       : STR("none in a crash of hookd; at most 1 s in a power cut"));
 	jw_field_int(w, "events_received", (int64_t)e.received);
 	jw_field_int(w, "config_problems", problems);
 	write_events(w, &e);

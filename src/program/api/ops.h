@@ -60,9 +60,9 @@ void op_read_filter(const struct op_call *call, struct op_filter *ret);
 #define OP_NOT_DOCTOR "s.native_id NOT GLOB 'hookd-doctor-*' "
 
 /* Sessions of a filter bound as ?1 project, ?2 agent, ?3 since, ?4 until, ?5 all. */
-#define OP_SCOPE_SQL                                                                                           \
-	"(?1 IS NULL OR s.project IN (SELECT key FROM projects WHERE key = ?1 OR parent = ?1)) "               \
-	"AND (?2 IS NULL OR s.agent = ?2) AND s.last_at >= ?3 AND s.started_at <= ?4 "                         \
+#define OP_SCOPE_SQL                                                                             \
+	"(?1 IS NULL OR s.project IN (SELECT key FROM projects WHERE key = ?1 OR parent = ?1)) " \
+	"AND (?2 IS NULL OR s.agent = ?2) AND s.last_at >= ?3 AND s.started_at <= ?4 "           \
 	"AND (?5 OR s.hidden = 0) "
 #define OP_FILTER_SQL OP_SCOPE_SQL "AND " OP_NOT_DOCTOR
 #define OP_FILTER_TYPES "ksiii"
@@ -74,12 +74,16 @@ int op_write_session(struct op_call *call, int64_t key);
 /* -- what was said about a call ---------------------------------------------------------------- */
 
 /* The decision `d` that the agent was told about the call `a`, if hookd denied it or had it asked about. */
-#define OP_JOIN_VERDICT                                                                                         \
-	"LEFT JOIN decisions d ON d.key = (SELECT key FROM decisions WHERE session = a.session "               \
-	"AND call = a.same AND prevailed AND decision <> 'allow' AND kind IN ('PreToolUse', "                  \
+#define OP_JOIN_VERDICT                                                                          \
+	"LEFT JOIN decisions d ON d.key = (SELECT key FROM decisions WHERE session = a.session " \
+	"AND call = a.same AND prevailed AND decision <> 'allow' AND kind IN ('PreToolUse', "    \
 	"'PermissionRequest') ORDER BY decision = 'deny' DESC, key LIMIT 1) "
 #define OP_VERDICT_SELECT "d.decision, d.rule, d.reason, d.ran_at"
-#define OP_VERDICT_COLUMNS { "decision", 's' }, { "rule", 's' }, { "reason", 's' }, { "ran_us", 'i' }
+#define OP_VERDICT_COLUMNS                                       \
+	{ "decision", 's' }, { "rule", 's' }, { "reason", 's' }, \
+	{                                                        \
+		"ran_us", 'i'                                    \
+	}
 
 /* -- the operations ---------------------------------------------------------------------------- */
 

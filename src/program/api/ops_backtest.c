@@ -45,8 +45,11 @@ static struct tally *tally_of(struct backtest *b, str rule, enum verdict_action 
 
 static void judge(struct backtest *b, struct query *q, struct arena *scratch)
 {
-	const struct wire_hook hook = { .agent = query_str(q, 1), .event = query_str(q, 3), .cwd = query_str(q, 6),
-		.payload = query_str(q, 4), .at_ms = query_int(q, 5) / USEC_PER_MSEC };
+	const struct wire_hook hook = { .agent = query_str(q, 1),
+		.event = query_str(q, 3),
+		.cwd = query_str(q, 6),
+		.payload = query_str(q, 4),
+		.at_ms = query_int(q, 5) / USEC_PER_MSEC };
 	struct guard_context context;
 	struct verdict v = { 0 };
 	struct tally *t;

@@ -4,10 +4,9 @@
 int op_decisions(struct op_call *call)
 {
 	static const struct op_column columns[] = { { "at_us", 'i' }, { "agent", 's' }, { "session", 's' },
-		{ "project", 's' },
-		{ "event", 's' }, { "event_id", 's' }, { "tool", 's' }, { "tool_use_id", 's' }, { "rule", 's' },
-		{ "decision", 's' }, { "prevailed", 'b' }, { "observed", 'b' }, { "subject", 's' }, { "reason", 's' },
-		{ "begin", 'i' }, { "end", 'i' }, { "duration_us", 'i' }, { "ran_us", 'i' }, { 0 } };
+		{ "project", 's' }, { "event", 's' }, { "event_id", 's' }, { "tool", 's' }, { "tool_use_id", 's' },
+		{ "rule", 's' }, { "decision", 's' }, { "prevailed", 'b' }, { "observed", 'b' }, { "subject", 's' },
+		{ "reason", 's' }, { "begin", 'i' }, { "end", 'i' }, { "duration_us", 'i' }, { "ran_us", 'i' }, { 0 } };
 	str rule = op_text(call, "rule"), decision = op_text(call, "decision");
 	struct op_filter f;
 	int r;

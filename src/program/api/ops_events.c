@@ -55,8 +55,8 @@ static void write_event_row(struct op_call *call, struct query *q)
 	jw_end_object(w);
 }
 
-#define EVENT_COLUMNS                                                                              \
-	"e.seq, e.id, e.at, s.agent, s.native_id, e.kind, e.native, e.tool, e.tool_use_id, "       \
+#define EVENT_COLUMNS                                                                        \
+	"e.seq, e.id, e.at, s.agent, s.native_id, e.kind, e.native, e.tool, e.tool_use_id, " \
 	"e.agent_id, e.marks, payload_text(e.payload), s.key"
 
 #define EVENT_FROM "FROM events e JOIN sessions s ON s.key = e.session "
@@ -87,21 +87,21 @@ static int write_events(struct op_call *call, struct query *q, int64_t *ret_last
  * spares a walk through everything else. */
 int op_events(struct op_call *call)
 {
-	static const char follow[] = "SELECT " EVENT_COLUMNS " " EVENT_FROM
-		"WHERE " NO_TOKENS("e.") "AND e.seq > ?7 AND " EVENTS_FILTER "ORDER BY e.seq LIMIT ?6";
-	static const char newest[] = "SELECT * FROM (SELECT " EVENT_COLUMNS ", e.ord " EVENT_FROM
-				     "WHERE " NO_TOKENS("e.") "AND ?7 = 0 AND ?8 IS NULL AND ?1 IS NULL AND ?2 IS NULL "
-				     "AND ?3 = 0 AND "
-				     "?4 > 0 AND ?5 AND " OP_NOT_DOCTOR "ORDER BY e.seq DESC LIMIT ?6) "
-				     "ORDER BY ord, seq";
-	static const char newest_of[] =
-		"SELECT * FROM (SELECT " EVENT_COLUMNS ", e.ord FROM "
-		"(SELECT key, agent, native_id FROM sessions s WHERE ?7 = 0 AND " EVENTS_FILTER
-		"  ORDER BY s.last_at DESC LIMIT ?6) s CROSS JOIN events e "
-		"WHERE e.seq IN (SELECT seq FROM events WHERE session = s.key AND " NO_TOKENS("")
-		"ORDER BY ord DESC, id DESC LIMIT "
-		"?6) "
-		"ORDER BY e.seq DESC LIMIT ?6) ORDER BY ord, seq";
+	static const char follow[] = "SELECT " EVENT_COLUMNS " " EVENT_FROM "WHERE " NO_TOKENS(
+		"e.") "AND e.seq > ?7 AND " EVENTS_FILTER "ORDER BY e.seq LIMIT ?6";
+	static const char newest[] =
+		"SELECT * FROM (SELECT " EVENT_COLUMNS ", e.ord " EVENT_FROM
+		"WHERE " NO_TOKENS("e.") "AND ?7 = 0 AND ?8 IS NULL AND ?1 IS NULL AND ?2 IS NULL "
+					 "AND ?3 = 0 AND "
+					 "?4 > 0 AND ?5 AND " OP_NOT_DOCTOR "ORDER BY e.seq DESC LIMIT ?6) "
+					 "ORDER BY ord, seq";
+	static const char newest_of[] = "SELECT * FROM (SELECT " EVENT_COLUMNS ", e.ord FROM "
+					"(SELECT key, agent, native_id FROM sessions s WHERE ?7 = 0 AND " EVENTS_FILTER
+					"  ORDER BY s.last_at DESC LIMIT ?6) s CROSS JOIN events e "
+					"WHERE e.seq IN (SELECT seq FROM events WHERE session = s.key AND " NO_TOKENS(
+						"") "ORDER BY ord DESC, id DESC LIMIT "
+						    "?6) "
+						    "ORDER BY e.seq DESC LIMIT ?6) ORDER BY ord, seq";
 	bool after = op_has(call, "after");
 	int64_t last = op_int(call, "after"), session = op_int(call, "session");
 	struct op_filter f;
@@ -193,8 +193,8 @@ int op_session_events(struct op_call *call)
 
 /* -- activities -------------------------------------------------------------------------------- */
 
-#define CALL_SELECT                                                                                                 \
-	"SELECT a.same, a.tool, a.class, a.state, a.started_at, a.ended_at, s.native_id, " OP_VERDICT_SELECT " "    \
+#define CALL_SELECT                                                                                              \
+	"SELECT a.same, a.tool, a.class, a.state, a.started_at, a.ended_at, s.native_id, " OP_VERDICT_SELECT " " \
 	"FROM activities a JOIN sessions s ON s.key = a.session " OP_JOIN_VERDICT "WHERE a.kind = 'tool' AND "
 
 int op_activities(struct op_call *call)

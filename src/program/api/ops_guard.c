@@ -75,6 +75,6 @@ int op_reload(struct op_call *call)
 
 	r->ctx = call->ctx;
 	r->later = call->later;
-	loop_submit(call->ctx->loop, read_rules, rules_are_read, r);
+	loop_submit_lane(call->ctx->loop, LOOP_PEOPLE, read_rules, rules_are_read, r);
 	return 0;
 }

@@ -65,8 +65,10 @@ int op_hooks(struct op_call *call)
 	const struct paths *p = call->ctx->paths;
 	str agent = op_text(call, "agent"), cwd = op_text(call, "cwd");
 	struct hooks_where where = { .agent = str_empty(agent) ? NULL : arena_cstr(call->arena, agent),
-		.cwd = str_empty(cwd) ? NULL : arena_cstr(call->arena, cwd), .home = getenv("HOME"),
-		.user_config = p->config, .state = p->state };
+		.cwd = str_empty(cwd) ? NULL : arena_cstr(call->arena, cwd),
+		.home = getenv("HOME"),
+		.user_config = p->config,
+		.state = p->state };
 	struct hook_set *s = hooks_load(&where);
 	struct json_writer *w = call->w;
 
@@ -111,8 +113,7 @@ int op_hooks_history(struct op_call *call)
 {
 	jw_object(call->w);
 	jw_key(call->w, "runs");
-	hooks_write_history(engine_hooks(call->ctx->engine), call->w,
-		(unsigned)op_int(call, "limit"));
+	hooks_write_history(engine_hooks(call->ctx->engine), call->w, (unsigned)op_int(call, "limit"));
 	jw_end_object(call->w);
 	return 0;
 }
@@ -226,7 +227,10 @@ static str payload_of(struct op_call *call, const char *name)
 static void fire(void *arg)
 {
 	struct trigger *t = arg;
-	struct hooks_request q = { .event = &t->event, .arena = t->arena, .verdict = &t->verdict, .done = triggered,
+	struct hooks_request q = { .event = &t->event,
+		.arena = t->arena,
+		.verdict = &t->verdict,
+		.done = triggered,
 		.arg = t };
 
 	hooks_fire(t->hooks, &q);

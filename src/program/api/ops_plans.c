@@ -34,9 +34,8 @@ int op_plans(struct op_call *call)
 	jw_object(call->w);
 	r = op_write_list(call, "plans",
 		store_ask(call->store,
-			PLAN_SELECT
-			"WHERE (?7 IS NULL OR l.session = ?7) AND l.updated_at >= ?3 AND " OP_FILTER_SQL
-			"ORDER BY l.updated_at DESC, l.key DESC LIMIT ?6",
+			PLAN_SELECT "WHERE (?7 IS NULL OR l.session = ?7) AND l.updated_at >= ?3 AND " OP_FILTER_SQL
+				    "ORDER BY l.updated_at DESC, l.key DESC LIMIT ?6",
 			OP_FILTER_TYPES "ik", OP_FILTER_ARGS(&f), f.limit, op_int(call, "session")),
 		plan_columns);
 	jw_end_object(call->w);
@@ -51,9 +50,11 @@ static int find_plan(struct op_call *call, int64_t *ret)
 	int64_t session = op_int(call, "session"), key;
 	int r;
 
-	r = store_number(call->store, ret, "SELECT key FROM plans WHERE (?2 IS NULL OR session = ?2) AND (path = ?1 "
+	r = store_number(call->store, ret,
+		"SELECT key FROM plans WHERE (?2 IS NULL OR session = ?2) AND (path = ?1 "
 		"OR substr(path, -length(?1) - 1) = '/' || ?1 OR substr(path, -length(?1) - 4) = '/' || ?1 || '.md') "
-		"ORDER BY updated_at DESC LIMIT 1", "sk", wanted, session);
+		"ORDER BY updated_at DESC LIMIT 1",
+		"sk", wanted, session);
 	if (r == 0 && str_to_int(wanted, &key))
 		r = store_number(call->store, ret, "SELECT key FROM plans WHERE key = ?1", "i", key);
 	if (r == 0)
@@ -69,8 +70,8 @@ static int write_versions(struct op_call *call, int64_t plan)
 		{ "content", 's' }, { 0 } };
 	struct json_writer *w = call->w;
 	struct query *q = store_ask(call->store,
-		"SELECT version, at, source, content FROM plan_versions WHERE plan = ?1 ORDER BY version DESC",
-		"i", plan);
+		"SELECT version, at, source, content FROM plan_versions WHERE plan = ?1 ORDER BY version DESC", "i",
+		plan);
 	int64_t left_off = 0;
 	int got;
 

@@ -13,8 +13,7 @@ enum { NAME_MAX_BYTES = 200 };
 	"   WHERE c.parent = p.key AND c.merged IS NULL), "                                                    \
 	"  (SELECT json_group_array(c.path) FROM projects c WHERE c.merged = p.key) "                          \
 	"FROM projects p LEFT JOIN projects w ON (w.key = p.key OR w.parent = p.key) LEFT JOIN sessions s ON " \
-	"s.project = w.key AND " OP_NOT_DOCTOR                                                                 \
-	"WHERE p.parent IS NULL AND p.merged IS NULL AND "
+	"s.project = w.key AND " OP_NOT_DOCTOR "WHERE p.parent IS NULL AND p.merged IS NULL AND "
 
 static const struct op_column project_columns[] = {
 	{ "key", 'i' },
@@ -50,8 +49,7 @@ int op_projects(struct op_call *call)
 static int write_project(struct op_call *call, int64_t key)
 {
 	struct query *q = store_ask(call->store,
-		PROJECT_SELECT
-		"p.key = (SELECT coalesce(parent, key) FROM projects WHERE key = ?1) GROUP BY p.key",
+		PROJECT_SELECT "p.key = (SELECT coalesce(parent, key) FROM projects WHERE key = ?1) GROUP BY p.key",
 		"i", key);
 	int got = query_step(q);
 
@@ -144,8 +142,8 @@ int op_project_merge(struct op_call *call)
 		"parent = ?1)",
 		"i", from);
 	if (r >= 0)
-		r = store_number(call->store, &directories,
-			"SELECT count(*) FROM directories WHERE project = ?1", "i", from);
+		r = store_number(call->store, &directories, "SELECT count(*) FROM directories WHERE project = ?1", "i",
+			from);
 	if (r >= 0)
 		r = dry ? 0 : move_all(call->store, from, into);
 	if (r < 0)

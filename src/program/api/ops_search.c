@@ -154,9 +154,9 @@ struct look {
 
 static const struct look looks[] = {
 	{ true, FIRST_LOOK },
-	{ true, FIRST_LOOK * WIDER },
+	{ true, FIRST_LOOK *WIDER },
 	{ false, FIRST_LOOK },
-	{ false, FIRST_LOOK * WIDER },
+	{ false, FIRST_LOOK *WIDER },
 };
 
 static void write_hit(struct op_call *call, struct json_writer *w, struct query *q, const struct terms *t,

@@ -5,20 +5,35 @@
 
 /* A worktree's session belongs to the main project; the worktree is told beside it. Lists carry the
  * beginning of the last messages, one session all that is kept of them. */
-#define SESSION_SELECT(last)                                                                                        \
-	"SELECT s.key, s.agent, s.native_id, s.cwd, s.title, s.status, s.started_at, s.last_at, s.ended_at, "       \
-	"  s.end_reason, s.events, s.prompts, s.tools, s.model, q.native_id, s.parent_reason, s.transcript, "       \
-	"  nullif(s.hidden, 0), substr(s.last_user, 1, " last "), substr(s.last_assistant, 1, " last "), "           \
-	"  p.key, p.name, p.path, CASE WHEN w.parent IS NOT NULL THEN w.path END "                                  \
-	"FROM sessions s LEFT JOIN projects w ON w.key = s.project "                                                \
+#define SESSION_SELECT(last)                                                                                  \
+	"SELECT s.key, s.agent, s.native_id, s.cwd, s.title, s.status, s.started_at, s.last_at, s.ended_at, " \
+	"  s.end_reason, s.events, s.prompts, s.tools, s.model, q.native_id, s.parent_reason, s.transcript, " \
+	"  nullif(s.hidden, 0), substr(s.last_user, 1, " last "), substr(s.last_assistant, 1, " last "), "    \
+	"  p.key, p.name, p.path, CASE WHEN w.parent IS NOT NULL THEN w.path END "                            \
+	"FROM sessions s LEFT JOIN projects w ON w.key = s.project "                                          \
 	"LEFT JOIN projects p ON p.key = coalesce(w.parent, w.key) LEFT JOIN sessions q ON q.key = s.parent "
 
 static const struct op_column session_columns[] = {
-	{ "key", 'i' },	      { "agent", 's' },		{ "id", 's' },		    { "cwd", 's' },
-	{ "title", 's' },     { "status", 's' },	{ "started_us", 'i' },	    { "last_us", 'i' },
-	{ "ended_us", 'i' },  { "end_reason", 's' },	{ "events", 'i' },	    { "prompts", 'i' },
-	{ "tools", 'i' },     { "model", 's' },		{ "parent", 's' },	    { "parent_reason", 's' },
-	{ "transcript_path", 's' }, { "hidden", 'b' },	{ "last_user", 's' },	    { "last_assistant", 's' },
+	{ "key", 'i' },
+	{ "agent", 's' },
+	{ "id", 's' },
+	{ "cwd", 's' },
+	{ "title", 's' },
+	{ "status", 's' },
+	{ "started_us", 'i' },
+	{ "last_us", 'i' },
+	{ "ended_us", 'i' },
+	{ "end_reason", 's' },
+	{ "events", 'i' },
+	{ "prompts", 'i' },
+	{ "tools", 'i' },
+	{ "model", 's' },
+	{ "parent", 's' },
+	{ "parent_reason", 's' },
+	{ "transcript_path", 's' },
+	{ "hidden", 'b' },
+	{ "last_user", 's' },
+	{ "last_assistant", 's' },
 	{ 0 },
 };
 enum { COLUMN_PROJECT = countof(session_columns) - 1, COLUMN_WORKTREE = COLUMN_PROJECT + 3 };
@@ -50,7 +65,7 @@ int op_write_session(struct op_call *call, int64_t key)
 	return got == 1 ? 0 : got < 0 ? got : -ENOENT;
 }
 
-#define MORE_FILTER                                                                                                 \
+#define MORE_FILTER \
 	"AND (?7 IS NULL OR s.status = ?7) AND (?8 IS NULL OR instr(lower(coalesce(s.title, '')), lower(?8))) "
 
 /* Newest first; with "after", by key from there on, which goes through all of them without missing one
@@ -66,8 +81,7 @@ int op_sessions(struct op_call *call)
 
 	op_read_filter(call, &f);
 	q = store_ask(call->store,
-		walk ? SESSION_SELECT("300") "WHERE s.key > ?9 AND " OP_FILTER_SQL MORE_FILTER
-					     "ORDER BY s.key LIMIT ?6"
+		walk ? SESSION_SELECT("300") "WHERE s.key > ?9 AND " OP_FILTER_SQL MORE_FILTER "ORDER BY s.key LIMIT ?6"
 		     : SESSION_SELECT("300") "WHERE ?9 = 0 AND " OP_FILTER_SQL MORE_FILTER
 					     "ORDER BY s.last_at DESC, s.key DESC LIMIT ?6",
 		OP_FILTER_TYPES "issi", OP_FILTER_ARGS(&f), f.limit, f.status, f.text, after);

@@ -6,21 +6,25 @@
 /* -- numbers ----------------------------------------------------------------------------------- */
 
 /* Tool calls, and distinct files of those that worked. */
-#define STATS_SELECT                                                                                                \
-	"SELECT count(*), "                                                                                        \
-	"  count(DISTINCT CASE WHEN state = 'done' AND change IS NOT NULL THEN file END), "                        \
-	"  count(DISTINCT CASE WHEN state = 'done' AND change = 'created' THEN file END), "                        \
-	"  count(DISTINCT CASE WHEN state = 'done' AND change = 'modified' THEN file END), "                       \
+#define STATS_SELECT                                                                         \
+	"SELECT count(*), "                                                                  \
+	"  count(DISTINCT CASE WHEN state = 'done' AND change IS NOT NULL THEN file END), "  \
+	"  count(DISTINCT CASE WHEN state = 'done' AND change = 'created' THEN file END), "  \
+	"  count(DISTINCT CASE WHEN state = 'done' AND change = 'modified' THEN file END), " \
 	"  total(state = 'failed'), total(state = 'denied') FROM activities WHERE kind = 'tool' AND "
 #define TOOLS_SELECT "SELECT coalesce(tool, 'unknown'), count(*) FROM activities WHERE kind = 'tool' AND "
 #define TOOLS_ORDER " GROUP BY 1 ORDER BY 2 DESC, 1"
-#define MINUTES(table)                                                                               \
-	"SELECT printf('%.1f', max(0, coalesce(ended_at, last_at) - started_at) / 60e6) FROM " table \
-	" WHERE key = ?1"
+#define MINUTES(table) \
+	"SELECT printf('%.1f', max(0, coalesce(ended_at, last_at) - started_at) / 60e6) FROM " table " WHERE key = ?1"
 
 static const struct op_column stats_columns[] = {
-	{ "activity_count", 'i' }, { "files_touched", 'i' }, { "files_created", 'i' }, { "files_modified", 'i' },
-	{ "failed", 'i' }, { "denied", 'i' }, { 0 },
+	{ "activity_count", 'i' },
+	{ "files_touched", 'i' },
+	{ "files_created", 'i' },
+	{ "files_modified", 'i' },
+	{ "failed", 'i' },
+	{ "denied", 'i' },
+	{ 0 },
 };
 
 static const struct stats_of {
@@ -60,17 +64,29 @@ static int write_stats(struct op_call *call, const struct stats_of *of, int64_t 
 
 /* -- parts of the story ------------------------------------------------------------------------ */
 
-#define ACTIVITY_SELECT                                                                                             \
-	"SELECT coalesce(a.started_at, a.ended_at, a.ord), a.kind, a.tool, "                                        \
-	"  CASE WHEN a.kind = 'tool' THEN a.class END, CASE WHEN a.kind = 'tool' THEN a.same END, a.agent_id, "     \
-	"  a.window, a.state, " OP_VERDICT_SELECT ", a.file, a.change, a.duration_ms, a.error, a.output, a.input "  \
+#define ACTIVITY_SELECT                                                                                            \
+	"SELECT coalesce(a.started_at, a.ended_at, a.ord), a.kind, a.tool, "                                       \
+	"  CASE WHEN a.kind = 'tool' THEN a.class END, CASE WHEN a.kind = 'tool' THEN a.same END, a.agent_id, "    \
+	"  a.window, a.state, " OP_VERDICT_SELECT ", a.file, a.change, a.duration_ms, a.error, a.output, a.input " \
 	"FROM activities a " OP_JOIN_VERDICT "WHERE "
 
 static const struct op_column activity_columns[] = {
-	{ "at_us", 'i' },     { "kind", 's' },	      { "tool", 's' },	  { "class", 's' }, { "tool_use_id", 's' },
-	{ "agent_id", 's' },  { "window", 'i' },      { "state", 's' },	  OP_VERDICT_COLUMNS, { "file", 's' },
+	{ "at_us", 'i' },
+	{ "kind", 's' },
+	{ "tool", 's' },
+	{ "class", 's' },
+	{ "tool_use_id", 's' },
+	{ "agent_id", 's' },
+	{ "window", 'i' },
+	{ "state", 's' },
+	OP_VERDICT_COLUMNS,
+	{ "file", 's' },
 	{ "change", 's' },
-	{ "duration_ms", 'i' }, { "error", 's' },     { "output", 's' },  { "input", 'j' }, { 0 },
+	{ "duration_ms", 'i' },
+	{ "error", 's' },
+	{ "output", 's' },
+	{ "input", 'j' },
+	{ 0 },
 };
 
 /* As many as fit; how many did not is said beside them. */
@@ -100,10 +116,24 @@ static int write_activities(struct op_call *call, const char *key, struct query 
 }
 
 static const struct op_column batch_columns[] = {
-	{ "key", 'i' },	       { "number", 'i' },     { "window", 'i' },     { "source", 's' },	    { "prompt", 's' },
-	{ "prompt_id", 's' },  { "length", 'i' },     { "mode", 's' },	     { "attachments", 'i' }, { "private", 'b' },
-	{ "status", 's' },     { "closed_by", 's' },  { "started_us", 'i' }, { "last_us", 'i' },    { "ended_us", 'i' },
-	{ "response", 's' },   { "late", 'b' },	      { 0 },
+	{ "key", 'i' },
+	{ "number", 'i' },
+	{ "window", 'i' },
+	{ "source", 's' },
+	{ "prompt", 's' },
+	{ "prompt_id", 's' },
+	{ "length", 'i' },
+	{ "mode", 's' },
+	{ "attachments", 'i' },
+	{ "private", 'b' },
+	{ "status", 's' },
+	{ "closed_by", 's' },
+	{ "started_us", 'i' },
+	{ "last_us", 'i' },
+	{ "ended_us", 'i' },
+	{ "response", 's' },
+	{ "late", 'b' },
+	{ 0 },
 };
 
 /* From the skip-th on; *ret_next is where to go on, or 0. */
@@ -160,8 +190,8 @@ static const struct op_column window_columns[] = {
 	{ 0 },
 };
 
-static const struct op_column child_columns[] = { { "key", 'i' }, { "agent", 's' }, { "id", 's' },
-	{ "title", 's' }, { "reason", 's' }, { 0 } };
+static const struct op_column child_columns[] = { { "key", 'i' }, { "agent", 's' }, { "id", 's' }, { "title", 's' },
+	{ "reason", 's' }, { 0 } };
 
 static const struct op_column file_columns[] = { { "file", 's' }, { "created", 'b' }, { "modified", 'i' },
 	{ "read", 'i' }, { 0 } };
@@ -236,8 +266,10 @@ int op_show(struct op_call *call)
 		r = write_batches(call, session, skip, limit, &next);
 	/* What happened between prompts. */
 	if (r == 0 && skip == 0)
-		r = write_activities(call, "outside", store_ask(call->store,
-			ACTIVITY_SELECT "a.session = ?1 AND a.batch IS NULL ORDER BY a.ord, a.key", "i", session));
+		r = write_activities(call, "outside",
+			store_ask(call->store,
+				ACTIVITY_SELECT "a.session = ?1 AND a.batch IS NULL ORDER BY a.ord, a.key", "i",
+				session));
 	if (next)
 		jw_field_int(w, "next", next);
 	jw_end_object(w);

@@ -175,8 +175,10 @@ static int read_choice(struct op_call *call, struct capture_choice *ret)
 	str match = op_text(call, "match");
 	int r = op_resolve(call);
 
-	*ret = (struct capture_choice){ .sessions = op_text(call, "sessions"), .project = op_int(call, "project"),
-		.agent = op_text(call, "agent"), .before_us = op_int(call, "before_us") };
+	*ret = (struct capture_choice){ .sessions = op_text(call, "sessions"),
+		.project = op_int(call, "project"),
+		.agent = op_text(call, "agent"),
+		.before_us = op_int(call, "before_us") };
 	/* Gone from the store by now, but perhaps not from the copies. */
 	if (r == -ENOENT && wants_all_copies(call)) {
 		*call->err = (struct err){ 0 };

@@ -8,11 +8,11 @@
 #include "api/ops.h"
 #include "api/prices.h"
 
-#define USAGE_SQL(group_, label_, order_)                                                                       \
-	"SELECT " group_ " AS g, max(" label_ "), u.model, count(*), sum(u.input), sum(u.cache_read), "         \
-	"sum(u.cache_write), sum(u.output), sum(u.reasoning), max(u.at) AS latest "  \
-	"FROM usage u JOIN sessions s ON s.key = u.session LEFT JOIN projects w ON w.key = s.project "          \
-	"LEFT JOIN projects p ON p.key = coalesce(w.parent, w.key) "                                            \
+#define USAGE_SQL(group_, label_, order_)                                                               \
+	"SELECT " group_ " AS g, max(" label_ "), u.model, count(*), sum(u.input), sum(u.cache_read), " \
+	"sum(u.cache_write), sum(u.output), sum(u.reasoning), max(u.at) AS latest "                     \
+	"FROM usage u JOIN sessions s ON s.key = u.session LEFT JOIN projects w ON w.key = s.project "  \
+	"LEFT JOIN projects p ON p.key = coalesce(w.parent, w.key) "                                    \
 	"WHERE " OP_FILTER_SQL "AND u.at BETWEEN ?3 AND ?4 GROUP BY g, u.model ORDER BY " order_
 
 #define LOCAL_DAY "date(u.at / 1000000, 'unixepoch', 'localtime')"
@@ -23,8 +23,9 @@ static const struct grouping {
 	{ "total", USAGE_SQL("0", "'all'", "g") },
 	{ "day", USAGE_SQL(LOCAL_DAY, LOCAL_DAY, "g DESC") },
 	/* A week is called by its Monday. */
-	{ "week", USAGE_SQL("date(u.at / 1000000, 'unixepoch', 'localtime', '-6 days', 'weekday 1')",
-			  "date(u.at / 1000000, 'unixepoch', 'localtime', '-6 days', 'weekday 1')", "g DESC") },
+	{ "week",
+		USAGE_SQL("date(u.at / 1000000, 'unixepoch', 'localtime', '-6 days', 'weekday 1')",
+			"date(u.at / 1000000, 'unixepoch', 'localtime', '-6 days', 'weekday 1')", "g DESC") },
 	{ "project", USAGE_SQL("coalesce(p.key, 0)", "coalesce(p.name, '(none)')", "g") },
 	{ "agent", USAGE_SQL("s.agent", "s.agent", "g") },
 	{ "model", USAGE_SQL("coalesce(u.model, '(unknown)')", "coalesce(u.model, '(unknown)')", "g") },

@@ -70,8 +70,7 @@ static int take_time(const struct op_param *p, const struct json *v, struct op_v
 	bool is_time = json_int(v, &ret->number);
 
 	if (v->type == JSON_STRING)
-		is_time = str_to_int(v->text, &ret->number) ||
-			  clock_parse_when(v->text, clock_wall_us(), &ret->number);
+		is_time = str_to_int(v->text, &ret->number) || clock_parse_when(v->text, clock_wall_us(), &ret->number);
 
 	return is_time && ret->number >= 0 ? 0 : refuse_type(p, err);
 }
@@ -96,22 +95,14 @@ static int take_value(const struct op_param *p, const struct json *v, struct op_
 	case OP_TEXT:
 		ret->text = v->text;
 		return v->type == JSON_STRING || (word && p->flags & OP_OR_NUMBER) ? 0 : refuse_type(p, err);
-	case OP_INT:
-		return take_int(p, v, ret, err);
-	case OP_BOOL:
-		ret->number = json_true(v);
-		return v->type == JSON_BOOL ? 0 : refuse_type(p, err);
-	case OP_TIME:
-		return take_time(p, v, ret, err);
-	case OP_ENUM:
-		return take_enum(p, v, ret, err);
+	case OP_INT: return take_int(p, v, ret, err);
+	case OP_BOOL: ret->number = json_true(v); return v->type == JSON_BOOL ? 0 : refuse_type(p, err);
+	case OP_TIME: return take_time(p, v, ret, err);
+	case OP_ENUM: return take_enum(p, v, ret, err);
 	case OP_SESSION:
-	case OP_PROJECT:
-		return word && v->text.n ? 0 : refuse_type(p, err);
-	case OP_JSON:
-		return v->type == JSON_OBJECT ? 0 : refuse_type(p, err);
-	case OP_LIST:
-		return v->type == JSON_ARRAY ? 0 : refuse_type(p, err);
+	case OP_PROJECT: return word && v->text.n ? 0 : refuse_type(p, err);
+	case OP_JSON: return v->type == JSON_OBJECT ? 0 : refuse_type(p, err);
+	case OP_LIST: return v->type == JSON_ARRAY ? 0 : refuse_type(p, err);
 	}
 	return 0;
 }
@@ -266,8 +257,12 @@ const struct json *op_json(const struct op_call *call, const char *name)
 
 static void write_type(struct json_writer *w, const struct op_param *p)
 {
-	static const char *const types[] = { [OP_TEXT] = "string", [OP_INT] = "integer", [OP_BOOL] = "boolean",
-		[OP_ENUM] = "string", [OP_JSON] = "object", [OP_LIST] = "array" };
+	static const char *const types[] = { [OP_TEXT] = "string",
+		[OP_INT] = "integer",
+		[OP_BOOL] = "boolean",
+		[OP_ENUM] = "string",
+		[OP_JSON] = "object",
+		[OP_LIST] = "array" };
 
 	jw_key(w, "type");
 	if (p->type == OP_TIME || p->type == OP_SESSION || p->type == OP_PROJECT || p->flags & OP_OR_NUMBER) {

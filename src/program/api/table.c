@@ -6,17 +6,42 @@
 
 /* -- parameters that many have ----------------------------------------------------------------- */
 
-#define PROJECT { "project", OP_PROJECT, .text = "only this project's (name, path or key), with its worktrees" }
-#define AGENT { "agent", OP_TEXT, .text = "only this agent's" }
-#define SINCE { "since", OP_TIME, .text = "only what happened since" }
-#define UNTIL { "until", OP_TIME, .text = "only what happened before" }
-#define SESSION { "session", OP_SESSION, .text = "only this session's (id, beginning of one, or key)" }
-#define THE_SESSION \
-	{ "session", OP_SESSION, OP_REQUIRED, .text = "the session: its id, the beginning of one, or its key" }
-#define LIMIT(fallback_, max_) \
-	{ "limit", OP_INT, .min = 1, .max = max_, .fallback = fallback_, .text = "at most so many" }
-#define ALL { "all", OP_BOOL, .text = "with sessions in which nothing happened" }
-#define DRY_RUN { "dry_run", OP_BOOL, .text = "only say what would be done" }
+#define PROJECT                                                                                              \
+	{                                                                                                    \
+		"project", OP_PROJECT, .text = "only this project's (name, path or key), with its worktrees" \
+	}
+#define AGENT                                                 \
+	{                                                     \
+		"agent", OP_TEXT, .text = "only this agent's" \
+	}
+#define SINCE                                                        \
+	{                                                            \
+		"since", OP_TIME, .text = "only what happened since" \
+	}
+#define UNTIL                                                         \
+	{                                                             \
+		"until", OP_TIME, .text = "only what happened before" \
+	}
+#define SESSION                                                                                     \
+	{                                                                                           \
+		"session", OP_SESSION, .text = "only this session's (id, beginning of one, or key)" \
+	}
+#define THE_SESSION                                                                                                 \
+	{                                                                                                           \
+		"session", OP_SESSION, OP_REQUIRED, .text = "the session: its id, the beginning of one, or its key" \
+	}
+#define LIMIT(fallback_, max_)                                                                           \
+	{                                                                                                \
+		"limit", OP_INT, .min = 1, .max = max_, .fallback = fallback_, .text = "at most so many" \
+	}
+#define ALL                                                                       \
+	{                                                                         \
+		"all", OP_BOOL, .text = "with sessions in which nothing happened" \
+	}
+#define DRY_RUN                                                           \
+	{                                                                 \
+		"dry_run", OP_BOOL, .text = "only say what would be done" \
+	}
 
 static const char *const statuses[] = { "active", "completed", NULL };
 static const char *const decisions[] = { "allow", "ask", "deny", NULL };
@@ -37,10 +62,12 @@ static const struct op_param purge_params[] = {
 
 /* -- the rows ---------------------------------------------------------------------------------- */
 
-#define READS OP_READER, .flags = OP_IS_READ, .lane = OP_LANE_PEOPLE, .budget_ms = 10000
+#define READS OP_READER, .flags = OP_IS_READ, .lane = LOOP_PEOPLE, .budget_ms = 10000
 #define READS_FOR_AGENTS \
-	OP_READER, .flags = OP_IS_READ | OP_MCP, .lane = OP_LANE_PEOPLE, .budget_ms = 10000, .scope = OP_AGENT
-#define CHANGES .flags = OP_MUTATES, .lane = OP_LANE_PEOPLE
+	OP_READER, .flags = OP_IS_READ | OP_MCP, .lane = LOOP_PEOPLE, .budget_ms = 10000, .scope = OP_AGENT
+/* Takes as long as it takes. */
+#define SCANS OP_READER, .flags = OP_IS_READ, .lane = LOOP_PEOPLE
+#define CHANGES .flags = OP_MUTATES, .lane = LOOP_PEOPLE
 
 const struct op ops[] = {
 	{ "hello", "Version, protocol number and process id of the daemon.", OP_LOOP, op_hello, .flags = OP_IS_READ,
@@ -67,7 +94,7 @@ const struct op ops[] = {
 			{ 0 } } },
 	{ "event", "One event by its key.", READS, .run = op_event,
 		.params = PARAMS{ { "id", OP_TEXT, OP_REQUIRED, .text = "the 26 letters of its key" }, { 0 } } },
-	{ "session_events", "All events of a session in order.", READS, .run = op_session_events,
+	{ "session_events", "All events of a session in order.", SCANS, .run = op_session_events,
 		.params = PARAMS{ THE_SESSION, { "cursor", OP_TEXT, .text = "what the last answer gave, to go on" },
 			LIMIT(10000, 100000), { 0 } } },
 	{ "activities", "Tool calls, newest first.", READS, .run = op_activities,
@@ -92,7 +119,7 @@ const struct op ops[] = {
 		.params = PARAMS{ { "rule", OP_TEXT, .text = "only this rule's" },
 			{ "decision", OP_ENUM, .choices = decisions, .text = "only those" }, SESSION, PROJECT, AGENT,
 			SINCE, UNTIL, LIMIT(50, 10000), ALL, { 0 } } },
-	{ "backtest", "What the rules of now would have said about the calls in the store.", READS, .run = op_backtest,
+	{ "backtest", "What the rules of now would have said about the calls in the store.", SCANS, .run = op_backtest,
 		.params = PARAMS{ PROJECT, AGENT, SINCE, UNTIL, ALL,
 			{ "after", OP_INT, .text = "where an earlier answer says to go on" }, { 0 } } },
 	{ "rules", "The guard's options and the user's rules as they are in force.", OP_LOOP, op_rules,
@@ -134,23 +161,22 @@ const struct op ops[] = {
 	{ "unregister", "Takes a hook out of the user's file.", OP_READER, op_unregister, CHANGES, .alone = true,
 		.params = PARAMS{ { "event", OP_TEXT, OP_REQUIRED, .text = "when it runs" },
 			{ "hookId", OP_TEXT, OP_REQUIRED, .text = "what register answered" }, { 0 } } },
-	{ "check", "Checks the store for damage.", READS, .run = op_check },
+	{ "check", "Checks the store for damage.", SCANS, .run = op_check },
 	{ "repair", "Checks the store and, if it is damaged, makes it anew.", OP_READER, op_repair, CHANGES,
-		.alone = true,
-		.params = PARAMS{ DRY_RUN, { 0 } } },
+		.alone = true, .params = PARAMS{ DRY_RUN, { 0 } } },
 	{ "rebuild", "Folds all sessions again from events, in the background.", OP_READER, op_rebuild, CHANGES,
 		.alone = true,
 		.params = PARAMS{ DRY_RUN, { "progress", OP_BOOL, .text = "only say how far it is" }, { 0 } } },
 	{ "backup", "Copies the store while it is in use.", OP_READER, op_backup, .flags = OP_IS_READ,
-		.lane = OP_LANE_BACKGROUND, .alone = true,
+		.lane = LOOP_BACKGROUND, .alone = true,
 		.params = PARAMS{ { "file", OP_TEXT, .text = "an absolute path; among the backups unless told" },
 			{ "automatic", OP_BOOL, .text = "the daily one, now" }, { 0 } } },
 	{ "purge", "Deletes sessions and events for good.", OP_READER, op_purge, .flags = OP_DESTROYS, .alone = true,
-		.rotates = true, .lane = OP_LANE_BACKGROUND, .params = purge_params },
+		.rotates = true, .lane = LOOP_BACKGROUND, .params = purge_params },
 	{ "purge_preview", "What a purge would delete. Parameters as for purge.", READS, .run = op_purge_preview,
 		.finds_itself = true, .params = purge_params },
 	{ "retention", "The limits of what is kept, and what is beyond them.", READS, .run = op_retention },
 	{ "retain", "Deletes what is beyond the limits.", OP_READER, op_retain, .flags = OP_DESTROYS, .alone = true,
-		.lane = OP_LANE_BACKGROUND },
+		.lane = LOOP_BACKGROUND },
 	{ 0 },
 };

@@ -22,8 +22,9 @@ static void add_page(struct sums *s, const struct json *page)
 	json_each(rule, json_get(page, STR("rules"))) {
 		size_t i = 0;
 
-		while (i < s->n && !(str_eq(cell_text(s->rules[i], "rule"), cell_text(rule, "rule")) &&
-				     str_eq(cell_text(s->rules[i], "decision"), cell_text(rule, "decision"))))
+		while (i < s->n &&
+			!(str_eq(cell_text(s->rules[i], "rule"), cell_text(rule, "rule")) &&
+				str_eq(cell_text(s->rules[i], "decision"), cell_text(rule, "decision"))))
 			i++;
 		if (i == RULES_MAX)
 			continue;

@@ -35,7 +35,7 @@ struct cmd_option {
 };
 
 enum {
-	CMD_HIDDEN = 1 << 0, /* plumbing: not in the overview */
+	CMD_HIDDEN = 1 << 0,   /* plumbing: not in the overview */
 	CMD_ANYWHERE = 1 << 1, /* runs even where there is no place for hookd's files */
 };
 
@@ -56,8 +56,8 @@ struct cli {
 	const struct cmd *cmd;
 	struct arena arena;
 	struct paths paths;
-	const char *self;     /* argv[0] */
-	const char *dir;      /* --dir, or NULL */
+	const char *self; /* argv[0] */
+	const char *dir;  /* --dir, or NULL */
 	const char *args[ARGS_MAX];
 	int nargs;
 	struct {
@@ -66,7 +66,7 @@ struct cli {
 	} given[OPTIONS_MAX];
 	int ngiven;
 	int answer_ms; /* patience with the daemon's answer; 0: the usual */
-	bool colour; /* stdout is a terminal and NO_COLOR is not set */
+	bool colour;   /* stdout is a terminal and NO_COLOR is not set */
 };
 
 extern const struct cmd *const cmds[]; /* ends with NULL */

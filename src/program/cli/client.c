@@ -113,8 +113,9 @@ int cli_call(struct cli *cli, bool start, const char *method, str params, struct
 		fd = connect_daemon(cli);
 	}
 	if (fd < 0)
-		return err_set(err, fd == -ECONNREFUSED ? -ENOENT : fd, fd == -EPERM ?
-			"the socket %s belongs to somebody else" : "no daemon answers at %s", cli->paths.socket);
+		return err_set(err, fd == -ECONNREFUSED ? -ENOENT : fd,
+			fd == -EPERM ? "the socket %s belongs to somebody else" : "no daemon answers at %s",
+			cli->paths.socket);
 	r = send_request(fd, method, params);
 	if (r == 0)
 		r = read_line(fd, &b, cli->answer_ms ? cli->answer_ms : ANSWER_MS);
@@ -127,8 +128,7 @@ int cli_call(struct cli *cli, bool start, const char *method, str params, struct
 	if (r < 0)
 		return r;
 	if (json_get(root, STR("error")))
-		return err_set(err, -EREMOTE, STR_FMT,
-			STR_ARG(json_str(json_path(root, "error", "message", NULL))));
+		return err_set(err, -EREMOTE, STR_FMT, STR_ARG(json_str(json_path(root, "error", "message", NULL))));
 	*ret = json_get(root, STR("result"));
 	return *ret ? 0 : err_set(err, -EPROTO, "the daemon's answer has no result");
 }

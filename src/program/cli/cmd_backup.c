@@ -94,8 +94,7 @@ static void print_summary(struct cli *cli, const char *path, const struct store_
 	if (s->last_us)
 		clock_format(s->last_us, 1, last);
 	printf("%s: %lld events of %lld sessions, the last one at %s, " STR_FMT ", schema %d\n", path,
-		(long long)s->events, (long long)s->sessions, last, STR_ARG(cell_size(cli, s->bytes)),
-		s->version);
+		(long long)s->events, (long long)s->sessions, last, STR_ARG(cell_size(cli, s->bytes)), s->version);
 }
 
 /* The store is ours alone now. */

@@ -100,8 +100,7 @@ static int get(struct cli *cli)
 	return EXIT_DONE;
 }
 
-static void show_json(
-	struct cli *cli, const struct config *c, const struct config_problem *problems)
+static void show_json(struct cli *cli, const struct config *c, const struct config_problem *problems)
 {
 	struct buf b = BUF_INIT(MIB(1));
 	struct json_writer w = JSON_WRITER(&b);
@@ -125,17 +124,16 @@ static void show_table(struct cli *cli, const struct config *c)
 	struct table t;
 
 	table_init(&t, &cli->arena, origin ? 4 : 3);
-	table_add(&t, origin ? (str[]){ STR("OPTION"), STR("VALUE"), STR("FROM"), STR("MEANING") }
-			     : (str[]){ STR("OPTION"), STR("VALUE"), STR("MEANING") });
+	table_add(&t,
+		origin ? (str[]){ STR("OPTION"), STR("VALUE"), STR("FROM"), STR("MEANING") }
+		       : (str[]){ STR("OPTION"), STR("VALUE"), STR("MEANING") });
 	for (size_t i = 0; i < OPTION_ID_MAX; i++) {
 		const struct config_value *v = &c->values[i];
 		str from = v->line ? arena_strf(&cli->arena, "%s:%u", cli->paths.config, v->line)
 				   : str_of(config_origin_names[v->origin]);
-		str name = str_of(options[i].name), value = str_of(v->text),
-		    text = str_of(options[i].text);
+		str name = str_of(options[i].name), value = str_of(v->text), text = str_of(options[i].text);
 
-		table_add(&t,
-			origin ? (str[]){ name, value, from, text } : (str[]){ name, value, text });
+		table_add(&t, origin ? (str[]){ name, value, from, text } : (str[]){ name, value, text });
 	}
 	table_print(&t, cli->colour);
 }
@@ -161,8 +159,7 @@ static int show(struct cli *cli)
 
 static int set_dry(const char *path, const struct option *o, str value)
 {
-	struct buf old = BUF_INIT(LIMIT_CONFIG), changed = BUF_INIT(LIMIT_CONFIG),
-		   diff = BUF_INIT(MIB(8));
+	struct buf old = BUF_INIT(LIMIT_CONFIG), changed = BUF_INIT(LIMIT_CONFIG), diff = BUF_INIT(MIB(8));
 	struct err err = { 0 };
 	int r = fs_read_file(path, &old);
 
@@ -204,8 +201,8 @@ static int set(struct cli *cli)
 		printf("%s is now '" STR_FMT "' in %s\n", o->name, STR_ARG(value), path);
 		return cli_reload(cli);
 	}
-	printf("%s is now " STR_FMT " in %s; a running daemon takes it with: hookd restart\n",
-		o->name, STR_ARG(value), path);
+	printf("%s is now " STR_FMT " in %s; a running daemon takes it with: hookd restart\n", o->name, STR_ARG(value),
+		path);
 	return EXIT_DONE;
 }
 
@@ -232,8 +229,7 @@ static int validate(struct cli *cli)
 		jw_end_object(&w);
 		puts(b.p);
 	} else if (valid) {
-		printf("%s: %s\n", path,
-			missing ? "there is no such file; every option has its default" : "fine");
+		printf("%s: %s\n", path, missing ? "there is no such file; every option has its default" : "fine");
 	} else {
 		print_problems(path, problems);
 	}
@@ -278,13 +274,12 @@ static int run(struct cli *cli)
 	for (size_t i = 0; i < countof(actions); i++) {
 		if (strcmp(name, actions[i].name) != 0)
 			continue;
-		if (cli->nargs &&
-			(cli->nargs < actions[i].min_args || cli->nargs > actions[i].max_args))
+		if (cli->nargs && (cli->nargs < actions[i].min_args || cli->nargs > actions[i].max_args))
 			return cli_usage_error(cli, "config %s takes %s", name,
-				actions[i].max_args == 1   ? "no argument"
-				: actions[i].max_args == 3 ? "a name and a value"
-				: actions[i].min_args == 1 ? "at most one file"
-							   : "a name");
+				actions[i].max_args == 1           ? "no argument"
+					: actions[i].max_args == 3 ? "a name and a value"
+					: actions[i].min_args == 1 ? "at most one file"
+								   : "a name");
 		return actions[i].run(cli);
 	}
 	return cli_usage_error(cli, "there is no 'config %s'", name);

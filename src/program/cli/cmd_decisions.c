@@ -11,9 +11,10 @@ static void print_decision(struct cli *cli, const struct json *d)
 
 	printf("%s%s%s ", mark, arena_cstr(&cli->arena, decision), off);
 	cli_print_safe(cell_text(d, "rule"));
-	printf("%s  ", json_true(json_get(d, STR("observed")))   ? " (observed only)"
-		: json_true(json_get(d, STR("prevailed"))) ? ""
-							   : " (another rule was stricter)");
+	printf("%s  ",
+		json_true(json_get(d, STR("observed")))            ? " (observed only)"
+			: json_true(json_get(d, STR("prevailed"))) ? ""
+								   : " (another rule was stricter)");
 	printf("%s" STR_FMT "  ", dim, STR_ARG(cell_time(cli, d, "at_us")));
 	cli_print_safe(cell_text(d, "agent"));
 	putchar(' ');
@@ -32,8 +33,8 @@ static void print_decision(struct cli *cli, const struct json *d)
 		puts(off);
 	}
 	if (json_get(d, STR("ran_us")))
-		printf("    %sit ran all the same: the agent did not heed the answer; see: hookd doctor%s\n",
-			mark, off);
+		printf("    %sit ran all the same: the agent did not heed the answer; see: hookd doctor%s\n", mark,
+			off);
 }
 
 static int run_decisions(struct cli *cli)

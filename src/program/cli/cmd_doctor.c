@@ -94,7 +94,7 @@ static void check_config(struct doctor *d)
 	if (!problems)
 		tell(d, FINDING_OK, "config", "durability %s; %s", config.values[OPTION_DURABILITY].text,
 			access(d->cli->paths.config, F_OK) == 0 ? d->cli->paths.config
-								 : "no config file, defaults hold");
+								: "no config file, defaults hold");
 	config_problems_free(problems);
 	config_release(&config);
 }
@@ -132,9 +132,9 @@ static bool check_daemon(struct doctor *d)
 static const struct form {
 	const char *agent;
 	const char *shell_tool;
-	const char *more;       /* members that only this agent sends */
-	const char *response;   /* of a tool */
-	const char *denial[3];  /* where in the answer "deny" must stand */
+	const char *more;      /* members that only this agent sends */
+	const char *response;  /* of a tool */
+	const char *denial[3]; /* where in the answer "deny" must stand */
 	const char *note;
 } forms[] = {
 	{ .agent = "claude",
@@ -342,12 +342,11 @@ static void check_line(struct doctor *d, const struct agent *agent, const struct
 		tell(d, FINDING_BAD, agent->name, STR_FMT ": " STR_FMT " cannot be run: %s", STR_ARG(e->event),
 			STR_ARG(e->command), strerror(-exit_code));
 	else if (exit_code != 0)
-		tell(d, FINDING_BAD, agent->name, STR_FMT ": the hook ended with %d: " STR_FMT,
-			STR_ARG(e->event), exit_code, STR_ARG(str_head(buf_str(&out), 200)));
+		tell(d, FINDING_BAD, agent->name, STR_FMT ": the hook ended with %d: " STR_FMT, STR_ARG(e->event),
+			exit_code, STR_ARG(str_head(buf_str(&out), 200)));
 	else if (stored != 1)
-		tell(d, FINDING_BAD, agent->name,
-			STR_FMT ": the event is in the store %d times instead of once", STR_ARG(e->event),
-			stored);
+		tell(d, FINDING_BAD, agent->name, STR_FMT ": the event is in the store %d times instead of once",
+			STR_ARG(e->event), stored);
 	else if (decides && !denied)
 		tell(d, FINDING_BAD, agent->name, STR_FMT ": the test rule's denial did not come back",
 			STR_ARG(e->event));
@@ -355,9 +354,7 @@ static void check_line(struct doctor *d, const struct agent *agent, const struct
 		tell(d, e->current ? FINDING_OK : FINDING_NOTE, agent->name,
 			STR_FMT ": fired, stored once%s (%.1f ms)%s", STR_ARG(e->event),
 			denied ? ", denial came back" : "", (double)began / 1000,
-			e->current
-				? ""
-				: "; it calls another hookc or state directory than this one; run: hookd init");
+			e->current ? "" : "; it calls another hookc or state directory than this one; run: hookd init");
 	buf_release(&out);
 }
 

@@ -88,7 +88,8 @@ static str payload_of(struct arena *a, const struct json *line)
 static void parse_row(struct arena *a, const struct json *line, struct event *ret)
 {
 	str agent = json_str(json_get(line, STR("agent")));
-	struct wire_hook hook = { .agent = agent.n ? agent : STR("claude"), .event = STR("PreToolUse"),
+	struct wire_hook hook = { .agent = agent.n ? agent : STR("claude"),
+		.event = STR("PreToolUse"),
 		.payload = payload_of(a, line) };
 
 	agent_parse(agent_find(hook.agent), &hook, a, ret);
@@ -124,8 +125,7 @@ static void check_line(struct checking *k, str text, struct buf *out)
 		jw_key(&w, "id");
 		jw_value(&w, json_get(line, STR("id")));
 	}
-	jw_field_str(&w, "decision",
-		v.action > VERDICT_ALLOW ? str_of(verdict_action_names[v.action]) : STR("allow"));
+	jw_field_str(&w, "decision", v.action > VERDICT_ALLOW ? str_of(verdict_action_names[v.action]) : STR("allow"));
 	jw_key(&w, "rule");
 	if (v.action > VERDICT_ALLOW)
 		jw_str(&w, v.rule);
@@ -183,12 +183,11 @@ static str command_of_args(struct cli *cli)
 	return s;
 }
 
-static void write_explanation(
-	struct json_writer *w, enum verdict_action action, const struct guard_report *r, bool differs)
+static void write_explanation(struct json_writer *w, enum verdict_action action, const struct guard_report *r,
+	bool differs)
 {
 	jw_object(w);
-	jw_field_str(w, "decision",
-		action > VERDICT_ALLOW ? str_of(verdict_action_names[action]) : STR("allow"));
+	jw_field_str(w, "decision", action > VERDICT_ALLOW ? str_of(verdict_action_names[action]) : STR("allow"));
 	jw_key(w, "commands");
 	jw_array(w);
 	for (const struct guard_step *s = r->steps; s; s = s->next) {
@@ -257,12 +256,12 @@ static int guard_explain(struct cli *cli)
 		printf("\n");
 		for (const struct guard_finding *f = report.findings; f; f = f->next)
 			if (str_eq(f->argv, s->argv)) {
-				printf("%*s%s ", (int)(2 * s->depth + 2), "",
-					verdict_action_names[f->action]);
+				printf("%*s%s ", (int)(2 * s->depth + 2), "", verdict_action_names[f->action]);
 				cli_print_safe(f->reason);
-				printf("%s\n", f->observed  ? " (only observed)"
-					       : f->lowered ? " (allowed by a rule of yours)"
-							    : "");
+				printf("%s\n",
+					f->observed          ? " (only observed)"
+						: f->lowered ? " (allowed by a rule of yours)"
+							     : "");
 			}
 	}
 	worst = strictest(&report);

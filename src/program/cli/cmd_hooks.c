@@ -16,8 +16,10 @@
 static struct hooks_where here(struct cli *cli)
 {
 	char *cwd = getcwd(NULL, 0);
-	struct hooks_where w = { .agent = cli_value(cli, "agent", NULL), .home = getenv("HOME"),
-		.user_config = cli->paths.config, .state = cli->paths.state,
+	struct hooks_where w = { .agent = cli_value(cli, "agent", NULL),
+		.home = getenv("HOME"),
+		.user_config = cli->paths.config,
+		.state = cli->paths.state,
 		.cwd = cwd ? arena_cstr(&cli->arena, str_of(cwd)) : NULL };
 
 	free(cwd);
@@ -62,9 +64,8 @@ static str what_runs(struct cli *cli, const struct json *hook)
 
 	if (str_empty(command))
 		command = str_empty(cell_text(hook, "url")) ? cell_text(hook, "prompt") : cell_text(hook, "url");
-	return str_empty(name)
-		? command
-		: arena_strf(&cli->arena, STR_FMT ": " STR_FMT, STR_ARG(name), STR_ARG(command));
+	return str_empty(name) ? command
+			       : arena_strf(&cli->arena, STR_FMT ": " STR_FMT, STR_ARG(name), STR_ARG(command));
 }
 
 static void print_problems(const struct json *sources)
@@ -94,15 +95,17 @@ static int list(struct cli *cli)
 		return EXIT_DONE;
 	}
 	table_init(&t, &cli->arena, 7);
-	table_add(&t, (str[]){ STR("ID"), STR("EVENT"), STR("MATCHER"), STR("STATE"), STR("LAST RUN"), STR("FROM"),
-		STR("HOOK") });
+	table_add(&t,
+		(str[]){ STR("ID"), STR("EVENT"), STR("MATCHER"), STR("STATE"), STR("LAST RUN"), STR("FROM"),
+			STR("HOOK") });
 	json_each(h, json_get(result, STR("hooks")))
-		table_add(&t, (str[]){ cell_text(h, "hookId"), cell_text(h, "event"), cell_text(h, "matcher"),
-			cell_text(h, "state"),
-			last_run(cli, json_get(history, STR("runs")), json_str(json_get(h, STR("hookId")))),
-			arena_strf(&cli->arena, STR_FMT ":%lld", STR_ARG(cell_text(h, "source")),
-				(long long)cell_int(h, "line")),
-			what_runs(cli, h) });
+		table_add(&t,
+			(str[]){ cell_text(h, "hookId"), cell_text(h, "event"), cell_text(h, "matcher"),
+				cell_text(h, "state"),
+				last_run(cli, json_get(history, STR("runs")), json_str(json_get(h, STR("hookId")))),
+				arena_strf(&cli->arena, STR_FMT ":%lld", STR_ARG(cell_text(h, "source")),
+					(long long)cell_int(h, "line")),
+				what_runs(cli, h) });
 	table_print(&t, cli->colour);
 	return EXIT_DONE;
 }
@@ -121,8 +124,8 @@ static void write_source(struct json_writer *w, const struct hook_source *source
 static unsigned print_source(const struct hook_source *source)
 {
 	for (const struct hook_problem *p = source->problems; p; p = p->next)
-		cli_fail(STR_FMT ":%u:%u: %s" STR_FMT, STR_ARG(source->path), p->line, p->col, p->error ? "" : "hint: ",
-			STR_ARG(p->text));
+		cli_fail(STR_FMT ":%u:%u: %s" STR_FMT, STR_ARG(source->path), p->line, p->col,
+			p->error ? "" : "hint: ", STR_ARG(p->text));
 	if (source->count > HOOK_PROBLEMS_MAX)
 		cli_fail(STR_FMT ": and %u more", STR_ARG(source->path), source->count - HOOK_PROBLEMS_MAX);
 	if (!source->problems)
@@ -338,15 +341,19 @@ static int history(struct cli *cli)
 	if (cli_has(cli, "json"))
 		return cli_print_json(result);
 	table_init(&t, &cli->arena, 7);
-	table_add(&t, (str[]){ STR("WHEN"), STR("HOOK"), STR("EVENT"), STR("EXIT"), STR("MS"), STR("DECISION"),
-		STR("OUTPUT") });
+	table_add(&t,
+		(str[]){ STR("WHEN"), STR("HOOK"), STR("EVENT"), STR("EXIT"), STR("MS"), STR("DECISION"),
+			STR("OUTPUT") });
 	json_each(r, json_get(result, STR("runs"))) {
 		str name = cell_text(r, "name"), error = cell_text(r, "error"), err = cell_text(r, "stderr");
 
-		table_add(&t, (str[]){ cell_time(cli, r, "at_us"), str_empty(name) ? cell_text(r, "hookId") : name,
-			cell_text(r, "event"), cell_number(cli, r, "exitCode"), cell_number(cli, r, "duration"),
-			cell_text(r, "decision"),
-			!str_empty(error) ? error : !str_empty(err) ? err : cell_text(r, "stdout") });
+		table_add(&t,
+			(str[]){ cell_time(cli, r, "at_us"), str_empty(name) ? cell_text(r, "hookId") : name,
+				cell_text(r, "event"), cell_number(cli, r, "exitCode"), cell_number(cli, r, "duration"),
+				cell_text(r, "decision"),
+				!str_empty(error)         ? error
+					: !str_empty(err) ? err
+							  : cell_text(r, "stdout") });
 	}
 	table_print(&t, cli->colour);
 	return EXIT_DONE;
@@ -359,8 +366,12 @@ static const struct {
 	int min_args, max_args; /* with the name itself */
 	int (*run)(struct cli *cli);
 } actions[] = {
-	{ "list", 1, 1, list },     { "validate", 1, ARGS_MAX, validate }, { "run", 2, 2, run_event },
-	{ "new", 1, 2, new_hook },  { "reload", 1, 1, reload },            { "history", 1, 1, history },
+	{ "list", 1, 1, list },
+	{ "validate", 1, ARGS_MAX, validate },
+	{ "run", 2, 2, run_event },
+	{ "new", 1, 2, new_hook },
+	{ "reload", 1, 1, reload },
+	{ "history", 1, 1, history },
 };
 
 static int run(struct cli *cli)
@@ -372,9 +383,9 @@ static int run(struct cli *cli)
 			continue;
 		if (cli->nargs && (cli->nargs < actions[i].min_args || cli->nargs > actions[i].max_args))
 			return cli_usage_error(cli, "hooks %s takes %s", name,
-				actions[i].min_args == 2   ? "the name of an event"
-				: actions[i].max_args == 1 ? "no argument"
-							   : "at most one file");
+				actions[i].min_args == 2           ? "the name of an event"
+					: actions[i].max_args == 1 ? "no argument"
+								   : "at most one file");
 		return actions[i].run(cli);
 	}
 	return cli_usage_error(cli, "there is no 'hooks %s'", name);

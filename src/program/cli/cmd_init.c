@@ -12,14 +12,12 @@
 static int find_hookc(struct cli *cli, char out[FS_PATH])
 {
 	const char *self = cli_self_path(cli), *slash = strrchr(self, '/');
-	int n = snprintf(
-		out, FS_PATH, "%.*s/hookc", slash ? (int)(slash - self) : 1, slash ? self : ".");
+	int n = snprintf(out, FS_PATH, "%.*s/hookc", slash ? (int)(slash - self) : 1, slash ? self : ".");
 
 	if (n < 0 || n >= FS_PATH || out[0] != '/')
 		return cli_fail("hookd cannot tell where it stands; start it by its absolute path");
 	if (access(out, X_OK) < 0)
-		return cli_fail("%s: %s; hookc must stand beside hookd, install both", out,
-			strerror(errno));
+		return cli_fail("%s: %s; hookc must stand beside hookd, install both", out, strerror(errno));
 	return 0;
 }
 
@@ -118,8 +116,7 @@ static int run(struct cli *cli)
 
 static const struct cmd_option init_options[] = {
 	{ "agent", 'a', "NAME", true, "connect this agent; without it: all that are found" },
-	{ "project", 0, NULL, false,
-		"only in the current directory, in the file that is not checked in" },
+	{ "project", 0, NULL, false, "only in the current directory, in the file that is not checked in" },
 	{ "all-events", 0, NULL, false, "also the events that hookd does not need by default" },
 	{ "no-import", 0, NULL, false, "leave the history that agents have written alone" },
 	{ "dry-run", 'n', NULL, false, "show the change and make none" },

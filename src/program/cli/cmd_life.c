@@ -61,9 +61,8 @@ int cli_stop_daemon(struct cli *cli, struct err *err)
 						cli->paths.lock);
 	if (r < 0)
 		return r;
-	return wait_gone(cli)
-		? 1
-		: err_set(err, -ETIMEDOUT, "it was asked to stop and has not ended yet; see: hookd logs");
+	return wait_gone(cli) ? 1
+			      : err_set(err, -ETIMEDOUT, "it was asked to stop and has not ended yet; see: hookd logs");
 }
 
 static int stop(struct cli *cli)

@@ -207,8 +207,8 @@ static void print_repair(struct cli *cli, const struct json *result)
 	str backup = json_str(json_get(result, STR("backup")));
 
 	if (!cli_has(cli, "dry-run"))
-		puts(json_true(json_get(result, STR("repaired"))) ? "it was repaired:" :
-								    "it could not be repaired; see: hookd status");
+		puts(json_true(json_get(result, STR("repaired"))) ? "it was repaired:"
+								  : "it could not be repaired; see: hookd status");
 	else
 		printf("would set it aside and make a new one from %s" STR_FMT
 		       ", what can be read of it, and the journal\n",
@@ -315,7 +315,7 @@ const struct cmd cmd_db = {
 	.name = "db",
 	.args = "check|repair|rebuild",
 	.text = "Check the store for damage, repair it (damaged files are set aside, never deleted), or fold "
-	"everything again "
+		"everything again "
 		"from the events it holds.",
 	.min_args = 1,
 	.max_args = 1,

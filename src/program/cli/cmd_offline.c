@@ -198,8 +198,11 @@ static int answer_alone(struct offline *o)
 	(void)guard_event(guard, &o->event, a, &verdict, /* may_use_disk= */ true);
 	if (o->decision && p->state[0])
 		hooks_decide_alone(&(struct hooks_where){ .agent = arena_cstr(a, o->event.agent),
-			.cwd = arena_cstr(a, o->event.cwd), .home = getenv("HOME"), .user_config = p->config,
-			.state = p->state }, p->run, &o->event, a, &verdict);
+					   .cwd = arena_cstr(a, o->event.cwd),
+					   .home = getenv("HOME"),
+					   .user_config = p->config,
+					   .state = p->state },
+			p->run, &o->event, a, &verdict);
 	agent_render(o->agent, &o->event, &verdict, a, &answer);
 	keep_in_spool(o, &o->event);
 	keep_decision(o, &verdict);

@@ -18,13 +18,12 @@ static int print_projects(struct cli *cli, const struct json *result)
 	json_each(p, list) {
 		table_add(&t,
 			(str[]){ cell_age(cli, p, "last_us"), cell_number(cli, p, "key"), cell_text(p, "name"),
-				cell_number(cli, p, "sessions"), cell_number(cli, p, "tools"),
-				cell_text(p, "path") });
+				cell_number(cli, p, "sessions"), cell_number(cli, p, "tools"), cell_text(p, "path") });
 		json_each(w, json_get(p, STR("worktrees")))
 			table_add(&t,
 				(str[]){ STR(""), cell_number(cli, w, "key"),
-					arena_strf(&cli->arena, "  " STR_FMT, STR_ARG(cell_text(w, "name"))),
-					STR(""), STR(""), cell_text(w, "path") });
+					arena_strf(&cli->arena, "  " STR_FMT, STR_ARG(cell_text(w, "name"))), STR(""),
+					STR(""), cell_text(w, "path") });
 	}
 	table_print(&t, cli->colour);
 	return EXIT_DONE;
@@ -48,8 +47,7 @@ static int print_merged(struct cli *cli, const struct json *result)
 {
 	printf("%s %lld sessions and %lld directories to ",
 		json_true(json_get(result, STR("dry_run"))) ? "would move" : "moved",
-		(long long)cell_int(result, "sessions_moved"),
-		(long long)cell_int(result, "directories_moved"));
+		(long long)cell_int(result, "sessions_moved"), (long long)cell_int(result, "directories_moved"));
 	cli_print_safe(cell_text(json_get(result, STR("project")), "name"));
 	putchar('\n');
 	return EXIT_DONE;

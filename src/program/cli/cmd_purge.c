@@ -44,8 +44,8 @@ static int purge_params(struct cli *cli, struct buf *b)
 	jw_key(&w, "all_copies");
 	jw_bool(&w, cli_has(cli, "all-copies"));
 	jw_end_object(&w);
-	return filters ? NOT_ASKED :
-			 cli_usage_error(cli, "say what to delete: --session, --project, --agent, --before or --match");
+	return filters ? NOT_ASKED
+		       : cli_usage_error(cli, "say what to delete: --session, --project, --agent, --before or --match");
 }
 
 static void print_paths(const struct json *list, const char *heading)
@@ -189,8 +189,9 @@ static int run_retention(struct cli *cli)
 		return cli_print_json(result);
 	print_limits(cli, result);
 	result = json_get(result, dry ? STR("beyond") : STR("deleted"));
-	printf("%s %lld sessions with %lld events\n", dry ? "beyond the limits:" : "deleted:",
-		(long long)cell_int(result, "sessions"), (long long)cell_int(result, "events"));
+	printf("%s %lld sessions with %lld events\n",
+		dry ? "beyond the limits:" : "deleted:", (long long)cell_int(result, "sessions"),
+		(long long)cell_int(result, "events"));
 	return EXIT_DONE;
 }
 

@@ -43,8 +43,8 @@ static void print_sessions(struct cli *cli, const struct json *result)
 	size_t id;
 
 	if (!list || !list->first) {
-		puts(cli_has(cli, "all") || !cli->ngiven ? "no sessions yet; connect an agent with: hookd init" :
-							   "no such sessions; see all with: hookd sessions --all");
+		puts(cli_has(cli, "all") || !cli->ngiven ? "no sessions yet; connect an agent with: hookd init"
+							 : "no such sessions; see all with: hookd sessions --all");
 		return;
 	}
 	id = id_length(cli, list);
@@ -158,8 +158,8 @@ static str gist(const struct json *payload)
 	};
 
 	for (size_t i = 0; i < countof(paths); i++) {
-		str s = json_str(paths[i][1] ? json_path(payload, paths[i][0], paths[i][1], NULL) :
-					       json_path(payload, paths[i][0], NULL));
+		str s = json_str(paths[i][1] ? json_path(payload, paths[i][0], paths[i][1], NULL)
+					     : json_path(payload, paths[i][0], NULL));
 
 		if (!str_empty(s))
 			return s;
@@ -199,8 +199,8 @@ static void print_event(struct cli *cli, const struct json *e)
 		cli_print_safe(tool);
 	}
 	fputs("  ", stdout);
-	cli_print_safe(str_cut_utf8(str_eq(cell_text(e, "event"), STR("Decision")) ? gist_of_decision(cli, payload)
-										     : gist(payload), 160));
+	cli_print_safe(str_cut_utf8(
+		str_eq(cell_text(e, "event"), STR("Decision")) ? gist_of_decision(cli, payload) : gist(payload), 160));
 	if (verdict) {
 		printf("  %s⊘ ", cli->colour ? "\033[33m" : "");
 		cli_print_safe(str_cut_utf8(story_verdict(cli, verdict), 160));

@@ -132,8 +132,9 @@ static void add_row(struct cli *cli, struct table *t, const struct policy_view *
 {
 	const struct json *c = counts_of(counts, rule);
 
-	table_add(t, (str[]){ rule, mode_cell(cli, view, rule), c ? cell_number(cli, c, "fired") : STR(""),
-			     c ? cell_age(cli, c, "last_us") : STR(""), what });
+	table_add(t,
+		(str[]){ rule, mode_cell(cli, view, rule), c ? cell_number(cli, c, "fired") : STR(""),
+			c ? cell_age(cli, c, "last_us") : STR(""), what });
 }
 
 static int list(struct cli *cli)
@@ -163,9 +164,9 @@ static int list(struct cli *cli)
 		add_row(cli, &t, &view, counts, str_of(r->name), str_of(r->text));
 	for (size_t i = 0; i < n; i++)
 		add_row(cli, &t, &view, counts, user[i].name,
-			user[i].message.n ? user[i].message
-					  : arena_strf(&cli->arena, "%s (yours)",
-						verdict_action_names[user[i].decision]));
+			user[i].message.n
+				? user[i].message
+				: arena_strf(&cli->arena, "%s (yours)", verdict_action_names[user[i].decision]));
 	table_print(&t, cli->colour);
 	if (policy_difference(&view))
 		printf("note: %s\n", policy_difference(&view));
@@ -207,7 +208,7 @@ static void tell_what_remains(const struct cli *cli, str rule)
 				cli->paths.config);
 	if (guard_policy_observes(p, STR("")))
 		printf("guard.mode is observe, so that no rule is enforced; change it with: "
-			"hookd config set guard.mode "
+		       "hookd config set guard.mode "
 		       "enforce\n");
 	guard_problems_free(problems);
 	guard_policy_unref(p);
@@ -244,9 +245,9 @@ static int run_rules(struct cli *cli)
 		return list(cli);
 	for (int i = 0; i < GUARD_SWITCH_MAX; i++)
 		if (strcmp(cli->args[0], guard_switch_names[i]) == 0)
-			return cli->nargs == 2 ? switch_rule(cli, (enum guard_switch)i)
-					       : cli_usage_error(cli, "rules %s takes the name of a rule",
-						cli->args[0]);
+			return cli->nargs == 2
+				? switch_rule(cli, (enum guard_switch)i)
+				: cli_usage_error(cli, "rules %s takes the name of a rule", cli->args[0]);
 	return cli_usage_error(cli, "rules knows list, enable, disable, observe and enforce");
 }
 

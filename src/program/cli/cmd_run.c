@@ -41,7 +41,8 @@ static int run(struct cli *cli)
 {
 	bool detached = cli_has(cli, "detached");
 	struct daemon_options how = { .foreground = cli_has(cli, "foreground"),
-		.ready = detached ? on_ready_detached : on_ready_foreground, .arg = cli };
+		.ready = detached ? on_ready_detached : on_ready_foreground,
+		.arg = cli };
 	struct err err = { 0 };
 	int r;
 

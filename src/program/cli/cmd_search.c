@@ -97,7 +97,8 @@ static int run_search(struct cli *cli)
 }
 
 static const struct cmd_option search_options[] = {
-	{ "in", 0, "KINDS", false, "only in prompts, answers, commands, plans or sessions (all but plans); comma "
+	{ "in", 0, "KINDS", false,
+		"only in prompts, answers, commands, plans or sessions (all but plans); comma "
 		"between" },
 	OPTION_PROJECT,
 	OPTION_AGENT,
@@ -113,7 +114,7 @@ const struct cmd cmd_search = {
 	.name = "search",
 	.args = "WORDS…",
 	.text = "Find prompts, answers, commands and plans by their words; \"a phrase\" in quotes stays together, "
-	"pars* finds words that begin with it.",
+		"pars* finds words that begin with it.",
 	.min_args = 1,
 	.max_args = ARGS_MAX,
 	.options = search_options,

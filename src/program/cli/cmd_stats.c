@@ -21,8 +21,8 @@ static void print_section(struct cli *cli, const struct json *list, const char *
 
 	table_init(&t, &cli->arena, 7);
 	table_add(&t,
-		(str[]){ str_of(title), STR("SESSIONS"), STR("PROMPTS"), STR("CALLS"), STR("FAILED"),
-			STR("DENIED"), STR("MEAN MS") });
+		(str[]){ str_of(title), STR("SESSIONS"), STR("PROMPTS"), STR("CALLS"), STR("FAILED"), STR("DENIED"),
+			STR("MEAN MS") });
 	json_each(row, list) {
 		if (n++ == ROWS)
 			break;
@@ -48,8 +48,9 @@ static void print_rules(struct cli *cli, const struct json *list)
 	json_each(row, list) {
 		if (n++ == ROWS)
 			break;
-		table_add(&t, (str[]){ cell_text(row, "rule"), cell_number(cli, row, "denied"),
-			cell_number(cli, row, "asked"), cell_number(cli, row, "ran_anyway") });
+		table_add(&t,
+			(str[]){ cell_text(row, "rule"), cell_number(cli, row, "denied"),
+				cell_number(cli, row, "asked"), cell_number(cli, row, "ran_anyway") });
 	}
 	putchar('\n');
 	table_print(&t, cli->colour);

@@ -60,9 +60,8 @@ static int print_trouble(const struct json *s)
 	json_each(a, json_get(s, STR("agents")))
 		if (json_true(json_get(a, STR("misses_before")))) {
 			print_line("TROUBLE",
-				STR_FMT
-				" reports tools after they ran but never before, so no rule can stop one; "
-				"run: hookd doctor",
+				STR_FMT " reports tools after they ran but never before, so no rule can stop one; "
+					"run: hookd doctor",
 				STR_ARG(json_str(json_get(a, STR("agent")))));
 			n++;
 		}

@@ -92,7 +92,7 @@ static int run_transcript(struct cli *cli)
 	print_markdown(buf_str(&b));
 	buf_release(&b);
 	return r == -E2BIG ? cli_fail("the rest is left out: the text is longer than 256 MiB")
-	       : r < 0     ? cli_fail("%s can be read no further: %s", path, strerror(-r))
+		: r < 0    ? cli_fail("%s can be read no further: %s", path, strerror(-r))
 			   : EXIT_DONE;
 }
 

@@ -142,8 +142,8 @@ static int print_statusline(struct cli *cli)
 		return EXIT_DONE;
 	total = json_get(day, STR("total"));
 	printf("today " STR_FMT " tokens, about " STR_FMT,
-		STR_ARG(tokens(cli, cell_int(total, "input") + cell_int(total, "cache_write") +
-			cell_int(total, "output"))),
+		STR_ARG(tokens(cli,
+			cell_int(total, "input") + cell_int(total, "cache_write") + cell_int(total, "output"))),
 		STR_ARG(money(cli, cell_int(total, "micro_usd"))));
 	if (!str_empty(session) && (sessions = ask(cli, "session", 0, &r)) &&
 		(own = find_row(sessions, "session", session)))

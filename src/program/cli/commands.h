@@ -4,11 +4,11 @@
 
 #include "cli/cli.h"
 
-extern const struct cmd cmd_run, cmd_start, cmd_stop, cmd_restart, cmd_status, cmd_doctor, cmd_init,
-	cmd_uninstall, cmd_sessions, cmd_show, cmd_tail, cmd_search, cmd_plans, cmd_usage, cmd_stats, cmd_import,
-	cmd_transcript, cmd_export, cmd_decisions, cmd_project, cmd_logs, cmd_config, cmd_hooks, cmd_trust, cmd_untrust,
-	cmd_db, cmd_backup, cmd_restore, cmd_purge, cmd_retention, cmd_guard, cmd_rules, cmd_reload,
-	cmd_rpc, cmd_offline, cmd_version, cmd_help;
+extern const struct cmd cmd_run, cmd_start, cmd_stop, cmd_restart, cmd_status, cmd_doctor, cmd_init, cmd_uninstall,
+	cmd_sessions, cmd_show, cmd_tail, cmd_search, cmd_plans, cmd_usage, cmd_stats, cmd_import, cmd_transcript,
+	cmd_export, cmd_decisions, cmd_project, cmd_logs, cmd_config, cmd_hooks, cmd_trust, cmd_untrust, cmd_db,
+	cmd_backup, cmd_restore, cmd_purge, cmd_retention, cmd_guard, cmd_rules, cmd_reload, cmd_rpc, cmd_offline,
+	cmd_version, cmd_help;
 
 const struct cmd *cli_find(const char *name);
 void cli_print_help(const struct cmd *c);
@@ -23,16 +23,30 @@ struct json *cli_ask(struct cli *cli, const char *method, str params);
 /* -- readers (reader.c) ------------------------------------------------------------------------ */
 
 /* Options that readers of captured work share; rows for their tables. */
-#define OPTION_PROJECT { "project", 'p', "NAME", false, "only this project's (name, path or key)" }
-#define OPTION_AGENT { "agent", 0, "NAME", false, "only this agent's" }
-#define OPTION_SINCE                                                                              \
-	{                                                                                         \
-		"since", 0, "WHEN", false,                                                        \
-			"only what happened since: 30m, 2h, 3d, 2w, 2026-11-01, 2026-11-01T09:30" \
+#define OPTION_PROJECT                                                                   \
+	{                                                                                \
+		"project", 'p', "NAME", false, "only this project's (name, path or key)" \
 	}
-#define OPTION_UNTIL { "until", 0, "WHEN", false, "only what happened before" }
-#define OPTION_ALL { "all", 0, NULL, false, "also sessions with nothing in them" }
-#define OPTION_JSON { "json", 0, NULL, false, "print JSON" }
+#define OPTION_AGENT                                           \
+	{                                                      \
+		"agent", 0, "NAME", false, "only this agent's" \
+	}
+#define OPTION_SINCE                                                                                                 \
+	{                                                                                                            \
+		"since", 0, "WHEN", false, "only what happened since: 30m, 2h, 3d, 2w, 2026-11-01, 2026-11-01T09:30" \
+	}
+#define OPTION_UNTIL                                                   \
+	{                                                              \
+		"until", 0, "WHEN", false, "only what happened before" \
+	}
+#define OPTION_ALL                                                          \
+	{                                                                   \
+		"all", 0, NULL, false, "also sessions with nothing in them" \
+	}
+#define OPTION_JSON                                  \
+	{                                            \
+		"json", 0, NULL, false, "print JSON" \
+	}
 
 /* A project as it was written: a name stays a name; "." and everything with a slash is a path from here. */
 str cli_project_ref(struct cli *cli, const char *text);

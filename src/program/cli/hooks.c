@@ -15,13 +15,13 @@ enum { SHOWN_LINE = 400 };
 static int print_plan_error(const struct install_plan *p, const struct err *err)
 {
 	if (err->line && p->n)
-		return cli_fail("%s:%u:%u: %s; nothing was changed", p->files[p->n - 1].path,
-			err->line, err->col, err->text);
+		return cli_fail("%s:%u:%u: %s; nothing was changed", p->files[p->n - 1].path, err->line, err->col,
+			err->text);
 	return cli_fail("%s; nothing was changed", err->text);
 }
 
-static int add_change(struct cli *cli, const struct hook_work *work,
-	const struct install_request *q, bool named, struct hook_changes *c)
+static int add_change(struct cli *cli, const struct hook_work *work, const struct install_request *q, bool named,
+	struct hook_changes *c)
 {
 	struct hook_change *change = arena_new(&cli->arena, struct hook_change);
 	struct err err = { 0 };
@@ -68,8 +68,7 @@ int hooks_plan(struct cli *cli, const struct hook_work *work, struct hook_change
 	*ret = (struct hook_changes){ 0 };
 	if (cli_has(cli, "project")) {
 		if (!getcwd(project, sizeof project))
-			return cli_fail(
-				"the current directory cannot be used: %s", strerror(errno));
+			return cli_fail("the current directory cannot be used: %s", strerror(errno));
 		q.project = project;
 	}
 	for (int i = 0; r == 0 && (name = cli_value_at(cli, "agent", i)); i++) {
@@ -90,9 +89,7 @@ int hooks_plan(struct cli *cli, const struct hook_work *work, struct hook_change
 
 static const char *line_colour(str line)
 {
-	return str_starts(line, STR("+"))   ? "\033[32m"
-	       : str_starts(line, STR("-")) ? "\033[31m"
-					    : "";
+	return str_starts(line, STR("+")) ? "\033[32m" : str_starts(line, STR("-")) ? "\033[31m" : "";
 }
 
 /* One line of a diff: tabs as they look, nothing that could drive the terminal, cut when it is
@@ -142,9 +139,8 @@ static void write_change(struct json_writer *w, const struct agent *agent, const
 	buf_release(&diff);
 }
 
-#define each_change(change, plan)                                                                  \
-	for (const struct install_change *change = (plan)->files;                                  \
-		change < (plan)->files + (plan)->n; change++)
+#define each_change(change, plan) \
+	for (const struct install_change *change = (plan)->files; change < (plan)->files + (plan)->n; change++)
 
 void hooks_write_json(struct json_writer *w, const struct hook_changes *c, bool applied)
 {
@@ -154,13 +150,13 @@ void hooks_write_json(struct json_writer *w, const struct hook_changes *c, bool 
 	jw_key(w, "agents");
 	jw_array(w);
 	for (unsigned i = 0; i < c->n; i++)
-		each_change(change, &c->list[i]->plan)
-			write_change(w, c->list[i]->plan.agent, change);
+		each_change(change, &c->list[i]->plan) write_change(w, c->list[i]->plan.agent, change);
 	jw_end_array(w);
 	jw_key(w, "notes");
 	jw_array(w);
 	for (unsigned i = 0; i < c->n; i++)
-		each_change(change, &c->list[i]->plan) {
+		each_change(change, &c->list[i]->plan)
+		{
 			if (!str_is_set(change->note))
 				continue;
 			buf_clear(&note);
@@ -175,7 +171,8 @@ void hooks_write_json(struct json_writer *w, const struct hook_changes *c, bool 
 static void print_notes(const struct hook_changes *c)
 {
 	for (unsigned i = 0; i < c->n; i++)
-		each_change(change, &c->list[i]->plan) {
+		each_change(change, &c->list[i]->plan)
+		{
 			if (!str_is_set(change->note))
 				continue;
 			fputs("note: ", stdout);
@@ -205,14 +202,12 @@ int hooks_agree(struct cli *cli, const struct hook_changes *c, const char *quest
 		print_json_plan(c);
 	if (!json && (dry || !cli_has(cli, "yes")))
 		for (unsigned i = 0; i < c->n; i++)
-			each_change(change, &c->list[i]->plan)
-				print_diff(change, cli->colour);
+			each_change(change, &c->list[i]->plan) print_diff(change, cli->colour);
 	if (!json)
 		print_notes(c);
 	if (dry) {
 		if (!json)
-			puts(c->any ? "Nothing was changed (--dry-run)."
-				    : "There is nothing to change.");
+			puts(c->any ? "Nothing was changed (--dry-run)." : "There is nothing to change.");
 		return -1;
 	}
 	if (!c->any || cli_has(cli, "yes"))
@@ -265,8 +260,7 @@ void hooks_print_done(const struct hook_changes *c)
 	for (unsigned i = 0; i < c->n; i++) {
 		const struct install_plan *p = &c->list[i]->plan;
 
-		each_change(change, p)
-			if (!change->unused && !(p->uninstall && install_change_is_empty(change)))
-				print_change(p->agent, change);
+		each_change(change, p) if (!change->unused && !(p->uninstall && install_change_is_empty(change)))
+			print_change(p->agent, change);
 	}
 }

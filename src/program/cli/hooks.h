@@ -19,8 +19,7 @@ struct hook_changes {
 };
 
 struct hook_work {
-	int (*plan)(const struct install_request *q, struct arena *a, struct install_plan *ret,
-		struct err *err);
+	int (*plan)(const struct install_request *q, struct arena *a, struct install_plan *ret, struct err *err);
 	/* Which agents are meant when none is named. */
 	bool (*wanted)(const struct install_request *q);
 	const char *hookc; /* absolute, or NULL when it is not needed */

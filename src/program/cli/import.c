@@ -120,8 +120,7 @@ str import_size(struct cli *cli, int64_t bytes)
 {
 	if (bytes < 1000000)
 		return arena_strf(&cli->arena, "%lld KB", (long long)((bytes + 999) / 1000));
-	return arena_strf(&cli->arena, "%lld.%lld MB", (long long)(bytes / 1000000),
-		(long long)(bytes / 100000 % 10));
+	return arena_strf(&cli->arena, "%lld.%lld MB", (long long)(bytes / 1000000), (long long)(bytes / 100000 % 10));
 }
 
 str import_describe(struct cli *cli, const struct import_files *files)
@@ -282,9 +281,8 @@ static void show_progress(struct import *m, int64_t in_file, bool last)
 		fprintf(stderr, "\r\033[K");
 	else
 		fprintf(stderr, "\r\033[K[%3lld%%] %llu of %zu files, " STR_FMT ", %lld MB/s",
-			(long long)(m->total ? done * 100 / m->total : 100),
-			(unsigned long long)m->result->files, m->nfiles, STR_ARG(import_size(m->cli, done)),
-			(long long)(done / took));
+			(long long)(m->total ? done * 100 / m->total : 100), (unsigned long long)m->result->files,
+			m->nfiles, STR_ARG(import_size(m->cli, done)), (long long)(done / took));
 }
 
 /* -- one file ---------------------------------------------------------------------------------- */
@@ -449,8 +447,12 @@ static int import_all(struct import *m, const struct import_files *files)
 
 int import_run(struct cli *cli, const struct import_files *files, struct import_result *ret)
 {
-	struct import m = { .cli = cli, .result = ret, .redactor = redactor_new(), .total = files->bytes,
-		.nfiles = files->n, .begun_us = clock_mono_us() };
+	struct import m = { .cli = cli,
+		.result = ret,
+		.redactor = redactor_new(),
+		.total = files->bytes,
+		.nfiles = files->n,
+		.begun_us = clock_mono_us() };
 	struct sigaction now = { .sa_handler = on_interrupt }, before;
 	int r;
 

@@ -15,7 +15,7 @@ struct import_files {
 		const char *agent; /* NULL: recognised by its contents */
 		const char *path;
 		int64_t bytes;
-	} *list;
+	} * list;
 	size_t n, cap;
 	int64_t bytes;
 };
@@ -28,7 +28,7 @@ int import_add_path(struct cli *cli, const char *path, struct import_files *file
 struct import_result {
 	uint64_t files, unchanged, refused, replaced; /* of files: nothing new in them; not readable as a transcript */
 	uint64_t lines, broken;
-	int64_t bytes, fresh, known;                  /* read; records that were new, and that the store had already */
+	int64_t bytes, fresh, known; /* read; records that were new, and that the store had already */
 	bool interrupted;
 };
 

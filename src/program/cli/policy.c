@@ -57,8 +57,8 @@ const char *policy_difference(const struct policy_view *v)
 str policy_mode(const struct guard_policy *p, str rule)
 {
 	return guard_policy_disabled(p, rule)    ? STR("disabled")
-	       : guard_policy_observes(p, rule) ? STR("observe")
-						: STR("enforce");
+		: guard_policy_observes(p, rule) ? STR("observe")
+						 : STR("enforce");
 }
 
 int cli_reload(struct cli *cli)
@@ -82,7 +82,7 @@ int cli_reload(struct cli *cli)
 			(long long)cell_int(result, "rule_problems"));
 	if (cell_int(result, "broken"))
 		return cli_fail("%lld files of hooks are broken and keep their last good text; see: hookd hooks "
-			"validate",
+				"validate",
 			(long long)cell_int(result, "broken"));
 	return EXIT_DONE;
 }

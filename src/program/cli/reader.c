@@ -34,8 +34,8 @@ int cli_add_filter(struct cli *cli, struct json_writer *w)
 		if (!value)
 			continue;
 		if (!clock_parse_when(str_of(value), clock_wall_us(), &us) || us < 0)
-			return cli_usage_error(cli, "--%s does not understand '%s'; say 2h, 3d or 2026-11-01",
-				times[i], value);
+			return cli_usage_error(cli, "--%s does not understand '%s'; say 2h, 3d or 2026-11-01", times[i],
+				value);
 		jw_field_int(w, times[i], us);
 	}
 	value = cli_value(cli, "limit", NULL);

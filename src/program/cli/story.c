@@ -120,8 +120,8 @@ str story_activity_name(const struct json *a)
 /* What a person wants to see of a call: its file, else the input that says most, else any text in it. */
 str story_activity_gist(const struct json *a)
 {
-	static const char *const names[] = { "command", "pattern", "query", "url", "subject", "description",
-		"prompt", "plan", "path", "skill" };
+	static const char *const names[] = { "command", "pattern", "query", "url", "subject", "description", "prompt",
+		"plan", "path", "skill" };
 	const struct json *input = json_get(a, STR("input"));
 	str s = cell_text(a, "file");
 
@@ -187,7 +187,7 @@ str story_verdict(struct cli *cli, const struct json *v)
 	if (!denied && !str_eq(cell_text(v, "decision"), STR("ask")))
 		return STR("");
 	return arena_strf(&cli->arena, "%s" STR_FMT "%s" STR_FMT,
-		!denied                          ? "a person was to be asked by "
+		!denied                              ? "a person was to be asked by "
 			: json_get(v, STR("ran_us")) ? "ran although it was denied by "
 						     : "denied by ",
 		STR_ARG(cell_text(v, "rule")), str_empty(reason) ? "" : ": ", STR_ARG(reason));

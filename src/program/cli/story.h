@@ -33,14 +33,14 @@ struct story {
 	struct cli *cli;
 	const struct story_style *style;
 	FILE *out;
-	struct buf b;    /* what is to be written next */
+	struct buf b; /* what is to be written next */
 	bool colour, full;
-	size_t width;    /* of the terminal */
+	size_t width; /* of the terminal */
 	/* Of the session that is being told. */
 	const struct json *show, *outside;
-	int64_t window;  /* the last one that was told */
-	int windows;     /* how many so far */
-	bool listing;    /* activities have begun */
+	int64_t window; /* the last one that was told */
+	int windows;    /* how many so far */
+	bool listing;   /* activities have begun */
 };
 
 /* One session; 0, or -EIO when it could not be written. */

@@ -136,8 +136,9 @@ static void response(struct story *s, const struct json *batch)
 static void plan(struct story *s, const struct json *p)
 {
 	add_element(s, "h2", NULL, arena_strf(&s->cli->arena, "Plan: " STR_FMT, STR_ARG(cell_text(p, "title"))));
-	add_element(s, "p", "dim", arena_strf(&s->cli->arena, STR_FMT ", version %lld", STR_ARG(cell_text(p, "path")),
-		(long long)cell_int(p, "versions")));
+	add_element(s, "p", "dim",
+		arena_strf(&s->cli->arena, STR_FMT ", version %lld", STR_ARG(cell_text(p, "path")),
+			(long long)cell_int(p, "versions")));
 	add_element(s, "pre", NULL, cell_text(p, "content"));
 	buf_add_char(&s->b, '\n');
 }
@@ -166,5 +167,5 @@ static void end(struct story *s)
 	buf_add_str(&s->b, STR("</body>\n</html>\n"));
 }
 
-const struct story_style story_html = { begin, header, window, prompt, activities, activity, response, plan,
-	files, numbers, end };
+const struct story_style story_html = { begin, header, window, prompt, activities, activity, response, plan, files,
+	numbers, end };

@@ -178,5 +178,5 @@ static void end(struct story *s)
 {
 }
 
-const struct story_style story_markdown = { begin, header, window, prompt, activities, activity, response, plan,
-	files, numbers, end };
+const struct story_style story_markdown = { begin, header, window, prompt, activities, activity, response, plan, files,
+	numbers, end };

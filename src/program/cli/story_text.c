@@ -7,8 +7,8 @@ enum ink { PLAIN, BOLD, DIM, RED, GREEN, YELLOW, CYAN };
 
 static void ink(struct story *s, enum ink ink)
 {
-	static const char *const codes[] = { "\033[0m", "\033[1m", "\033[2m", "\033[31m", "\033[32m",
-		"\033[33m", "\033[36m" };
+	static const char *const codes[] = { "\033[0m", "\033[1m", "\033[2m", "\033[31m", "\033[32m", "\033[33m",
+		"\033[36m" };
 
 	if (s->colour)
 		buf_add_str(&s->b, str_of(codes[ink]));
@@ -184,5 +184,5 @@ static void end(struct story *s)
 {
 }
 
-const struct story_style story_text = { begin, header, window, prompt, activities, activity, response, plan,
-	files, numbers, end };
+const struct story_style story_text = { begin, header, window, prompt, activities, activity, response, plan, files,
+	numbers, end };

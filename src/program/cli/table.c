@@ -49,8 +49,7 @@ static size_t stand_in(const unsigned char *p, size_t len, char out[4])
 {
 	bool second = len == 2 && p[0] == 0xC2 && p[1] < 0xA0;
 	bool turns = len == 3 && p[0] == 0xE2 &&
-		((p[1] == 0x80 && p[2] >= 0xA8 && p[2] <= 0xAE) ||
-			(p[1] == 0x81 && p[2] >= 0xA6 && p[2] <= 0xA9));
+		((p[1] == 0x80 && p[2] >= 0xA8 && p[2] <= 0xAE) || (p[1] == 0x81 && p[2] >= 0xA6 && p[2] <= 0xA9));
 
 	if (len == 1 && (p[0] == '\t' || p[0] == '\n' || p[0] == '\r')) {
 		out[0] = ' ';

@@ -20,11 +20,11 @@
 #include "os/os.h"
 
 enum {
-	WORKERS = 4, /* a backup, a reader and a transcript may each take long; events need one more */
-	SETTLE_AT_ONCE = 8, /* sessions that an import left */
-	STALL_S = 15,      /* a connection that stands still in the middle of something */
-	STOP_MS = 1500,    /* for turns under way */
-	LEAVE_S = 5,       /* after that, for threads that do not end */
+	WORKERS = 4,         /* a backup, a reader and a transcript may each take long; events need one more */
+	SETTLE_AT_ONCE = 8,  /* sessions that an import left */
+	STALL_S = 15,        /* a connection that stands still in the middle of something */
+	STOP_MS = 1500,      /* for turns under way */
+	LEAVE_S = 5,         /* after that, for threads that do not end */
 	LOCK_WAIT_MS = 2000, /* a restart: the old daemon may still be closing its store */
 };
 
@@ -61,6 +61,11 @@ static void duty_expire(void *arg)
 	struct daemon *d = arg;
 
 	server_expire(d->server, STALL_S * USEC_PER_SEC);
+}
+
+static void duty_readers(void *arg)
+{
+	api_close_idle_readers(((struct daemon *)arg)->api);
 }
 
 static void duty_spool(void *arg)
@@ -128,7 +133,7 @@ static void duty_backup(void *arg)
 	if (d->backing_up || d->stopping)
 		return;
 	d->backing_up = true;
-	loop_submit(d->loop, back_up, backed_up, d);
+	loop_submit_lane(d->loop, LOOP_BACKGROUND, back_up, backed_up, d);
 }
 
 static void begin_stop(void *arg);
@@ -149,6 +154,7 @@ static void duty_own_socket(void *arg)
 
 const struct duty daemon_duties[] = {
 	{ "close connections that stand still", 60 * USEC_PER_SEC, duty_expire },
+	{ "close readers of the store that nobody used", 60 * USEC_PER_SEC, duty_readers },
 	{ "pick up the spool", 60 * USEC_PER_SEC, duty_spool },
 	{ "check that the socket is still ours", 60 * USEC_PER_SEC, duty_own_socket },
 	{ "complete batches (300 s) and sessions (1 h) that show no sign of life", 60 * USEC_PER_SEC, duty_tend },
@@ -203,8 +209,7 @@ static int take_lock(struct daemon *d, struct err *err)
 		return err_set(err, -errno, "the lock %s cannot be opened: %s", d->paths->lock, strerror(errno));
 	while (flock(d->lock_fd, LOCK_EX | LOCK_NB) < 0) {
 		if (errno != EWOULDBLOCK && errno != EINTR)
-			return err_set(err, -errno, "the lock %s cannot be taken: %s", d->paths->lock,
-				strerror(errno));
+			return err_set(err, -errno, "the lock %s cannot be taken: %s", d->paths->lock, strerror(errno));
 		if (clock_mono_us() > until)
 			return err_set(err, -EEXIST, "another hookd is running for %s", d->paths->state);
 		nanosleep(&pause, NULL);
@@ -256,8 +261,7 @@ static int listen_everywhere(struct daemon *d, struct err *err)
 	if (r == 0)
 		r = server_listen(d->server, second);
 	if (r < 0)
-		log_warn(LOG_DAEMON, "cannot listen at %s: %s; using %s alone", second, strerror(-r),
-			d->paths->socket);
+		log_warn(LOG_DAEMON, "cannot listen at %s: %s; using %s alone", second, strerror(-r), d->paths->socket);
 	return 0;
 }
 
@@ -375,12 +379,18 @@ static void on_records(struct conn *c, str body, void *arg)
 
 static int build(struct daemon *d, struct err *err)
 {
-	struct engine_config engine = { .run_dir = d->paths->run, .state = d->paths->state,
-		.user_config = d->paths->config, .home = getenv("HOME"),
+	struct engine_config engine = { .run_dir = d->paths->run,
+		.state = d->paths->state,
+		.user_config = d->paths->config,
+		.home = getenv("HOME"),
 		.strict = config_number(&d->config, OPTION_DURABILITY) != 0 };
 	struct server_handlers handlers = { .hook = on_hook, .records = on_records, .line = on_line, .arg = d };
-	struct api_context api = { .paths = d->paths, .config = &d->config, .config_problems = d->problems,
-		.started_us = clock_wall_us(), .stop = begin_stop, .stop_arg = d };
+	struct api_context api = { .paths = d->paths,
+		.config = &d->config,
+		.config_problems = d->problems,
+		.started_us = clock_wall_us(),
+		.stop = begin_stop,
+		.stop_arg = d };
 	struct guard_problem *problems;
 	int r;
 
@@ -486,8 +496,7 @@ int daemon_run(const struct paths *paths, const struct daemon_options *how, stru
 	load_config(&d);
 	r = log_open(paths->log, (size_t)config_number(&d.config, OPTION_LOG_MAX_MB) << 20, how->foreground);
 	if (r < 0)
-		fprintf(stderr, "hookd: the log %s cannot be opened: %s; going on without\n", paths->log,
-			strerror(-r));
+		fprintf(stderr, "hookd: the log %s cannot be opened: %s; going on without\n", paths->log, strerror(-r));
 	log_config_problems(&d);
 	r = build(&d, err);
 	if (r == 0) {

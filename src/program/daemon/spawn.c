@@ -20,8 +20,7 @@
 /* What the daemon may know of its starter's environment: an agent's may hold anything, credentials
  * included, and a project may have set it. */
 static const char *const kept_env[] = { "HOME", "USER", "LOGNAME", "PATH", "LANG", "TZ", "XDG_RUNTIME_DIR",
-	"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS",
-	"TSAN_OPTIONS", NULL };
+	"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", NULL };
 
 static void clean_environment(char **out, size_t max)
 {
@@ -95,8 +94,8 @@ static int wait_ready(int fd, int timeout_ms, struct err *err)
 
 int daemon_spawn(const char *self, const struct paths *paths, int timeout_ms, struct err *err)
 {
-	char *argv[] = { (char *)self, (char *)"run", (char *)"--detached", (char *)"--dir",
-		(char *)paths->state, NULL };
+	char *argv[] = { (char *)self, (char *)"run", (char *)"--detached", (char *)"--dir", (char *)paths->state,
+		NULL };
 	char *env[countof(kept_env) + 1];
 	int fds[2], r;
 	pid_t pid;

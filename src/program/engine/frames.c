@@ -15,8 +15,11 @@ static void send_wait(void *arg, enum wire_stored stored, uint32_t ms)
 
 static void send_done(void *arg, enum wire_stored stored, const struct answer *answer)
 {
-	struct wire_reply reply = { .type = WIRE_DONE, .stored = stored, .exit_code = answer->exit_code,
-		.out = answer->out->full ? STR_NONE : buf_str(answer->out), .err = answer->err };
+	struct wire_reply reply = { .type = WIRE_DONE,
+		.stored = stored,
+		.exit_code = answer->exit_code,
+		.out = answer->out->full ? STR_NONE : buf_str(answer->out),
+		.err = answer->err };
 	uint8_t head[WIRE_REPLY_FIXED];
 	struct iovec pieces[3];
 

@@ -17,8 +17,11 @@ static void hold_stop_once(struct turn *t)
 		return;
 	if (again) {
 		verdict_add_ruling(v, &t->arena,
-			&(struct ruling){ .rule = v->rule, .action = VERDICT_DENY, .reason = v->reason,
-				.subject = STR("the end of this turn was held up once already"), .observed = true });
+			&(struct ruling){ .rule = v->rule,
+				.action = VERDICT_DENY,
+				.reason = v->reason,
+				.subject = STR("the end of this turn was held up once already"),
+				.observed = true });
 		v->continue_turn = false;
 		v->reason = v->rule = STR_NONE;
 	} else if (t->live && t->event.kind == EVENT_STOP && agent_takes(t->agent, &t->event) & TAKES_MORE) {
@@ -37,8 +40,13 @@ static void have_run(struct hook_outcome *list, void *arg)
 
 enum stage_result stage_hooks(struct turn *t)
 {
-	struct hooks_request q = { .event = &t->event, .arena = &t->arena, .verdict = &t->verdict, .wanted = is_wanted,
-		.done = have_run, .arg = t, .session = t->live ? t->live->hooks : NULL };
+	struct hooks_request q = { .event = &t->event,
+		.arena = &t->arena,
+		.verdict = &t->verdict,
+		.wanted = is_wanted,
+		.done = have_run,
+		.arg = t,
+		.session = t->live ? t->live->hooks : NULL };
 
 	if (t->live && t->event.kind == EVENT_USER_PROMPT_SUBMIT)
 		t->live->stop_held = false;

@@ -36,10 +36,9 @@ static void take_verdict(struct turn *t, const struct verdict *from)
 	verdict_raise(&t->verdict, from->action, from->rule, from->reason);
 	if (!str_empty(from->system_message))
 		t->verdict.system_message = str_empty(t->verdict.system_message)
-						    ? from->system_message
-						    : arena_strf(&t->arena, STR_FMT "\n" STR_FMT,
-							      STR_ARG(t->verdict.system_message),
-							      STR_ARG(from->system_message));
+			? from->system_message
+			: arena_strf(&t->arena, STR_FMT "\n" STR_FMT, STR_ARG(t->verdict.system_message),
+				  STR_ARG(from->system_message));
 	for (const struct ruling *r = from->rulings; r; r = r->next)
 		verdict_add_ruling(&t->verdict, &t->arena, r);
 }

@@ -11,9 +11,9 @@
 
 enum {
 	SPARE_TURNS = 64,
-	WAIT_EVERY_MS = 50,  /* a quarter of what the client allows between frames: starting hooks holds the loop up */
-	FLUSH_ROUNDS = 64,   /* pipelined requests answered before other descriptors get their turn */
-	SYNC_MS = 1000,      /* durability strict: longest wait for a sync */
+	WAIT_EVERY_MS = 50, /* a quarter of what the client allows between frames: starting hooks holds the loop up */
+	FLUSH_ROUNDS = 64,  /* pipelined requests answered before other descriptors get their turn */
+	SYNC_MS = 1000,     /* durability strict: longest wait for a sync */
 };
 
 /* -- life of a turn ---------------------------------------------------------------------------- */
@@ -314,8 +314,11 @@ struct engine *engine_new(const struct engine_config *config)
 	turn_list_init(&e->unsynced);
 	e->patience = loop_timer_new(config->loop, be_patient, e);
 	if (config->state)
-		e->hooks = hooks_new(&(struct hooks_config){ .loop = config->loop, .redactor = e->redactor,
-			.home = config->home, .user_config = config->user_config, .state = config->state,
+		e->hooks = hooks_new(&(struct hooks_config){ .loop = config->loop,
+			.redactor = e->redactor,
+			.home = config->home,
+			.user_config = config->user_config,
+			.state = config->state,
 			.run = config->run_dir });
 	e->live = live_new(e->hooks);
 	e->twins = twins_new();

@@ -20,8 +20,8 @@ enum stage_result {
 };
 
 struct turn {
-	struct turn *next;             /* in unflushed, unsynced or spare */
-	struct turn *newer, **place;   /* among the open ones */
+	struct turn *next;           /* in unflushed, unsynced or spare */
+	struct turn *newer, **place; /* among the open ones */
 	struct engine *engine;
 	struct hook_call call;
 	const struct agent *agent;
@@ -31,23 +31,23 @@ struct turn {
 	struct record record;
 	struct redact_report report;
 	struct verdict verdict;
-	struct live *live;   /* its session, counted; NULL: it has none */
-	struct twin *twin;   /* what it leads or follows, or NULL */
-	bool follows;        /* another call was first with the same happening */
-	bool late;           /* the client has given up waiting */
-	struct event *changed; /* the call as a hook wants it */
+	struct live *live;           /* its session, counted; NULL: it has none */
+	struct twin *twin;           /* what it leads or follows, or NULL */
+	bool follows;                /* another call was first with the same happening */
+	bool late;                   /* the client has given up waiting */
+	struct event *changed;       /* the call as a hook wants it */
 	struct judgement *judgement; /* on a worker, or whose verdict is part of this one's */
-	unsigned pins;       /* workers that still look at its bytes */
+	unsigned pins;               /* workers that still look at its bytes */
 	bool answered;
-	unsigned stage;      /* the next one */
+	unsigned stage;                                     /* the next one */
 	enum { TURN_RUNS, TURN_ARRIVED, TURN_WAITS } state; /* of the stage under way */
-	struct turn *next_follower; /* waits for the same leader */
+	struct turn *next_follower;                         /* waits for the same leader */
 	unsigned holds;
-	bool written;        /* the journal has had its say: stored is final */
+	bool written; /* the journal has had its say: stored is final */
 	enum wire_stored stored;
 	struct journal_pos pos;
-	int64_t flushed_us;  /* monotonic; durability strict: since when it waits for the disk */
-	int64_t spoke_us;    /* monotonic: when the client last heard from us */
+	int64_t flushed_us; /* monotonic; durability strict: since when it waits for the disk */
+	int64_t spoke_us;   /* monotonic: when the client last heard from us */
 };
 
 /* Oldest first. */

@@ -25,10 +25,10 @@ enum {
 
 struct twin {
 	uint64_t key;
-	int64_t at_us; /* monotonic */
+	int64_t at_us;      /* monotonic */
 	struct event event; /* its texts lie in the arena */
 	enum hook_way way;
-	struct turn *leader; /* until it has its verdict */
+	struct turn *leader;    /* until it has its verdict */
 	struct turn *followers; /* that wait for it */
 	struct arena arena;
 	struct verdict verdict;
@@ -68,7 +68,7 @@ void twins_free(struct twins *t)
 static bool came_another_way(const struct twin *w, const struct turn *t)
 {
 	return w->way != t->call.way || !str_eq(w->event.agent, t->event.agent) ||
-	       !str_eq_name(w->event.native, t->event.native);
+		!str_eq_name(w->event.native, t->event.native);
 }
 
 static bool is_leader_of(const struct twin *w, const struct turn *t, uint64_t key, int64_t now)
@@ -79,7 +79,7 @@ static bool is_leader_of(const struct twin *w, const struct turn *t, uint64_t ke
 	if (w->key != key || !event_ids_agree(&w->event, &t->event, &by_id))
 		return false;
 	return (by_id && age_us <= SAME_ID_S * USEC_PER_SEC) ||
-	       (came_another_way(w, t) && age_us <= ANOTHER_WAY_S * USEC_PER_SEC);
+		(came_another_way(w, t) && age_us <= ANOTHER_WAY_S * USEC_PER_SEC);
 }
 
 /* The newest first: of two equal calls of one way, the follower belongs to the second. */

@@ -139,8 +139,7 @@ struct state {
 
 static str key_of(const char *path, const struct install_entry *e, struct arena *a)
 {
-	return arena_strf(
-		a, "%s:" STR_FMT ":%u:%u", path, STR_ARG(snake(e->event, a)), e->place[0], e->place[1]);
+	return arena_strf(a, "%s:" STR_FMT ":%u:%u", path, STR_ARG(snake(e->event, a)), e->place[0], e->place[1]);
 }
 
 static void want(struct state *s, struct install_entry *e, const char *path, const char *real, struct arena *a)

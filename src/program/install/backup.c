@@ -29,8 +29,7 @@ static int file_path(char out[FS_PATH], const char *state, const char *path, con
 	return n < 0 || n >= FS_PATH ? -ENAMETOOLONG : 0;
 }
 
-static int read_part(
-	const char *state, const char *path, const char *suffix, struct arena *a, str *ret)
+static int read_part(const char *state, const char *path, const char *suffix, struct arena *a, str *ret)
 {
 	struct buf b = BUF_INIT(LIMIT_SETTINGS);
 	char file[FS_PATH];
@@ -59,8 +58,7 @@ int backup_read(const char *state, const char *path, struct arena *a, struct bac
 	str text, wrote;
 
 	*ret = (struct backup){ 0 };
-	if (read_part(state, path, ".meta", a, &text) < 0 ||
-		json_parse(a, text, 0, &meta, NULL) < 0 ||
+	if (read_part(state, path, ".meta", a, &text) < 0 || json_parse(a, text, 0, &meta, NULL) < 0 ||
 		!str_eq(json_str(json_get(meta, STR("path"))), str_of(path)))
 		return -ENOENT;
 	ret->existed = json_true(json_get(meta, STR("existed")));

@@ -25,8 +25,7 @@ struct work {
 
 /* -- reading ----------------------------------------------------------------------------------- */
 
-_printf_(4, 5) static int fail_at(
-	const struct work *w, size_t at, struct err *err, const char *fmt, ...)
+_printf_(4, 5) static int fail_at(const struct work *w, size_t at, struct err *err, const char *fmt, ...)
 {
 	char text[sizeof err->text];
 	unsigned line, col;
@@ -58,15 +57,11 @@ static int parse_settings(struct work *w, struct err *err)
 	return r;
 }
 
-static int open_work(
-	struct work *w, const struct install_request *q, str text, struct arena *a, struct err *err)
+static int open_work(struct work *w, const struct install_request *q, str text, struct arena *a, struct err *err)
 {
 	int r;
 
-	*w = (struct work){ .file = hook_file_first(q->agent),
-		.text = text,
-		.a = a,
-		.marked = str_starts(text, mark) };
+	*w = (struct work){ .file = hook_file_first(q->agent), .text = text, .a = a, .marked = str_starts(text, mark) };
 	if (w->marked)
 		w->text = str_from(text, mark.n);
 	if (str_empty(str_trim(w->text)))
@@ -80,8 +75,7 @@ static int open_work(
 		if (!str_eq(m->key, STR("hooks")))
 			continue;
 		if (w->hooks)
-			return fail_at(w, m->begin, err,
-				"\"hooks\" stands here a second time; join the two");
+			return fail_at(w, m->begin, err, "\"hooks\" stands here a second time; join the two");
 		w->hooks = m;
 	}
 	json_edit_init(&w->edit, a, w->text, w->root);
@@ -168,8 +162,7 @@ static bool hooks_gone(const struct json *member, void *ctx)
 {
 	const struct sieve *s = ctx;
 
-	if (!str_eq(member->key, STR("hooks")) || member->type != JSON_OBJECT || !member->first ||
-		s->original)
+	if (!str_eq(member->key, STR("hooks")) || member->type != JSON_OBJECT || !member->first || s->original)
 		return false;
 	json_each(event, member)
 		if (!event_gone(event, ctx))
@@ -195,8 +188,7 @@ static void sift_event(struct work *w, const struct json *event, struct sieve *s
 		return;
 	json_edit_remove(&w->edit, event, group_gone, s);
 	json_each(group, event)
-		if (group_entries(group) && !group_gone(group, s) &&
-			!(s->keep && !is_unrestricted(group)))
+		if (group_entries(group) && !group_gone(group, s) && !(s->keep && !is_unrestricted(group)))
 			json_edit_remove(&w->edit, group_entries(group), entry_gone, s);
 }
 
@@ -228,8 +220,8 @@ static struct json *original_hooks(const struct install_request *q, str original
 	return w.hooks;
 }
 
-int install_edit_remove(const struct install_request *q, str text, str original, struct arena *a,
-	str *ret, struct install_counts *ret_counts, struct err *err)
+int install_edit_remove(const struct install_request *q, str text, str original, struct arena *a, str *ret,
+	struct install_counts *ret_counts, struct err *err)
 {
 	struct sieve s = { .original = original_hooks(q, original, a) };
 	struct work w;
@@ -272,8 +264,7 @@ bool install_edit_is_empty(const struct install_request *q, str text)
 
 /* An entry that calls another hookc or state directory. Only these two values change when the entry
  * has them, so that a timeout somebody chose stays. */
-static void refresh_entry(
-	struct work *w, const struct install_request *q, str event, const struct json *entry)
+static void refresh_entry(struct work *w, const struct install_request *q, str event, const struct json *entry)
 {
 	struct json *now = entry_make(q, event, w->a), *command = json_get(entry, STR("command")),
 		    *args = json_get(entry, STR("args"));
@@ -325,8 +316,7 @@ static bool has_ours(const struct json *event)
 }
 
 /* [{"hooks": [ENTRY]}] for one event. No matcher: a missing one means all. */
-static void write_groups(
-	struct json_writer *jw, const struct install_request *q, str event, struct arena *a)
+static void write_groups(struct json_writer *jw, const struct install_request *q, str event, struct arena *a)
 {
 	jw_array(jw);
 	jw_object(jw);
@@ -396,8 +386,7 @@ static int add_entries(struct work *w, const struct install_request *q, struct e
 		if (!event || has_ours(event))
 			continue;
 		if (!is_array(event))
-			return fail_at(
-				w, event->begin, err, "\"%s\" must be an array", row->native);
+			return fail_at(w, event->begin, err, "\"%s\" must be an array", row->native);
 		json_edit_append(&w->edit, event, groups_tree(q, str_of(row->native), w->a));
 		w->counts.added++;
 	}
@@ -461,8 +450,7 @@ int install_edit_add(const struct install_request *q, str text, struct arena *a,
 	}
 	r = close_work(&w, ret, err);
 	if (r == 0 && verify(q, *ret, a) < 0)
-		r = err_set(
-			err, -EIO, "the change did not come out right, so nothing will be changed");
+		r = err_set(err, -EIO, "the change did not come out right, so nothing will be changed");
 	return r;
 }
 
@@ -520,8 +508,8 @@ static struct install_entry **list_group(const struct install_request *q, const 
 	return tail;
 }
 
-int install_edit_list(const struct install_request *q, str text, struct arena *a,
-	struct install_entry **ret, struct err *err)
+int install_edit_list(const struct install_request *q, str text, struct arena *a, struct install_entry **ret,
+	struct err *err)
 {
 	struct install_entry **tail = ret;
 	struct work w;

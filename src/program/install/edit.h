@@ -22,12 +22,12 @@ int install_edit_add(const struct install_request *q, str text, struct arena *a,
 
 /* The text without our entries. Containers that become empty go as well, unless `original` (the
  * text before the first install; STR_NONE when it is not known) has them. */
-int install_edit_remove(const struct install_request *q, str text, str original, struct arena *a,
-	str *ret, struct install_counts *ret_counts, struct err *err);
+int install_edit_remove(const struct install_request *q, str text, str original, struct arena *a, str *ret,
+	struct install_counts *ret_counts, struct err *err);
 
 /* Our entries in the order of the text. */
-int install_edit_list(const struct install_request *q, str text, struct arena *a,
-	struct install_entry **ret, struct err *err);
+int install_edit_list(const struct install_request *q, str text, struct arena *a, struct install_entry **ret,
+	struct err *err);
 
 /* Whether nothing but an empty object is left. */
 bool install_edit_is_empty(const struct install_request *q, str text);

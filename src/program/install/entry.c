@@ -19,19 +19,17 @@ static unsigned timeout_of(enum event_kind kind, const struct hook_file *f)
 {
 	for (size_t i = 0; i < countof(ends); i++)
 		if (ends[i].kind == kind)
-			return f->per_second * (f->end_seconds ? MIN(f->end_seconds, ends[i].seconds)
-							       : ends[i].seconds);
-	return f->per_second *
-	       (event_kinds[kind].flags & EVENT_IS_DECISION ? DECISION_SECONDS : OTHER_SECONDS);
+			return f->per_second *
+				(f->end_seconds ? MIN(f->end_seconds, ends[i].seconds) : ends[i].seconds);
+	return f->per_second * (event_kinds[kind].flags & EVENT_IS_DECISION ? DECISION_SECONDS : OTHER_SECONDS);
 }
 
-const struct agent_event *entry_next_wanted(
-	const struct install_request *q, const struct agent_event *last)
+const struct agent_event *entry_next_wanted(const struct install_request *q, const struct agent_event *last)
 {
 	const struct agent_event *row = last ? last + 1 : q->agent->events;
 
-	while (row->native && (row->flags & AGENT_EVENT_NOT_A_HOOK ||
-				      !(row->flags & AGENT_EVENT_DEFAULT || q->all_events)))
+	while (row->native &&
+		(row->flags & AGENT_EVENT_NOT_A_HOOK || !(row->flags & AGENT_EVENT_DEFAULT || q->all_events)))
 		row++;
 	return row->native ? row : NULL;
 }
@@ -58,8 +56,7 @@ static bool is_hookc_call(str after)
 	for (size_t i = 0; agents[i]; i++) {
 		str name = str_of(agents[i]->name);
 
-		if (str_starts(after, name) &&
-			(after.n == name.n || is_one_of(after.p[name.n], " \t;|&)<>")))
+		if (str_starts(after, name) && (after.n == name.n || is_one_of(after.p[name.n], " \t;|&)<>")))
 			return true;
 	}
 	return false;
@@ -91,8 +88,7 @@ bool entry_is_ours(const struct json *entry)
 
 	if (!str_is_set(command))
 		return false;
-	return entry_is_hookc(command) ||
-	       (!(args && args->type == JSON_ARRAY) && shell_calls_hookc(command));
+	return entry_is_hookc(command) || (!(args && args->type == JSON_ARRAY) && shell_calls_hookc(command));
 }
 
 bool install_is_ours(const struct json *entry)

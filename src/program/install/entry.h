@@ -21,7 +21,6 @@ bool entry_is_current(const struct install_request *q, str event, const struct j
 struct json *entry_make(const struct install_request *q, str event, struct arena *a);
 
 /* The first or next event that the request wants entries for; NULL: no more. */
-const struct agent_event *entry_next_wanted(
-	const struct install_request *q, const struct agent_event *last);
+const struct agent_event *entry_next_wanted(const struct install_request *q, const struct agent_event *last);
 
 #endif

@@ -13,10 +13,10 @@ struct hook_format {
 	const char *noun; /* what we put in, for people */
 	int (*add)(const struct install_request *q, str text, struct arena *a, str *ret,
 		struct install_counts *ret_counts, struct err *err);
-	int (*remove)(const struct install_request *q, str text, str original, struct arena *a,
-		str *ret, struct install_counts *ret_counts, struct err *err);
-	int (*list)(const struct install_request *q, str text, struct arena *a,
-		struct install_entry **ret, struct err *err);
+	int (*remove)(const struct install_request *q, str text, str original, struct arena *a, str *ret,
+		struct install_counts *ret_counts, struct err *err);
+	int (*list)(const struct install_request *q, str text, struct arena *a, struct install_entry **ret,
+		struct err *err);
 	bool (*is_empty)(const struct install_request *q, str text);
 };
 

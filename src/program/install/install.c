@@ -22,19 +22,16 @@ static int find_path(const struct install_request *q, const struct hook_file *f,
 	int r = hook_file_path(q, f, out);
 
 	if (r == -EINVAL)
-		return err_set(err, r,
-			"HOME is not set to an absolute path, so the file of %s cannot be found",
+		return err_set(err, r, "HOME is not set to an absolute path, so the file of %s cannot be found",
 			q->agent->label);
-	return r < 0 ? err_set(err, r, "the path of the file of %s is too long", q->agent->label)
-		     : 0;
+	return r < 0 ? err_set(err, r, "the path of the file of %s is too long", q->agent->label) : 0;
 }
 
 static int check_known(const struct install_request *q, struct err *err)
 {
 	if (hook_file_first(q->agent))
 		return 0;
-	return err_set(err, -EOPNOTSUPP,
-		"%s cannot be connected yet: its hook file is not known to this release",
+	return err_set(err, -EOPNOTSUPP, "%s cannot be connected yet: its hook file is not known to this release",
 		q->agent->label);
 }
 
@@ -93,21 +90,16 @@ static int resolve(const char *path, char out[FS_PATH])
 static const char *why_unreadable(int code)
 {
 	switch (code) {
-	case -EFBIG:
-		return "larger than 4 MiB";
-	case -EINVAL:
-		return "not a plain file";
-	case -ELOOP:
-		return "a link that leads nowhere";
-	case -EPERM:
-		return "it belongs to somebody else; run hookd as that user";
+	case -EFBIG: return "larger than 4 MiB";
+	case -EINVAL: return "not a plain file";
+	case -ELOOP: return "a link that leads nowhere";
+	case -EPERM: return "it belongs to somebody else; run hookd as that user";
 	}
 	return strerror(-code);
 }
 
 /* The whole file into the arena. A missing one is no error: *ret_exists says. */
-static int read_settings(
-	const char *path, struct arena *a, str *ret, bool *ret_exists, struct err *err)
+static int read_settings(const char *path, struct arena *a, str *ret, bool *ret_exists, struct err *err)
 {
 	struct buf b = BUF_INIT(LIMIT_SETTINGS);
 	char target[FS_PATH];
@@ -163,17 +155,15 @@ static int check_paths(const struct install_request *q, struct err *err)
 
 	for (size_t i = 0; i < countof(paths); i++) {
 		if (!paths[i] || paths[i][0] != '/')
-			return err_set(err, -EINVAL, "'%s' is not an absolute path",
-				paths[i] ? paths[i] : "");
+			return err_set(err, -EINVAL, "'%s' is not an absolute path", paths[i] ? paths[i] : "");
 		if (!utf8_valid(str_of(paths[i])))
-			return err_set(err, -EINVAL,
-				"a path that is not UTF-8 cannot be written into a hook file");
+			return err_set(err, -EINVAL, "a path that is not UTF-8 cannot be written into a hook file");
 	}
 	return 0;
 }
 
-static int plan_add(const struct install_request *q, const struct hook_file *f, struct arena *a,
-	struct install_plan *p, struct err *err)
+static int plan_add(const struct install_request *q, const struct hook_file *f, struct arena *a, struct install_plan *p,
+	struct err *err)
 {
 	struct install_counts n = { 0 };
 	struct install_change *c;
@@ -185,8 +175,8 @@ static int plan_add(const struct install_request *q, const struct hook_file *f, 
 		return r;
 	take_counts(c, &n);
 	if (f->trust && n.added + n.changed && !str_is_set(c->note))
-		c->note = arena_strf(a, "%s runs new or changed hooks only after you trust them: %s",
-			q->agent->label, f->how_to_trust);
+		c->note = arena_strf(a, "%s runs new or changed hooks only after you trust them: %s", q->agent->label,
+			f->how_to_trust);
 	return 0;
 }
 
@@ -234,8 +224,8 @@ static int plan_remove(const struct install_request *q, const struct hook_file *
 }
 
 static int plan_all(const struct install_request *q, struct arena *a, struct install_plan *ret, struct err *err,
-	int (*plan)(const struct install_request *q, const struct hook_file *f, struct arena *a,
-		struct install_plan *p, struct err *err))
+	int (*plan)(const struct install_request *q, const struct hook_file *f, struct arena *a, struct install_plan *p,
+		struct err *err))
 {
 	const struct hook_file *f = NULL;
 	int r = check_known(q, err);
@@ -245,8 +235,7 @@ static int plan_all(const struct install_request *q, struct arena *a, struct ins
 	return r;
 }
 
-int install_plan_add(
-	const struct install_request *q, struct arena *a, struct install_plan *ret, struct err *err)
+int install_plan_add(const struct install_request *q, struct arena *a, struct install_plan *ret, struct err *err)
 {
 	int r = check_paths(q, err);
 
@@ -254,8 +243,7 @@ int install_plan_add(
 	return r < 0 ? r : plan_all(q, a, ret, err, plan_add);
 }
 
-int install_plan_remove(
-	const struct install_request *q, struct arena *a, struct install_plan *ret, struct err *err)
+int install_plan_remove(const struct install_request *q, struct arena *a, struct install_plan *ret, struct err *err)
 {
 	*ret = (struct install_plan){ .agent = q->agent, .uninstall = true };
 	return plan_all(q, a, ret, err, plan_remove);
@@ -263,8 +251,7 @@ int install_plan_remove(
 
 void install_write_diff(const struct install_change *c, struct buf *b)
 {
-	diff_write(b, c->exists ? c->path : "/dev/null", c->before,
-		c->remove ? "/dev/null" : c->path, c->after);
+	diff_write(b, c->exists ? c->path : "/dev/null", c->before, c->remove ? "/dev/null" : c->path, c->after);
 }
 
 const char *install_how_to_trust(const struct agent *agent)
@@ -295,8 +282,7 @@ static int list_file(const struct install_request *q, const struct hook_file *f,
 	return r;
 }
 
-int install_list(const struct install_request *q, struct arena *a, struct install_entry **ret,
-	struct err *err)
+int install_list(const struct install_request *q, struct arena *a, struct install_entry **ret, struct err *err)
 {
 	struct install_entry **tail = ret;
 	const struct hook_file *f = NULL;
@@ -334,8 +320,8 @@ static int make_dir(const struct install_change *c, struct arena *a, struct back
 }
 
 /* What is to be known about the file once the plan is carried out. */
-static void next_backup(const struct install_request *q, const struct hook_file *f,
-	const struct install_change *c, struct arena *a, struct backup *ret)
+static void next_backup(const struct install_request *q, const struct hook_file *f, const struct install_change *c,
+	struct arena *a, struct backup *ret)
 {
 	struct install_entry *ours = NULL;
 	bool known = backup_read(q->state, c->path, a, ret) == 0;
@@ -358,8 +344,8 @@ static void next_backup(const struct install_request *q, const struct hook_file 
 	backup_note_written(ret, c->after);
 }
 
-static int apply_add(const struct install_request *q, const struct hook_file *f,
-	const struct install_change *c, const char *target, struct arena *a)
+static int apply_add(const struct install_request *q, const struct hook_file *f, const struct install_change *c,
+	const char *target, struct arena *a)
 {
 	struct backup b;
 	int r = 0;
@@ -372,8 +358,8 @@ static int apply_add(const struct install_request *q, const struct hook_file *f,
 	return r < 0 ? r : fs_replace_file(target, c->after, /* sync= */ true);
 }
 
-static int apply_remove(const struct install_request *q, const struct hook_file *f,
-	const struct install_change *c, const char *target, struct arena *a)
+static int apply_remove(const struct install_request *q, const struct hook_file *f, const struct install_change *c,
+	const char *target, struct arena *a)
 {
 	struct backup b;
 	bool known = backup_read(q->state, c->path, a, &b) == 0;
@@ -400,9 +386,7 @@ static int check_unchanged(const struct install_change *c, struct arena *a, stru
 	int r = read_settings(c->path, a, &now, &exists, err);
 
 	if (r == 0 && (exists != c->exists || !str_eq(now, c->before)))
-		r = err_set(err, -ESTALE,
-			"%s changed meanwhile; nothing was written, run the command again",
-			c->path);
+		r = err_set(err, -ESTALE, "%s changed meanwhile; nothing was written, run the command again", c->path);
 	return r;
 }
 

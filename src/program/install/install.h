@@ -100,8 +100,8 @@ struct install_entry {
 	const str *args;
 	size_t nargs;
 	bool current;
-	bool shell;     /* the command is a line for /bin/sh -c */
-	bool is_notify; /* no hook: the payload is its last argument */
+	bool shell;                       /* the command is a line for /bin/sh -c */
+	bool is_notify;                   /* no hook: the payload is its last argument */
 	const struct json *entry, *group; /* NULL for notify */
 	unsigned place[2];                /* of the group in the event, of the entry in the group */
 	enum install_trust trust;

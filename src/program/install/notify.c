@@ -11,11 +11,11 @@ enum { WORDS_MAX = 32 };
 /* What a text says about the key. */
 struct look {
 	struct toml_shape shape;
-	unsigned count;          /* how often it stands there, in whatever form */
-	bool plain;              /* as one array before the first table */
-	size_t statement;        /* where its line begins */
-	size_t begin, end;       /* its value */
-	str words[WORDS_MAX];    /* of that array; nwords is -1 when it holds anything else */
+	unsigned count;       /* how often it stands there, in whatever form */
+	bool plain;           /* as one array before the first table */
+	size_t statement;     /* where its line begins */
+	size_t begin, end;    /* its value */
+	str words[WORDS_MAX]; /* of that array; nwords is -1 when it holds anything else */
 	int nwords;
 };
 
@@ -136,7 +136,7 @@ static int insert(const struct install_request *q, str text, const struct look *
 	struct buf b = BUF_INIT(KIB(64));
 	bool before_table = !l->shape.statements && l->shape.first_table < text.n;
 	size_t at = l->shape.statements ? l->shape.last_end
-		    : before_table      ? above_table(text, l->shape.first_table)
+		: before_table          ? above_table(text, l->shape.first_table)
 					: text.n;
 	str newline = newline_of(text);
 	bool open_line = at && at == text.n && text.p[at - 1] != '\n' && !str_eq(text, STR("\xEF\xBB\xBF"));

@@ -362,14 +362,9 @@ static int scan_value(struct scan *s)
 		if (r == 0)
 			hand_over(s, TOML_STRING, begin, text);
 		break;
-	case '[':
-		r = scan_array(s);
-		break;
-	case '{':
-		r = scan_inline_table(s);
-		break;
-	default:
-		r = scan_plain(s);
+	case '[': r = scan_array(s); break;
+	case '{': r = scan_inline_table(s); break;
+	default: r = scan_plain(s);
 	}
 	s->depth--;
 	return r;
@@ -411,8 +406,8 @@ static int scan_statement(struct scan *s, struct toml_shape *shape)
 	return r;
 }
 
-int toml_scan(str text, struct arena *a, void (*take)(const struct toml_value *v, void *ctx),
-	void *ctx, struct toml_shape *ret, struct err *err)
+int toml_scan(str text, struct arena *a, void (*take)(const struct toml_value *v, void *ctx), void *ctx,
+	struct toml_shape *ret, struct err *err)
 {
 	struct scan s = { .text = text, .a = a, .take = take, .ctx = ctx };
 	unsigned line, col;

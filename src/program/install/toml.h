@@ -39,14 +39,14 @@ struct toml_value {
 
 /* Where statements without a table stand. */
 struct toml_shape {
-	size_t first_table; /* its header's line; the size of the text without one */
-	size_t last_end;    /* behind the last statement before it, with its line end */
+	size_t first_table;  /* its header's line; the size of the text without one */
+	size_t last_end;     /* behind the last statement before it, with its line end */
 	unsigned statements; /* how many there are before it */
 };
 
 /* Hands every value over in the order of the text. -EBADMSG: not TOML; err names line and column. */
-int toml_scan(str text, struct arena *a, void (*take)(const struct toml_value *v, void *ctx),
-	void *ctx, struct toml_shape *ret, struct err *err);
+int toml_scan(str text, struct arena *a, void (*take)(const struct toml_value *v, void *ctx), void *ctx,
+	struct toml_shape *ret, struct err *err);
 
 /* The strings of the array that begins at a byte of a text that was scanned: how many, or -1 when it
  * holds more than max or anything else. */

@@ -16,8 +16,8 @@ static bool is_new_file(const struct event *e)
 	struct patch_file first;
 
 	return str_eq(json_str(json_get(e->tool_response, STR("type"))), STR("create")) ||
-	       str_starts(json_str(json_get(e->tool_response, STR("llmContent"))), STR("Successfully created")) ||
-	       (!patch.unified && patch_next(&patch, &first) && first.change == PATCH_ADDS);
+		str_starts(json_str(json_get(e->tool_response, STR("llmContent"))), STR("Successfully created")) ||
+		(!patch.unified && patch_next(&patch, &first) && first.change == PATCH_ADDS);
 }
 
 /* What a tool did to its file; one that failed or was denied did nothing. */
@@ -149,10 +149,8 @@ static int insert_call(struct step *t, str same)
 			"INSERT INTO activities(session, same, window, batch, ord, kind, tool, class, "
 			"agent_id, input, file, state, key) "
 			"VALUES (?1, ?2, ?3, ?4, ?5, 'tool', ?6, ?7, ?8, ?9, ?10, 'started', ?11)",
-			"iskkisssssi",
-			t->session.key, same, window, batch, t->record.order_us, e->tool_name,
-			str_of(tool_class_names[e->tool_class]), e->agent_id,
-			summary_of_input(t->arena, e->tool_input),
+			"iskkisssssi", t->session.key, same, window, batch, t->record.order_us, e->tool_name,
+			str_of(tool_class_names[e->tool_class]), e->agent_id, summary_of_input(t->arena, e->tool_input),
 			project_relative(t->store, t->arena, t->session.project, e->file_path), key_of(t->seq, 0));
 	t->session.tools++;
 	return r < 0 ? r : batch_count_activity(t, batch);
@@ -185,8 +183,11 @@ static int complete_call(struct step *t, str same, bool before)
 		"UPDATE activities SET ended_at = ?3, state = ?4, output = ?5, error = ?6, change = ?7, "
 		"  duration_ms = coalesce(?8, CASE WHEN started_at IS NOT NULL "
 		"  THEN max(0, (?3 - started_at) / 1000) END) "
-		"WHERE session = ?1 AND same = ?2", "isissss" "k", t->session.key, same, t->record.at_us, state,
-		summary_of_output(t->arena, e), summary_cut(t->arena, error, 500), str_of(change), e->duration_ms);
+		"WHERE session = ?1 AND same = ?2",
+		"isissss"
+		"k",
+		t->session.key, same, t->record.at_us, state, summary_of_output(t->arena, e),
+		summary_cut(t->arena, error, 500), str_of(change), e->duration_ms);
 }
 
 int activity_on_tool(struct step *t)
@@ -212,9 +213,8 @@ int activity_on_tool(struct step *t)
 static str gist_of(const struct event *e)
 {
 	static const char *const names[] = { "message", "last_assistant_message", "compact_summary", "trigger",
-		"file_path", "task_subject", "command_name", "to_model", "directory", "new_cwd",
-		"worktree_path", "name", "error", "reason", "agent_type", "teammate_name", "action",
-		"tool_name" };
+		"file_path", "task_subject", "command_name", "to_model", "directory", "new_cwd", "worktree_path",
+		"name", "error", "reason", "agent_type", "teammate_name", "action", "tool_name" };
 
 	for (size_t i = 0; i < countof(names); i++) {
 		str s = json_str(json_get(e->payload, str_of(names[i])));
@@ -230,7 +230,7 @@ static str gist_of(const struct event *e)
 static bool is_mere_chance(const struct event *e)
 {
 	return e->kind == EVENT_PRE_COMPACT && str_eq_name(e->native, STR("PreCompress")) &&
-	       !str_eq(json_str(json_get(e->payload, STR("trigger"))), STR("manual"));
+		!str_eq(json_str(json_get(e->payload, STR("trigger"))), STR("manual"));
 }
 
 /* Happenings that come without an id and may be reported twice: the same kind in the same window within

@@ -125,8 +125,8 @@ int aside_clear_marks(struct store *s)
 static int retry_one(struct capture *c, struct store *s, int64_t last)
 {
 	struct buf bytes = BUF_INIT(LIMIT_RECORD);
-	struct query *q = store_ask(s, "SELECT id, record FROM quarantine WHERE id <= ?1 ORDER BY id LIMIT 1", "i",
-		last);
+	struct query *q =
+		store_ask(s, "SELECT id, record FROM quarantine WHERE id <= ?1 ORDER BY id LIMIT 1", "i", last);
 	struct record r;
 	int64_t id = 0;
 	int got = query_step(q);

@@ -57,8 +57,8 @@ int batch_close(struct step *t, const char *by)
 		return 0;
 	/* Closed by a Stop at that moment; by anything else at its last sign of life. */
 	r = store_do(t->store,
-		"UPDATE batches SET status = 'completed', closed_by = ?2, ended_at = last_at WHERE key = ?1",
-		"is", t->session.batch, str_of(by));
+		"UPDATE batches SET status = 'completed', closed_by = ?2, ended_at = last_at WHERE key = ?1", "is",
+		t->session.batch, str_of(by));
 	t->session.batch = 0;
 	return r;
 }
@@ -81,7 +81,7 @@ static int open_batch(struct step *t, const char *source, str prompt, const uint
 		summary_cut(t->arena, prompt, PROMPT_MAX), e->prompt_id, (const void *)hash,
 		hash ? (size_t)SHA256_BYTES : (size_t)0, (int64_t)summary_length(prompt), e->permission_mode,
 		(int64_t)(attachments && attachments->type == JSON_ARRAY ? attachments->count : 0),
-		(int64_t)!!(t->record.marks & EVENT_PRIVATE), t->record.at_us, key_of(t->seq, 0));
+		(int64_t) !!(t->record.marks & EVENT_PRIVATE), t->record.at_us, key_of(t->seq, 0));
 	if (r < 0)
 		return r;
 	*ret = t->session.batch = t->session.last_batch = key_of(t->seq, 0);
@@ -117,8 +117,7 @@ static int note_prompt(struct step *t, const char *source)
 
 	if (strcmp(source, "user") != 0)
 		return 0;
-	return store_do(t->store,
-		"UPDATE sessions SET last_user = ?2, title = coalesce(title, ?3) WHERE key = ?1",
+	return store_do(t->store, "UPDATE sessions SET last_user = ?2, title = coalesce(title, ?3) WHERE key = ?1",
 		"iss", t->session.key, summary_cut(t->arena, prompt, MESSAGE_MAX),
 		summary_cut(t->arena, str_trim(prompt), 80));
 }
@@ -317,8 +316,7 @@ static int reopen(struct step *t, int64_t batch)
 {
 	t->session.batch = batch;
 	return store_do(t->store,
-		"UPDATE batches SET status = 'active', closed_by = NULL, ended_at = NULL WHERE key = ?1", "i",
-		batch);
+		"UPDATE batches SET status = 'active', closed_by = NULL, ended_at = NULL WHERE key = ?1", "i", batch);
 }
 
 static int batch_by_prompt_id(struct step *t, int64_t *ret)

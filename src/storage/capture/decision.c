@@ -82,9 +82,8 @@ int decision_on_call(struct step *t)
 
 	ulid_format(&t->record.id, id);
 	/* A decision that overtook its event could not find the call of an agent that gives no ids. */
-	r = store_do(t->store,
-		"UPDATE decisions SET call = ?3 WHERE session = ?1 AND event = ?2 AND call IS NULL", "iss",
-		t->session.key, str_of(id), t->call);
+	r = store_do(t->store, "UPDATE decisions SET call = ?3 WHERE session = ?1 AND event = ?2 AND call IS NULL",
+		"iss", t->session.key, str_of(id), t->call);
 	return r < 0 ? r : mark_denied(t, t->call);
 }
 

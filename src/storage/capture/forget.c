@@ -10,9 +10,9 @@
 #include "capture/internal.h"
 
 enum {
-	FORGET_AT_ONCE = 8,   /* sessions in one transaction, so that events come in between */
+	FORGET_AT_ONCE = 8, /* sessions in one transaction, so that events come in between */
 	SHRINK_PAGES = 512,
-	LOW_PERCENT = 95,     /* deleting stops below this share of the limit, or it would never rest */
+	LOW_PERCENT = 95, /* deleting stops below this share of the limit, or it would never rest */
 };
 
 /* -- one session ------------------------------------------------------------------------------- */
@@ -45,10 +45,9 @@ static int drop_orphans(struct store *s)
 		"DELETE FROM directories WHERE project IN (SELECT key FROM projects p WHERE NOT named "
 		"AND NOT EXISTS (SELECT 1 FROM sessions WHERE project = p.key) "
 		"AND NOT EXISTS (SELECT 1 FROM projects c WHERE c.parent = p.key))";
-	static const char projects[] =
-		"DELETE FROM projects WHERE NOT named "
-		"AND NOT EXISTS (SELECT 1 FROM sessions WHERE project = projects.key) "
-		"AND NOT EXISTS (SELECT 1 FROM projects c WHERE c.parent = projects.key)";
+	static const char projects[] = "DELETE FROM projects WHERE NOT named "
+				       "AND NOT EXISTS (SELECT 1 FROM sessions WHERE project = projects.key) "
+				       "AND NOT EXISTS (SELECT 1 FROM projects c WHERE c.parent = projects.key)";
 	int r = 0;
 
 	for (int round = 0; round < 2 && r == 0; round++) {
@@ -73,9 +72,9 @@ str capture_match_text(struct arena *a, str text)
 }
 
 /* Parameters 1 to 4. A long `match` may stand in an event of any session. */
-#define CHOSEN_SESSIONS                                                                                      \
-	"(?1 IS NULL OR s.key IN (SELECT value FROM json_each(?1))) AND (?3 IS NULL OR s.agent = ?3) "        \
-	"AND (?4 = 0 OR s.last_at < ?4) "                                                                    \
+#define CHOSEN_SESSIONS                                                                                \
+	"(?1 IS NULL OR s.key IN (SELECT value FROM json_each(?1))) AND (?3 IS NULL OR s.agent = ?3) " \
+	"AND (?4 = 0 OR s.last_at < ?4) "                                                              \
 	"AND (?2 IS NULL OR s.project IN (SELECT key FROM projects WHERE key = ?2 OR parent = ?2))"
 #define CHOSEN_EVENTS "(?5 IS NULL OR instr(payload_text(e.payload), ?5) OR instr(coalesce(e.host, ''), ?5))"
 
@@ -89,7 +88,8 @@ int capture_count(struct store *s, const struct capture_choice *choice, struct c
 	struct query *q = ask_chosen(s,
 		"SELECT count(DISTINCT s.key), count(e.seq), coalesce(sum(payload_bytes(e.payload)), 0) "
 		"FROM sessions s "
-		"JOIN events e ON e.session = s.key WHERE " CHOSEN_SESSIONS " AND " CHOSEN_EVENTS, choice);
+		"JOIN events e ON e.session = s.key WHERE " CHOSEN_SESSIONS " AND " CHOSEN_EVENTS,
+		choice);
 	int got = query_step(q);
 
 	if (got == 1)
@@ -103,7 +103,8 @@ struct query *capture_list(struct store *s, const struct capture_choice *choice,
 	struct query *q = ask_chosen(s,
 		"SELECT s.key, s.agent, s.native_id, s.title, s.cwd, s.last_at, count(e.seq) FROM sessions s "
 		"JOIN events e ON e.session = s.key WHERE " CHOSEN_SESSIONS " AND " CHOSEN_EVENTS
-		" GROUP BY s.key ORDER BY s.last_at DESC LIMIT ?6", choice);
+		" GROUP BY s.key ORDER BY s.last_at DESC LIMIT ?6",
+		choice);
 
 	query_bind_int(q, 6, limit);
 	return q;
@@ -174,9 +175,11 @@ static int purge_session(struct capture *c, struct store *s, int64_t key, str ma
 		r = note_matches(c, s, key, match);
 		if (r < 0)
 			return r;
-		r = store_do(s, "DELETE FROM events AS e WHERE e.session = ?1 AND "
-				"(instr(payload_text(e.payload), ?2) OR "
-				"instr(coalesce(e.host, ''), ?2))", "is", key, match);
+		r = store_do(s,
+			"DELETE FROM events AS e WHERE e.session = ?1 AND "
+			"(instr(payload_text(e.payload), ?2) OR "
+			"instr(coalesce(e.host, ''), ?2))",
+			"is", key, match);
 		ret->events += r == 0 ? store_changes(s) : 0;
 		if (r == 0)
 			(void)store_number(s, &left, "SELECT 1 FROM events WHERE session = ?1 LIMIT 1", "i", key);
@@ -202,7 +205,8 @@ static int purge_some(struct capture *c, struct store *s, const struct capture_c
 	int64_t keys[FORGET_AT_ONCE];
 	struct query *q = ask_chosen(s,
 		"SELECT s.key FROM sessions s WHERE s.key > ?6 AND " CHOSEN_SESSIONS " AND (?5 IS NULL OR EXISTS "
-		"(SELECT 1 FROM events e WHERE e.session = s.key AND " CHOSEN_EVENTS ")) ORDER BY s.key", choice);
+		"(SELECT 1 FROM events e WHERE e.session = s.key AND " CHOSEN_EVENTS ")) ORDER BY s.key",
+		choice);
 	int n = 0, got = 0, r = 0;
 
 	query_bind_int(q, 6, *after);
@@ -250,7 +254,8 @@ static int find_beyond(struct store *s, int64_t before_us, int64_t *ret)
 {
 	return store_number(s, ret,
 		"SELECT key FROM sessions WHERE status = 'completed' AND (?1 = 0 OR last_at < ?1) "
-		"ORDER BY last_at LIMIT 1", "i", before_us);
+		"ORDER BY last_at LIMIT 1",
+		"i", before_us);
 }
 
 static int64_t oldest_kept(const struct capture_limits *limits, int64_t now_us)
@@ -287,7 +292,8 @@ int capture_beyond(struct store *s, const struct capture_limits *limits, int64_t
 		q = store_ask(s,
 			"SELECT count(DISTINCT s.key), count(e.seq), coalesce(sum(length(e.payload)), 0) "
 			"FROM sessions s LEFT JOIN events e ON e.session = s.key "
-			"WHERE s.status = 'completed' AND s.last_at < ?1", "i", before);
+			"WHERE s.status = 'completed' AND s.last_at < ?1",
+			"i", before);
 		got = query_step(q);
 		if (got == 1)
 			*ret = (struct capture_count){ query_int(q, 0), query_int(q, 1), query_int(q, 2) };

@@ -57,9 +57,12 @@ static int knows_call(struct step *t, int64_t *ret)
 /* The prompt that ended has an answer. */
 static int is_answered(struct step *t, int64_t *ret)
 {
-	int got = str_empty(t->event.prompt_id) ? 0 : store_number(t->store, ret,
-		"SELECT response IS NOT NULL FROM batches WHERE session = ?1 AND prompt_id = ?2 "
-		"ORDER BY ord DESC LIMIT 1", "is", t->session.key, t->event.prompt_id);
+	int got = str_empty(t->event.prompt_id)
+		? 0
+		: store_number(t->store, ret,
+			  "SELECT response IS NOT NULL FROM batches WHERE session = ?1 AND prompt_id = ?2 "
+			  "ORDER BY ord DESC LIMIT 1",
+			  "is", t->session.key, t->event.prompt_id);
 
 	if (got != 0)
 		return got;

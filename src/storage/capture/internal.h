@@ -7,12 +7,12 @@
 #include "capture/capture.h"
 
 enum {
-	SAME_WITHIN_US = 10 * 1000000,     /* double fires without an id */
-	REOPEN_WITHIN_US = 60 * 1000000,   /* a tool after the end of its batch */
-	CLEAR_WITHIN_US = 5 * 1000000,     /* end of one session to start of the next */
-	PROMPT_MAX = 10000,                /* characters kept in a batch; events hold all of it */
+	SAME_WITHIN_US = 10 * 1000000,   /* double fires without an id */
+	REOPEN_WITHIN_US = 60 * 1000000, /* a tool after the end of its batch */
+	CLEAR_WITHIN_US = 5 * 1000000,   /* end of one session to start of the next */
+	PROMPT_MAX = 10000,              /* characters kept in a batch; events hold all of it */
 	RESPONSE_MAX = 20000,
-	MESSAGE_MAX = 2000,                /* last user and assistant message of a session */
+	MESSAGE_MAX = 2000, /* last user and assistant message of a session */
 };
 
 /* A session's row as far as the fold needs it; loaded before an event, saved after. */
@@ -37,10 +37,10 @@ struct step {
 	struct record record; /* ord in record.order_us */
 	struct event event;   /* the payload, read again by the adapter; redacted */
 	struct session session;
-	int64_t same_as;      /* set by a handler: this event doubles that one */
-	int64_t late_batch;   /* the event comes late, and belongs into this batch */
-	str call;             /* set by activity_on_tool(): activities.same of the call it is about */
-	bool retells;         /* set by a handler: it speaks of a turn that is known, and starts nothing */
+	int64_t same_as;    /* set by a handler: this event doubles that one */
+	int64_t late_batch; /* the event comes late, and belongs into this batch */
+	str call;           /* set by activity_on_tool(): activities.same of the call it is about */
+	bool retells;       /* set by a handler: it speaks of a turn that is known, and starts nothing */
 };
 
 /* Handlers: 0 or -errno. */
@@ -154,7 +154,7 @@ struct capture {
 	int64_t *dirty; /* sessions to fold again before the commit */
 	size_t ndirty, cap;
 	enum { PURGES_UNKNOWN, PURGES_NONE, PURGES_SOME } purges; /* does the store know of any? */
-	bool careful; /* an event that cannot be applied is put aside */
+	bool careful;                                             /* an event that cannot be applied is put aside */
 	int64_t rebuild; /* next session to fold again after a change of the fold; 0: none; -1: not looked */
 };
 

@@ -9,8 +9,8 @@
 enum {
 	TITLE_MAX = 120,
 	PLAN_MAX = 200000,
-	ANSWER_MAX = 50000,    /* of an answer that is a plan */
-	ANSWER_LOOK = 500,     /* bytes of it in which its heading must stand */
+	ANSWER_MAX = 50000, /* of an answer that is a plan */
+	ANSWER_LOOK = 500,  /* bytes of it in which its heading must stand */
 };
 
 bool plan_is_file(str path)
@@ -59,11 +59,12 @@ static int add_version(struct step *t, str path, str content, const char *source
 	r = store_do(t->store,
 		"INSERT INTO plans(session, path, title, ord, created_at, updated_at, key) "
 		"VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6) "
-		"ON CONFLICT(session, path) DO UPDATE SET title = ?3, updated_at = ?5", "issiii", t->session.key, path,
-		title_of(t->arena, content), t->record.order_us, t->record.at_us, key_of(t->seq, 0));
+		"ON CONFLICT(session, path) DO UPDATE SET title = ?3, updated_at = ?5",
+		"issiii", t->session.key, path, title_of(t->arena, content), t->record.order_us, t->record.at_us,
+		key_of(t->seq, 0));
 	if (r == 0)
-		r = store_number(t->store, &plan, "SELECT key FROM plans WHERE session = ?1 AND path = ?2",
-			"is", t->session.key, path);
+		r = store_number(t->store, &plan, "SELECT key FROM plans WHERE session = ?1 AND path = ?2", "is",
+			t->session.key, path);
 	if (r != 1)
 		return r < 0 ? r : -EUCLEAN;
 	r = store_number(t->store, &same,
@@ -186,7 +187,7 @@ static bool is_plan_heading(str line)
 	if (line.n > end.n && str_eq_nocase(str_head(line, end.n), end))
 		return line.p[end.n] == ':' || (marked && !isalnum((unsigned char)line.p[end.n]));
 	return marked && line.n > end.n && line.p[line.n - end.n - 1] == ' ' &&
-	       str_eq_nocase(str_from(line, line.n - end.n), end);
+		str_eq_nocase(str_from(line, line.n - end.n), end);
 }
 
 /* Where an agent has no folder for plans, its answer is the plan. */
@@ -228,8 +229,7 @@ int plan_on_task(struct step *t)
 		arena_strf(t->arena, STR_FMT "- " STR_FMT "\n", STR_ARG(so_far), STR_ARG(subject)), "tasks",
 		t->session.batch);
 	if (r == 0 && t->session.batch)
-		r = store_do(t->store,
-			"UPDATE batches SET source = 'derived_plan' WHERE key = ?1 AND source = 'user'", "i",
-			t->session.batch);
+		r = store_do(t->store, "UPDATE batches SET source = 'derived_plan' WHERE key = ?1 AND source = 'user'",
+			"i", t->session.batch);
 	return r;
 }

@@ -1,8 +1,8 @@
 /* Projects: what a directory belongs to.
  *
- * The answer is asked of the disk once per directory and then kept in `directories`, so that folding
- * again gives the same rows after the disk has changed. Looking means a few stat calls on the writer
- * thread. */
+ * The answer is asked of the disk once per directory and then kept in `directories`, so that folding again gives the
+ * same rows after the disk has changed. Looking means a few stat calls, and never a long wait: the writer has others'
+ * events to fold. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,6 +14,8 @@
 #include "base/fs.h"
 #include "capture/internal.h"
 #include "project/project.h"
+
+enum { LOOK_MS = 300 };
 
 /* The folder has another name now. The old path stays as an alias: events that are folded again speak of it. */
 static int follow(struct store *s, int64_t key, int64_t merged, str old, const char *path)
@@ -38,9 +40,9 @@ static int find_renamed(struct store *s, const char *path, const struct stat *st
 {
 	char old[FS_PATH] = "";
 	int64_t key = 0, merged = 0;
-	struct query *q = store_ask(s,
-		"SELECT key, path, merged FROM projects WHERE device = ?1 AND inode = ?2 AND path <> ?3", "iis",
-		(int64_t)st->st_dev, (int64_t)st->st_ino, str_of(path));
+	struct query *q =
+		store_ask(s, "SELECT key, path, merged FROM projects WHERE device = ?1 AND inode = ?2 AND path <> ?3",
+			"iis", (int64_t)st->st_dev, (int64_t)st->st_ino, str_of(path));
 	int got = query_step(q);
 
 	if (got == 1) {
@@ -56,17 +58,18 @@ static int find_renamed(struct store *s, const char *path, const struct stat *st
 	return got < 0 ? got : 1;
 }
 
-static int find_or_make(struct store *s, const char *path, int64_t parent, int64_t now_us, int64_t *ret)
+/* reached: the disk may be asked about it. */
+static int find_or_make(struct store *s, const char *path, bool reached, int64_t parent, int64_t now_us, int64_t *ret)
 {
 	const char *name = strrchr(path, '/');
 	struct stat st = { 0 };
 	int64_t alias = 0;
-	int got = store_number(s, ret, "SELECT key FROM projects WHERE path = ?1 AND merged IS NULL", "s",
-		str_of(path));
+	int got =
+		store_number(s, ret, "SELECT key FROM projects WHERE path = ?1 AND merged IS NULL", "s", str_of(path));
 
 	if (got != 0)
 		return got < 0 ? got : 0;
-	if (stat(path, &st) == 0) {
+	if (reached && stat(path, &st) == 0) {
 		got = find_renamed(s, path, &st, ret);
 		if (got != 0)
 			return got < 0 ? got : 0;
@@ -80,8 +83,8 @@ static int find_or_make(struct store *s, const char *path, int64_t parent, int64
 	got = store_do(s,
 		"INSERT INTO projects(path, name, parent, device, inode, created_at) VALUES (?1, ?2, ?3, ?4, "
 		"?5, ?6)",
-		"sskkki", str_of(path), name && name[1] ? str_of(name + 1) : str_of(path), parent,
-		(int64_t)st.st_dev, (int64_t)st.st_ino, now_us);
+		"sskkki", str_of(path), name && name[1] ? str_of(name + 1) : str_of(path), parent, (int64_t)st.st_dev,
+		(int64_t)st.st_ino, now_us);
 	*ret = store_last_rowid(s);
 	return got;
 }
@@ -91,6 +94,7 @@ int project_of(struct store *s, str directory, int64_t now_us, int64_t *ret)
 	char path[FS_PATH];
 	struct project p;
 	int64_t parent = 0;
+	bool reached;
 	int got;
 
 	*ret = 0;
@@ -101,13 +105,21 @@ int project_of(struct store *s, str directory, int64_t now_us, int64_t *ret)
 	if (got != 0)
 		return got < 0 ? got : 0;
 	snprintf(path, sizeof path, STR_FMT, STR_ARG(directory));
-	if (project_find(path, getenv("HOME"), &p) < 0)
+	got = project_find_within(path, getenv("HOME"), LOOK_MS, &p);
+	reached = got != -ETIMEDOUT;
+	/* A disk that does not answer: the directory stands for its project, until somebody can look. */
+	if (!reached) {
+		p.main[0] = 0;
+		snprintf(p.root, sizeof p.root, "%s", path);
+	} else if (got < 0) {
 		return 0;
+	}
+	got = 0;
 	if (p.main[0])
-		got = find_or_make(s, p.main, 0, now_us, &parent);
+		got = find_or_make(s, p.main, reached, 0, now_us, &parent);
 	if (got == 0)
-		got = find_or_make(s, p.root, parent, now_us, ret);
-	if (got == 0)
+		got = find_or_make(s, p.root, reached, parent, now_us, ret);
+	if (got == 0 && reached)
 		got = store_do(s, "INSERT INTO directories(path, project) VALUES (?1, ?2)", "si", directory, *ret);
 	return got;
 }

@@ -77,8 +77,7 @@ static str meaning_name(struct naming *n, struct step *t)
 		name_begin(n, r->kind == EVENT_PRE_TOOL_USE ? "call" : "result", r->agent, r->session);
 		name_add(n, call);
 		return name_end(n);
-	default:
-		return STR_NONE;
+	default: return STR_NONE;
 	}
 }
 
@@ -109,8 +108,10 @@ int purged_note_event(struct step *t, int64_t now_us)
 static int has_stone(struct store *s, str name, int64_t from_us)
 {
 	int64_t yes = 0;
-	int got = !str_is_set(name) ? 0 : store_number(s, &yes,
-		"SELECT CAST(value AS INTEGER) >= ?2 FROM facts WHERE name = ?1", "si", name, from_us);
+	int got = !str_is_set(name)
+		? 0
+		: store_number(s, &yes, "SELECT CAST(value AS INTEGER) >= ?2 FROM facts WHERE name = ?1", "si", name,
+			  from_us);
 
 	return got < 0 ? got : yes != 0;
 }

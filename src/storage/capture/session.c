@@ -73,9 +73,8 @@ static int find_other_label(struct store *s, const struct record *r, str native,
 int session_find(struct store *s, const struct record *r, struct session *ret)
 {
 	str native = str_is_set(r->session) ? r->session : STR("");
-	struct query *q =
-		store_ask(s, "SELECT " SESSION_COLUMNS " FROM sessions WHERE agent = ?1 AND native_id = ?2",
-			"ss", r->agent, native);
+	struct query *q = store_ask(s, "SELECT " SESSION_COLUMNS " FROM sessions WHERE agent = ?1 AND native_id = ?2",
+		"ss", r->agent, native);
 	int got = query_step(q);
 
 	if (got == 1)
@@ -85,8 +84,8 @@ int session_find(struct store *s, const struct record *r, struct session *ret)
 		got = find_other_label(s, r, native, ret);
 	if (got != 0)
 		return got < 0 ? got : 0;
-	got = store_do(s, "INSERT INTO sessions(agent, native_id, started_at, last_at) VALUES (?1, ?2, ?3, ?3)",
-		"ssi", r->agent, native, r->at_us);
+	got = store_do(s, "INSERT INTO sessions(agent, native_id, started_at, last_at) VALUES (?1, ?2, ?3, ?3)", "ssi",
+		r->agent, native, r->at_us);
 	if (got < 0)
 		return got;
 	*ret = (struct session){ .key = store_last_rowid(s), .fresh = true };
@@ -120,7 +119,8 @@ int session_adopt_thread(struct step *t, str thread)
 	int64_t stray = 0, left = 0;
 	int got = store_number(t->store, &stray,
 		"SELECT key FROM sessions WHERE agent = (SELECT agent FROM sessions WHERE key = ?1) AND native_id = ?2 "
-		"AND key <> ?1", "is", t->session.key, thread);
+		"AND key <> ?1",
+		"is", t->session.key, thread);
 
 	if (got != 1)
 		return got;
@@ -137,8 +137,7 @@ int session_adopt_thread(struct step *t, str thread)
 		return got < 0 ? got : 0;
 	got = rewind_clear(t->store, stray);
 	if (got == 0)
-		got = store_do(t->store,
-			"UPDATE sessions SET parent = NULL, parent_reason = NULL WHERE parent = ?1",
+		got = store_do(t->store, "UPDATE sessions SET parent = NULL, parent_reason = NULL WHERE parent = ?1",
 			"i", stray);
 	return got < 0 ? got : store_do(t->store, "DELETE FROM sessions WHERE key = ?1", "i", stray);
 }
@@ -201,9 +200,9 @@ int session_save(struct step *t)
 		"  end_reason = CASE WHEN ?14 THEN ?15 WHEN ?17 THEN end_reason END, hidden = 0, "
 		"  model = coalesce(?16, model) WHERE key = ?1",
 		"ikkkkiiibiississi", t->session.key, t->session.project, t->session.window, t->session.batch,
-		t->session.last_batch, t->session.prompts, t->session.tools, r->order_us, r->id.b,
-		(size_t)ULID_BYTES, (int64_t)!t->same_as, r->at_us, e->cwd, transcript_of(e), (int64_t)ended,
-		e->reason, model_of(e), (int64_t)t->retells);
+		t->session.last_batch, t->session.prompts, t->session.tools, r->order_us, r->id.b, (size_t)ULID_BYTES,
+		(int64_t)!t->same_as, r->at_us, e->cwd, transcript_of(e), (int64_t)ended, e->reason, model_of(e),
+		(int64_t)t->retells);
 }
 
 /* -- parents ----------------------------------------------------------------------------------- */

@@ -23,8 +23,10 @@ int usage_on_event(struct step *t)
 	if (r < 0 || elsewhere)
 		return r < 0 ? r : 0;
 	/* The prompt before it, whether or not later ones have come meanwhile. */
-	r = store_number(t->store, &batch, "SELECT key FROM batches WHERE session = ?1 AND ord <= ?2 ORDER BY ord DESC "
-		"LIMIT 1", "ii", t->session.key, t->record.order_us);
+	r = store_number(t->store, &batch,
+		"SELECT key FROM batches WHERE session = ?1 AND ord <= ?2 ORDER BY ord DESC "
+		"LIMIT 1",
+		"ii", t->session.key, t->record.order_us);
 	if (r < 0)
 		return r;
 	return store_do(t->store,

@@ -50,9 +50,8 @@ static int adopt_window(struct step *t)
 
 	if (r != 1)
 		return r;
-	r = store_do(t->store,
-		"UPDATE windows SET ord = ?2, source = ?3, model = ?4, transcript = ?5 WHERE key = ?1", "iisss",
-		key, t->record.order_us, t->event.source, json_str(json_get(t->event.payload, STR("model"))),
+	r = store_do(t->store, "UPDATE windows SET ord = ?2, source = ?3, model = ?4, transcript = ?5 WHERE key = ?1",
+		"iisss", key, t->record.order_us, t->event.source, json_str(json_get(t->event.payload, STR("model"))),
 		t->event.transcript_path);
 	return r < 0 ? r : 1;
 }
@@ -97,8 +96,8 @@ int window_on_end(struct step *t)
 	r = batch_close(t, "end");
 	if (r == 0)
 		r = store_do(t->store,
-			"UPDATE windows SET ended_at = ?2, end_reason = coalesce(?3, 'other') WHERE key = ?1",
-			"iis", t->session.window, t->record.at_us, t->event.reason);
+			"UPDATE windows SET ended_at = ?2, end_reason = coalesce(?3, 'other') WHERE key = ?1", "iis",
+			t->session.window, t->record.at_us, t->event.reason);
 	return r < 0 ? r : session_link_parent(t);
 }
 
@@ -177,8 +176,7 @@ int window_on_subagent_stop(struct step *t)
 		"UPDATE windows SET ended_at = ?2, message = coalesce(?3, message), transcript = "
 		"coalesce(?4, transcript) WHERE "
 		"key = ?1",
-		"iiss", window, t->record.at_us,
-		summary_cut(t->arena, t->event.message, RESPONSE_MAX),
+		"iiss", window, t->record.at_us, summary_cut(t->arena, t->event.message, RESPONSE_MAX),
 		json_str(json_get(t->event.payload, STR("agent_transcript_path"))));
 }
 

@@ -17,7 +17,7 @@
 enum {
 	CLOCK_STEP_US = 1000000,   /* a smaller step back is not worth a correction */
 	CLIENT_LATE_US = 60000000, /* a client that waited longer than this has another clock */
-	NUMBERS_TRIED = 64, /* a segment's number may be taken by a file that is none of ours */
+	NUMBERS_TRIED = 64,        /* a segment's number may be taken by a file that is none of ours */
 };
 
 void format_segment_header(uint8_t out[SEGMENT_HEADER], uint64_t number, uint64_t identity)

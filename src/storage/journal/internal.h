@@ -23,15 +23,15 @@ struct journal {
 	struct {
 		int64_t ms, last_us;
 	} moments[JOURNAL_MOMENTS]; /* the last place given out in a client's millisecond */
-	bool torn; /* bytes behind `end` that could not be taken away */
+	bool torn;                  /* bytes behind `end` that could not be taken away */
 	_Atomic uint64_t abandoned; /* number of a segment that must not be written any more */
 	/* What the disk is still owed. The loop only notes it down here; whoever calls
 	 * journal_sync() pays, because a sync may take longer than any hook may wait. */
 	struct {
 		pthread_mutex_t lock;
 		bool file, dir;
-		bool lost; /* a closed segment could not wait for its sync any longer */
-		struct journal_pos end; /* of what was flushed */
+		bool lost;                /* a closed segment could not wait for its sync any longer */
+		struct journal_pos end;   /* of what was flushed */
 		int retired[RETIRED_MAX]; /* descriptors of closed segments, not yet synced */
 		int nretired;
 		/* Zeros ahead of the end of the current segment; see journal_grow(). */

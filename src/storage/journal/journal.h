@@ -98,7 +98,7 @@ struct journal_sync_state {
 	struct journal_pos synced; /* everything up to here is on the disk, but for what lies before `failed` */
 	struct journal_pos failed; /* what had not been synced before and lies before this may not be */
 	uint64_t syncs, failures;
-	char trouble[192];         /* why the last one failed, or "" */
+	char trouble[192]; /* why the last one failed, or "" */
 };
 
 /* synced (may be NULL) is called on the thread after each sync, whether it failed or not. */

@@ -410,7 +410,7 @@ static bool looks_same(const char *store, const char *backup)
 	struct err err = { 0 };
 
 	return store_open(store, STORE_READ, NULL, &a, &err) == 0 && store_open_still(backup, false, &b) == 0 &&
-	       store_number(a, &x, sql, "") == 1 && store_number(b, &y, sql, "") == 1 && x == y;
+		store_number(a, &x, sql, "") == 1 && store_number(b, &y, sql, "") == 1 && x == y;
 }
 
 static bool is_due(const char *store, const char *dir, const struct candidate *newest)

@@ -23,7 +23,7 @@ enum {
 	WAL_HEAD = 32,
 	FRAME_HEAD = 24,
 	TABLE_LEAF = 13,
-	FILE_HEAD = 100,     /* on page 1 */
+	FILE_HEAD = 100, /* on page 1 */
 	COLUMNS_MAX = 48,
 	ID_TYPE = 12 + 2 * 16,
 	PAGES_MAX = 1 << 20, /* 16 GiB */
@@ -41,9 +41,9 @@ struct field {
 };
 
 struct carving {
-	size_t size;         /* of a page */
+	size_t size;          /* of a page */
 	uint8_t *leaf, *more; /* one page each */
-	struct place *pages; /* by number, from 1 */
+	struct place *pages;  /* by number, from 1 */
 	uint32_t npages;
 	struct buf record;
 	const struct carve_sink *sink;

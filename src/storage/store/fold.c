@@ -19,8 +19,8 @@
 
 enum {
 	BATCH_BYTES = 8 << 20,
-	WAL_FULL = 8 << 20,           /* past this it is checkpointed */
-	WAL_LARGE = 64 << 20,         /* past this it is truncated as well: readers have held it up */
+	WAL_FULL = 8 << 20,   /* past this it is checkpointed */
+	WAL_LARGE = 64 << 20, /* past this it is truncated as well: readers have held it up */
 };
 
 static bool out_of_time(struct writer *w)
@@ -133,8 +133,9 @@ static int fold_bytes(struct writer *w, str body, bool spooled, struct batch *b)
 
 int writer_set_full(struct writer *w, bool full)
 {
-	int r = w->full == full ? 0 :
-		store_exec(w->store, full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+	int r = w->full == full
+		? 0
+		: store_exec(w->store, full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
 
 	if (r == 0)
 		w->full = full;
@@ -237,8 +238,10 @@ static int give_up(struct writer *w, int cause)
 {
 	char text[320];
 
-	snprintf(text, sizeof text, "events cannot be folded into the store: %.200s; they stay in the journal and are "
-				    "tried again every second", store_failure(w->store, cause));
+	snprintf(text, sizeof text,
+		"events cannot be folded into the store: %.200s; they stay in the journal and are "
+		"tried again every second",
+		store_failure(w->store, cause));
 	undo(w);
 	writer_set_trouble(w, text);
 	writer_close_reader(w);
@@ -343,8 +346,9 @@ static int finish_segment(struct writer *w, uint64_t number, const char *problem
 	if (problem) {
 		if (!w->unknown) /* those were counted one by one */
 			count_damage(w);
-		log_error(LOG_JOURNAL, "segment %016llx %s (byte %llu); what could be read is stored, the file is "
-				       "kept as %016llx.j.damaged",
+		log_error(LOG_JOURNAL,
+			"segment %016llx %s (byte %llu); what could be read is stored, the file is "
+			"kept as %016llx.j.damaged",
 			(unsigned long long)number, problem, (unsigned long long)w->at.offset,
 			(unsigned long long)number);
 		(void)journal_quarantine(w->journal_dir, number);
@@ -469,8 +473,8 @@ static int fold_spool_records(struct writer *w, const char *path, struct batch *
 		*ret_store = fold_bytes(w, body, true, b);
 		records++;
 	}
-	if (got == 0 && (fstat(reader.fd, &st) < 0 || !records || b->broken > broken ||
-				(uint64_t)st.st_size != reader.offset))
+	if (got == 0 &&
+		(fstat(reader.fd, &st) < 0 || !records || b->broken > broken || (uint64_t)st.st_size != reader.offset))
 		got = -EBADMSG;
 	b->broken = broken;
 	journal_reader_close(&reader);
@@ -589,4 +593,3 @@ int writer_fold_spool(struct writer *w)
 	writer_notify_spool(w);
 	return 0;
 }
-

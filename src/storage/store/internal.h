@@ -31,7 +31,9 @@ struct store {
 	struct packer *packer;
 	struct query queries[QUERIES_MAX];
 	size_t nqueries;
-	char failure[200]; /* the words of the last failure since BEGIN; see store_failure() */
+	char failure[200];   /* the words of the last failure since BEGIN; see store_failure() */
+	int64_t deadline_us; /* see store_limit() */
+	const _Atomic bool *cancelled;
 	bool still; /* see store_open_still(): trouble with it is expected */
 	char path[FS_PATH];
 	dev_t dev, wal_dev; /* the files it was opened on; see store_is_current() */

@@ -107,7 +107,7 @@ bool packer_pack(struct packer *p, str text, str *ret)
 bool payload_is_packed(str bytes)
 {
 	return bytes.n > 1 + MAGIC_BYTES && bytes.p[0] > 0 && (size_t)bytes.p[0] < countof(dictionaries) &&
-	       memcmp(bytes.p + 1, magic, MAGIC_BYTES) == 0;
+		memcmp(bytes.p + 1, magic, MAGIC_BYTES) == 0;
 }
 
 int64_t payload_size(str packed)

@@ -90,8 +90,10 @@ static void report_recovery(struct writer *w, const char *text)
 	pthread_mutex_lock(&w->lock);
 	snprintf(w->state.recovery, sizeof w->state.recovery, "%s", text);
 	pthread_mutex_unlock(&w->lock);
-	(void)store_do(w->store, "INSERT INTO facts(name, value) VALUES ('recovery', ?1) "
-				 "ON CONFLICT(name) DO UPDATE SET value = ?1", "s", str_of(text));
+	(void)store_do(w->store,
+		"INSERT INTO facts(name, value) VALUES ('recovery', ?1) "
+		"ON CONFLICT(name) DO UPDATE SET value = ?1",
+		"s", str_of(text));
 }
 
 struct salvaging {
@@ -177,8 +179,8 @@ int writer_recover(struct writer *w)
 	salvage(w, aside, &found);
 	snprintf(text, sizeof text,
 		"the store was damaged and is kept as %.60s; the new one has %s%.60s%s%u events read from the damaged "
-		"file%s, and what the journal holds", base_name(aside),
-		backup[0] ? "the backup " : "", base_name(backup), backup[0] ? ", " : "", found.fresh,
+		"file%s, and what the journal holds",
+		base_name(aside), backup[0] ? "the backup " : "", base_name(backup), backup[0] ? ", " : "", found.fresh,
 		found.cut ? " (not all, it took too long)" : "");
 	report_recovery(w, text);
 	return 0;
@@ -238,7 +240,9 @@ int writer_find_store(struct writer *w)
 		log_error(LOG_STORE, "the store was taken away and could not be saved: %s", strerror(-r));
 	snprintf(text, sizeof text, "the file of the store was %s while in use; %s%.200s",
 		gone ? "deleted" : "replaced",
-		r < 0 ? "what it held is lost" : gone ? "it has been written again" : "the old one is kept as ",
+		r < 0          ? "what it held is lost"
+			: gone ? "it has been written again"
+			       : "the old one is kept as ",
 		r < 0 || gone ? "" : base_name(copy));
 	r = writer_open_store(w);
 	if (r == 0)

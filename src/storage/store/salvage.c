@@ -19,8 +19,8 @@
 #include "store/internal.h"
 
 enum {
-	SALVAGE_MS = 120000,  /* in all; what is left stays in the file set aside */
-	PROBES_MAX = 4096,    /* jumps over bad places */
+	SALVAGE_MS = 120000, /* in all; what is left stays in the file set aside */
+	PROBES_MAX = 4096,   /* jumps over bad places */
 	SESSIONS_MAX = 1000000,
 };
 
@@ -71,8 +71,8 @@ struct dig {
 	int (*take)(const struct record *r, void *arg);
 	void *arg;
 	int64_t until_us, low, high; /* events up to low and from high on have been read */
-	bool sorted; /* owners */
-	bool smooth; /* every row could be read */
+	bool sorted;                 /* owners */
+	bool smooth;                 /* every row could be read */
 	struct salvage *result;
 };
 
@@ -177,10 +177,19 @@ static int take_event(const struct carved_event *e, void *arg)
 
 static int take_row(struct dig *d, struct query *q)
 {
-	const struct carved_event e = { .seq = query_int(q, 0), .id = query_str(q, 1), .ord = query_int(q, 2),
-		.at = query_int(q, 3), .session = query_int(q, 4), .kind = query_str(q, 5), .native = query_str(q, 6),
-		.tool = query_str(q, 7), .tool_use_id = query_str(q, 8), .agent_id = query_str(q, 9),
-		.marks = query_int(q, 10), .host = query_str(q, 11), .payload = query_str(q, 12) };
+	const struct carved_event e = { .seq = query_int(q, 0),
+		.id = query_str(q, 1),
+		.ord = query_int(q, 2),
+		.at = query_int(q, 3),
+		.session = query_int(q, 4),
+		.kind = query_str(q, 5),
+		.native = query_str(q, 6),
+		.tool = query_str(q, 7),
+		.tool_use_id = query_str(q, 8),
+		.agent_id = query_str(q, 9),
+		.marks = query_int(q, 10),
+		.host = query_str(q, 11),
+		.payload = query_str(q, 12) };
 
 	/* A payload whose pages are gone reads as nothing. */
 	d->smooth = d->smooth && !str_empty(e.payload);
@@ -198,10 +207,10 @@ static bool out_of_time(struct dig *d)
 /* Reads from one place on. 1: to the end; 0: an error on the way; -errno: the taker's trouble. */
 static int read_run(struct dig *d, bool up)
 {
-	struct query *q = store_ask(d->from, up ?
-		"SELECT " SALVAGE_COLUMNS " FROM events WHERE seq > ?1 AND seq < ?2 ORDER BY seq" :
-		"SELECT " SALVAGE_COLUMNS " FROM events WHERE seq > ?1 AND seq < ?2 ORDER BY seq DESC", "ii", d->low,
-		d->high);
+	struct query *q = store_ask(d->from,
+		up ? "SELECT " SALVAGE_COLUMNS " FROM events WHERE seq > ?1 AND seq < ?2 ORDER BY seq"
+		   : "SELECT " SALVAGE_COLUMNS " FROM events WHERE seq > ?1 AND seq < ?2 ORDER BY seq DESC",
+		"ii", d->low, d->high);
 	int got = 0, r = 0;
 
 	while (r == 0 && !out_of_time(d) && (got = query_step(q)) == 1) {
@@ -234,8 +243,8 @@ static int dig_events(struct dig *d)
 /* What only the user can know again. */
 static void dig_facts(struct dig *d)
 {
-	struct query *q = store_query(d->from,
-		"SELECT name, value FROM facts WHERE name NOT IN ('capture', 'recovery')");
+	struct query *q =
+		store_query(d->from, "SELECT name, value FROM facts WHERE name NOT IN ('capture', 'recovery')");
 
 	while (query_step(q) == 1)
 		(void)store_do(d->into, "INSERT INTO facts(name, value) VALUES (?1, ?2) ON CONFLICT DO NOTHING", "ss",
@@ -245,8 +254,8 @@ static void dig_facts(struct dig *d)
 	while (query_step(q) == 1)
 		(void)store_do(d->into,
 			"INSERT INTO projects(path, name, named, created_at) VALUES (?1, ?2, 1, ?3) "
-			"ON CONFLICT(path) DO UPDATE SET name = ?2, named = 1", "ssi", query_str(q, 0), query_str(q, 1),
-			query_int(q, 2));
+			"ON CONFLICT(path) DO UPDATE SET name = ?2, named = 1",
+			"ssi", query_str(q, 0), query_str(q, 1), query_int(q, 2));
 	query_reset(q);
 }
 
@@ -289,7 +298,10 @@ static int dig_view(struct dig *d, const char *path, bool wal)
 int store_salvage(const char *damaged, struct store *into, int (*take)(const struct record *r, void *arg), void *arg,
 	struct salvage *ret)
 {
-	struct dig d = { .into = into, .take = take, .arg = arg, .result = ret,
+	struct dig d = { .into = into,
+		.take = take,
+		.arg = arg,
+		.result = ret,
 		.until_us = clock_mono_us() + SALVAGE_MS * USEC_PER_MSEC };
 	char wal[FS_PATH + 8];
 	struct stat st;

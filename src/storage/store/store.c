@@ -90,6 +90,22 @@ void store_interrupt(struct store *s)
 	sqlite3_interrupt(s->db);
 }
 
+static int is_over(void *arg)
+{
+	const struct store *s = arg;
+
+	return (s->cancelled && *s->cancelled) || (s->deadline_us && clock_mono_us() > s->deadline_us);
+}
+
+void store_limit(struct store *s, int64_t deadline_us, const _Atomic bool *cancelled)
+{
+	enum { STEPS = 10000 }; /* of SQLite's machine between two looks: well below a millisecond */
+
+	s->deadline_us = deadline_us;
+	s->cancelled = cancelled;
+	sqlite3_progress_handler(s->db, deadline_us || cancelled ? STEPS : 0, is_over, s);
+}
+
 void store_set_patience(struct store *s, int ms)
 {
 	sqlite3_busy_timeout(s->db, ms);
@@ -116,7 +132,8 @@ int store_known_tables(struct store *s)
 	int got = store_number(s, &n,
 		"SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND ("
 		"name = 'events' AND sql LIKE '%native%payload%' OR name = 'sessions' AND sql LIKE '%native_id%' "
-		"OR name = 'journal' AND sql LIKE '%identity%')", "");
+		"OR name = 'journal' AND sql LIKE '%identity%')",
+		"");
 
 	return got < 0 ? got : (int)n;
 }
@@ -199,8 +216,10 @@ static int migrate(struct store *s, const char *backups, int version, struct err
 	if (version > 0 && version < (int)migrations_count) {
 		r = copy_before(s, backups, version);
 		if (r < 0)
-			return err_set(err, r, "no copy of the store could be made before its migration: %s; "
-					       "make room in %s and restart hookd", strerror(-r), backups);
+			return err_set(err, r,
+				"no copy of the store could be made before its migration: %s; "
+				"make room in %s and restart hookd",
+				strerror(-r), backups);
 	}
 	for (size_t i = (size_t)version; i < migrations_count; i++) {
 		r = migrate_one(s, i);
@@ -254,8 +273,9 @@ static int check_version(struct store *s, enum store_mode mode, int *ret_version
 
 static int configure(struct store *s, enum store_mode mode, int version)
 {
-	int r = store_exec(s, "PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = ON; PRAGMA cache_size = -1024;"
-			      "PRAGMA temp_store = MEMORY");
+	int r = store_exec(s,
+		"PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = ON; PRAGMA cache_size = -1024;"
+		"PRAGMA temp_store = MEMORY");
 
 	if (r < 0)
 		return r;
@@ -272,9 +292,10 @@ static int configure(struct store *s, enum store_mode mode, int version)
 	if (r == 0)
 		r = store_exec(s, "PRAGMA trusted_schema = ON");
 	if (r == 0)
-		r = store_exec(s, "PRAGMA cache_size = -4096; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-				  "PRAGMA wal_autocheckpoint = 0;"
-				  "PRAGMA journal_size_limit = 4194304; PRAGMA secure_delete = ON");
+		r = store_exec(s,
+			"PRAGMA cache_size = -4096; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+			"PRAGMA wal_autocheckpoint = 0;"
+			"PRAGMA journal_size_limit = 4194304; PRAGMA secure_delete = ON");
 	return r;
 }
 
@@ -407,8 +428,10 @@ int store_open(const char *path, enum store_mode mode, const char *backups, stru
 	}
 	rc = sqlite3_open_v2(path, &s->db, flags, NULL);
 	if (rc != SQLITE_OK) {
-		r = err_set(err, store_errno(rc), rc == SQLITE_CANTOPEN && mode == STORE_READ ?
-			"there is no store at %s yet; start hookd" : "the store %s cannot be opened", path);
+		r = err_set(err, store_errno(rc),
+			rc == SQLITE_CANTOPEN && mode == STORE_READ ? "there is no store at %s yet; start hookd"
+								    : "the store %s cannot be opened",
+			path);
 		store_close(s);
 		return r;
 	}
@@ -529,8 +552,9 @@ str query_str(struct query *q, int column)
 {
 	const char *p = (const char *)sqlite3_column_blob(q->stmt, column);
 
-	return p ? str_n(p, (size_t)sqlite3_column_bytes(q->stmt, column)) :
-		   query_is_null(q, column) ? STR_NONE : STR("");
+	return p                           ? str_n(p, (size_t)sqlite3_column_bytes(q->stmt, column))
+		: query_is_null(q, column) ? STR_NONE
+					   : STR("");
 }
 
 bool query_is_null(struct query *q, int column)
@@ -546,26 +570,19 @@ static struct query *ask(struct store *s, const char *sql, const char *types, va
 
 	for (int at = 1; *types; types++, at++)
 		switch (*types) {
-		case 'i':
-			query_bind_int(q, at, va_arg(ap, int64_t));
-			break;
+		case 'i': query_bind_int(q, at, va_arg(ap, int64_t)); break;
 		case 'k':
 			number = va_arg(ap, int64_t);
 			if (number)
 				query_bind_int(q, at, number);
 			break;
-		case 's':
-			query_bind_str(q, at, va_arg(ap, str));
-			break;
-		case 'p':
-			query_bind_payload(q, at, va_arg(ap, str));
-			break;
+		case 's': query_bind_str(q, at, va_arg(ap, str)); break;
+		case 'p': query_bind_payload(q, at, va_arg(ap, str)); break;
 		case 'b':
 			p = va_arg(ap, const void *);
 			query_bind_blob(q, at, p, va_arg(ap, size_t));
 			break;
-		default:
-			abort();
+		default: abort();
 		}
 	return q;
 }
@@ -660,8 +677,9 @@ int store_check(struct store *s, struct buf *out)
 /* Everything but SQLite's own tables, as one text. */
 static int schema_text(struct store *s, struct buf *out)
 {
-	struct query *q = store_query(s, "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema "
-					 "WHERE name NOT LIKE 'sqlite_stat%' ORDER BY type, name");
+	struct query *q = store_query(s,
+		"SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema "
+		"WHERE name NOT LIKE 'sqlite_stat%' ORDER BY type, name");
 	int got;
 
 	while ((got = query_step(q)) == 1)

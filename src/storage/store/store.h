@@ -43,8 +43,7 @@ enum store_mode {
 /* err says in words what is wrong and what to do: -EUCLEAN damaged, -EPROTONOSUPPORT newer release,
  * -EMEDIUMTYPE somebody else's database, -ENOENT no store yet (STORE_READ). backups is the directory for
  * the copy taken before a migration. */
-int store_open(const char *path, enum store_mode mode, const char *backups, struct store **ret,
-	struct err *err);
+int store_open(const char *path, enum store_mode mode, const char *backups, struct store **ret, struct err *err);
 void store_close(struct store *s);
 DEFINE_FREEP(struct store, store_close);
 
@@ -52,6 +51,9 @@ int store_schema_version(void);
 
 /* Ends the statement under way, which then gives -ECANCELED. From any thread, as long as the store is open. */
 void store_interrupt(struct store *s);
+/* Until told otherwise, statements end with -ECANCELED past this time on the monotonic clock (0: never) or when the
+ * flag is raised (NULL: there is none). */
+void store_limit(struct store *s, int64_t deadline_us, const _Atomic bool *cancelled);
 /* How long to wait for somebody else's lock. */
 void store_set_patience(struct store *s, int ms);
 
@@ -216,13 +218,13 @@ struct writer_config {
 
 /* What the writer did, for status. Counters rise; from any thread. */
 struct writer_state {
-	bool open;            /* the store is open and migrated */
-	char trouble[320];    /* why folding stands still, or "" */
-	char recovery[320];   /* what the last recovery did, or "" */
+	bool open;          /* the store is open and migrated */
+	char trouble[320];  /* why folding stands still, or "" */
+	char recovery[320]; /* what the last recovery did, or "" */
 	uint64_t folded, doubled, spooled, damaged, commits, checkpoints;
-	uint64_t replayed; /* new ones from segments of an earlier daemon */
+	uint64_t replayed;        /* new ones from segments of an earlier daemon */
 	struct store_aside aside; /* in the store, from whichever daemon */
-	uint64_t taken; /* records read from the segments this daemon wrote itself */
+	uint64_t taken;           /* records read from the segments this daemon wrote itself */
 	uint64_t unfolded_bytes;
 	struct journal_pos committed;
 	int64_t oldest_unfolded_us; /* wall time of the oldest record not yet committed, or 0 */

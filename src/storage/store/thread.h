@@ -20,10 +20,10 @@ struct writer {
 	struct journal_pos wanted;
 	bool has_wanted, spool, stop, stopped, suspect;
 	struct writer_job *jobs, **last_job; /* first in, first out */
-	int64_t wanted_since_us; /* monotonic: when the oldest unfolded mark was announced */
-	int64_t due_us;          /* monotonic: when it is to be folded, with wanted_since_us */
-	unsigned pending;        /* records announced since then */
-	int64_t published_us;    /* monotonic: when a commit was last told of */
+	int64_t wanted_since_us;             /* monotonic: when the oldest unfolded mark was announced */
+	int64_t due_us;                      /* monotonic: when it is to be folded, with wanted_since_us */
+	unsigned pending;                    /* records announced since then */
+	int64_t published_us;                /* monotonic: when a commit was last told of */
 	int64_t wanted_wall_us;
 	int64_t stop_by_us;
 	struct writer_state state;
@@ -31,16 +31,16 @@ struct writer {
 
 	/* The thread's own. */
 	struct store *store;
-	struct journal_reader reader; /* open on segment `at`, when reader_open */
-	bool reader_open, unknown; /* unknown: the open segment holds a record of a later release */
-	struct journal_pos at; /* folded up to here (committed or in the current batch) */
-	uint64_t finished;     /* segments up to this number are folded whole, and wait to be deleted */
-	uint64_t deleted;      /* and up to this one they are */
-	bool full;             /* the next commit is synced */
-	bool unsynced;         /* something is committed that is not on the disk yet */
-	int64_t folded_us;     /* monotonic: when something was last folded */
-	uint64_t first_own; /* number of the first segment of this daemon */
-	bool idle_work;     /* the idle callback has more to do */
+	struct journal_reader reader;       /* open on segment `at`, when reader_open */
+	bool reader_open, unknown;          /* unknown: the open segment holds a record of a later release */
+	struct journal_pos at;              /* folded up to here (committed or in the current batch) */
+	uint64_t finished;                  /* segments up to this number are folded whole, and wait to be deleted */
+	uint64_t deleted;                   /* and up to this one they are */
+	bool full;                          /* the next commit is synced */
+	bool unsynced;                      /* something is committed that is not on the disk yet */
+	int64_t folded_us;                  /* monotonic: when something was last folded */
+	uint64_t first_own;                 /* number of the first segment of this daemon */
+	bool idle_work;                     /* the idle callback has more to do */
 	int64_t recovered_us, suspected_us; /* monotonic: when last, or 0 */
 };
 

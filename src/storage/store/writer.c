@@ -17,14 +17,14 @@
 #include "store/thread.h"
 
 enum {
-	FOLD_RECORDS = 64,            /* enough for a commit of their own */
+	FOLD_RECORDS = 64, /* enough for a commit of their own */
 	FOLD_BYTES = 256 << 10,
-	GATHER_MS = 500,              /* between commits of a burst */
-	SOON_MS = 2000,               /* after the end of a turn */
-	CHECKPOINT_AFTER_MS = 30000,  /* of quiet */
-	RETRY_MS = 1000,              /* after trouble with the store */
-	LAST_PATIENCE_MS = 200,       /* with readers, for the last checkpoint */
-	STOP_MS = 400,                /* for what is left when asked to stop; more stays for the next start */
+	GATHER_MS = 500,             /* between commits of a burst */
+	SOON_MS = 2000,              /* after the end of a turn */
+	CHECKPOINT_AFTER_MS = 30000, /* of quiet */
+	RETRY_MS = 1000,             /* after trouble with the store */
+	LAST_PATIENCE_MS = 200,      /* with readers, for the last checkpoint */
+	STOP_MS = 400,               /* for what is left when asked to stop; more stays for the next start */
 };
 
 void writer_set_trouble(struct writer *w, const char *text)
