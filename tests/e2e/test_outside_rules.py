@@ -119,7 +119,7 @@ def test_mode_observe_is_said_by_rules_and_status(world):
 
 def test_config_set_of_guard_disable(world):
     world.start()
-    world.hookd("config", "set", "guard.disable", json.dumps([RULE]))
+    world.hookd("config", "set", "guard.disable", RULE)
     assert says(world, "claude", RESET) == "none"
     assert RULE in world.hookd("config", "get", "guard.disable").stdout.decode()
 
