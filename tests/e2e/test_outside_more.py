@@ -256,7 +256,7 @@ def test_session_start_told_twice_runs_hooks_once(world):
     world.start()
     a = world.hookc("sessionStart", {"conversation_id": "c", "session_id": "c", "hook_event_name": "sessionStart",
                                      "workspace_roots": ["/tmp"], "is_background_agent": False}, "cursor")
-    b = world.hookc("SessionStart", payload("SessionStart", "c", source="startup"), "claude")
+    b = world.hookc("SessionStart", payload("SessionStart", "c"), "claude")
     assert ran() == 1, (a, b)
 
 
@@ -384,3 +384,23 @@ def test_rules_text_shows_off_and_observe(world):
     world.hookd("rules", "observe", "git.clean")
     lines = {x.split()[0]: x.split()[1] for x in world.hookd("rules").stdout.decode().splitlines() if "." in x.split()[0]}
     assert lines["git.reset-hard"] in ("off", "disable", "disabled") and lines["git.clean"] == "observe"
+
+
+def test_geminis_three_session_ends_run_hooks_once(world):
+    """decisions 4: keys that name only the session hold per window, outside it for 10 s; /quit fires three times."""
+    ran = counting(world, event="SessionEnd")
+    world.start()
+    for _ in range(3):
+        world.hookc("SessionEnd", {"session_id": "g", "cwd": "/tmp", "hook_event_name": "SessionEnd", "reason": "exit"},
+                    "gemini")
+    assert ran() == 1
+
+
+@pytest.mark.parametrize("agent", ["codex", "gemini", "cursor", "qwen", "windsurf"])
+def test_a_question_that_was_told_as_a_denial_is_shown_as_denied(world, agent):
+    """protocol.md: prevailed is what the agent was told; the denied call is shown as denied."""
+    world.start()
+    assert says(world, agent, ASK) == "deny"
+    assert [(d["decision"], d["prevailed"]) for d in decisions(world)][0] in (("deny", True), ("ask", False))
+    assert world.rpc("activities", limit=5)["activities"][0]["state"] == "denied"
+    assert world.json("stats", "--json")["total"]["denied"] == 1
