@@ -43,7 +43,7 @@ enum { TRANSCRIPT_LINE_MAX = 16 << 20 };
 
 enum transcript_kind {
 	TRANSCRIPT_START,     /* first thing known of a session; source says startup, resume, clear, … if known */
-	TRANSCRIPT_PROMPT,    /* text: what the person (or a program in their place) said; id: the prompt's, if any */
+	TRANSCRIPT_PROMPT,    /* text: what the user (or a program in their place) said; id: the prompt's, if any */
 	TRANSCRIPT_ANSWER,    /* text: what the model said; final: with it the turn was over */
 	TRANSCRIPT_CALL,      /* tool, tool_id, input */
 	TRANSCRIPT_RESULT,    /* tool_id, tool if known, output, failed */

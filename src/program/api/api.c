@@ -152,7 +152,7 @@ static void catch_up(struct request *q)
 	} while (r == -ETIMEDOUT && --tries > 0 && !state.trouble[0]);
 	/* Old rows are better than none, when the store can be read at all. */
 	if (r < 0)
-		log_warn(LOG_API, "%s answers without the newest events: the store is behind", q->op->name);
+		log_warn(LOG_API, "%s is answered without the newest events: the store is behind", q->op->name);
 }
 
 /* The store is fine, only what was asked for is not there. */

@@ -87,8 +87,7 @@ int op_find_session(struct op_call *call, const struct json *given, const char *
 	int r = -ENOENT;
 
 	if (str_empty(wanted))
-		return err_set(call->err, -EINVAL, "'%s' must be a session's id, the beginning of one, or its key",
-			param);
+		return err_set(call->err, -EINVAL, "'%s' must be a session's id, a prefix of one, or its key", param);
 	/* A number is a key and nothing else; text may be any of the three. */
 	if (given->type == JSON_STRING)
 		r = take_only(call,

@@ -264,7 +264,7 @@ int op_search(struct op_call *call)
 		return r;
 	read_terms(f.text, &t);
 	if (!t.n)
-		return err_set(call->err, -EINVAL, "there is no word to look for in the query");
+		return err_set(call->err, -EINVAL, "the query contains no word to search for");
 	jw_object(call->w);
 	r = write_hits(call, &f, &t, which);
 	jw_end_object(call->w);

@@ -192,7 +192,7 @@ static int read_choice(struct op_call *call, struct capture_choice *ret)
 	if (!str_is_set(ret->sessions) && !ret->project && !str_is_set(ret->agent) && !ret->before_us &&
 		!str_is_set(ret->match))
 		return err_set(call->err, -EINVAL,
-			"say what is to be deleted: sessions, project, agent, before_us or match");
+			"specify what to delete: sessions, project, agent, before_us or match");
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* cli: `hookd <command>`, one file per command, one table.
  *
- * A command is a descriptor: name, arguments, a sentence, its options, what it needs, and a function.
- * Help, usage errors and completions are made from the table. Conventions every command keeps:
+ * A command is a descriptor: name, arguments, description, options, what it needs, and a function.
+ * Help, usage errors and completions are made from the table. Conventions that every command follows:
  *
  *   exit codes   0 done, 1 failed, 64 usage error; never 2, which agents read as "block"
  *   errors       one line on stderr, lower case: what failed: why; what to do
@@ -65,7 +65,7 @@ struct cli {
 		const char *value;
 	} given[OPTIONS_MAX];
 	int ngiven;
-	int answer_ms; /* patience with the daemon's answer; 0: the usual */
+	int answer_ms; /* how long to wait for the daemon's answer; 0: the default */
 	bool colour;   /* stdout is a terminal and NO_COLOR is not set */
 };
 

@@ -114,7 +114,7 @@ int cli_call(struct cli *cli, bool start, const char *method, str params, struct
 	}
 	if (fd < 0)
 		return err_set(err, fd == -ECONNREFUSED ? -ENOENT : fd,
-			fd == -EPERM ? "the socket %s belongs to somebody else" : "no daemon answers at %s",
+			fd == -EPERM ? "the socket %s belongs to another user" : "no daemon answers at %s",
 			cli->paths.socket);
 	r = send_request(fd, method, params);
 	if (r == 0)

@@ -240,7 +240,7 @@ done:
 }
 
 static const struct cmd_option offline_options[] = {
-	{ "fd", 0, "N", false, "descriptor that holds the frame" },
+	{ "fd", 0, "N", false, "file descriptor of the frame" },
 	{ "started-us", 0, "T", false, "monotonic time at which the client's deadline began" },
 	{ "reason", 0, "WORD", false, "why the daemon was not used" },
 	{ 0 },
@@ -249,7 +249,7 @@ static const struct cmd_option offline_options[] = {
 const struct cmd cmd_offline = {
 	.name = "offline",
 	.args = "AGENT [EVENT]",
-	.text = "Take an event without a daemon; called by hookc.",
+	.text = "Handle an event without a daemon; called by hookc.",
 	.flags = CMD_HIDDEN | CMD_ANYWHERE,
 	.min_args = 0,
 	.max_args = ARGS_MAX,

@@ -133,7 +133,7 @@ static int run_untrust(struct cli *cli)
 
 static const struct cmd_option trust_options[] = {
 	{ "list", 'l', NULL, false, "what is trusted" },
-	{ "yes", 'y', NULL, false, "do not ask; a terminal is needed all the same" },
+	{ "yes", 'y', NULL, false, "do not ask; a terminal is still required" },
 	{ "json", 0, NULL, false, "list: print JSON" },
 	{ 0 },
 };
@@ -141,7 +141,7 @@ static const struct cmd_option trust_options[] = {
 const struct cmd cmd_trust = {
 	.name = "trust",
 	.args = "[DIRECTORY]",
-	.text = "Look at the hooks of a project and let them run as they are.",
+	.text = "Review the hooks of a project and allow them to run as they are now.",
 	.max_args = 1,
 	.options = trust_options,
 	.run = run_trust,
@@ -150,7 +150,7 @@ const struct cmd cmd_trust = {
 const struct cmd cmd_untrust = {
 	.name = "untrust",
 	.args = "[DIRECTORY]",
-	.text = "Take the trust in a project back.",
+	.text = "Revoke trust in a project.",
 	.max_args = 1,
 	.run = run_untrust,
 };
