@@ -296,7 +296,7 @@ static const struct {
 	{ "{\n  \"a\": 1\n  \"b\": 2\n}", 3, 3, "expected ',' or '}'" },
 	{ "{\n  // mine\n  \"a\": 1\n}", 2, 3, "plain JSON" },
 	{ "{\n  \"a\": 1,\n}", 3, 1, "plain JSON" },
-	{ "[]", 1, 1, "must hold an object" },
+	{ "[]", 1, 1, "must contain an object" },
 	{ "{\n \"hooks\": {},\n \"hooks\": {}\n}", 3, 11, "a second time" },
 	{ "{ \"hooks\": [] }", 1, 12, "\"hooks\" must be an object" },
 	{ "{ \"hooks\": null }", 1, 12, "\"hooks\" must be an object" },

@@ -67,7 +67,7 @@ enum hook_state {
 	HOOK_OURS,      /* it calls hookc: that is us */
 	HOOK_NOT_RUN,   /* a type that this release does not run */
 	HOOK_UNTRUSTED, /* a project's, and nobody has trusted it */
-	HOOK_UNTIED,    /* a project's, and its files cannot be told from its text */
+	HOOK_UNTIED,    /* a project's, and its text does not show which files it runs */
 	HOOK_STATE_MAX,
 };
 extern const char *const hook_state_names[HOOK_STATE_MAX]; /* a sentence each */

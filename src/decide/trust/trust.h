@@ -93,9 +93,9 @@ void trust_write_list(const char *state, struct json_writer *w);
  * written it. */
 int trust_open_below(int dir_fd, str name);
 
-/* Appends a file of a project whoever could have written it, for what can only restrict: to leave a rule out because a
- * group may write to it would be weaker than to follow it. Links are still not followed. 1: it is there; 0: it
- * is not; -errno with err. b must be able to hold TRUST_FILE_MAX + 1. */
+/* Appends a file of a project whoever could have written it, for what can only restrict: to ignore a rule because a
+ * group may write to it would be weaker than to follow it. Links are still not followed. 1: it is there; 0: it is
+ * not; -errno with err. b must be able to hold TRUST_FILE_MAX + 1. */
 int trust_read_restriction(const char *root, const char *name, struct buf *b, struct err *err);
 
 #endif

@@ -29,10 +29,10 @@ enum { AGENT_TOOL_NAMES = 3 };
 
 /* What an agent honours in the answer to one of its events. More than that would be ignored, or void the answer. */
 enum {
-	TAKES_MESSAGE = 1 << 0, /* a line for the person */
+	TAKES_MESSAGE = 1 << 0, /* a line for the user */
 	TAKES_END = 1 << 1,     /* the end of the turn */
 	TAKES_DENY = 1 << 2,
-	TAKES_ASK = 1 << 3,     /* a question to the person */
+	TAKES_ASK = 1 << 3,     /* a question to the user */
 	TAKES_MORE = 1 << 4,    /* the turn goes on */
 	TAKES_INPUT = 1 << 5,   /* another input for the tool */
 	TAKES_CONTEXT = 1 << 6, /* text for the model */

@@ -6,7 +6,7 @@
  * random one. Reading a file again gives the same records with the same keys, and a known key changes nothing, so
  * importing twice or stopping half-way is harmless.
  *
- * Times: the order of lines is the order of happening, also within one millisecond; where the clock of a
+ * Times: the order of lines is the order of events, also within one millisecond; where the clock of a
  * file stands still or steps back a little, a microsecond is added.
  *
  * Long outputs are cut: the transcript has them, and projections need only their beginning. */

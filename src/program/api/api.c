@@ -37,7 +37,7 @@ struct api {
 	struct follow *follow;
 };
 
-/* One request under way. */
+/* One open request. */
 struct request {
 	struct request *next;
 	struct api *api;
@@ -245,7 +245,7 @@ static void work(void *arg)
 	if (q->op->place == OP_WRITER) {
 		int r = writer_call(a->ctx.writer, write_store, q);
 
-		/* The commit itself may fail after the operation has said yes. */
+		/* The commit itself may fail after the operation has succeeded. */
 		if (r < 0 && q->failed >= 0)
 			q->failed = err_set(&q->err, r, "the store cannot be written (%s); see: hookd status",
 				strerror(-r));

@@ -136,10 +136,10 @@ extern const struct op ops[]; /* ends with a row without a name */
 struct api *api_new(const struct api_context *ctx);
 void api_free(struct api *a);
 
-/* Handler of the server: a line has come. arg is the api. */
+/* Handler of the server: a line has arrived. arg is the api. */
 void api_line(struct conn *c, str line, void *arg);
 
-/* Readers of the store that were not used for a minute are closed; from time to time. */
+/* Closes readers of the store that were not used for a minute; call it from time to time. */
 void api_close_idle_readers(struct api *a);
 
 /* An agent's turn has ended, so its transcript has new lines. arg is the api. */
@@ -147,7 +147,7 @@ void api_turn_ended(void *arg);
 
 const struct api_context *api_context_of(const struct api *a);
 
-/* Handler of the server: a frame of history has come. arg is the api. */
+/* Handler of the server: a frame of history has arrived. arg is the api. */
 void api_records(struct conn *c, str body, void *arg);
 
 /* Answers an OP_LATER; not from inside its run(). */

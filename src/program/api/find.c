@@ -1,4 +1,4 @@
-/* Whom a parameter names: sessions and projects as people write them. */
+/* What a parameter names: sessions and projects as people write them. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -56,7 +56,7 @@ static str reference(const struct json *v)
 	return v && (v->type == JSON_STRING || v->type == JSON_NUMBER) ? v->text : STR_NONE;
 }
 
-/* The only row, -ENOENT, or -ENOTUNIQ with what fits. Columns: key, what to call it, what to tell it by. */
+/* The only row, -ENOENT, or -ENOTUNIQ with what fits. Columns: key, name, what distinguishes it. */
 static int take_only(struct op_call *call, struct query *q, str wanted, const char *what, const char *advice,
 	int64_t *ret)
 {

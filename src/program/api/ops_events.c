@@ -7,7 +7,7 @@
 
 /* -- events ------------------------------------------------------------------------------------ */
 
-/* What hookd told the agent about this event, if that was more than to go on. */
+/* hookd's answer to this event, if it was more than to continue. */
 static void write_verdict(struct op_call *call, str id, int64_t session)
 {
 	static const struct op_column columns[] = { OP_VERDICT_COLUMNS, { 0 } };

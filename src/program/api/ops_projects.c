@@ -84,7 +84,7 @@ int op_project_rename(struct op_call *call)
 			"'name' must be at most %d bytes, without leading or trailing blanks and without control "
 			"characters",
 			NAME_MAX_BYTES);
-	/* A name of digits or with a slash in front could never be told from a key or a path. */
+	/* A name of digits or with a slash in front could not be distinguished from a key or a path. */
 	if (name.n && (name.p[0] == '/' || str_to_int(name, &(int64_t){ 0 })))
 		return err_set(call->err, -EINVAL,
 			"a project's name cannot be a number or begin with '/'; choose another");

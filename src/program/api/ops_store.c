@@ -304,8 +304,8 @@ static int purge_job(struct store *s, void *arg)
 	if (r < 0)
 		return r;
 	p->count.bytes = MAX(used - store_used_bytes(s), 0);
-	/* Pages that were split long ago may keep a piece of what moved on; only writing everything anew is
-	 * sure. Without room for that, free pages are given back at least. */
+	/* Pages that were split long ago may keep a piece of what was moved; only rewriting everything is safe.
+	 * Without room for that, free pages are given back at least. */
 	if (fs_free_bytes(p->data) > 3 * used)
 		p->rewritten = store_exec(s, "VACUUM") == 0;
 	while (!p->rewritten && capture_shrink_some(s) == 1)

@@ -1,4 +1,4 @@
-/* Parameters: checked and converted by the row of the operation before it runs, and told to others as JSON Schema. */
+/* Parameters: checked and converted by the row of the operation before it runs, and published as JSON Schema. */
 #include <errno.h>
 #include <stdio.h>
 

@@ -91,7 +91,7 @@ bool cli_confirm(const char *question);
  * why. Other -errno: no answer. */
 int cli_call(struct cli *cli, bool start, const char *method, str params, struct json **ret, struct err *err);
 
-/* Starts a daemon detached and waits until it answers. -EEXIST: one is running already. */
+/* Starts a daemon detached and waits until it answers. -EEXIST: one is already running. */
 int cli_start_daemon(struct cli *cli, struct err *err);
 
 /* -- output ------------------------------------------------------------------------------------ */

@@ -13,7 +13,7 @@
 
 enum { LOCK_TRIES = 5 };
 
-/* The daemon may stand in another directory than its user. */
+/* The daemon's working directory may differ from the user's. */
 static const char *absolute(struct cli *cli, const char *path)
 {
 	char dir[FS_PATH];

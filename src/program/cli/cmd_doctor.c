@@ -133,7 +133,7 @@ static const struct form {
 	const char *shell_tool;
 	const char *more;      /* members that only this agent sends */
 	const char *response;  /* of a tool */
-	const char *denial[3]; /* where in the answer "deny" must stand */
+	const char *denial[3]; /* where in the answer "deny" must be */
 	const char *note;
 } forms[] = {
 	{ .agent = "claude",
@@ -402,7 +402,7 @@ static void check_verbs(struct doctor *d, const struct agent *agent)
 		{ TAKES_ASK, "its hooks cannot ask the user: where a rule would ask, the call is denied" },
 		{ TAKES_INPUT, "it does not accept changed input" },
 		{ TAKES_CONTEXT, "it does not accept added context" },
-		{ TAKES_MORE, "it cannot be told to continue at the end of a turn" },
+		{ TAKES_MORE, "it cannot be made to continue at the end of a turn" },
 	};
 
 	for (size_t i = 0; i < countof(verbs); i++)

@@ -8,7 +8,7 @@
 #include "cli/hooks.h"
 #include "cli/import.h"
 
-/* hookc stands beside hookd. */
+/* hookc is in the same directory as hookd. */
 static int find_hookc(struct cli *cli, char out[FS_PATH])
 {
 	const char *self = cli_self_path(cli), *slash = strrchr(self, '/');
@@ -58,8 +58,7 @@ static int print_json(const struct hook_changes *c, int daemon, const struct err
 	return EXIT_DONE;
 }
 
-/* Hooks are in place whether or not the daemon runs (hookc starts it too), so its trouble is told
- * and nothing more. */
+/* Hooks are in place whether or not the daemon runs (hookc starts it too), so a failure is only reported. */
 static int start_daemon(struct cli *cli, struct err *err)
 {
 	int r = cli_start_daemon(cli, err);

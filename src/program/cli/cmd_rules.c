@@ -1,4 +1,4 @@
-/* rules, reload: the guard's rules, which of them act, and bringing the config file into force. */
+/* rules, reload: the guard's rules, which of them are enforced, and applying the config file. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 /* -- list -------------------------------------------------------------------------------------- */
 
-/* How often each rule had something to say; NULL without a daemon, which is not started for it. */
+/* How often each rule fired; NULL without a daemon, which is not started for this. */
 static const struct json *ask_counts(struct cli *cli)
 {
 	struct json *result = NULL;
@@ -194,7 +194,7 @@ static int apply(struct cli *cli, bool exists, str old, str changed)
 	return EXIT_DONE;
 }
 
-/* Why a rule that was switched on does not act all the same. */
+/* Why a rule that was switched on is still not enforced. */
 static void tell_what_remains(const struct cli *cli, str rule)
 {
 	struct guard_problem *problems;

@@ -31,7 +31,7 @@ static void print_line(const char *name, const char *fmt, ...)
 	putchar('\n');
 }
 
-/* What needs a person's eye; each as one sentence. Returns how many there were. */
+/* What needs attention; each as one sentence. Returns how many there were. */
 static int print_trouble(const struct json *s)
 {
 	static const struct {
@@ -107,7 +107,7 @@ static void print_agents(const struct json *s)
 	}
 }
 
-/* Rules that act and rules that stand in the file may be two things. */
+/* The rules in effect may differ from the rules in the file. */
 static void print_guard(struct cli *cli)
 {
 	struct policy_view view;

@@ -18,7 +18,7 @@ static const char *place(struct cli *cli)
 	return path;
 }
 
-/* Sessions under way take it up; without a daemon there are none. */
+/* Active sessions reload their hooks; without a daemon there are none. */
 static void reload(struct cli *cli)
 {
 	struct json *result;
@@ -56,7 +56,7 @@ static void show(struct cli *cli, const struct trust_tree *t)
 	buf_release(&b);
 }
 
-/* Hooks that stay out all the same: better said now than wondered about later. */
+/* Hooks that still will not run: better to say so now. */
 static void show_untied(struct cli *cli, const struct trust_tree *t)
 {
 	struct hooks_where where = { .cwd = t->root, .home = getenv("HOME"), .state = cli->paths.state };
@@ -81,7 +81,7 @@ static int grant(struct cli *cli, const struct trust_tree *t)
 		return EXIT_DONE;
 	}
 	show(cli, t);
-	/* What runs programs is agreed to by a person who sees it, never by a program. */
+	/* Running programs must be approved by a person who sees what runs, never by a program. */
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return cli_fail("%s is %s; trust is given at a terminal only", t->root, trust_state_names[state]);
 	snprintf(question, sizeof question, "May the hooks of %s run, as shown above?", t->root);

@@ -129,7 +129,7 @@ static const struct json *find_row(const struct json *result, const char *by, st
 	return NULL;
 }
 
-/* One line, and never an error in the agent's face. */
+/* One line, and never an error message in the agent's status line. */
 static int print_statusline(struct cli *cli)
 {
 	str session = read_session(cli);

@@ -21,7 +21,7 @@ static struct guard_policy *ask_daemon(struct cli *cli)
 		return NULL;
 	jw_value(&w, result);
 	p = guard_policy_parse(buf_str(&b), &problems);
-	guard_problems_free(problems); /* complained about when the daemon read them */
+	guard_problems_free(problems); /* problems found when the daemon read them */
 	buf_release(&b);
 	return p;
 }

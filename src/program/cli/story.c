@@ -258,7 +258,7 @@ static void tell_window(struct story *s, int64_t key)
 
 	while (w && !str_empty(cell_text(w, "agent_id")) && cell_int(w, "parent") != cell_int(w, "key"))
 		w = find_window(s, cell_int(w, "parent"));
-	/* What comes late may belong to an earlier one, which has been told. */
+	/* What comes late may belong to an earlier one, which has already been written. */
 	if (!w || cell_int(w, "key") <= s->window)
 		return;
 	end_list(s);

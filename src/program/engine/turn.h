@@ -122,7 +122,7 @@ enum stage_result stage_guard_again(struct turn *t);
 bool judge_expire(struct turn *t, int64_t now);
 void judge_release(struct turn *t);
 
-/* -- live.c: sessions that are under way ------------------------------------------------------- */
+/* -- live.c: active sessions ------------------------------------------------------------------- */
 
 /* What is known of a session between its events. It outlives its turns and is dropped when 512 others have been used
  * since; all of it can be rebuilt. */
@@ -142,7 +142,7 @@ struct live *live_get(struct live_table *t, const struct event *e);
 void live_put(struct live_table *t, struct live *l);
 unsigned live_count(const struct live_table *t);
 
-/* -- twins.c: several calls about one happening ------------------------------------------------ */
+/* -- twins.c: duplicate calls about one event -------------------------------------------------- */
 
 struct twins *twins_new(void);
 void twins_free(struct twins *t);

@@ -69,7 +69,7 @@ static int open_work(struct work *w, const struct install_request *q, str text, 
 	if (r < 0)
 		return r;
 	if (w->root->type != JSON_OBJECT)
-		return fail_at(w, w->root->begin, err, "the file must hold an object");
+		return fail_at(w, w->root->begin, err, "the file must contain an object");
 	json_each(m, w->root) {
 		if (!str_eq(m->key, STR("hooks")))
 			continue;

@@ -215,7 +215,7 @@ static int plan_remove(const struct install_request *q, const struct hook_file *
 		return 0;
 	if (backup_matches(&b, c->before) && (!b.existed || str_is_set(b.original)))
 		return plan_restore(q, f, &b, a, c, err);
-	/* Somebody wrote the file anew, but nothing of theirs is in it. */
+	/* Somebody rewrote the file, but nothing of theirs is in it. */
 	if (!b.existed && f->format->is_empty(q, c->after)) {
 		c->remove = true;
 		c->after = STR("");

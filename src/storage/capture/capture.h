@@ -9,10 +9,10 @@
  *   fold.c      the way in, the table of handlers, order
  *   rewind.c    dirty sessions, and rebuilding everything after a change of this code
  *   session.c   sessions, labels, parents          window.c    windows and subagents
- *   batch.c     prompts and their answers          activity.c  tool calls and other happenings
+ *   batch.c     prompts and their answers          activity.c  tool calls and other events
  *   plan.c      plans and their versions           project.c   directories and what they belong to
  *   summary.c   what is kept of inputs and outputs usage.c     tokens
- *   imported.c  history beside what was told live  decision.c  what hookd said
+ *   imported.c  history beside live events         decision.c  what hookd decided
  *   purged.c    what was purged and must not be imported again
  *   aside.c     what cannot be folded
  *   stale.c     the passage of time: stuck batches, stale sessions
@@ -88,7 +88,7 @@ struct query *capture_list(struct store *s, const struct capture_choice *choice,
 int capture_purge(struct capture *c, struct store *s, const struct capture_choice *choice, struct capture_count *ret);
 
 struct capture_limits {
-	int64_t days;  /* 0: for ever */
+	int64_t days;  /* 0: forever */
 	int64_t bytes; /* of the store in use */
 };
 
