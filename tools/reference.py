@@ -22,7 +22,7 @@ OPERATIONS = """
 
 What the daemon can be asked, over its socket as JSON-RPC 2.0 or with `hookd rpc METHOD JSON`. `hookd rpc --schema METHOD` prints the
 parameters as JSON Schema. A parameter that is unknown or of the wrong type is error -32602, and the message says what would be
-right. Sessions are named by id, the beginning of one, or key; projects by name, path or key; times are microseconds since 1970 or
+right. Sessions are named by id, prefix of an id, or key; projects by name, path or key; times are microseconds since 1970 or
 words such as `2h`, `3d`, `2026-11-01`.
 """
 

@@ -141,7 +141,7 @@ def test_doctor_proves_the_whole_path(installed):
     found = doctor(installed)
     assert [text for f, text in found if f == "bad"] == []
     assert [text for f, text in found if text.startswith("BeforeTool") and "denial came back" in text]
-    assert [f for f, text in found if "does not trust" in text] == ["note"]
+    assert [f for f, text in found if "untrusted folders" in text] == ["note"]
 
 
 def test_an_untrusted_folder_is_not_captured(gemini, installed, model):

@@ -60,7 +60,7 @@ def test_a_poisoned_record_in_the_journal_costs_only_itself(world):
     assert [e["event"] for e in told] == ["PostToolUse", "Decision", "SessionEnd", "PostToolUse"]
     status = world.status()["store"]
     assert (status["unfolded"], status["quarantined"], status["trouble"]) == (1, 0, "")
-    assert b"1 events could not be understood" in world.hookd("status").stdout
+    assert b"1 events could not be folded" in world.hookd("status").stdout
     assert b"NOT NULL constraint failed" in world.hookd("logs", "-n", 100).stdout
     # It stays so over a restart, and what can be understood is made from all the rest.
     world.stop()
@@ -87,7 +87,7 @@ def test_rebuild_makes_everything_again_from_events(world):
     before = world.rpc("activities", limit=100)["activities"], world.rpc("sessions")["sessions"]
     dry = world.json("db", "rebuild", "--dry-run", "--json")
     assert (dry["left"], dry["sessions"], dry["events"]) == (0, 5, 10)
-    assert b"5 sessions were folded again from 10 events" in world.hookd("db", "rebuild").stdout
+    assert b"5 sessions were refolded from 10 events" in world.hookd("db", "rebuild").stdout
     assert (world.rpc("activities", limit=100)["activities"], world.rpc("sessions")["sessions"]) == before
     assert world.json("db", "rebuild", "--json")["left"] == 0
 
@@ -100,7 +100,7 @@ def test_what_was_put_aside_is_tried_again_by_a_rebuild(world):
     world.start()
     wait_for(lambda: world.status()["store"]["unfolded"] == 1, what="the record to be put aside")
     done = world.hookd("db", "rebuild").stdout
-    assert b"1 of them cannot be understood" in done
+    assert b"1 of them could not be folded" in done
     assert world.status()["store"]["unfolded"] == 1  # still bad; tried, and aside again
     assert world.hookd("logs", "-n", 100).stdout.count(b"cannot be folded") >= 2
 

@@ -73,7 +73,7 @@ def test_a_question_is_shown_with_its_rule(world):
     world.hookc("PostToolUse", call("PostToolUse", command="make deploy", tool_response={"stdout": "x"}))
     [a] = activities(world)
     assert (a["state"], a["decision"], a["rule"]) == ("done", "ask", "hook:careful")
-    assert "a person was to be asked by hook:careful: is it safe?" in written(world, "show", "s1")
+    assert "confirmation required by hook:careful: is it safe?" in written(world, "show", "s1")
     assert world.json("stats", "--json")["rules"][0]["asked"] == 1
 
 

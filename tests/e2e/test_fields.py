@@ -162,6 +162,6 @@ def test_an_event_that_lacks_something_is_kept_and_told(world):
     assert world.hookc("PreToolUse", payload("PreToolUse", tool_input={"command": "ls"})).stdout == b""
     shown = world.json("show", "s1", "--json")
     [error] = [a for b in shown["batches"] for a in b["activities"] if a["kind"] == "Error"]
-    assert error["state"] == "failed" and "without all that it must have" in error["error"] and error["tool"] == "PreToolUse"
+    assert error["state"] == "failed" and "without its required fields" in error["error"] and error["tool"] == "PreToolUse"
     assert [e["marks"] & 4 for e in world.events()] == [0, 4]
-    assert "without all that it must have" in world.hookd("show", "s1").stdout.decode()
+    assert "without its required fields" in world.hookd("show", "s1").stdout.decode()

@@ -219,7 +219,7 @@ def test_check_judges_calls_as_hooks_are_judged(world):
         heard.append(decision(world.hookc(event(agent), body, agent=agent)))
         rows.append({"id": len(rows), "tool": tool, "input": args, "cwd": "/home/dev/proj", "agent": agent})
     said = [row["decision"] for row in checked(world, rows)]
-    # An agent that cannot be told to ask is told no.
+    # Where the agent's hooks cannot ask, the call is denied.
     assert said == [("ask" if s == "ask" else h) for s, h in zip(said, heard)], list(zip(CALLS, said, heard))
     assert {"deny", "ask", "allow"} == set(said)
 
@@ -233,7 +233,7 @@ def test_a_rule_is_switched_without_a_restart(world):
     done = world.hookd("rules", "disable", "git.push-force", "--dry-run")
     assert b'+' in done.stdout and b"git.push-force" in done.stdout
     assert decision(world.hookc("PreToolUse", bash("git push --force"))) == "deny"
-    assert b"in force now" in world.hookd("rules", "disable", "git.push-force").stdout
+    assert b"in effect now" in world.hookd("rules", "disable", "git.push-force").stdout
     assert decision(world.hookc("PreToolUse", bash("git push --force"))) == "allow"
     assert "// mine" in config.read_text() and "// as it is" in config.read_text()
     world.hookd("rules", "observe", "git.push-force")
@@ -248,7 +248,7 @@ def test_a_rule_is_switched_without_a_restart(world):
     assert decision(world.hookc("PreToolUse", bash("git push --force"))) == "deny"
     world.hookd("config", "set", "guard.mode", "observe")
     assert decision(world.hookc("PreToolUse", bash("git push --force"))) == "allow"
-    assert b"observes only" in world.hookd("status").stdout
+    assert b"observing only" in world.hookd("status").stdout
     world.hookd("config", "set", "guard.mode", "enforce")
     assert decision(world.hookc("PreToolUse", bash("git push --force"))) == "deny"
     assert world.json("status", "--json")["pid"] == pid
@@ -287,7 +287,7 @@ def test_until_a_reload_every_surface_says_what_is_in_force(world):
     # A file that cannot be read takes nothing away.
     config.write_text('{"guard": {')
     done = world.hookd("reload", ok=False)
-    assert done.returncode == 1 and b"keeps the rules" in done.stderr, done
+    assert done.returncode == 1 and b"keeps its current rules" in done.stderr, done
     assert decision(world.hookc("PreToolUse", bash("make"))) == "deny"
 
 

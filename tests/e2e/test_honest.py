@@ -23,7 +23,7 @@ def test_status_tells_of_agents_spool_wal_and_replay(world):
     assert status["store"]["bytes"] + status["store"]["wal_bytes"] > 0
     assert status["spool"]["oldest_age_us"] == 0
     text = world.hookd("status").stdout.decode()
-    assert "claude, last heard" in text and "gemini, last heard" in text and "health       ok" in text
+    assert "claude, last event" in text and "gemini, last event" in text and "health       ok" in text
     os.kill(world.pid(), signal.SIGSTOP)
     try:
         world.hookc("PostToolUse", tool(2))

@@ -483,7 +483,7 @@ def test_a_broken_file_keeps_the_last_good_one_and_says_so(world):
     (world.dir / "config.json").write_text('{"hooks": {"PreToolUse": [')
     assert specific(world.hookc("PreToolUse", bash(session="n1")))["permissionDecisionReason"] == "good"
     start = answer(world.hookc("SessionStart", payload("SessionStart", "n2", source="startup")))
-    assert "config.json:1:" in start["systemMessage"] and "last good" in start["systemMessage"]
+    assert "config.json:1:" in start["systemMessage"] and "last valid" in start["systemMessage"]
     assert world.json("hooks", "reload", "--json")["broken"] == 1
     assert specific(world.hookc("PreToolUse", bash()))["permissionDecisionReason"] == "good"
     assert world.hookd("hooks", "validate", ok=False).returncode == 1

@@ -207,7 +207,7 @@ def test_an_interrupted_import_goes_on_where_it_was(world):
 def test_init_offers_what_is_there(world):
     a_session().write(world.home)
     text = world.hookd("init", "--yes").stdout.decode()
-    assert "There is history to read: 1 file of Claude Code" in text and "hookd search" in text
+    assert "There is history to import: 1 file of Claude Code" in text and "hookd search" in text
     assert world.json("search", "walrus", "--json")["hits"]
     assert world.hookd("init", "--yes", "--no-import").stdout.decode().count("history") == 0
 

@@ -189,7 +189,7 @@ def test_doctor_knows_what_codex_trusts(world):
 def test_doctor_tells_of_folders_gemini_does_not_trust(world):
     world.hookd("init", "--agent", "gemini", "--yes")
     found = doctor(world, "gemini")
-    assert [f for f, text in found if "does not trust" in text] == ["note"]
+    assert [f for f, text in found if "untrusted folders" in text] == ["note"]
     assert ("ok", "SessionEnd") in [(f, text.split(":")[0]) for f, text in found]
 
 

@@ -217,7 +217,7 @@ def test_backup_does_not_write_over_anything(world):
     file = world.top / "mine"
     file.write_text("mine")
     done = world.hookd("backup", file, ok=False)
-    assert done.returncode == 1 and b"exists already" in done.stderr and file.read_text() == "mine"
+    assert done.returncode == 1 and b"already exists" in done.stderr and file.read_text() == "mine"
     done = world.hookd("backup", world.top / "no/such/place.db", ok=False)
     assert done.returncode == 1 and done.stderr.startswith(b"hookd: ")
     world.hookd("backup", "relative.db")
@@ -472,7 +472,7 @@ def test_what_is_not_ours_is_not_moved(world):
     done = world.hookc("PostToolUse", tool(1))
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     status = wait_for(lambda: (s := world.status())["store"]["trouble"] and s, what="the trouble")
-    assert "not of hookd" in status["store"]["trouble"] and status["journal"]["unfolded_records"] == 1
+    assert "not hookd's" in status["store"]["trouble"] and status["journal"]["unfolded_records"] == 1
     world.stop()
     assert (world.dir / "hookd.db").read_bytes() == before and not list(world.dir.glob("hookd.db.*"))
     (world.dir / "hookd.db").unlink()

@@ -16,7 +16,7 @@ def test_start_status_stop(world):
     world.start()
     assert world.status()["running"] is True
     assert "health       ok" in world.hookd("status").stdout.decode()
-    assert world.hookd("start").stdout == b"hookd is running already\n"
+    assert world.hookd("start").stdout == b"hookd is already running\n"
     pid = world.pid()
     world.hookd("stop")
     assert not alive(pid)

@@ -39,7 +39,7 @@ def told(world):
     ("sessions", {"since": "the other day"}, "'since' must be a time"),
     ("sessions", {"agent": 5}, "'agent' must be a text"),
     ("sessions", [1], "must be an object"),
-    ("usage", {"by": "fortnight"}, "there are day, week"),
+    ("usage", {"by": "fortnight"}, "valid values: day, week"),
     ("show", {}, "'show' needs 'session'"),
     ("show", {"session": ""}, "'session' must be a session's id"),
     ("event", {"id": ["x"]}, "'id' must be a text"),

@@ -251,7 +251,7 @@ def test_a_project_may_add_hooks_and_nothing_else(world, project):  # noqa: F811
     settle(project, {}, durability="strict", log={"level": "error"}, guard={"off": True})
     told = {p["text"] for s in world.rpc("hooks", cwd=str(project))["sources"] for p in s["problems"]}
     for key in ("durability", "log", "guard"):
-        assert any(f"'{key}' does not count in a project" in t for t in told), told
+        assert any(f"'{key}' is ignored in a project" in t for t in told), told
 
 
 def test_a_project_cannot_turn_a_denial_into_a_permission(world, project):  # noqa: F811

@@ -153,7 +153,7 @@ def test_wrong_references_say_what_to_do(told):
     assert "no project 'nope'; list them with: hookd project list" in fails(1, "sessions", "--project", "nope")
     assert "no plan 'nope'" in fails(1, "plans", "nope")
     assert "does not understand 'soon'" in fails(64, "sessions", "--since", "soon")
-    assert "from 1 on" in fails(64, "sessions", "-n", "0")
+    assert "at least 1" in fails(64, "sessions", "-n", "0")
     assert "which sessions" in fails(64, "export")
     assert "no format 'pdf'" in fails(64, "export", "--all", "--format", "pdf")
     assert "no 'project burn'" in fails(64, "project", "burn")
@@ -328,7 +328,7 @@ def test_stats(told):
     assert told.json("stats", "--json", "--agent", "codex")["tools"] == []
     text = told.hookd("stats").stdout.decode()
     in_order(text, ["2 sessions, 5 prompts, 11 tool calls (1 failed, 1 denied)", "DAY", "PROJECT", "proj", "AGENT", "claude", "TOOL", "Write"])
-    assert b"nothing was done" in told.hookd("stats", "--until", "1h").stdout
+    assert b"nothing happened" in told.hookd("stats", "--until", "1h").stdout
 
 
 def test_tail_and_activities_of_one_session(told):

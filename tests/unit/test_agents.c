@@ -897,9 +897,9 @@ static void test_ask_where_nobody_can(void **state)
 	struct event e = { .kind = EVENT_PRE_TOOL_USE };
 	str out = answer_of(&agent_codex, &e, &ask);
 
-	assert_true(str_find(out, STR("a person must be asked first")) > 0 && str_find(out, STR("sure?")) > 0);
+	assert_true(str_find(out, STR("this needs confirmation")) > 0 && str_find(out, STR("sure?")) > 0);
 	out = answer_of(&agent_gemini, &e, &ask);
-	assert_true(str_find(out, STR("a person must be asked first")) > 0 && str_find(out, STR("sure?")) > 0);
+	assert_true(str_find(out, STR("this needs confirmation")) > 0 && str_find(out, STR("sure?")) > 0);
 	e.kind = EVENT_PERMISSION_REQUEST;
 	assert_int_equal(answer_of(&agent_codex, &e, &ask).n, 0);
 	e.kind = EVENT_USER_PROMPT_SUBMIT;

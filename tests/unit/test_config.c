@@ -100,7 +100,7 @@ static const struct {
 	{ "{}", 0, 0, NULL },
 	{ "\xEF\xBB\xBF{ \"durability\": \"strict\" }", 0, 0, NULL },
 	{ "{\r\n\"log\": {\r\n\"level\": \"warn\" // c\r\n}}\r\n", 0, 0, NULL },
-	{ "[]", 1, 1, "must hold an object, not an array" },
+	{ "[]", 1, 1, "must contain an object, not an array" },
 	{ "{\n  \"log\": {\n    \"level\": \"info\"\n    \"max_mb\": 3 } }", 4, 5, "expected ',' or '}'" },
 	{ "{ \"durability\": \"stric\xff\" }", 1, 23, "invalid UTF-8" },
 	{ "{ \"durabilty\": \"strict\" }", 1, 3, "did you mean 'durability'?" },
@@ -217,7 +217,7 @@ static void files_that_are_no_files(void **state)
 	load_expect(in_dir("big"), -EFBIG, "larger than 1 MiB");
 	free(big);
 	assert_int_equal(symlink("loop", in_dir("loop")), 0);
-	load_expect(in_dir("loop"), -ELOOP, "so nothing in it counts");
+	load_expect(in_dir("loop"), -ELOOP, "so the file is ignored");
 	if (geteuid() != 0) {
 		assert_int_equal(fs_replace_file(in_dir("secret"), STR("{}"), false), 0);
 		assert_int_equal(chmod(in_dir("secret"), 0), 0);
@@ -312,8 +312,8 @@ static void edits_that_are_refused(void **state)
 	edit_refused("{}", OPTION_LOG_MAX_MB, "0", -ERANGE, 0, "from 1 to 1024");
 	edit_refused("{}", OPTION_LOG_LEVEL, "loud", -EINVAL, 0, "unknown log level");
 	edit_refused("{\n\"a\" 1}", OPTION_LOG_MAX_MB, "1", -EBADMSG, 2, "expected ':'");
-	edit_refused("{\n\"log\": 1}", OPTION_LOG_MAX_MB, "1", -EBADMSG, 2, "an object should stand here");
-	edit_refused("[]", OPTION_LOG_MAX_MB, "1", -EBADMSG, 1, "an object should stand here");
+	edit_refused("{\n\"log\": 1}", OPTION_LOG_MAX_MB, "1", -EBADMSG, 2, "this should be an object");
+	edit_refused("[]", OPTION_LOG_MAX_MB, "1", -EBADMSG, 1, "this should be an object");
 }
 
 static void set_makes_and_keeps_the_file(void **state)

@@ -296,7 +296,7 @@ static const struct {
 	{ "{\n  \"a\": 1\n  \"b\": 2\n}", 3, 3, "expected ',' or '}'" },
 	{ "{\n  // mine\n  \"a\": 1\n}", 2, 3, "plain JSON" },
 	{ "{\n  \"a\": 1,\n}", 3, 1, "plain JSON" },
-	{ "[]", 1, 1, "must hold an object" },
+	{ "[]", 1, 1, "must contain an object" },
 	{ "{\n \"hooks\": {},\n \"hooks\": {}\n}", 3, 11, "a second time" },
 	{ "{ \"hooks\": [] }", 1, 12, "\"hooks\" must be an object" },
 	{ "{ \"hooks\": null }", 1, 12, "\"hooks\" must be an object" },
@@ -447,7 +447,7 @@ static void what_is_no_file_is_refused(void **state)
 	assert_int_equal(rmdir(settings), 0);
 	assert_int_equal(symlink("nowhere", settings), 0);
 	assert_int_equal(install_plan_add(&request, &arena, &p, &err), -ELOOP);
-	assert_non_null(strstr(err.text, "a link that leads nowhere"));
+	assert_non_null(strstr(err.text, "a dangling link"));
 }
 
 static void a_change_in_between_is_noticed(void **state)

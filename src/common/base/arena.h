@@ -1,5 +1,4 @@
-/* arena: memory that lives as long as one piece of work (one event, one command) and is given back
- * in one call.
+/* arena: memory that lives as long as one piece of work (one event, one command) and is freed in one call.
  *
  * Blocks double in size from 4 KiB. arena_reset() keeps the first block, so that an arena used again
  * and again (one per turn, pooled) stops calling malloc. Pointers stay valid until reset or release. */

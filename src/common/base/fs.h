@@ -1,5 +1,5 @@
 /* fs: files and directories the way hookd wants them: private modes whatever the umask, whole reads
- * with a cap, replacement that is never half done. Paths are NUL-terminated. Returns 0 or -errno. */
+ * with a cap, atomic replacement. Paths are NUL-terminated. Returns 0 or -errno. */
 #ifndef HOOKD_BASE_FS_H
 #define HOOKD_BASE_FS_H
 
@@ -23,7 +23,7 @@ int fs_private_dir(const char *dir);
 int fs_join(char out[FS_PATH], const char *dir, const char *name);
 
 /* Appends the whole file. -EFBIG past the buf's maximum, -EISDIR, -EINVAL for anything that is not a
- * plain file (a FIFO would block for ever). */
+ * plain file (a FIFO would block forever). */
 int fs_read_file(const char *path, struct buf *b);
 
 /* Writes next to path and renames over it; mode 0600 for new files, the old mode for existing ones.

@@ -1,6 +1,6 @@
 /* ulid: the key of an event: 48 bits of milliseconds since 1970, then 80 random bits, so that keys
- * sort by time and are unique without asking anyone. hookc makes it; every later copy of the event
- * (spool, journal, retry) carries the same one, which is how doubles are told. */
+ * sort by time and are unique without coordination. hookc makes it; every later copy of the event
+ * (spool, journal, retry) carries the same one, which is how duplicates are recognised. */
 #ifndef HOOKD_BASE_ULID_H
 #define HOOKD_BASE_ULID_H
 
@@ -24,7 +24,7 @@ struct ulid ulid_derive(const struct ulid *u, str what);
 
 int64_t ulid_ms(const struct ulid *u);
 
-/* 26 letters of Crockford's base 32 and a NUL. */
+/* 26 characters of Crockford's base 32 and a NUL. */
 void ulid_format(const struct ulid *u, char out[ULID_TEXT + 1]);
 bool ulid_parse(str text, struct ulid *ret);
 

@@ -10,7 +10,7 @@
 #include "json/edit.h"
 #include "json/json.h"
 
-/* More complaints than this help nobody. */
+/* More problems than this help nobody. */
 enum { PROBLEMS_MAX = 50 };
 
 struct reader {
@@ -33,7 +33,7 @@ static struct err *add_problem(struct reader *r)
 	return &p->err;
 }
 
-/* A complaint about what stands at byte `at`. */
+/* A problem with what is at byte `at`. */
 #define complain(r, at, code, ...)                                            \
 	do {                                                                  \
 		unsigned line_, col_;                                         \
@@ -44,7 +44,7 @@ static struct err *add_problem(struct reader *r)
 static void locate(const struct reader *r, size_t at, unsigned *ret_line, unsigned *ret_col)
 {
 	*ret_line = *ret_col = 0;
-	/* Counting lines costs a pass over the text: not for complaints that nobody sees. */
+	/* Counting lines costs a pass over the text: not for problems that nobody sees. */
 	if (r->problems < PROBLEMS_MAX)
 		json_locate(r->text, at, ret_line, ret_col);
 }
@@ -158,8 +158,8 @@ static void take_member(struct reader *r, size_t id, unsigned level, const struc
 			STR_ARG(option_step(&options[id], level)), json_type_name(m->type));
 }
 
-/* The members of one object; options[first] shares the steps above it. Of a doubled name the last
- * one counts, as everywhere else in JSON. */
+/* The members of one object; options[first] shares the steps above it. Of a duplicate name the last one is used, as
+ * everywhere else in JSON. */
 static void take_object(struct reader *r, size_t first, unsigned level, const struct json *obj)
 {
 	size_t end = level ? option_group_end(first, level) : OPTION_ID_MAX, id;
@@ -171,7 +171,7 @@ static void take_object(struct reader *r, size_t first, unsigned level, const st
 		if (id < end) {
 			if (found[id])
 				complain(r, json_item_start(r->text, obj, prev), -EEXIST,
-					"'" STR_FMT "' stands here a second time; this one counts", STR_ARG(m->key));
+					"'" STR_FMT "' appears a second time; this one is used", STR_ARG(m->key));
 			found[id] = m;
 		} else if (!read_elsewhere(first, level, m->key)) {
 			complain_unknown(r, first, level, m->key, json_item_start(r->text, obj, prev));
@@ -196,7 +196,8 @@ static void take_text(struct reader *r, struct arena *a)
 	if (json_parse(a, r->text, JSON_COMMENTS, &root, &err) < 0)
 		*add_problem(r) = err;
 	else if (root->type != JSON_OBJECT)
-		complain(r, root->begin, -EINVAL, "the file must hold an object, not %s", json_type_name(root->type));
+		complain(r, root->begin, -EINVAL, "the file must contain an object, not %s",
+			json_type_name(root->type));
 	else
 		take_object(r, 0, 0, root);
 }
@@ -231,7 +232,7 @@ void config_load(const char *path, struct config *ret, struct config_problem **r
 	if (r < 0 && r != -ENOENT) {
 		config_parse(STR(""), ret, ret_problems);
 		*ret_problems = xcalloc(1, sizeof **ret_problems);
-		err_set(&(*ret_problems)->err, r, "%s, so nothing in it counts",
+		err_set(&(*ret_problems)->err, r, "%s, so the file is ignored",
 			r == -EFBIG            ? "larger than 1 MiB"
 				: r == -EINVAL ? "not a plain file"
 					       : strerror(-r));

@@ -1,14 +1,14 @@
 /* config: the options, as one table.
  *
- * A row of options[] is everything there is to know about an option: name, type, default (as text),
- * limits, a sentence. The same rows read the file, check it, print `hookd config`, and make the JSON
- * Schema. The file is JSON with comments; names are paths ("log.level" is {"log": {"level": …}}).
+ * A row of options[] defines an option completely: name, type, default (as text), limits, description. The same rows
+ * are used to read the file, check it, print `hookd config`, and generate the JSON Schema. The file is JSON with
+ * comments; names are paths ("log.level" is {"log": {"level": …}}).
  *
  * Layers, the later one wins: default, user file. (Project layers come with trust.) Each value
  * remembers where it came from, for `config show --origin`.
  *
- * A broken file never stops hookd: the daemon starts with what it understands and says what it does
- * not; `config validate` names file, line and column. */
+ * A broken file never stops hookd: the daemon starts with what it understands and reports the rest; `config validate`
+ * names file, line and column. */
 #ifndef HOOKD_CONFIG_CONFIG_H
 #define HOOKD_CONFIG_CONFIG_H
 
@@ -21,7 +21,7 @@
 #include "base/str.h"
 #include "config/paths.h"
 
-/* A LIST is one of names; as text there are blanks between them. */
+/* A LIST is a list of names; as text they are separated by blanks. */
 enum option_type { OPTION_BOOL, OPTION_INT, OPTION_ENUM, OPTION_TEXT, OPTION_LIST };
 
 enum option_id {
@@ -63,14 +63,14 @@ struct config {
 	struct config_value values[OPTION_ID_MAX];
 };
 
-/* One complaint about the file: what is wrong and where. */
+/* One problem with the file: what is wrong and where. */
 struct config_problem {
 	struct config_problem *next;
 	struct err err;
 };
 
-/* Reads the user's file. Always gives a usable config; problems (in order, owned by the caller,
- * config_problems_free) say what was left out. A missing file is no problem. */
+/* Reads the user's file. Always gives a usable config; problems (in order, owned by the caller, config_problems_free)
+ * say what was ignored. A missing file is not a problem. */
 void config_load(const char *path, struct config *ret, struct config_problem **ret_problems);
 /* The same for a text that is already in memory: what config_load does after reading. */
 void config_parse(str text, struct config *ret, struct config_problem **ret_problems);
@@ -87,15 +87,15 @@ static inline str config_text(const struct config *c, enum option_id id)
 	return str_of(c->values[id].text);
 }
 
-/* By name, compared like event names. NULL and a suggestion in err when there is none. */
+/* By name, compared like event names. If there is none: NULL, and err has a suggestion. */
 const struct option *config_find(str name, struct err *err);
-/* Checks one value; the complaint names the option, the value and what would fit. */
+/* Checks one value; the error names the option, the value and what would be valid. */
 int config_check(const struct option *o, str value, struct config_value *ret, struct err *err);
 
-/* Changes one option in the user's file, keeping comments and formatting of everything else; an
- * absent file is made. The value is checked first. */
+/* Changes one option in the user's file, keeping comments and formatting of everything else; a missing file is
+ * created. The value is checked first. */
 int config_set(const char *path, const struct option *o, str value, struct err *err);
-/* Puts another text into the user's file, or makes it; a link stays a link. -errno with err. */
+/* Replaces the text of the user's file, or creates it; a link stays a link. -errno with err. */
 int config_write(const char *path, str text, struct err *err);
 /* The text that config_set would write, appended to ret; touches no file. -EBADMSG: the text is not
  * JSON, err names line and column. */

@@ -67,7 +67,7 @@ static int edit_object(struct arena *a, str text, const struct option *o, str va
 	}
 	if (str_is_set(option_step(o, level)) && at->type != JSON_OBJECT) {
 		json_locate(text, at->begin, &line, &col);
-		return err_set_at(err, -EBADMSG, line, col, "%s cannot be set: an object should stand here, not %s",
+		return err_set_at(err, -EBADMSG, line, col, "%s cannot be set: this should be an object, not %s",
 			o->name, json_type_name(at->type));
 	}
 	with = nested_value(a, o, level, value);

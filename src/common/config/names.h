@@ -1,4 +1,4 @@
-/* names: how config speaks about names and values that somebody wrote; for config/ only. */
+/* names: names and values that a user wrote, as they appear in messages; for config/ only. */
 #ifndef HOOKD_CONFIG_NAMES_H
 #define HOOKD_CONFIG_NAMES_H
 
@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "config/config.h"
 
-/* The nearest of the candidates offered so far, if any is near enough to be meant. */
+/* The closest of the candidates offered so far, if any is close enough to be what was meant. */
 struct name_suggestion {
 	str best;
 	unsigned distance;
@@ -14,7 +14,7 @@ struct name_suggestion {
 
 void name_suggest(struct name_suggestion *s, str wrong, str candidate);
 
-/* A foreign name or value, short and without control characters, for a message. */
+/* A name or value from outside, shortened and without control characters, for a message. */
 enum { NAME_SHOWN = 64 };
 const char *name_shown(str value, char out[NAME_SHOWN]);
 

@@ -22,27 +22,26 @@ const struct option options[OPTION_ID_MAX] = {
 			"agent; a power cut may lose the last second. strict: a power cut as well; "
 			"hookd answers only after the event is on the disk." },
 	[OPTION_GUARD_DISABLE] = { "guard.disable", OPTION_LIST, "",
-		.text = "Rules of the guard that are switched off, built-in ones or your own." },
+		.text = "Guard rules that are switched off, built-in or your own." },
 	[OPTION_GUARD_MODE] = { "guard.mode", OPTION_ENUM, "enforce", .choices = guard_modes,
-		.text = "Whether rules of the guard are enforced, or all of them only observed: what they "
-			"would have said is recorded, and nothing is denied or asked." },
+		.text = "enforce: guard rules are enforced. observe: their decisions are only recorded; nothing is "
+			"denied or asked about." },
 	[OPTION_GUARD_OBSERVE] = { "guard.observe", OPTION_LIST, "",
-		.text = "Rules of the guard that are only observed." },
+		.text = "Guard rules that are only observed: their decisions are recorded but not enforced." },
 	[OPTION_LOG_LEVEL] = { "log.level", OPTION_TEXT, "info", .check = check_levels,
-		.text = "What goes into hookd.log: error, warn, info or debug, for everything or "
-			"for one part (\"info,store=debug\")." },
+		.text = "Level of hookd.log: error, warn, info or debug, for everything or for one module "
+			"(\"info,store=debug\")." },
 	[OPTION_LOG_MAX_MB] = { "log.max_mb", OPTION_INT, "8", .minimum = 1, .maximum = 1024,
 		.text = "Size in MiB at which hookd.log is rotated; one old file is kept." },
 	[OPTION_RETENTION_DAYS] = { "retention.days", OPTION_INT, "0", .minimum = 0, .maximum = 36500,
-		.text = "Sessions whose last event is older than this many days are deleted; 0 keeps "
-			"them for ever." },
+		.text = "Sessions whose last event is older than this many days are deleted; 0 keeps them forever." },
 	[OPTION_STORE_LINGER_MS] = { "store.linger_ms", OPTION_INT, "60000", .minimum = 0, .maximum = 600000,
-		.text = "How long, in milliseconds, events may wait in the journal before they are put into "
-			"the store when nobody asks for them; less after the end of a turn, and 64 of "
-			"them are enough." },
+		.text = "Longest time in milliseconds that events stay in the journal before they are folded into the "
+			"store. Folding happens earlier after the end of a turn, once 64 events are waiting, or when "
+			"somebody reads." },
 	[OPTION_STORE_MAX_MB] = { "store.max_mb", OPTION_INT, "2048", .minimum = 16, .maximum = 1048576,
-		.text = "Size in MiB past which the oldest sessions are deleted; one that is active "
-			"never is." },
+		.text = "Size of the store in MiB above which the oldest sessions are deleted. Active sessions are "
+			"never deleted." },
 };
 
 const char *const config_origin_names[ORIGIN_MAX] = { [ORIGIN_DEFAULT] = "default", [ORIGIN_USER] = "user" };
@@ -78,7 +77,7 @@ void name_suggest(struct name_suggestion *s, str wrong, str candidate)
 {
 	unsigned distance = str_eq_name(wrong, candidate) ? 0 : edit_distance(wrong, candidate);
 
-	/* A third of the letters may be wrong: a mistake in typing. More is another word. */
+	/* Up to a third of the letters may differ: a typo. More than that is a different word. */
 	if (distance * 3 > MAX(wrong.n, candidate.n) || (s->best.p && distance >= s->distance))
 		return;
 	s->best = candidate;
@@ -147,7 +146,7 @@ static int check_text(const struct option *o, str value, int64_t *ret)
 	return 0;
 }
 
-/* Names as rules have them, blanks between. */
+/* Names of rules, separated by blanks. */
 static int check_list(const struct option *o, str value, int64_t *ret)
 {
 	str name;

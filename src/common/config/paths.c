@@ -134,7 +134,7 @@ int paths_make(const struct paths *p, struct err *err)
 		r = fs_private_dir(dirs[i]);
 		if (r < 0)
 			return err_set(err, r, "the directory %s cannot be used: %s", dirs[i],
-				r == -EPERM ? "it belongs to somebody else" : strerror(-r));
+				r == -EPERM ? "it belongs to another user" : strerror(-r));
 	}
 	snprintf(text, sizeof text, "config=%s\ndata=%s\nruntime=%s\n", p->config, p->data, p->runtime_socket);
 	r = fs_join(path, p->state, "places");

@@ -70,7 +70,7 @@ static void write_object(struct json_writer *w, size_t first, size_t end, unsign
 		jw_key(w, "items");
 		jw_raw(w, STR("{\"type\":\"object\"}"));
 		jw_field_str(w, "description",
-			STR("Rules of your own, see docs/guard.md; hookd guard validate checks them."));
+			STR("Your own rules, see docs/guard.md; hookd guard validate checks them."));
 		jw_end_object(w);
 	}
 	for (size_t i = first, next; i < end; i = next) {
@@ -95,8 +95,7 @@ void config_write_schema(struct buf *b)
 	jw_field_str(&w, "$schema", STR("https://json-schema.org/draft/2020-12/schema"));
 	jw_field_str(&w, "title", STR("hookd config.json"));
 	jw_field_str(&w, "description",
-		STR("Options of hookd. The file may hold comments and a comma before a closing "
-		    "bracket."));
+		STR("Options of hookd. The file may contain comments and a comma before a closing bracket."));
 	write_object(&w, 0, OPTION_ID_MAX, 0);
 	jw_end_object(&w);
 }

@@ -4,7 +4,7 @@
 
 enum { RULINGS_MAX = 16 };
 
-/* unheard: the agent has no way to be told, so it is as if the rule had only watched. */
+/* unheard: the agent has no way to receive it, so it is recorded as observed. */
 static void write_ruling(struct json_writer *w, const struct ruling *f, bool prevailed, bool unheard)
 {
 	jw_object(w);
@@ -24,7 +24,7 @@ static void write_ruling(struct json_writer *w, const struct ruling *f, bool pre
 	jw_end_object(w);
 }
 
-/* Voices that only raised the verdict and noted nothing are noted by what they said. */
+/* A decision that raised the verdict without a ruling of its own is recorded from the verdict. */
 static void write_rulings(struct json_writer *w, const struct verdict *v, bool unheard)
 {
 	bool told = v->action == VERDICT_NONE;

@@ -1,13 +1,13 @@
 /* event: the three things that travel along the path of an event.
  *
- * struct event    what an agent said, live and unredacted. It exists in memory only, in the arena of
+ * struct event    what an agent sent, live and unredacted. It exists in memory only, in the arena of
  *                 its turn; guard, user hooks and the answer's encoder look at it.
  * struct record   what may be kept: made by redact(), and by reading back what was kept, by nothing else
  *                 (tests/lint checks it). Journal, spool, store, log and everything that leaves the
  *                 process accept only this type, so forgetting to redact does not compile.
- * struct verdict  what hookd answers, before it is put into one agent's words.
+ * struct verdict  what hookd answers, before it is encoded for one agent.
  *
- * They are apart because a guard that saw redacted text could be blinded ("PASSWORD=$(rm -rf ~)"), and
+ * They are separate because a guard that saw redacted text could be blinded ("PASSWORD=$(rm -rf ~)"), and
  * a changed input built from redacted text would write placeholders into the user's files.
  *
  * All strings are borrowed from the arena or the frame and live as long as the turn. */
@@ -68,15 +68,15 @@ enum event_kind {
 	EVENT_BEFORE_TOOL_SELECTION,
 	EVENT_AFTER_MODEL,
 	EVENT_MODEL_USAGE,
-	EVENT_DECISION, /* hookd's own: what it said about another event */
+	EVENT_DECISION, /* hookd's own: what it decided about another event */
 	EVENT_KIND_MAX,
 };
 
 enum {
 	EVENT_IS_DECISION = 1 << 0,   /* the answer can stop or change what the agent does */
-	EVENT_IS_TOOL = 1 << 1,       /* speaks of one tool call */
+	EVENT_IS_TOOL = 1 << 1,       /* is about one tool call */
 	EVENT_TAKES_CONTEXT = 1 << 2, /* the answer may carry text for the model */
-	EVENT_IS_OWN = 1 << 3,        /* made by hookd; an agent that says so is not believed */
+	EVENT_IS_OWN = 1 << 3,        /* made by hookd only; ignored when an agent sends it */
 };
 
 struct event_kind_info {
@@ -93,7 +93,7 @@ enum event_kind event_kind_by_name(str name);
 
 /* -- tools ------------------------------------------------------------------------------------- */
 
-/* The same rule can hold for every agent because tools have classes beside their native names. */
+/* One rule can apply to every agent because tools have classes besides their native names. */
 enum tool_class {
 	TOOL_OTHER,
 	TOOL_SHELL,
@@ -110,8 +110,8 @@ extern const char *const tool_class_names[TOOL_CLASS_MAX];
 
 /* -- patches ----------------------------------------------------------------------------------- */
 
-/* The files that a patch is about. Two forms are read: that of Codex's apply_patch ("*** Update File: x"), in which
- * lines may be indented, and that of diff -u ("+++ b/x"). */
+/* The files that a patch changes. Two formats are understood: that of Codex's apply_patch ("*** Update File: x"), in
+ * which lines may be indented, and that of diff -u ("+++ b/x"). */
 enum patch_change { PATCH_ADDS, PATCH_UPDATES, PATCH_DELETES, PATCH_MOVES }; /* moves: there, the file before it */
 
 struct patch_file {
@@ -132,7 +132,7 @@ bool patch_next(struct patch *p, struct patch_file *ret);
 
 /* What was wrong with it; kept in the record. */
 enum event_mark {
-	EVENT_CUT = 1 << 0,        /* more came than was kept */
+	EVENT_CUT = 1 << 0,        /* longer than what was kept */
 	EVENT_NOT_JSON = 1 << 1,   /* the payload did not parse; kept as text */
 	EVENT_INCOMPLETE = 1 << 2, /* a field the kind requires is missing or of the wrong type */
 	EVENT_PRIVATE = 1 << 3,    /* muted by a wholly private prompt: no content kept */
@@ -140,7 +140,7 @@ enum event_mark {
 	EVENT_LATE = 1 << 5,       /* arrived past its deadline; recorded, nothing was run */
 	EVENT_IMPORTED = 1 << 6,   /* read from what the agent wrote itself: order is the time written there */
 	EVENT_UNFOLDED = 1 << 7,   /* in the store only: nothing could be made from it */
-	EVENT_TWIN = 1 << 8,       /* another call told the same first (record.twin): adds nothing to the story */
+	EVENT_TWIN = 1 << 8,       /* duplicate of an earlier call (record.twin): adds nothing to the projections */
 };
 
 struct event {
@@ -148,7 +148,7 @@ struct event {
 	int64_t at_us; /* client's wall clock */
 	enum event_kind kind;
 	unsigned marks;
-	str agent;  /* "claude", "codex", … as in the agents table, or what the caller called itself */
+	str agent;  /* "claude", "codex", … as in the agents table, or the name the caller gave */
 	str native; /* the agent's own name of the event */
 	str session, cwd, transcript_path;
 	str prompt, prompt_id, permission_mode, source, reason, message;
@@ -170,14 +170,14 @@ struct event {
 	size_t nenv;
 };
 
-/* Makes an event of hookd's own about another one: its agent, session and tool, and a payload that hookd wrote. The key
- * follows from the other event's, so that whoever says it first (the daemon, or `hookd offline`) has said it. */
+/* Makes an event of hookd's own about another one: its agent, session and tool, and a payload that hookd wrote. The
+ * key is derived from the other event's, so that daemon and `hookd offline` cannot both record the same decision. */
 void event_own(enum event_kind kind, const struct event *about, str payload, struct arena *a, struct event *ret);
 
-/* What two calls about one happening have in common, as a hash: session, kind, and what it is about (the command of a
- * shell, the path of a file that was read or changed, the text of a prompt). 0: such events are never told twice. */
+/* A hash that is the same for duplicate calls about one event: session, kind, and subject (the command of a shell,
+ * the path of a file that was read or changed, the text of a prompt). 0: such events are never duplicates. */
 uint64_t event_same_key(const struct event *e);
-/* Whether calls with one key may be one: ids agree where both have one. *ret_by_id: they do, and both have one. */
+/* Whether calls with the same key may be duplicates: their ids agree where both have one. *ret_by_id: both have one. */
 bool event_ids_agree(const struct event *a, const struct event *b, bool *ret_by_id);
 
 /* -- record ------------------------------------------------------------------------------------ */
@@ -191,7 +191,7 @@ struct record {
 	unsigned marks;
 	str agent, native, session, cwd, transcript_path;
 	str agent_id, tool_name, tool_use_id;
-	str twin;    /* the key, as bytes, of the call that was told first of the same happening; none: STR_NONE */
+	str twin;    /* the key, as bytes, of the earlier call that this one duplicates; none: STR_NONE */
 	str host;    /* JSON: pid, terminal and host variables; session starts only */
 	str payload; /* JSON: the redacted payload in the agent's own shape */
 };
@@ -203,7 +203,7 @@ int record_decode(str bytes, struct record *ret);
 
 /* -- verdict ----------------------------------------------------------------------------------- */
 
-/* In rising strength: the strictest of all voices wins, whatever their order. */
+/* In increasing strictness: the strictest decision wins, whatever the order. */
 enum verdict_action {
 	VERDICT_NONE,
 	VERDICT_ALLOW,
@@ -219,41 +219,41 @@ struct context_block {
 	str title, text;
 };
 
-/* One rule or hook that had something to say, whether or not it prevailed. */
+/* The decision of one rule or hook, whether or not it prevailed. */
 struct ruling {
 	struct ruling *next;
 	str rule;
 	enum verdict_action action;
 	str reason;
-	str subject;         /* what it was said about: the resolved command, the path */
-	uint32_t begin, end; /* where that stands in the command line; 0, 0: nowhere */
+	str subject;         /* what it is about: the resolved command, the path */
+	uint32_t begin, end; /* where that is in the command line; 0, 0: nowhere */
 	int64_t duration_us; /* of a hook */
 	bool observed;       /* told, not enforced */
 };
 
 struct verdict {
 	enum verdict_action action;
-	str reason, rule;                 /* of the strictest voice */
+	str reason, rule;                 /* of the strictest decision */
 	const struct json *updated_input; /* the tool should run with this instead */
 	struct context_block *context;    /* for the model, in order */
-	str system_message;               /* for the person, never for the model */
-	bool continue_turn;               /* Stop: the agent should go on; reason says with what */
+	str system_message;               /* for the user, never for the model */
+	bool continue_turn;               /* Stop: the agent should continue; reason says with what */
 	bool end_turn;                    /* the agent should stop after this */
-	struct ruling *rulings;           /* everything that was said, in order: for the audit */
+	struct ruling *rulings;           /* all decisions, in order: for the audit */
 	int64_t judged_us;                /* how long the rules took */
 };
 
-/* One voice: raises the action if it is stricter than what stands. Equal ones keep the first. */
+/* Adds one decision: raises the action if it is stricter than the current one. If equal, the first is kept. */
 void verdict_raise(struct verdict *v, enum verdict_action action, str rule, str reason);
 /* For the audit alone: keeps a copy of r in the arena. */
 void verdict_add_ruling(struct verdict *v, struct arena *a, const struct ruling *r);
 void verdict_add_context(struct verdict *v, struct arena *a, str title, str text);
 
-/* The payload of a Decision event about e, as JSON; STR_NONE when nobody had anything to say. heard: what the agent
- * makes of it. A denial that it cannot be told is kept as observed: nobody was stopped. */
+/* The payload of a Decision event about e, as JSON; STR_NONE when there was no decision. heard: what the agent makes
+ * of it. A denial that the agent has no way to receive is recorded as observed: nothing was stopped. */
 str verdict_audit(const struct verdict *v, const struct event *e, enum verdict_action heard, struct arena *a);
 
-/* True when there is nothing to tell the agent. */
+/* True when there is nothing to send to the agent. */
 bool verdict_is_neutral(const struct verdict *v);
 
 #endif

@@ -1,5 +1,5 @@
-/* When two calls are about one happening. Agents that run the hooks of several files, or have two events for one tool
- * call, say the same thing twice. */
+/* When two calls are duplicates. Agents that run the hooks of several files, or have two events for one tool call,
+ * report the same thing twice. */
 #include "event/event.h"
 
 enum { DEPTH_MAX = 64 };

@@ -285,8 +285,8 @@ static void append_to_empty(struct json_edit *e, const struct json *to, const st
 	buf_release(&lead);
 }
 
-/* Where the text after the last item goes: behind its comma, if there is one already, and behind a
- * comment on the same line, which speaks of that item. */
+/* Where the text after the last item goes: behind its comma, if there is one already, and behind a comment on the
+ * same line, which belongs to that item. */
 static size_t tail_place(str text, const struct json *last, bool *ret_comma, bool *ret_line_comment)
 {
 	size_t at = skip_gap(text, last->end), next;

@@ -1,9 +1,9 @@
-/* edit: changes to JSON text that leave everything else as it stands.
+/* edit: changes to JSON text that leave everything else as it is.
  *
- * DESIGN. Files of other people are never written out anew. A change is a list of splices at the
- * places the tree points to; what is put in is laid out like its surroundings: same line ends, same
- * indentation, on one line where the file is. Comments and a comma before the closing bracket are
- * understood, so config files are edited the same way. Nothing here touches a file.
+ * DESIGN. Users' files are never rewritten from scratch. A change is a list of splices at the places the tree points
+ * to; what is inserted is laid out like its surroundings: same line ends, same indentation, on one line where the
+ * file is. Comments and a comma before the closing bracket are understood, so config files are edited the same way.
+ * Nothing here touches a file.
  *
  * Taking out what was appended to a container that was not empty gives back the same bytes.
  *

@@ -1,9 +1,9 @@
 /* json: a tree in an arena, made for passing through what others wrote.
  *
- * DESIGN. hookd stands between programs that add fields every week, so the tree keeps everything:
- * member order, doubled keys, the text of numbers (never a double), and where each value stood in the
- * input. Strings without escapes are borrowed from the input; the input and the arena must both
- * outlive the tree. Nothing is freed one by one.
+ * DESIGN. hookd sits between programs that add fields every week, so the tree keeps everything: member order,
+ * duplicate keys, the text of numbers (never a double), and where each value was in the input. Strings without
+ * escapes are borrowed from the input; the input and the arena must both outlive the tree. Nothing is freed one by
+ * one.
  *
  * The parser accepts exactly RFC 8259, with these switches:
  *   JSON_LENIENT_UTF8  invalid bytes and lone surrogates become U+FFFD instead of an error: what
@@ -11,8 +11,8 @@
  *   JSON_COMMENTS      // and block comments and a comma before a closing bracket (config files)
  * Limits: depth LIMIT_JSON_DEPTH, nodes LIMIT_JSON_NODES, input 4 GiB; time is linear in the input.
  *
- * Lookups of a doubled key give the last one, as JavaScript's JSON.parse does, which is what the
- * agents themselves use. */
+ * Lookups of a duplicate key return the last one, like JavaScript's JSON.parse, which is what the agents themselves
+ * use. */
 #ifndef HOOKD_JSON_JSON_H
 #define HOOKD_JSON_JSON_H
 
@@ -109,8 +109,8 @@ struct json_field {
 		.name = (name_), .type = JSON_FIELD_##TYPE, .offset = offsetof(structure, member) \
 	}
 
-/* Fills dest from obj by the table (ended by a row without a name). Members of the wrong type are
- * left out and counted in the result. */
+/* Fills dest from obj by the table (ended by a row without a name). Members of the wrong type are skipped and counted
+ * in the result. */
 unsigned json_take_fields(const struct json *obj, const struct json_field *fields, void *dest, str input);
 
 /* -- writing ----------------------------------------------------------------------------------- */

@@ -97,7 +97,7 @@ unsigned json_take_fields(const struct json *obj, const struct json_field *field
 		const struct json *v = get_present(obj, f->name);
 		bool taken = false;
 
-		/* An alias: an earlier row for the same place has had its turn. */
+		/* An alias: an earlier row has already filled the same place. */
 		for (const struct json_field *g = fields; v && g < f; g++)
 			taken |= g->offset == f->offset && get_present(obj, g->name);
 		if (v && !taken)

@@ -1,4 +1,4 @@
-/* Programs that run for the loop. */
+/* Child processes of the loop. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -1,10 +1,9 @@
 /* loop: the one event loop of the daemon, a façade over libevent.
  *
- * DESIGN. One thread runs loop_run(). It waits for descriptors, timers, signals and posts from other
- * threads, runs their callbacks, and then the before-sleep step: that is where one write to the
- * journal serves all events of an iteration. No callback may block or take longer than a millisecond;
- * what takes longer is a job, which runs on a worker thread and comes back as a callback on the loop.
- * No callback ever runs on a foreign thread.
+ * DESIGN. One thread runs loop_run(). It waits for file descriptors, timers, signals and posts from other threads,
+ * runs their callbacks, and then the before-sleep step, where one write to the journal serves all events of an
+ * iteration. No callback may block or take longer than a millisecond; what takes longer is a job, which runs on a
+ * worker thread and comes back as a callback on the loop. No callback ever runs on a foreign thread.
  *
  * Ownership: handles belong to whoever made them and are freed by their own _free(), also from inside
  * their callback. Only loop_post() may be called from other threads. */
@@ -35,7 +34,7 @@ void loop_before_sleep(struct loop *l, void (*fn)(void *arg), void *arg);
 
 enum { LOOP_READ = 1, LOOP_WRITE = 2 };
 
-/* Watches fd for the events in `what` until freed or changed. The descriptor stays the caller's. */
+/* Watches fd for the events in `what` until freed or changed. The caller keeps ownership of fd. */
 struct loop_io *loop_io_new(struct loop *l, int fd, int what, void (*fn)(int what, void *arg), void *arg);
 void loop_io_set(struct loop_io *io, int what);
 void loop_io_free(struct loop_io *io);
@@ -55,7 +54,7 @@ void loop_post(struct loop *l, void (*fn)(void *arg), void *arg);
 /* Who waits for a job: lanes of strict priority (pool.c). */
 enum loop_lane {
 	LOOP_TURN,       /* an agent */
-	LOOP_CONTEXT,    /* an agent, who can go on without */
+	LOOP_CONTEXT,    /* an agent, which can continue without it */
 	LOOP_PEOPLE,     /* somebody who asked */
 	LOOP_BACKGROUND, /* nobody */
 	LOOP_LANE_MAX,
@@ -66,7 +65,7 @@ void loop_submit_lane(struct loop *l, enum loop_lane lane, void (*work)(void *ar
 /* The same for a turn. */
 void loop_submit(struct loop *l, void (*work)(void *arg), void (*done)(void *arg), void *arg);
 
-/* Lets the workers finish what they have, ends them, and runs the callbacks that are due: after it,
+/* Lets the workers finish their current jobs, stops them, and runs the callbacks that are due: after it,
  * nothing runs on another thread on behalf of this loop. loop_free() does it too. */
 void loop_stop_workers(struct loop *l);
 
@@ -75,11 +74,11 @@ unsigned loop_jobs(const struct loop *l);
 
 /* -- child.c: programs ------------------------------------------------------------------------- */
 
-/* Programs that run for the loop: fed, read and watched by it, so that nothing they do holds it up. A program
- * leads a process group of its own. Past its time the group gets TERM, CHILD_KILL_MS later KILL. The run is over
- * when the first process has ended, whoever of its descendants still holds the pipes; what is left of the group
- * is killed then. A descendant that made a session of its own is let go. Output past the limit is read and
- * counted, so that writing never blocks. The process must ignore SIGPIPE. */
+/* Child processes of the loop. It feeds, reads and watches them without ever blocking on them. A child leads its own
+ * process group. When it times out, the group gets TERM, and KILL after another CHILD_KILL_MS. The run is over when
+ * the first process exits, even if descendants still hold the pipes; what is left of the group is then killed. A
+ * descendant that started its own session is left alone. Output past the limit is read and counted, so that writing
+ * never blocks. The process must ignore SIGPIPE. */
 struct loop_children;
 struct loop_child;
 
@@ -98,7 +97,7 @@ struct child_result {
 	int error;     /* -errno: it was never started */
 	int exit_code; /* -1: ended by a signal */
 	int signal;
-	bool timed_out, killed; /* past its time; by loop_child_kill() */
+	bool timed_out, killed; /* timed out; by loop_child_kill() */
 	str out, err;           /* until the callback returns */
 	uint64_t out_total, err_total;
 	int64_t duration_us, timeout_us;
@@ -112,7 +111,7 @@ void loop_children_free(struct loop_children *all);
  * it. */
 struct loop_child *loop_child_start(struct loop_children *all, const struct child_spec *spec,
 	void (*done)(const struct child_result *r, void *arg), void *arg);
-/* At once, without asking it first. */
+/* With KILL at once, without TERM first. */
 void loop_child_kill(struct loop_child *c);
 
 /* Microseconds of CPU time the loop thread has used; from any thread, at most an iteration old. */

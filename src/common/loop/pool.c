@@ -1,9 +1,9 @@
-/* DESIGN. Tasks wait in lanes of strict priority: what a turn waits for comes before what a person waits for, and that
- * before what nobody waits for. Threads are started when there is work and none is free. Of the ordinary ones at most
- * two serve people and chores, one of them chores, so that a turn always finds one.
+/* DESIGN. Tasks wait in lanes of strict priority: what a turn waits for comes first, then what a person waits for,
+ * then what nobody waits for. Threads are started when there is work and none is free. At most two threads serve
+ * people and background work, and at most one of them background work, so that a turn always finds a free thread.
  *
- * A disk that hangs (a dead mount) holds the thread that asks it, for as long as it likes. So when work of a turn has
- * waited for a while, the pool grows beyond its size; a thread that finds nothing to do ends if enough others wait. */
+ * A disk that hangs (a dead mount) can block a thread indefinitely. So when a task of a turn has waited for a while,
+ * the pool grows beyond its size; a thread that finds nothing to do exits if enough others are idle. */
 #include "loop/pool.h"
 
 #include <pthread.h>
@@ -17,7 +17,7 @@
 enum {
 	THREADS_MAX = 64,
 	STUCK_MS = 50, /* work of a turn waits no longer than this for a thread */
-	SLOW_MAX = 2,  /* threads that serve people and chores */
+	SLOW_MAX = 2,  /* threads that serve people and background work */
 };
 
 #define STACK_BYTES (1 << 20)
@@ -105,7 +105,7 @@ static void *worker_main(void *arg)
 		p->back(t, p->arg);
 		pthread_mutex_lock(&p->lock);
 		p->lanes[lane].running--;
-		/* What had no room in its lane may have it now. */
+		/* A task that its lane's limit held back may now run. */
 		if (is_slow(lane))
 			pthread_cond_signal(&p->more);
 	}
@@ -116,7 +116,7 @@ static void *worker_main(void *arg)
 	return NULL;
 }
 
-/* Threads that ended are joined when their place is needed. */
+/* Threads that exited are joined when their slot is needed. */
 static int find_slot(struct pool *p)
 {
 	for (int i = 0; i < THREADS_MAX; i++) {
@@ -223,7 +223,7 @@ void pool_free(struct pool *p)
 	for (int i = 0; i < LOOP_LANE_MAX; i++)
 		for (t = p->lanes[i].first; t; t = next) {
 			next = t->next;
-			free(t); /* what it is about is its owner's to free */
+			free(t); /* the owner of arg frees it */
 		}
 	pthread_mutex_destroy(&p->lock);
 	pthread_cond_destroy(&p->more);

@@ -16,16 +16,15 @@ struct task {
 
 struct pool;
 
-/* At most `threads` at work, unless some are stuck. Whatever has been worked on is given to back(). */
+/* At most `threads` run at once, unless some are stuck. Finished tasks are passed to back(). */
 struct pool *pool_new(unsigned threads, void (*back)(struct task *t, void *arg), void *arg);
 
 void pool_push(struct pool *p, struct task *t);
 
-/* Somebody has waited for too long because every thread is held up: starts one more. True when it should be asked again
- * in a while. */
+/* If a task has waited too long because every thread is stuck, starts another one. True: call again in a while. */
 bool pool_relieve(struct pool *p);
 
-/* Lets them finish what they have and joins them. What nobody has begun is left to pool_free(). */
+/* Lets the threads finish their current tasks and joins them. Tasks that were not started are left to pool_free(). */
 void pool_stop(struct pool *p);
 void pool_free(struct pool *p);
 

@@ -1,6 +1,6 @@
-/* os: what POSIX does not have. Each call has one implementation for Linux and one that any POSIX
- * system can run, so that a port fills in faster versions and nothing else. Everything returns 0 or
- * a descriptor, or -errno. Descriptors are close-on-exec. No allocation: hookc uses this too. */
+/* os: what POSIX does not have. Each call has one implementation for Linux and one that any POSIX system can run, so
+ * that a port fills in faster versions and nothing else. Everything returns 0 or a file descriptor, or -errno. File
+ * descriptors are close-on-exec. No allocation: hookc uses this too. */
 #ifndef HOOKD_OS_OS_H
 #define HOOKD_OS_OS_H
 
@@ -21,12 +21,12 @@ void os_close_from(int fd);
 /* Path of the running program. */
 int os_self_path(char *out, size_t size);
 
-/* realpath() as far as the kernel knows the way by heart, so that no file system is asked and nothing can block: 0;
- * -ENOENT: nothing is there; -EAGAIN: only a disk can tell (always, where the system has no such call). */
+/* realpath() from the kernel's cache alone, so that no file system is asked and nothing can block. 0; -ENOENT:
+ * nothing is there; -EAGAIN: it is not cached (always, where the system has no such call). */
 int os_real_path_cached(const char *path, char *out, size_t size);
 
-/* A descriptor that becomes readable when a file appears in dir; os_watch_drain() makes it quiet
- * again. -ENOSYS where there is no such thing: the caller looks every few seconds instead. */
+/* A file descriptor that becomes readable when a file appears in dir; os_watch_drain() clears it. -ENOSYS where the
+ * system has no such call: the caller polls every few seconds instead. */
 int os_watch_dir(const char *dir);
 void os_watch_drain(int fd);
 
@@ -54,8 +54,8 @@ int os_child_start(const struct os_child *c, pid_t *ret);
 long long os_next_data(int fd, long long offset);
 
 /* Calls fn, on this thread. 0: it came back; else the signal of the crash that ended it: a fault, an abort, a stack
- * that ran out. fn must be fit to be left in the middle: it holds no lock, and what it allocates belongs to the caller
- * (an arena). Crashes outside of such a call, and in other threads, end the process as ever. os_catch_crashes() comes
+ * that ran out. fn must be safe to abandon half-way: it holds no lock, and what it allocates belongs to the caller
+ * (an arena). Crashes outside such a call, and in other threads, end the process as usual. os_catch_crashes() comes
  * first, once in a process and again after anybody else has set handlers for these signals; before it nothing is
  * caught. */
 void os_catch_crashes(void);
@@ -69,7 +69,7 @@ long long os_thread_cpu_us(void);
 
 /* Few arenas, and freed memory goes back early: for a process that mostly sleeps. Before there are threads. */
 void os_keep_memory_small(void);
-/* Gives back what the allocator keeps for later. */
+/* Returns memory that the allocator keeps in reserve. */
 void os_give_memory_back(void);
 
 /* Resident memory of this process in bytes, or 0 when unknown. */

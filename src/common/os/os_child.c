@@ -129,7 +129,7 @@ int os_child_start(const struct os_child *c, pid_t *ret)
 	if (pid == 0)
 		become(c, parent);
 	if (pid > 0)
-		setpgid(pid, pid); /* whoever of the two comes first */
+		setpgid(pid, pid); /* parent or child, whichever comes first */
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	if (pid < 0)
 		return -errno;

@@ -1,12 +1,12 @@
 /* project: which project a directory belongs to.
  *
- * DESIGN. Rules, hooks and captured sessions all speak of "the project"; they mean the same one because all of them ask
- * here. The root is the nearest directory with a .git in it, else the nearest with a .hookd or .claude directory. It is
- * never the home directory, whose files are the user's own, nor anything above it, nor a directory on another file
- * system than the one the walk began on: a mount point is the edge of what somebody checked out.
+ * DESIGN. Rules, hooks and captured sessions all refer to "the project"; they agree on which one because all of them
+ * ask here. The root is the nearest directory with a .git in it, else the nearest with a .hookd or .claude directory.
+ * It is never the home directory, whose files are the user's own, nor anything above it, nor a directory on another
+ * file system than the one the walk began on: a mount point is the edge of what somebody checked out.
  *
- * The disk is asked, so this may block for as long as the slowest mount: it is for workers. Nothing is run, and nothing
- * inside the project is trusted; a .git file is read for a path and no more. */
+ * This reads the disk, so it may block for as long as the slowest mount: call it on workers only. Nothing is run, and
+ * nothing inside the project is trusted; a .git file is read for a path and no more. */
 #ifndef HOOKD_PROJECT_PROJECT_H
 #define HOOKD_PROJECT_PROJECT_H
 
@@ -25,7 +25,7 @@ struct project {
  * out. -EINVAL: not an absolute path, or longer than a path may be. */
 int project_find(const char *directory, const char *home, struct project *ret);
 
-/* The same on a thread of its own, for at most so long. -ETIMEDOUT: its disk does not answer. */
+/* The same on a thread of its own, with a time limit. -ETIMEDOUT: the disk does not answer. */
 int project_find_within(const char *directory, const char *home, int ms, struct project *ret);
 
 #endif

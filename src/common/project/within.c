@@ -1,4 +1,5 @@
-/* project_find() for whoever must not hang: a dead mount answers never, and the writer has others' events to fold. */
+/* project_find() for callers that must not hang: a dead mount never answers, and the writer has other events to fold.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

@@ -14,9 +14,8 @@
 #include "base/macro.h"
 #include "os/os.h"
 
-/* A daemon that says WAIT for this long is broken, whatever it runs: no agent lets a hook run for
- * an hour. One that says it more often than every 50 ms of that hour is no daemon of ours:
- * counting stops a flood within a second instead. */
+/* A daemon that sends WAIT for this long is broken, whatever it runs: no agent lets a hook run for an hour. One that
+ * sends it more often than every 50 ms is not ours: counting frames stops such a flood within a second. */
 enum { LONGEST_EXCHANGE_S = 3600, MOST_WAITS = LONGEST_EXCHANGE_S * 20 };
 
 /* Pauses between two attempts at a full backlog: short at first, because it mostly drains in well
@@ -268,7 +267,7 @@ int wire_exchange(int fd, str head, str payload, int64_t deadline_us, char *room
 	if (room_size < WIRE_REPLY_FIXED)
 		return -ENOBUFS;
 	r = send_all(fd, head, payload, deadline_us);
-	/* A daemon that closes before it has read everything has mostly said why. */
+	/* A daemon that closes before it has read everything has usually said why. */
 	if (r < 0 && r != -EPIPE && r != -ECONNRESET)
 		return r;
 	return receive_done(fd, deadline_us, room, room_size, ret);

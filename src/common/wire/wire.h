@@ -2,8 +2,8 @@
  *
  * DESIGN. A frame is an 8-byte header and a body:
  *
- *     byte 0     0xF5, which starts neither UTF-8 text nor JSON, so that one socket can also speak
- *                line-delimited JSON-RPC: the first byte tells the dialect
+ *     byte 0     0xF5, which starts neither UTF-8 text nor JSON, so that one socket also serves
+ *                line-delimited JSON-RPC: the first byte tells which
  *     byte 1     protocol number
  *     byte 2     type (enum wire_type)
  *     byte 3     zero
@@ -97,18 +97,18 @@ struct wire_header {
 	uint32_t length; /* of the body */
 };
 
-/* -EBADMSG when the bytes (at least WIRE_HEADER) are no header. Sizes are the caller's to check. */
+/* -EBADMSG when the bytes (at least WIRE_HEADER) are not a header. The caller checks sizes. */
 int wire_header_decode(const void *p, struct wire_header *ret);
 void wire_header_encode(void *p, uint8_t type, uint32_t length);
 
-/* Writes header and all fields up to and including the head of the payload field, so that the
- * payload's bytes follow as they lie. Returns the size, or -ENOBUFS. */
+/* Writes header and all fields up to and including the head of the payload field, so that the payload's bytes can
+ * follow without a copy. Returns the size, or -ENOBUFS. */
 ptrdiff_t wire_hook_encode(const struct wire_hook *h, void *p, size_t cap);
 
-/* -EBADMSG: lengths do not fit, a field has the wrong size, id or agent is missing, or the time is none. */
+/* -EBADMSG: lengths do not fit, a field has the wrong size, id or agent is missing, or the time is invalid. */
 int wire_hook_decode(str body, struct wire_hook *ret);
 
-/* Writes header and the fixed part of a reply; out and err follow as they lie. */
+/* Writes header and the fixed part of a reply; out and err follow without a copy. */
 enum { WIRE_REPLY_FIXED = WIRE_HEADER + 16 };
 void wire_reply_encode(const struct wire_reply *r, uint8_t out[WIRE_REPLY_FIXED]);
 int wire_reply_decode(uint8_t type, str body, struct wire_reply *ret);
@@ -126,7 +126,7 @@ enum {
 /* -- records.c: the body of RECORDS ------------------------------------------------------------ */
 
 /* A head in JSON (which file, how far it has been read) and encoded, redacted records, each with its length
- * in front. The answer is DONE when all of it is committed, as one: out is JSON with what became of them. */
+ * in front. The answer is DONE when all of it is committed, as one: out is JSON with the result. */
 void wire_records_begin(struct buf *b, str head);
 void wire_records_add(struct buf *b, str record);
 /* Takes the next piece: the head first, then the records. 1: *ret is one; 0: the end; -EBADMSG. */

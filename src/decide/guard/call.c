@@ -170,12 +170,12 @@ static void judge_file_write(struct run *x, const struct event *e, str path)
 	str text = json_str(json_get(e->tool_input, STR("new_string")));
 	bool shared;
 
-	/* An edit of a settings file that has nothing to do with hooks is the person's to allow. */
+	/* An edit of a settings file that has nothing to do with hooks is for the user to allow. */
 	if (is_protected(x, path_resolve(x, path), &shared) && shared && str_is_set(text) &&
 		!str_has_nocase(text, "hook") &&
 		!str_has_nocase(json_str(json_get(e->tool_input, STR("old_string"))), "hook")) {
 		FAULT(x, NULL, RULE_SELF, VERDICT_ASK,
-			"this would change " STR_FMT ", which also holds the agent's hooks", STR_ARG(path));
+			"this would change " STR_FMT ", which also contains the agent's hooks", STR_ARG(path));
 		return;
 	}
 	judge_write(x, NULL, path, STR("\1"), false);
@@ -289,8 +289,7 @@ void judge_whole(struct run *x, str command)
 			    ", the words that test whether a denial reaches the agent"));
 	if (hides_text(command))
 		FAULT(x, NULL, RULE_EXEC_OBFUSCATED, VERDICT_ASK,
-			"this holds characters that change the direction of text, so that a reader "
-			"sees something else");
+			"this contains characters that change the direction of text, so a reader sees something else");
 }
 
 /* A command line that is not the one the agent's adapter found. Its offsets mean nothing to anybody. */

@@ -42,13 +42,13 @@ struct guard_user_rule {
 };
 
 /* Reads `guard` from the user's config file (absent: built-in rules only). Always gives a policy;
- * problems, owned by the caller, say what was left out. */
+ * problems, owned by the caller, say what was ignored. */
 struct guard_policy *guard_policy_load(const char *path, struct guard_problem **ret_problems);
 /* The same, but a file that is there and cannot be read or is not JSON gives no policy: -errno, err says why. */
 int guard_policy_read(const char *path, struct guard_policy **ret, struct guard_problem **ret_problems,
 	struct err *err);
 struct guard_policy *guard_policy_parse(str text, struct guard_problem **ret_problems);
-/* Of a project's file: only its rules that deny or ask, and without the built-in ones. They hold at once, trusted or
+/* Of a project's file: only its rules that deny or ask, and without the built-in ones. They apply at once, trusted or
  * not, because they can only restrict. */
 struct guard_policy *guard_policy_parse_project(str text, struct guard_problem **ret_problems);
 struct guard_policy *guard_policy_ref(struct guard_policy *p);
@@ -76,10 +76,10 @@ int guard_edit(str text, enum guard_switch how, str rule, struct buf *ret, struc
 struct guard_context {
 	str cwd, home;
 	str root; /* of the project; STR_NONE: cwd */
-	/* The real path of an existing path. -ENOENT: nothing is there; -EAGAIN: the disk may not be asked now, and
+	/* The real path of an existing path. -ENOENT: nothing is there; -EAGAIN: the disk may not be read now, and
 	 * the whole judgement ends with that; -ETIMEDOUT: it does not answer, so that changing what is there is asked
-	 * about; -EDQUOT: no more paths are looked up, which makes it at least ask.
-	 * NULL: paths are judged by their text alone. */
+	 * about; -EDQUOT: no more paths are looked up, which makes it at least ask. NULL: paths are judged by their
+	 * text alone. */
 	int (*real_path)(void *arg, struct arena *a, str path, str *ret);
 	void *real_path_arg;
 	const str *own; /* hookd's own files and directories, beside those everybody has */
@@ -94,8 +94,8 @@ struct guard_finding {
 	uint32_t begin, end; /* of the simple command in the command line */
 	str argv;            /* what was understood */
 	unsigned command;    /* number of the resolved command; 0: about the call as a whole */
-	bool observed;       /* by a rule that only watches: does not count */
-	bool lowered;        /* a user's allow took it back */
+	bool observed;       /* by a rule that is only observed: does not count */
+	bool lowered;        /* cancelled by a user's allow */
 	str override;        /* of a user's allow: the one rule it is about */
 };
 
@@ -117,9 +117,9 @@ struct guard_report {
 	bool full[VERDICT_ACTION_MAX]; /* a finding of this strength did not fit: said once */
 };
 
-/* Lets every rule speak. An event whose payload was cut or did not parse cannot be judged, so a
- * tool call in it is never weaker than ask. policy NULL: built-in rules. report may be NULL. 0, or
- * -EAGAIN when real_path said so: then nothing was added to v. */
+/* Applies every rule. An event whose payload was cut or did not parse cannot be judged, so the verdict on a tool call
+ * in it is at least ask. policy NULL: built-in rules. report may be NULL. 0, or -EAGAIN when real_path returned it:
+ * then nothing was added to v. */
 int guard_decide(const struct guard_policy *policy, const struct guard_context *c, const struct event *e,
 	struct arena *a, struct verdict *v, struct guard_report *report);
 
@@ -138,7 +138,7 @@ enum verdict_action guard_command(const struct guard_policy *policy, const struc
 struct guard;
 
 struct guard *guard_new(const struct paths *p);
-/* The same for another home than this process's, with a policy that is in force elsewhere; either may be NULL. */
+/* The same for another home than this process's, with a policy that is in effect elsewhere; either may be NULL. */
 struct guard *guard_new_with(const struct paths *p, const char *home, struct guard_policy *policy);
 void guard_free(struct guard *g);
 DEFINE_FREEP(struct guard, guard_free);
@@ -149,8 +149,9 @@ DEFINE_FREEP(struct guard, guard_free);
  * the answer is always 0. */
 int guard_event(struct guard *g, const struct event *e, struct arena *a, struct verdict *v, bool may_use_disk);
 
-/* When the disk does not answer: the same by the text, by what is known of the directory and what the system knows by
- * heart. Deleting or writing where a link may lead is then asked about, and so is everything in an unknown project. */
+/* When the disk does not answer: the same by the text, by what is known of the directory and what the kernel has
+ * cached. Deleting or writing where a link may lead is then asked about, and so is everything in an unknown project.
+ */
 void guard_event_by_text(struct guard *g, const struct event *e, struct arena *a, struct verdict *v);
 
 /* The user's policy as it is applied now; the caller's to unref. */
@@ -161,9 +162,9 @@ struct guard_problem *guard_problems(struct guard *g);
 /* Both read the user's file and may block. */
 
 /* Applies the file as it is now, and looks at every project afresh. -errno when the file is there and cannot be read or
- * is not JSON: what was in force stays so, and err (which may be NULL) says why. */
+ * is not JSON: the current policy stays in effect, and err (which may be NULL) says why. */
 int guard_reload(struct guard *g, struct err *err);
-/* 1: the file says something else than what is in force; 0: it does not; -errno: it cannot be read. */
+/* 1: the file differs from the policy in effect; 0: it does not; -errno: it cannot be read. */
 int guard_differs(struct guard *g);
 
 /* Gives a prompt with the words of the self-test some context, to prove that context reaches the

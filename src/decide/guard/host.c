@@ -36,7 +36,7 @@ struct directory {
 	unsigned generation;
 	char *path, *root;
 	struct guard_policy *rules[PROJECT_FILES]; /* the project's own, or NULL */
-	char *trouble;                             /* why not all of them are in force, or NULL */
+	char *trouble;                             /* why not all of them are in effect, or NULL */
 	bool told;                                 /* of it; atomic */
 };
 
@@ -110,7 +110,7 @@ static void directory_unref(struct directory *d)
 	free(d);
 }
 
-/* The person hears of the first thing that keeps a rule of the project from being in force; the log of all. */
+/* The user is shown the first problem that keeps a rule of the project from taking effect; the log has all of them. */
 static void complain(struct directory *d, const char *file, const struct err *err)
 {
 	char text[FS_PATH + sizeof err->text];
@@ -353,7 +353,7 @@ static void judge(void *arg)
 static void tell_trouble(struct directory *d, struct arena *a, struct verdict *v)
 {
 	if (d && d->trouble && !v->system_message.n && !__atomic_exchange_n(&d->told, true, __ATOMIC_RELAXED))
-		v->system_message = arena_strf(a, "hookd: not all rules of this project are in force: %s", d->trouble);
+		v->system_message = arena_strf(a, "hookd: not all rules of this project are in effect: %s", d->trouble);
 }
 
 struct description {
@@ -390,7 +390,7 @@ static void note_crash(const struct event *e, struct arena *a, struct verdict *v
 
 	if (os_call_guarded(describe, &d) != 0)
 		snprintf(d.hex, sizeof d.hex, "unreadable");
-	log_error(LOG_ENGINE, "guard: signal %d while judging a call of %zu bytes, sha256 %s; it is asked about",
+	log_error(LOG_ENGINE, "guard: signal %d while judging a call of %zu bytes, sha256 %s; the verdict is ask",
 		signal, e->raw.n, d.hex);
 	add_ask(e, a, v, RULE_CRASHED, STR("hookd failed while it was checking this, so a person should look at it"));
 }
@@ -438,6 +438,6 @@ void guard_event_by_text(struct guard *g, const struct event *e, struct arena *a
 		return;
 	if (!d && e->cwd.n)
 		add_ask(e, a, v, RULE_UNREAD,
-			STR("the disk does not answer, so that hookd cannot tell which rules this project has"));
+			STR("the disk does not answer, so hookd cannot tell which rules this project has"));
 	(void)judge_in(&j, d);
 }

@@ -37,7 +37,7 @@ static void do_mkfs(struct run *x, struct cmd *c)
 	}
 }
 
-/* Tools that change a disk as soon as they are told to; looking is fine. */
+/* Tools that change a disk when asked to; reading is fine. */
 static void do_partition(struct run *x, struct cmd *c)
 {
 	bool looks = cmd_has(c, "-l") || cmd_has(c, "--list") || cmd_has(c, "-p") || cmd_has(c, "--print") ||

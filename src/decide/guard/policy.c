@@ -146,7 +146,7 @@ static bool read_cond(struct reading *r, const struct json *v, unsigned depth, s
 	}
 	for (size_t i = 0; c->kind == COND_CLASS && i < c->words.n; i++)
 		if (!known_class(c->words.v[i])) {
-			complain(r, v->begin, "no class of tools is called '" STR_FMT "'", STR_ARG(c->words.v[i]));
+			complain(r, v->begin, "there is no class of tools '" STR_FMT "'", STR_ARG(c->words.v[i]));
 			return false;
 		}
 	return true;
@@ -244,7 +244,7 @@ static bool read_head(struct reading *r, const struct json *v, struct guard_user
 	return true;
 }
 
-/* Whether rule number i speaks about a command. */
+/* Whether rule number i applies to a command. */
 static bool rule_speaks(struct guard_policy *p, size_t i, str command)
 {
 	static const struct guard_context c = { .cwd = { "/home/user/project", 18 }, .home = { "/home/user", 10 } };
@@ -308,7 +308,7 @@ static void read_rule(struct reading *r, const struct json *v)
 	if (!read_head(r, v, listed) || !read_object(r, v, 0, &rule->when, &rule->needs_command, true))
 		return;
 	if (!rule->when) {
-		complain(r, v->begin, "rule '" STR_FMT "' has no condition and would hold for everything",
+		complain(r, v->begin, "rule '" STR_FMT "' has no condition and would match everything",
 			STR_ARG(listed->name));
 		return;
 	}
@@ -318,8 +318,8 @@ static void read_rule(struct reading *r, const struct json *v)
 		p->nrules++;
 }
 
-/* Names of rules, built-in or the user's own. What protects hookd itself stays. Whether there is such a rule is asked
- * last, because the rules may stand behind the list. */
+/* Names of rules, built-in or the user's own. What protects hookd itself stays. Whether there is such a rule is
+ * checked last, because the rules may come after the list. */
 static void read_names(struct reading *r, const struct json *v, struct fields *names)
 {
 	if (v->type != JSON_ARRAY) {
@@ -343,7 +343,8 @@ static void check_names(struct reading *r, const struct json *list)
 	if (list && list->type == JSON_ARRAY)
 		json_each(item, list)
 			if (!is_rule(r->p, json_str(item)))
-				complain(r, item->begin, "no rule that can be switched off is called '" STR_FMT "'",
+				complain(r, item->begin,
+					"there is no rule that can be switched off called '" STR_FMT "'",
 					STR_ARG(json_str(item)));
 }
 
@@ -380,7 +381,8 @@ static void read_guard(struct reading *r, const struct json *guard)
 		if (str_eq(m->key, STR("rules")))
 			read_rules(r, m);
 		else if (r->p->project)
-			complain(r, m->begin, "'guard." STR_FMT "' is the user's to set; a project may only add rules",
+			complain(r, m->begin,
+				"'guard." STR_FMT "' can only be set by the user; a project may only add rules",
 				STR_ARG(m->key));
 		else if (str_eq(m->key, STR("disable")))
 			read_names(r, m, &r->p->disabled);
@@ -388,7 +390,7 @@ static void read_guard(struct reading *r, const struct json *guard)
 			read_names(r, m, &r->p->observed);
 		else if (!str_eq(m->key, STR("mode")))
 			complain(r, m->begin,
-				"unknown option 'guard." STR_FMT "'; there are mode, disable, observe and rules",
+				"unknown option 'guard." STR_FMT "'; the options are mode, disable, observe and rules",
 				STR_ARG(m->key));
 		else if (!str_in(json_str(m), "observe enforce"))
 			complain(r, m->begin, "'guard.mode' must be observe or enforce");
@@ -434,7 +436,7 @@ static int parse(str text, bool project, struct guard_policy **ret, struct guard
 		text = str_from(text, 3);
 	r.text = text;
 	result = str_trim(text).n ? json_parse(&a, text, JSON_COMMENTS, &root, err) : 0;
-	if (result < 0 && project) /* the user's own file is complained about by whoever reads its options */
+	if (result < 0 && project) /* problems of the user's own file are reported by whatever reads its options */
 		*add_problem(&r) = *err;
 	guard = json_get(root, STR("guard"));
 	keep_source(p, guard);
@@ -444,7 +446,7 @@ static int parse(str text, bool project, struct guard_policy **ret, struct guard
 	return result;
 }
 
-/* A file that is not JSON is config's complaint. */
+/* A file that is not JSON is reported by config/. */
 struct guard_policy *guard_policy_parse(str text, struct guard_problem **ret_problems)
 {
 	struct guard_policy *p;

@@ -1,5 +1,5 @@
-/* Without a daemon no hook runs. One that must decide (`on_failure`: ask or deny) has failed then, too: stopping the
- * daemon must not be a way round it. */
+/* Without a daemon no hook runs. One that must decide (`on_failure`: ask or deny) counts as failed then: stopping the
+ * daemon must not be a way around it. */
 #include "base/limits.h"
 #include "hooks/internal.h"
 

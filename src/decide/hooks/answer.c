@@ -36,7 +36,7 @@ static void block(const struct event *e, str reason, struct hook_answer *ret)
 		ret->action = VERDICT_DENY;
 		ret->reason = reason;
 	} else if (event_kinds[e->kind].flags & EVENT_TAKES_CONTEXT && e->kind != EVENT_SESSION_START) {
-		ret->context = reason; /* it has happened; the model is told */
+		ret->context = reason; /* it has happened; the model is informed */
 	} else {
 		ret->system_message = reason;
 	}
@@ -77,7 +77,7 @@ static bool take_decision(struct printed *p, str word, str reason)
 			return true;
 		}
 	fail(p->ret,
-		arena_strf(p->a, "it answered with a decision that nobody knows: '" STR_FMT "'",
+		arena_strf(p->a, "it answered with an unknown decision: '" STR_FMT "'",
 			STR_ARG(clean(p->a, word, 60))));
 	return false;
 }
@@ -139,14 +139,14 @@ static bool take_code_agent(struct printed *p)
 	const struct json *input = json_get(p->root, STR("modifiedInput"));
 
 	if (str_eq(action, STR("error"))) {
-		fail(p->ret, str_empty(message) ? STR("it says that it failed") : clean(p->a, message, 300));
+		fail(p->ret, str_empty(message) ? STR("it reported a failure") : clean(p->a, message, 300));
 		return false;
 	}
 	if (str_eq(action, STR("block"))) {
 		block(p->e, message, p->ret);
 	} else if (!str_eq(action, STR("allow")) && !str_eq(action, STR("continue"))) {
 		fail(p->ret,
-			arena_strf(p->a, "it answered with an action that nobody knows: '" STR_FMT "'",
+			arena_strf(p->a, "it answered with an unknown action: '" STR_FMT "'",
 				STR_ARG(clean(p->a, action, 60))));
 		return false;
 	}
@@ -155,7 +155,7 @@ static bool take_code_agent(struct printed *p)
 	return true;
 }
 
-/* Members that only the hook saw go; if it changed one of them, the agent has no place for the change. */
+/* Members that only the hook saw are removed; if it changed one of them, the agent cannot take the change. */
 static void give_back_input(struct printed *p)
 {
 	const struct event *e = p->e;
@@ -186,7 +186,7 @@ static void give_back_input(struct printed *p)
 	p->ret->updated_input = changed ? NULL : v;
 	if (changed && p->ret->action < VERDICT_ASK) {
 		p->ret->action = VERDICT_ASK;
-		p->ret->reason = STR("the hook wants to change this call in a way that this agent has no words for");
+		p->ret->reason = STR("the hook wants to change this call in a way that this agent does not support");
 	}
 }
 
@@ -218,12 +218,12 @@ static str how_it_ended(const struct child_result *r, struct arena *a)
 	if (r->timed_out)
 		return arena_strf(a, "it took longer than %lld ms", (long long)(r->timeout_us / USEC_PER_MSEC));
 	if (r->killed)
-		return STR("hookd stopped before it ended");
+		return STR("hookd stopped before it finished");
 	if (r->exit_code < 0)
-		return arena_strf(a, "it was ended by signal %d (%s)", r->signal, strsignal(r->signal));
+		return arena_strf(a, "it was killed by signal %d (%s)", r->signal, strsignal(r->signal));
 	if (r->exit_code == SHELL_NOT_RUN || r->exit_code == SHELL_NOT_FOUND)
 		return arena_strf(a, "it could not be started: " STR_FMT, STR_ARG(err));
-	return arena_strf(a, "it ended with exit code %d%s%s" STR_FMT, r->exit_code,
+	return arena_strf(a, "it exited with code %d%s%s" STR_FMT, r->exit_code,
 		r->exit_code == 1 ? " (only 2 blocks, unless exit_dialect is code-agent)" : "", err.n ? ": " : "",
 		STR_ARG(err));
 }
@@ -263,7 +263,7 @@ void hook_answer_read(const struct hook *h, const struct event *e, const struct 
 	if (r->exit_code)
 		fail(ret, how_it_ended(r, a));
 	else if (json)
-		fail(ret, STR("what it printed begins like JSON and is none"));
+		fail(ret, STR("its output starts like JSON but is not valid JSON"));
 	else if (e->kind == EVENT_SESSION_START || e->kind == EVENT_USER_PROMPT_SUBMIT)
 		ret->context = clean(a, out, LIMIT_REPLY / 8);
 }

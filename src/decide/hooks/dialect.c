@@ -1,4 +1,4 @@
-/* An event in the words of the file that the hook stands in: Claude Code's, whichever agent it came from. */
+/* An event in the format of the hook's file: Claude Code's, whichever agent it came from. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -327,7 +327,7 @@ static void add_outer(struct env_list *l, const struct hook *h, const struct eve
 	static const char *const always[] = { "HOME", "LANG", "TERM", "TMPDIR" };
 	char name[256];
 
-	/* Where programs are found is the daemon's to say, not a project's. */
+	/* The daemon decides where programs are found, not a project. */
 	env_add(l, "PATH", getenv("PATH") ? str_of(getenv("PATH")) : STR("/usr/local/bin:/usr/bin:/bin"));
 	for (size_t i = 0; i < countof(always); i++)
 		env_add(l, always[i], i == 0 ? str_of(getenv("HOME")) : outer_value(e, str_of(always[i])));

@@ -1,4 +1,4 @@
-/* Adding a hook to a file of the user, and taking one out; everything else in it stays as it stands. */
+/* Adding a hook to the user's file, and removing one; everything else in it stays as it is. */
 #include <errno.h>
 
 #include "base/limits.h"
@@ -49,7 +49,7 @@ static int check(const struct json *v, char ret_id[HOOK_ID + 1], struct err *err
 		if (p->error)
 			return err_set(err, -EINVAL, STR_FMT, STR_ARG(p->text));
 	if (s->count != 1)
-		return err_set(err, -EINVAL, "this is no hook");
+		return err_set(err, -EINVAL, "this is not a hook");
 	memcpy(ret_id, s->all[0]->id, HOOK_ID + 1);
 	return 0;
 }
@@ -64,7 +64,7 @@ int hooks_edit_add(str text, str event, str matcher, const struct json *hook, st
 
 	arena_init(&a);
 	more = whole(&a, event, matcher, hook);
-	r = more ? check(more, ret_id, err) : err_set(err, -EINVAL, "this is no hook");
+	r = more ? check(more, ret_id, err) : err_set(err, -EINVAL, "this is not a hook");
 	if (str_starts(text, bom)) {
 		buf_add_str(ret, bom);
 		text = str_from(text, bom.n);
@@ -79,7 +79,7 @@ int hooks_edit_add(str text, str event, str matcher, const struct json *hook, st
 		for (at = root; at->type == JSON_OBJECT && (next = json_get(at, more->first->key)); at = next)
 			more = more->first;
 		if (at->type != more->type)
-			r = err_set(err, -EBADMSG, "%s should stand where the file has %s", json_type_name(more->type),
+			r = err_set(err, -EBADMSG, "%s should be where the file has %s", json_type_name(more->type),
 				json_type_name(at->type));
 		else
 			json_edit_append(&e, at, more);

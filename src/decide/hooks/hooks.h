@@ -1,6 +1,6 @@
 /* hooks: programs that people configured to run at events.
  *
- *   parse.c      a file's text → groups and hooks, with every complaint at its line and column
+ *   parse.c      a file's text → groups and hooks; each problem with its line and column
  *   matcher.c    which hooks an event is for
  *   words.c      which files a command names
  *   dialect.c    tool names, stdin and environment as the hook's file expects them
@@ -13,7 +13,7 @@
  *
  * DESIGN. A set is made once for a session and never changes: an agent that edits a file edits the next session's
  * hooks. Sources are read on a worker; the loop matches, starts children and adds their answers to the verdict.
- * What lies in a project runs only if it was trusted, and then from the copies made at that moment (trust/).
+ * Hooks of a project run only if they were trusted, and then from the copies made at that moment (trust/).
  * docs/decisions/0009 has the reasons and the table of failures.
  *
  * Values of an event reach a hook through stdin and its environment. Nothing is ever put into a command's text.
@@ -56,7 +56,7 @@ enum {
 enum hook_type { HOOK_COMMAND, HOOK_HTTP, HOOK_PROMPT, HOOK_AGENT, HOOK_MCP_TOOL, HOOK_TYPE_MAX };
 extern const char *const hook_type_names[HOOK_TYPE_MAX];
 
-/* Where a file stands; the first is merged first. */
+/* Where a file is; the first is merged first. */
 enum hook_scope { HOOK_LOCAL, HOOK_PROJECT, HOOK_USER, HOOK_SCOPE_MAX };
 extern const char *const hook_scope_names[HOOK_SCOPE_MAX];
 
@@ -67,7 +67,7 @@ enum hook_state {
 	HOOK_OURS,      /* it calls hookc: that is us */
 	HOOK_NOT_RUN,   /* a type that this release does not run */
 	HOOK_UNTRUSTED, /* a project's, and nobody has trusted it */
-	HOOK_UNTIED,    /* a project's, and its files cannot be told from its text */
+	HOOK_UNTIED,    /* a project's, and its text does not show which files it runs */
 	HOOK_STATE_MAX,
 };
 extern const char *const hook_state_names[HOOK_STATE_MAX]; /* a sentence each */
@@ -132,8 +132,8 @@ struct hook_source {
 	enum hook_scope scope;
 	bool claude; /* a settings file of Claude Code: only `hooks` in it is ours to judge */
 	str path;    /* for people */
-	str text;    /* what was parsed: of a broken file, the last good text */
-	bool kept;   /* text is not what the file holds now */
+	str text;    /* what was parsed; for a broken file, its last valid text */
+	bool kept;   /* text differs from the current file */
 	unsigned errors;
 	struct hook_problem *problems; /* of what the file holds now */
 	unsigned count;
@@ -159,13 +159,13 @@ struct hook_set {
 void hook_set_unref(struct hook_set *s);
 DEFINE_FREEP(struct hook_set, hook_set_unref);
 
-/* Parses one text into a set (which may hold others already). Never fails: problems say what was left out. */
+/* Parses one text into a set (which may hold others already). Never fails: problems say what was ignored. */
 void hooks_parse(struct hook_set *s, struct hook_source *source);
 
 /* -- sources ----------------------------------------------------------------------------------- */
 
 struct hooks_where {
-	const char *agent;       /* NULL: all files count, whoever reads them */
+	const char *agent;       /* NULL: all files, whichever agent reads them */
 	const char *cwd;         /* NULL or not absolute: no project */
 	const char *home;        /* or NULL */
 	const char *user_config; /* hookd's own */
@@ -189,8 +189,8 @@ bool hooks_agent_borrows(str agent);
 /* The hooks an event is for, in order, identical ones once, whatever their state; the number of them. */
 unsigned hooks_match(const struct hook_set *s, const struct event *e, struct arena *a, struct hook *ret[HOOKS_MAX]);
 
-/* No daemon can run hooks: raises the verdict to what `on_failure` of those the event is for says. Hooks are those of
- * the session's snapshot under run, or else what the files say now. */
+/* For when there is no daemon to run hooks: raises the verdict to the `on_failure` of the hooks that match the event.
+ * Hooks are those of the session's snapshot under run, or else what the files say now. */
 void hooks_decide_alone(const struct hooks_where *where, const char *run, const struct event *e, struct arena *a,
 	struct verdict *v);
 
@@ -206,10 +206,10 @@ struct hooks_config {
 
 struct hooks *hooks_new(const struct hooks_config *config);
 void hooks_free(struct hooks *h);
-/* Kills what runs and starts nothing more; those who wait are called back. */
+/* Kills running hooks and starts no more; pending callbacks are called. */
 void hooks_stop(struct hooks *h);
 
-/* What became of one hook; text lives until the callback returns. */
+/* The outcome of one hook; text lives until the callback returns. */
 struct hook_outcome {
 	const struct hook *hook;
 	bool success;
@@ -237,7 +237,7 @@ struct hooks_request {
 
 void hooks_fire(struct hooks *h, const struct hooks_request *q);
 
-/* Takes new snapshots of all sessions under way; done is called with how many, and how many files are broken. */
+/* Takes new snapshots for all active sessions; done is called with their number and the number of broken files. */
 void hooks_reload(struct hooks *h, void (*done)(unsigned sessions, unsigned broken, void *arg), void *arg);
 
 struct hooks_state {

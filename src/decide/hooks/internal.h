@@ -32,7 +32,7 @@ const struct hook_subject *hook_subject_of(enum event_kind kind);
 /* -EINVAL: not a pattern. */
 int hook_matcher_compile(str text, struct arena *a, struct hook_matcher *ret, struct err *err);
 
-/* Says why it cannot match anything, or NULL. */
+/* Returns why it cannot match anything, or NULL. */
 const char *hook_matcher_trouble(const struct hook_matcher *m, enum event_kind kind, struct arena *a);
 
 /* -- words.c ----------------------------------------------------------------------------------- */
@@ -55,7 +55,7 @@ str hook_relative(str word, str root, struct arena *a);
 
 enum { HOOK_NAMES = AGENT_TOOL_NAMES, HOOK_VIEWS = 32 };
 
-/* What Claude Code would call the tool; the first one is told when nothing else decides. */
+/* What Claude Code would call the tool; the first one is used when nothing else decides. */
 size_t hook_tool_names(const struct event *e, struct arena *a, str ret[HOOK_NAMES]);
 bool hook_is_known_tool(str name);
 /* The likely one, or STR_NONE. */
@@ -98,7 +98,7 @@ struct hook_answer {
 
 void hook_answer_read(const struct hook *h, const struct event *e, const struct child_result *r, struct arena *a,
 	struct hook_answer *ret);
-/* A hook of a type that is not run has failed before it began: what its on_failure says holds. */
+/* A hook of a type that is not run counts as failed: its on_failure applies. */
 void hook_cannot_run(const struct hook *h, const struct event *e, struct arena *a, struct verdict *v);
 /* Adds it to the verdict under the hook's name. */
 void hook_answer_apply(const struct hook *h, const struct event *e, const struct hook_answer *answer, struct arena *a,

@@ -119,7 +119,7 @@ int hooks_project(const char *cwd, const char *home, struct arena *a, struct tru
 
 	*ret = (struct trust_tree){ .arena = a, .root_fd = -1 };
 	if (!cwd || project_find(cwd, home, &p) < 0 || !p.found)
-		return err_set(err, -ENOENT, "%s is in no project", cwd ? cwd : "this");
+		return err_set(err, -ENOENT, "%s is not in a project", cwd ? cwd : "this");
 	r = trust_tree_open(p.root, a, ret, err);
 	if (r == 0)
 		r = gather(ret, err);
@@ -296,7 +296,7 @@ static int read_user_file(const char *path, struct buf *b, struct err *err)
 	if (r == -ENOENT || r == -ENOTDIR)
 		return r;
 	if (r == 0 && stat(path, &st) == 0 && ((st.st_uid != geteuid() && st.st_uid != 0) || st.st_mode & S_IWOTH))
-		return err_set(err, -EPERM, "it belongs to somebody else, or others can write to it");
+		return err_set(err, -EPERM, "it belongs to another user, or others can write to it");
 	if (r < 0)
 		err_set(err, r, "%s",
 			r == -EFBIG            ? "it is too large"
@@ -305,7 +305,7 @@ static int read_user_file(const char *path, struct buf *b, struct err *err)
 	return r;
 }
 
-/* A text with an error in it gives way to the last one without. */
+/* A text with an error in it is replaced by the last valid one. */
 static void add_user_file(struct hook_set *s, const char *path, bool claude, const char *state)
 {
 	struct buf text = BUF_INIT(LIMIT_SETTINGS), good = BUF_INIT(LIMIT_SETTINGS);
@@ -319,7 +319,7 @@ static void add_user_file(struct hook_set *s, const char *path, bool claude, con
 		tried = hook_source_new(trial, HOOK_USER, claude, str_of(path), r < 0 ? STR("") : buf_str(&text));
 		hooks_parse(trial, tried);
 		if (r < 0)
-			hook_complain(trial, tried, true, SIZE_MAX, "%s, so nothing in it counts", err.text);
+			hook_complain(trial, tried, true, SIZE_MAX, "%s, so the file is ignored", err.text);
 		if (state)
 			good_path(state, str_of(path), good_file);
 		if (tried->errors && good_file[0] && fs_read_file(good_file, &good) == 0) {

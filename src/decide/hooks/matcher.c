@@ -1,7 +1,7 @@
 /* Which hooks an event is for.
  *
- * A matcher is a list of exact names, a class of tools ("class:shell"), everything, or a pattern; which of them is told
- * by its letters, as Claude Code does. A pattern that runs into its limits counts as a hit: the hook then decides. */
+ * A matcher is a list of exact names, a class of tools ("class:shell"), everything, or a pattern; its characters tell
+ * which, as in Claude Code. A pattern that runs into its limits counts as a hit: the hook then decides. */
 #include <errno.h>
 
 #include "config/names.h"
@@ -80,7 +80,7 @@ static bool take_list(str text, struct arena *a, struct hook_matcher *m, struct 
 			if (class < 0) {
 				err_set(err, -EINVAL,
 					"there is no class '" STR_FMT
-					"' of tools; there are shell, read, write, search, web, mcp, agent and other",
+					"' of tools; use shell, read, write, search, web, mcp, agent or other",
 					STR_ARG(str_cut_utf8(str_from(word, 6), 40)));
 				return true;
 			}
@@ -130,7 +130,7 @@ static const char *tool_trouble(str name, struct arena *a)
 
 	name_shown(name, shown);
 	if (str_starts(name, STR("mcp__")) && str_find(str_from(name, 5), STR("__")) < 0)
-		return arena_strf(a, "'%s' alone names no tool; all of a server are matched by '%s__.*'", shown, shown)
+		return arena_strf(a, "'%s' alone names no tool; '%s__.*' matches all tools of a server", shown, shown)
 			.p;
 	if (str_starts(name, STR("mcp__")) || hook_is_known_tool(name))
 		return NULL;
@@ -171,7 +171,7 @@ const char *hook_matcher_trouble(const struct hook_matcher *m, enum event_kind k
 	if (m->all)
 		return NULL;
 	if (!tool && m->classes)
-		return arena_strf(a, "%s is no event of a tool: a class never matches", event_kinds[kind].name).p;
+		return arena_strf(a, "%s is not an event of a tool: a class never matches", event_kinds[kind].name).p;
 	if (!tool && !subject)
 		return arena_strf(a, "%s has nothing to match; the hook runs every time", event_kinds[kind].name).p;
 	for (size_t i = 0; i < m->nnames; i++) {
@@ -216,7 +216,7 @@ static bool wild_command(str pattern, str text, struct arena *a)
 	return wild(pattern, text) || (str_ends(pattern, STR(" *")) && str_eq(str_head(pattern, pattern.n - 2), text));
 }
 
-/* The whole line, or any command in it: more hits mean that the hook looks, fewer that it can be walked round. */
+/* The whole line, or any command in it: a false match only runs the hook, a missed one bypasses it. */
 static bool wild_line(str pattern, str line, struct arena *a)
 {
 	size_t begin = 0;

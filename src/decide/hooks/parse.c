@@ -1,4 +1,4 @@
-/* A file's text becomes groups and hooks. Everything that is left out is named with its place. */
+/* A file's text becomes groups and hooks. Everything that is ignored is reported with its place. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -50,7 +50,7 @@ void hook_complain(struct hook_set *s, struct hook_source *source, bool error, s
 
 	source->errors += error;
 	if (++source->count > HOOK_PROBLEMS_MAX)
-		return; /* more help nobody; the number is told */
+		return; /* more would not help; their number is reported */
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
@@ -71,7 +71,7 @@ void hook_complain(struct hook_set *s, struct hook_source *source, bool error, s
 
 enum field_type { FIELD_TEXT, FIELD_BOOL, FIELD_TEXTS, FIELD_CHOICE, FIELD_TIME, FIELD_ANY };
 
-/* What a file may say about one hook, before it is put together. Texts are STR_NONE when absent. */
+/* What a file may say about one hook, before it is assembled. Texts are STR_NONE when absent. */
 struct raw {
 	str type, command, url, prompt, name, condition, on_failure, exit_dialect, hook_type, shell;
 	const struct json *args, *env, *files, *headers, *timeout, *timeout_ms, *server;
@@ -83,7 +83,7 @@ struct field {
 	enum field_type type;
 	size_t offset;
 	const char *const *choices;
-	bool unused; /* known, and without effect here; told to the person if the offset is SIZE_MAX */
+	bool unused; /* known, and without effect here; reported if the offset is SIZE_MAX */
 };
 
 static const char *const types[] = { "command", "http", "prompt", "agent", "mcp_tool", NULL };
@@ -194,7 +194,8 @@ static bool take_choice(struct parser *p, const struct field *f, const struct js
 	}
 	name_shown(v->text, shown);
 	if (near.best.p)
-		complain(p, v->begin, "'%s' is no %s; did you mean '" STR_FMT "'?", shown, f->name, STR_ARG(near.best));
+		complain(p, v->begin, "'%s' is not a valid %s; did you mean '" STR_FMT "'?", shown, f->name,
+			STR_ARG(near.best));
 	else
 		complain(p, v->begin, "'%s' is no %s", shown, f->name);
 	return false;
@@ -270,7 +271,7 @@ static bool take_fields(struct parser *p, const struct json *obj, const struct f
 		prev = m;
 		f = find_field(fields, m->key, &near);
 		if (f && json_get(obj, m->key) != m)
-			hint(p, at, "'%s' stands here more than once; the last one counts", f->name);
+			hint(p, at, "'%s' appears more than once; the last one is used", f->name);
 		else if (f)
 			good &= take_field(p, f, m, raw);
 		else if (near.p)
@@ -313,10 +314,10 @@ static bool take_timeout(struct parser *p, const struct raw *raw, struct hook *h
 	}
 	if (!ms && h->timeout_us >= 1000 * USEC_PER_SEC)
 		hint(p, v->begin,
-			"timeout is in seconds, and this is more than a quarter of an hour; "
-			"milliseconds are written as timeout_ms");
+			"timeout is in seconds, and this is more than a quarter of an hour; for milliseconds use "
+			"timeout_ms");
 	if (h->timeout_us > HOOK_TIMEOUT_MAX_S * USEC_PER_SEC) {
-		hint(p, v->begin, "a hook may take an hour; so will this one");
+		hint(p, v->begin, "the limit for a hook is an hour; it is used instead");
 		h->timeout_us = HOOK_TIMEOUT_MAX_S * USEC_PER_SEC;
 	}
 	return true;
@@ -380,7 +381,7 @@ static void add_json_to_key(struct sha256 *hash, const struct json *v)
 	buf_release(&b);
 }
 
-/* Type and all that is run; then, for the id, where it stands. */
+/* Type and everything that is run; then, for the id, where it is. */
 static void make_keys(const struct raw *raw, struct hook *h)
 {
 	uint8_t digest[SHA256_BYTES];
@@ -464,16 +465,16 @@ static bool take_http(struct parser *p, const struct raw *raw, const struct json
 	buf_add_str(&lines, STR("Content-Type: application/json"));
 	if (!(str_starts(h->url, STR("http://")) || str_starts(h->url, STR("https://"))) ||
 		!is_header(STR("x"), h->url)) {
-		complain(p, v->begin, "a url begins with http:// or https://, and stands on one line");
+		complain(p, v->begin, "a url must begin with http:// or https:// and be on one line");
 		good = false;
 	}
 	if (raw->headers && raw->headers->type != JSON_OBJECT) {
-		complain(p, raw->headers->begin, "headers are an object of texts");
+		complain(p, raw->headers->begin, "headers must be an object of strings");
 		good = false;
 	}
 	json_each(m, raw->headers && raw->headers->type == JSON_OBJECT ? raw->headers : NULL) {
 		if (m->type != JSON_STRING || !is_header(m->key, m->text)) {
-			complain(p, m->begin, "'" STR_FMT "' is no header: a name and a text on one line",
+			complain(p, m->begin, "'" STR_FMT "' is not a header: a name and a text on one line",
 				STR_ARG(m->key));
 			good = false;
 		} else {
@@ -505,11 +506,10 @@ static void hint_at(struct parser *p, const struct hook *h, const struct json *v
 			event_kinds[h->group->kind].name);
 	if (h->on_failure != VERDICT_NONE && json_get(v, STR("timeout")) && h->timeout_us > HOOK_FIRM_S * USEC_PER_SEC)
 		hint(p, v->begin,
-			"agents wait 30 s for an answer: this hook has failed after %d, so that "
-			"on_failure holds",
+			"agents wait 30 s for an answer: this hook times out after %d s, so that on_failure can apply",
 			HOOK_FIRM_S);
 	if (p->source->scope == HOOK_USER && (str_starts(h->command, STR("./")) || str_starts(h->command, STR("../"))))
-		hint(p, v->begin, "this path is relative: it means another file in every project");
+		hint(p, v->begin, "this path is relative: it refers to another file in every project");
 	if (h->on_failure != VERDICT_NONE && !(flags & EVENT_IS_DECISION))
 		hint(p, v->begin, "%s cannot be stopped: on_failure has no effect", event_kinds[h->group->kind].name);
 	else if (h->on_failure != VERDICT_NONE && (h->async || h->observer))
@@ -524,7 +524,7 @@ static void take_hook(struct parser *p, struct hook_group *g, const struct raw_g
 	bool good;
 
 	if (v->type != JSON_OBJECT) {
-		complain(p, v->begin, "a hook is an object, not %s", json_type_name(v->type));
+		complain(p, v->begin, "a hook must be an object, not %s", json_type_name(v->type));
 		return;
 	}
 	good = take_fields(p, v, hook_fields, &raw);
@@ -581,7 +581,7 @@ static void take_group(struct parser *p, enum event_kind kind, const struct json
 	const char *trouble;
 
 	if (v->type != JSON_OBJECT) {
-		complain(p, v->begin, "an event has a list of objects with matcher and hooks, not of %s",
+		complain(p, v->begin, "an event must have a list of objects with matcher and hooks, not of %s",
 			json_type_name(v->type));
 		return;
 	}
@@ -597,7 +597,7 @@ static void take_group(struct parser *p, enum event_kind kind, const struct json
 	g->mcp_server = raw.mcp_server;
 	g->sequential = raw.sequential || (json_get(v, STR("parallel")) && !raw.parallel);
 	if (hook_matcher_compile(raw.matcher, p->a, &g->matcher, &err) < 0) {
-		complain(p, json_get(v, STR("matcher"))->begin, "the matcher is no pattern: %s", err.text);
+		complain(p, json_get(v, STR("matcher"))->begin, "the matcher is not a valid pattern: %s", err.text);
 		return;
 	}
 	trouble = hook_matcher_trouble(&g->matcher, kind, p->a);
@@ -663,7 +663,7 @@ static void take_hooks(struct parser *p, const struct json *hooks)
 
 		prev = m;
 		if (json_get(hooks, m->key) != m)
-			hint(p, at, "'" STR_FMT "' stands here more than once; all of them count",
+			hint(p, at, "'" STR_FMT "' appears more than once; all of them are used",
 				STR_ARG(str_cut_utf8(m->key, 64)));
 		if (m != v && !str_eq(m->key, STR("exit_dialect")))
 			take_event(p, m, at);
@@ -681,7 +681,7 @@ static void refuse_options(struct parser *p, const struct json *root)
 
 		prev = m;
 		if (!str_eq(m->key, STR("hooks")) && !str_eq(m->key, STR("$schema")))
-			complain(p, at, "'%s' does not count in a project: it may add hooks and nothing else",
+			complain(p, at, "'%s' is ignored in a project: a project may only add hooks",
 				name_shown(m->key, shown));
 	}
 }
@@ -707,7 +707,7 @@ void hooks_parse(struct hook_set *s, struct hook_source *source)
 		return;
 	}
 	if (root->type != JSON_OBJECT) {
-		complain(&p, root->begin, "the file must hold an object, not %s", json_type_name(root->type));
+		complain(&p, root->begin, "the file must contain an object, not %s", json_type_name(root->type));
 		return;
 	}
 	if (source->scope != HOOK_USER && !source->claude)

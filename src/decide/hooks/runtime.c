@@ -14,8 +14,8 @@ enum { LOAD_MS = 500, TOKEN = 16, STARTS_AT_ONCE = 1, BACKGROUND_AT_ONCE = HOOKS
 
 #define HELD_MAX MIB(256)
 
-/* A session and the hooks it was given. One that is nobody's goes when its files have been read and its events were
- * fired: it was made for one event, or let go of meanwhile. */
+/* A session and the hooks it was given. One without an owner is freed when its files have been read and its events
+ * fired: it was made for one event, or released meanwhile. */
 struct hooks_session {
 	struct hooks_session *next;
 	struct hooks *hooks;
@@ -24,9 +24,9 @@ struct hooks_session {
 	struct hook_set *set; /* NULL: on its way */
 	struct fire *waiting, **last;
 	int64_t asked_us;       /* monotonic: since when its files are being read */
-	bool user_asked;        /* the project's do not come; the user's own are read alone */
+	bool user_asked;        /* the project's cannot be read; the user's own are read alone */
 	uint8_t ran[HOOKS_MAX]; /* once */
-	unsigned refs;          /* jobs under way for it */
+	unsigned refs;          /* running jobs for it */
 };
 
 /* One event: all hooks it is for. */
@@ -35,7 +35,7 @@ struct fire {
 	struct hooks *hooks;
 	struct hooks_request q;
 	struct hook_set *set;
-	struct run **runs;  /* in the order of definition; without those nobody waits for */
+	struct run **runs;  /* in the order of definition; without observers */
 	struct run **first; /* to be queued; a sequential group hangs on its first */
 	unsigned nruns, nfirst, pending;
 };
@@ -194,7 +194,7 @@ static void run_free(struct run *r)
 	free(r);
 }
 
-/* Everything is there: added in the order of definition, so that it does not matter who was faster. */
+/* All answers are there: they are added in the order of definition, so that it does not matter which was faster. */
 static void fire_end(struct fire *f)
 {
 	struct hook_outcome *list = NULL, **tail = &list;
@@ -263,7 +263,7 @@ static void on_done(const struct child_result *c, void *arg)
 	start_next(h);
 }
 
-/* An agent that has given up goes on. Whoever must decide (on_failure) has failed early enough to say so. */
+/* An agent that has given up continues. A hook that must decide (on_failure) times out before that. */
 static int64_t time_of(const struct run *r)
 {
 	bool firm = r->fire && r->hook->on_failure != VERDICT_NONE;
@@ -274,8 +274,8 @@ static int64_t time_of(const struct run *r)
 }
 
 /* An http hook is posted by curl, a child like any other: with its deadline, its limits and its capped output, and
- * without a line of network code in the daemon. Everything that varies comes by the environment and stdin, which only
- * this user can read; redirections are not followed, and an answer other than 2xx is a failure. */
+ * without a line of network code in the daemon. Everything that varies is passed in the environment and on stdin,
+ * which only this user can read; redirects are not followed, and an answer other than 2xx is a failure. */
 static const char http_script[] =
 	"exec 3<&0; printf '%s\\n' \"$HOOKD_HTTP_HEADERS\" | exec curl -q --silent "
 	"--show-error --fail --proto =http,https --header @- --data-binary @/dev/fd/3 -- \"$HOOKD_HTTP_URL\"";
@@ -320,7 +320,7 @@ static struct run *take(struct hooks *h, struct queue *q)
 	return r;
 }
 
-/* Whoever an event waits for comes first, and the others never have all the places. */
+/* Hooks that an event waits for come first, and the others never take all the slots. */
 static struct queue *next_queue(struct hooks *h)
 {
 	if (h->state.running >= HOOKS_AT_ONCE)
@@ -338,7 +338,7 @@ static void start_more(void *arg)
 	start_next(h);
 }
 
-/* Starting a process takes a good part of a millisecond; others have their turn in between. */
+/* Starting a process takes a good part of a millisecond; other work runs in between. */
 static void start_next(struct hooks *h)
 {
 	struct queue *q;
@@ -352,9 +352,9 @@ static void start_next(struct hooks *h)
 		}
 		r = take(h, q);
 		if (r->fire && r->fire->q.wanted && !r->fire->q.wanted(r->fire->q.arg))
-			skip(r, STR("nobody waits for the answer any more"));
+			skip(r, STR("nobody is waiting for the answer any more"));
 		else if (time_of(r) <= 0)
-			skip(r, STR("it waited too long for its turn"));
+			skip(r, STR("it waited too long in the queue"));
 		else
 			start(r);
 	}
@@ -366,7 +366,7 @@ static void enqueue(struct run *r)
 	struct queue *q = r->fire ? &h->queue : &h->background;
 	unsigned part = r->fire ? 1 : 2;
 
-	/* What nobody waits for has half of the room, so that it cannot crowd out decisions. */
+	/* Observers get half of the queue, so that they cannot crowd out decisions. */
 	if (h->stopping || h->state.queued >= HOOKS_QUEUED / part || h->held > HELD_MAX / part) {
 		skip(r, h->stopping ? STR("hookd is stopping") : STR("too many hooks are waiting"));
 		return;
@@ -380,7 +380,7 @@ static void enqueue(struct run *r)
 	h->state.queued++;
 }
 
-/* In a sequential group a refusal ends the row: nothing more has to be decided. */
+/* In a sequential group a refusal ends the sequence: nothing more has to be decided. */
 static void run_end(struct run *r)
 {
 	struct fire *f = r->fire;
@@ -423,7 +423,7 @@ static struct run *make_run(struct fire *f, const struct hook *hook, const struc
 }
 
 /* An agent that a hook started calls us again with the mark of that hook in its environment: ":id" of each hook that
- * led here. The word in front is known to nobody else, so that a project cannot switch hooks off by setting it. */
+ * led here. The secret in front is known to nobody else, so that a project cannot switch hooks off by setting it. */
 static str chain_of(const struct hooks *h, const struct event *e)
 {
 	const str name = STR("HOOKD_HOOK=");
@@ -445,7 +445,7 @@ static bool is_in_chain(str chain, const struct hook *h)
 	return false;
 }
 
-/* What each is told; may run on a worker, so it has an arena of its own. */
+/* The input of each; may run on a worker, so it has an arena of its own. */
 static void prepare(void *arg)
 {
 	struct fire *f = arg;
@@ -477,7 +477,7 @@ static void prepared(void *arg)
 		fire_end(f);
 }
 
-/* What the person should know when a session starts. */
+/* What the user should know when a session starts. */
 static void tell_trouble(const struct hook_set *s, const struct hooks_request *q)
 {
 	struct verdict *v = q->verdict;
@@ -493,11 +493,11 @@ static void tell_trouble(const struct hook_set *s, const struct hooks_request *q
 		if (source->errors && source->problems && source->scope == HOOK_USER)
 			say = arena_strf(a, "hookd: " STR_FMT ":%u:%u: " STR_FMT "%s", STR_ARG(source->path),
 				source->problems->line, source->problems->col, STR_ARG(source->problems->text),
-				source->kept ? "; its last good text is used" : "");
+				source->kept ? "; its last valid version is used" : "");
 	if (!str_is_set(say) && s->trouble.text[0])
 		say = arena_strf(a, "hookd: %s", s->trouble.text);
 	if (!str_is_set(say) && untrusted)
-		say = arena_strf(a, "hookd: %u hooks of this project %s and do not run; to look at them: hookd trust",
+		say = arena_strf(a, "hookd: %u hooks of this project %s and do not run; to review them: hookd trust",
 			untrusted, trust_state_names[s->trust == TRUST_CHANGED ? TRUST_CHANGED : TRUST_NONE]);
 	if (str_is_set(say))
 		v->system_message = str_empty(v->system_message)
@@ -542,7 +542,7 @@ static void add_runs(struct fire *f, struct hooks_session *s, struct hook **list
 	}
 	if (more && f->nruns && f->q.event->kind == EVENT_PRE_TOOL_USE)
 		verdict_raise(f->q.verdict, VERDICT_ASK, STR("hook"),
-			STR("this patch changes more files than its hooks are shown"));
+			STR("this patch changes more files than are shown to its hooks"));
 }
 
 static void fire_with(struct fire *f, struct hooks_session *s)
@@ -636,7 +636,7 @@ static unsigned count_broken(const struct hook_set *s)
 			n++;
 			log_warn(LOG_CONFIG, STR_FMT ":%u:%u: " STR_FMT "%s", STR_ARG(source->path),
 				source->problems->line, source->problems->col, STR_ARG(source->problems->text),
-				source->kept ? "; its last good text is used" : "");
+				source->kept ? "; its last valid version is used" : "");
 		}
 	return n;
 }
@@ -698,7 +698,7 @@ static void submit(struct hooks *h, struct hooks_session *s, unsigned how, struc
 	loop_submit(h->config.loop, load, loaded, j);
 }
 
-/* A disk that does not answer holds up what lies on it: the project's hooks. The user's own run without them. */
+/* A disk that does not answer affects only what is on it: the project's hooks. The user's own run without them. */
 static void look_for_late_loads(void *arg)
 {
 	struct hooks *h = arg;
@@ -753,7 +753,7 @@ struct hooks_session *hooks_session_new(struct hooks *h, str agent, str session,
 	return s;
 }
 
-/* `hookd doctor` follows an event of its own through everything; nobody's programs should hear of it. */
+/* `hookd doctor` sends events of its own; the user's programs should not see them. */
 static bool is_rehearsal(const struct event *e)
 {
 	return str_starts(e->session, STR("hookd-doctor-"));
@@ -810,7 +810,7 @@ static void cleared(void *arg)
 	reload_end(r, 0);
 }
 
-/* First all files go, those of sessions this daemon has not heard of yet, too. */
+/* First delete all files, including those of sessions this daemon has not seen yet. */
 void hooks_reload(struct hooks *h, void (*done)(unsigned sessions, unsigned broken, void *arg), void *arg)
 {
 	struct reload *r = xcalloc(1, sizeof *r);
@@ -875,7 +875,7 @@ void hooks_free(struct hooks *h)
 		return;
 	loop_children_free(h->children);
 	loop_timer_free(h->late_loads);
-	/* Those who wait are their owners' to tell; a fire goes with the last of its runs that is here. */
+	/* Their owners inform the waiters; a fire is freed with the last of its runs here. */
 	while ((r = h->running)) {
 		h->running = r->next;
 		if (!r->fire)

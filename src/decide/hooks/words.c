@@ -125,7 +125,7 @@ static void offer(str word, str root, struct arena *a, void (*fn)(str name, void
 		fn(name, arg);
 }
 
-/* Everything between characters that end a word for the shell. Names that are put together while the command runs are
+/* Everything between characters that end a word for the shell. Names that are assembled while the command runs are
  * not seen; decisions/0009 says what follows from that. */
 static void offer_pieces(str text, str root, struct arena *a, void (*fn)(str name, void *arg), void *arg)
 {

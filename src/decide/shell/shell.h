@@ -15,7 +15,7 @@
  *
  * The parser is total and bounded: any bytes give a tree or an error with its place, within the limits given (bytes,
  * nodes, depth), and it does not recurse deeper than the depth limit. What is not understood is an error, never
- * something else that happens to parse: the caller must treat an error as "could be anything".
+ * parsed as something else: the caller must treat an error as "could be anything".
  *
  * Where bash and other shells read a text differently, bash (not in POSIX mode, as with -c) is followed; where bash
  * itself would guess, it is an error. A carriage return is an ordinary character, as it is for bash: of a text with

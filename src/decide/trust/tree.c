@@ -1,4 +1,4 @@
-/* Reading a project's files without being led astray. */
+/* Reading a project's files without being redirected elsewhere. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -9,7 +9,7 @@
 
 #include "trust/trust.h"
 
-/* Nobody but the user and root has a say in it. */
+/* Nobody but the user and root can change it. */
 static int check_stat(const struct stat *st)
 {
 	if (st->st_uid != geteuid() && st->st_uid != 0)
@@ -84,7 +84,7 @@ int trust_open_below(int dir_fd, str name)
 
 static const char *why(int r)
 {
-	return r == -EPERM     ? "it belongs to somebody else"
+	return r == -EPERM     ? "it belongs to another user"
 		: r == -EACCES ? "it, or a directory on the way to it, can be written by others (chmod go-w)"
 		: r == -ELOOP  ? "it, or a directory on the way to it, is a link"
 		: r == -EINVAL ? "it is not a plain file"

@@ -90,7 +90,7 @@ static void write_record(const struct trust_tree *t, struct buf *b)
 	buf_add_char(b, '\n');
 }
 
-/* A copy that is not what was trusted (a disk, a hand) must not be run. */
+/* A copy that is not what was trusted (disk error, manual change) must not be run. */
 static bool copies_are_whole(const char *copies, const struct trust_tree *t)
 {
 	int dir = open(copies, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -145,7 +145,7 @@ static int write_copy(const char *copies, const struct trust_file *f)
 	if (r < 0)
 		return r;
 	fs_join(path, copies, name);
-	unlink(path); /* of a grant that was broken off */
+	unlink(path); /* of a grant that was interrupted */
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;

@@ -1,4 +1,4 @@
-/* trust: what of a project a person has agreed to.
+/* trust: which files of a project the user has approved.
  *
  * DESIGN. A tree is the root of a project and the files in it that take part, with their bytes; files that could take
  * part and are not there count as absent, so that adding one is a change like any other. Trust is a record of one
@@ -8,8 +8,8 @@
  *   <state>/trust/<hash of the root's path>/record.json
  *   <state>/trust/<hash of the root's path>/<digest>/<relative name>
  *
- * What is used later is the copy, so that between check and use nothing can be exchanged. A copy is never changed; the
- * last TRUST_COPIES are kept, because sessions under way still use theirs.
+ * What is used later is the copy, so that nothing can be swapped between check and use. A copy is never changed; the
+ * last TRUST_COPIES are kept, because active sessions still use theirs.
  *
  * Nothing of a project is opened by its path: each step from the root is a directory that belongs to the user or to
  * root, that nobody else can write to, and that is no link. Everything here may block. */
@@ -93,9 +93,9 @@ void trust_write_list(const char *state, struct json_writer *w);
  * written it. */
 int trust_open_below(int dir_fd, str name);
 
-/* Appends a file of a project whoever could have written it, for what can only restrict: to leave a rule out because a
- * group may write to it would be weaker than to follow it. Links are not followed all the same. 1: it is there; 0: it
- * is not; -errno with err. b must be able to hold TRUST_FILE_MAX + 1. */
+/* Appends a file of a project whoever could have written it, for what can only restrict: to ignore a rule because a
+ * group may write to it would be weaker than to follow it. Links are still not followed. 1: it is there; 0: it is
+ * not; -errno with err. b must be able to hold TRUST_FILE_MAX + 1. */
 int trust_read_restriction(const char *root, const char *name, struct buf *b, struct err *err);
 
 #endif

@@ -33,7 +33,7 @@ struct answer_parts {
 	bool end;          /* "continue": false, with the verdict's reason */
 	const char *block; /* the agent's word for it ("block", "deny"), or NULL */
 	str reason;        /* of that */
-	bool message;      /* the verdict's line for the person */
+	bool message;      /* the verdict's line for the user */
 	str specific;      /* from specific_end() */
 };
 

@@ -162,8 +162,8 @@ static const struct json_field input_fields[] = {
 	{ 0 },
 };
 
-/* What looks like a command line in a tool that is known to be no shell (a patch, a search) is none: rules for shells
- * must not judge it. Tools that nobody knows may be shells. */
+/* What looks like a command line in a tool that is known not to be a shell (a patch, a search) is not one: rules for
+ * shells must not judge it. Unknown tools may be shells. */
 static bool may_be_shell(enum tool_class class)
 {
 	return class == TOOL_SHELL || class == TOOL_OTHER || class == TOOL_MCP;
@@ -325,8 +325,8 @@ void answer_write(struct answer *ret, const struct verdict *v, const struct answ
 	jw_end_object(&w);
 }
 
-/* What of a verdict always fits: the decision and the beginning of its reason. A changed input that
- * cannot be handed over must not become the unchanged one, so then a person is asked. */
+/* What of a verdict always fits: the decision and the beginning of its reason. A changed input that cannot be passed
+ * on must not become the unchanged one, so the user is asked. */
 static struct verdict least_verdict(const struct verdict *v)
 {
 	struct verdict least = {
@@ -339,16 +339,16 @@ static struct verdict least_verdict(const struct verdict *v)
 
 	if (v->updated_input)
 		verdict_raise(&least, VERDICT_ASK, v->rule,
-			STR("hookd wants to change this call, but the changed input is too large to hand over"));
+			STR("hookd wants to change this call, but the changed input is too large to pass on"));
 	return least;
 }
 
-/* What of a verdict this agent can be told, in one place for all of them.
+/* Reduces a verdict to what this agent supports, in one place for all agents.
  *
- * Where hooks have no way to put a question to a person, ask before a tool becomes deny: the rule wanted a decision
- * that nobody can take, and the agent tells the person the reason, who can then run it. Where the agent is just
- * about to ask by itself (PermissionRequest), or nothing can be asked, ask says nothing.
- * And a refusal never goes without a reason: some agents take one without for none at all. */
+ * Where hooks cannot ask the user, ask before a tool becomes deny: the rule wanted a decision that nobody can make,
+ * and the agent shows the reason to the user, who can then run the command. Where the agent is about to ask by itself
+ * (PermissionRequest), or nothing can be asked, ask is dropped. And a refusal always has a reason: some agents ignore
+ * one without. */
 static struct verdict sayable(const struct agent *agent, const struct event *e, const struct verdict *v, unsigned takes,
 	struct arena *a)
 {
@@ -359,16 +359,14 @@ static struct verdict sayable(const struct agent *agent, const struct event *e, 
 		say.action = VERDICT_NONE;
 	} else if (say.action == VERDICT_ASK && !asks) {
 		say.action = VERDICT_DENY;
-		say.reason = arena_strf(a,
-			"a person must be asked first, and %s has no way to ask from a "
-			"hook: " STR_FMT,
+		say.reason = arena_strf(a, "this needs confirmation, and %s cannot ask from a hook: " STR_FMT,
 			agent->label, STR_ARG(str_empty(v->reason) ? STR("no reason was given") : v->reason));
 	}
 	needs_reason = say.action == VERDICT_DENY || say.continue_turn || say.end_turn;
 	if (needs_reason && str_empty(str_trim(say.reason)))
 		say.reason = str_empty(say.rule)
-			? STR("hookd says so, and was given no reason")
-			: arena_strf(a, "rule " STR_FMT " of hookd says so", STR_ARG(say.rule));
+			? STR("decided by hookd, without a reason")
+			: arena_strf(a, "rule " STR_FMT " of hookd decided this", STR_ARG(say.rule));
 	return say;
 }
 
@@ -379,7 +377,7 @@ enum verdict_action agent_hears(const struct agent *agent, const struct event *e
 	switch (v->action) {
 	case VERDICT_DENY: return takes & TAKES_DENY ? VERDICT_DENY : VERDICT_NONE;
 	case VERDICT_ASK:
-		/* At a permission request the agent is asking already. */
+		/* At a permission request the agent is already asking. */
 		if (takes & TAKES_ASK || e->kind == EVENT_PERMISSION_REQUEST)
 			return VERDICT_ASK;
 		return takes & TAKES_DENY && e->kind == EVENT_PRE_TOOL_USE ? VERDICT_DENY : VERDICT_NONE;
@@ -417,7 +415,7 @@ void agent_render(const struct agent *agent, const struct event *e, const struct
 	agent->render(e, &say, takes, a, ret);
 	if (!ret->out->full)
 		return;
-	/* Half an answer is none. The decision must arrive even if what came with it does not fit. */
+	/* Half an answer is no answer. The decision must arrive even if what came with it does not fit. */
 	least = least_verdict(v);
 	least = sayable(agent, e, &least, takes, a);
 	buf_clear(ret->out);

@@ -1,8 +1,8 @@
 /* agents: one adapter per agent, each a few tables and one function.
  *
- * DESIGN. An adapter translates and nothing else: bytes of the agent's hook into struct event, struct
- * verdict into exactly the bytes, stream and exit code that agent understands. What an event means is
- * decided elsewhere. An adapter is a row of agents[]:
+ * DESIGN. An adapter translates and nothing else: bytes of the agent's hook into struct event, struct verdict into
+ * exactly the bytes, stream and exit code that agent understands. What an event means is decided elsewhere. An
+ * adapter is a row of agents[]:
  *
  *   events   native name → canonical kind, and what the agent honours in an answer; names not listed are looked up
  *            among the canonical ones
@@ -11,8 +11,8 @@
  *   refine   what these tables cannot say
  *   render   verdict → answer
  *
- * An agent that is not in the table is served by the generic adapter: stored, and stopped by exit code 2 with the
- * reason on stderr, which is what a program that calls hooks most likely understands. */
+ * An agent that is not in the table gets the generic adapter: its events are stored, and it is stopped by exit code 2
+ * with the reason on stderr, which is what a program that calls hooks most likely understands. */
 #ifndef HOOKD_AGENTS_AGENTS_H
 #define HOOKD_AGENTS_AGENTS_H
 
@@ -29,10 +29,10 @@ enum { AGENT_TOOL_NAMES = 3 };
 
 /* What an agent honours in the answer to one of its events. More than that would be ignored, or void the answer. */
 enum {
-	TAKES_MESSAGE = 1 << 0, /* a line for the person */
+	TAKES_MESSAGE = 1 << 0, /* a line for the user */
 	TAKES_END = 1 << 1,     /* the end of the turn */
 	TAKES_DENY = 1 << 2,
-	TAKES_ASK = 1 << 3,     /* a question to the person */
+	TAKES_ASK = 1 << 3,     /* a question to the user */
 	TAKES_MORE = 1 << 4,    /* the turn goes on */
 	TAKES_INPUT = 1 << 5,   /* another input for the tool */
 	TAKES_CONTEXT = 1 << 6, /* text for the model */
@@ -82,15 +82,15 @@ struct agent {
 	bool runs_claude_settings;  /* it runs the hooks of .claude/settings.json itself */
 	/* After the tables, before anything is missed. May be NULL. */
 	void (*refine)(struct event *e);
-	/* The verdict is not neutral; `takes` is what this event honours. Writes nothing for what the agent cannot
-	 * honour; ret->out->full afterwards: it does not fit. */
+	/* The verdict is not neutral; `takes` is what this event honours. Writes nothing that the agent cannot
+	 * honour. If it does not fit, ret->out->full is set. */
 	void (*render)(const struct event *e, const struct verdict *v, unsigned takes, struct arena *a,
 		struct answer *ret);
 };
 
 extern const struct agent *const agents[]; /* ends with NULL; the generic one is last */
 
-/* Never NULL: the generic adapter serves whoever is unknown. */
+/* Never NULL: unknown agents get the generic adapter. */
 const struct agent *agent_find(str name);
 
 /* The agent's folder for a user with this home, wherever the environment has moved it. -EINVAL: it has none. */

@@ -85,7 +85,7 @@ static void write_pre_tool(struct json_writer *w, const struct verdict *v)
 
 static void write_permission(struct json_writer *w, const struct verdict *v)
 {
-	/* Nothing but allow and deny can be said here; ask means: go on asking the person. */
+	/* Only allow and deny are possible here; ask means: let the agent ask the user. */
 	if (v->action != VERDICT_ALLOW && v->action != VERDICT_DENY)
 		return;
 	jw_key(w, "decision");
@@ -100,7 +100,7 @@ static void write_permission(struct json_writer *w, const struct verdict *v)
 	jw_end_object(w);
 }
 
-/* Events whose decision has words of its own; the others are stopped by a decision beside hookSpecificOutput. */
+/* Events whose decision has its own fields; the others are stopped by a decision beside hookSpecificOutput. */
 static bool has_own_words(enum event_kind kind)
 {
 	return kind == EVENT_PRE_TOOL_USE || kind == EVENT_PRE_MODEL_SWITCH || kind == EVENT_PERMISSION_REQUEST;

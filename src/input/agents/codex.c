@@ -1,6 +1,6 @@
-/* Codex CLI. Its output schemas allow nothing that is not in them: one field too many, or one that the event does
- * not support, and the whole answer is void and the action goes ahead. So an answer holds exactly what the table says
- * the event takes, and what cannot be said there is said in the nearest stricter way or not at all. */
+/* Codex CLI. Its output schemas allow nothing that is not in them: with one field too many, or one that the event
+ * does not support, the whole answer is discarded and the action goes ahead. So an answer contains exactly what the
+ * table says the event takes; anything else is expressed in the nearest stricter way or not at all. */
 #include "agents/adapters.h"
 
 enum { DEFAULT = AGENT_EVENT_DEFAULT };
@@ -87,7 +87,7 @@ static str file_of_patch(str patch)
 	return STR_NONE;
 }
 
-/* All that the person wrote for this turn is told; the last of it is what is being answered. */
+/* Everything the user wrote for this turn is reported; the last of it is what is being answered. */
 static void refine_notify(struct event *e)
 {
 	str type = json_str(json_get(e->payload, STR("type")));
@@ -133,7 +133,7 @@ static void write_permission(struct json_writer *w, const struct verdict *v)
 {
 	bool deny = v->action == VERDICT_DENY || v->end_turn;
 
-	/* An input cannot be changed here. To allow the call as it is would be more than was said. */
+	/* An input cannot be changed here. To allow the call as it is would be more than was decided. */
 	if (!deny && (v->action != VERDICT_ALLOW || v->updated_input))
 		return;
 	jw_key(w, "decision");

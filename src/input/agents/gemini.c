@@ -1,8 +1,8 @@
 /* Gemini CLI. It reads stdout, and stderr when stdout is empty; what parses as JSON counts whatever the exit code,
  * and any other text with a code above 1 is a denial. So the answer is one object on stdout or nothing on either
- * stream, with exit 0, and stderr is never used: a complaint there could become a decision.
+ * stream, with exit 0, and stderr is never used: an error message there could become a decision.
  *
- * TAKES_ASK is missing on purpose. decision:ask opens a dialog, and a headless run, which has none, hangs for ever.
+ * TAKES_ASK is missing on purpose. decision:ask opens a dialog, and a headless run, which has none, hangs forever.
  * Nothing in the payload tells the two apart, and no variable of the environment proves a dialog either: a headless
  * run started from a terminal inherits TERM, TMUX and all the rest of it. So ask becomes deny (agents.c). */
 #include "agents/adapters.h"
@@ -63,7 +63,7 @@ static const struct json_field fields[] = {
 
 /* -- what the tables cannot say ---------------------------------------------------------------- */
 
-/* What the shell tool says after the output. A line that begins like this but is followed by something else was
+/* What the shell tool adds after the output. A line that begins like this but is followed by something else was
  * printed by the command. */
 static bool is_behind_output(str line)
 {
@@ -76,7 +76,7 @@ static bool is_behind_output(str line)
 	return false;
 }
 
-/* The line with the exit code, which is told only if it is not 0. */
+/* The line with the exit code, which is only there if it is not 0. */
 static str exit_code_line(str content)
 {
 	str line, found = STR_NONE;
@@ -89,7 +89,7 @@ static str exit_code_line(str content)
 	return found;
 }
 
-/* A tool that failed is told by the same event as one that did not. */
+/* A tool that failed is reported by the same event as one that succeeded. */
 static void find_failure(struct event *e)
 {
 	const struct json *error = json_get(e->tool_response, STR("error"));
@@ -150,13 +150,13 @@ static void render(const struct event *e, const struct verdict *v, unsigned take
 	struct answer_parts parts = { .end = v->end_turn && takes & TAKES_END,
 		.reason = v->reason,
 		.message = takes & TAKES_MESSAGE };
-	/* There is no limit to how often a turn can be made to go on. */
+	/* There is no limit to how often a turn can be made to continue. */
 	bool more = v->continue_turn && takes & TAKES_MORE && !e->stop_hook_active && !parts.end;
 
 	if (input && !can_be_merged(e, v->updated_input)) {
 		input = false;
 		deny = true;
-		parts.reason = STR("hookd wants to change this call in a way that Gemini CLI has no words for");
+		parts.reason = STR("hookd wants to change this call in a way that Gemini CLI does not support");
 	}
 	parts.block = deny || more ? "deny" : NULL;
 	parts.specific = specific_output(v, input, takes & TAKES_CONTEXT, a, &ret->out->full);

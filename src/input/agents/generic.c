@@ -51,7 +51,7 @@ const struct agent_event generic_events[] = {
 	{ 0 },
 };
 
-/* Whoever calls itself by a name nobody knows may be a relative of any of them. */
+/* An agent with an unknown name may be related to any of them. */
 const struct agent_tool generic_tools[] = {
 	{ "Bash", TOOL_SHELL },
 	{ "bash", TOOL_SHELL, { "Bash" } },

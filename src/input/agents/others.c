@@ -1,4 +1,4 @@
-/* Agents that can be stopped, and whose answers say nothing more yet: Cursor, Copilot CLI, Qwen Code, opencode,
+/* Agents that can be stopped, and whose answers carry nothing else yet: Cursor, Copilot CLI, Qwen Code, opencode,
  * Windsurf. Each understands the exit code 2 before a tool (opencode by our plugin) except Copilot CLI, which takes a
  * reason only from JSON. */
 #include "agents/adapters.h"
@@ -7,7 +7,7 @@ enum { DEFAULT = AGENT_EVENT_DEFAULT };
 
 /* -- Cursor ------------------------------------------------------------------------------------ */
 
-/* One call of a tool fires twice: preToolUse, and an event of its own by what it is. */
+/* One tool call fires two events: preToolUse, and a specific one for the kind of tool. */
 static const struct agent_event cursor_events[] = {
 	{ "sessionStart", EVENT_SESSION_START, 0, DEFAULT },
 	{ "sessionEnd", EVENT_SESSION_END, 0, DEFAULT },
@@ -71,7 +71,7 @@ static const struct agent_event copilot_events[] = {
 	{ 0 },
 };
 
-/* No specific object here: what the agent reads stands at the top. */
+/* No specific object here: what the agent reads is at the top level. */
 static void render_copilot(const struct event *e, const struct verdict *v, unsigned takes, struct arena *a,
 	struct answer *ret)
 {

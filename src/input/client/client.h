@@ -5,7 +5,7 @@
  * decided elsewhere, so hookc is the part that must never fail. Three promises:
  *
  *   - it never waits long: not for stdin, not for the daemon, not for whoever reads stdout;
- *   - trouble of our own is never the agent's: without a usable daemon the bytes go to
+ *   - our own problems never affect the agent: without a usable daemon the bytes go to
  *     `hookd offline`, and if even that cannot be started, hookc says nothing and exits 0;
  *   - it costs little: no allocation, no stdio, no second process, a handful of system calls.
  *
@@ -25,11 +25,10 @@
 
 /* -- scanner.c: is the JSON value complete? ------------------------------------------------------
  *
- * Agents keep the pipe open after the last brace, so hookc must see for itself where the value
- * ends. Counting brackets outside strings is enough for that; whether the value is valid is the
- * daemon's business, so a wrong closing bracket counts like a right one. Input that starts with
- * anything but '{' or '[' (after an optional byte order mark and blanks) has no end the scanner
- * could see.
+ * Agents keep the pipe open after the last brace, so hookc must see for itself where the value ends. Counting
+ * brackets outside strings is enough for that. The daemon checks whether the value is valid, so a wrong closing
+ * bracket counts like a right one. Input that starts with anything but '{' or '[' (after an optional byte order mark
+ * and blanks) has no end the scanner could see.
  *
  * A zeroed struct is ready for use. */
 enum scanner_state {
@@ -61,7 +60,7 @@ static inline bool scanner_done(const struct scanner *s)
 /* -- input.c: stdin ---------------------------------------------------------------------------- */
 
 enum {
-	INPUT_IDLE_MS = 2000,   /* a writer that pauses this long has nothing more to say */
+	INPUT_IDLE_MS = 2000,   /* a writer that pauses this long is taken to be done */
 	INPUT_TOTAL_MS = 10000, /* and one that never pauses is cut off */
 };
 
@@ -73,9 +72,9 @@ struct input {
 	uint8_t sha256[SHA256_BYTES];
 };
 
-/* Reads one payload into room. Never fails: a closed, unreadable or silent stdin is an empty one.
- * What does not fit is read, counted and hashed, since a writer must not see a broken pipe for
- * sending much. The descriptor's flags are left alone: the agent shares them. */
+/* Reads one payload into room. Never fails: a closed, unreadable or silent stdin is an empty one. What does not fit
+ * is read, counted and hashed, because a writer must not get a broken pipe for sending a lot. The file descriptor's
+ * flags are not changed: the agent shares them. */
 void input_read(int fd, char *room, size_t room_size, struct input *ret);
 
 /* -- env.c: what of the environment leaves this process ---------------------------------------- */

@@ -100,7 +100,7 @@ bool env_is_allowed(str name)
 	for (size_t i = 0; name.n && i < countof(allowed); i++) {
 		str row;
 
-		/* Most variables are nothing to us; they should cost one comparison a row. */
+		/* Most variables do not concern us; they should cost one comparison per row. */
 		if (allowed[i][0] != name.p[0])
 			continue;
 		row = str_of(allowed[i]);
@@ -112,7 +112,7 @@ bool env_is_allowed(str name)
 
 static void note_place(str name, const char *value, struct env_places *places)
 {
-	/* A relative place would mean another one in every directory. */
+	/* A relative path would mean another place in every directory. */
 	if (value[0] != '/')
 		return;
 	if (str_eq(name, STR("HOME")))

@@ -44,8 +44,8 @@ static size_t work_left(void)
 
 /* -- output ------------------------------------------------------------------------------------ */
 
-/* Whoever reads may be gone, may be slow or may never read: none of that is worth more than giving
- * up. Pieces that a pipe takes whole, each asked for first, never block. */
+/* The reader may be gone, slow, or never read: in each case hookc gives up. It writes pieces that a pipe takes whole,
+ * each after a poll, so it never blocks. */
 static void print(int fd, str s)
 {
 	int64_t end_us = clock_mono_us() + OUTPUT_MS * USEC_PER_MSEC;
@@ -69,7 +69,7 @@ static void print(int fd, str s)
 
 static _Noreturn void finish(const struct wire_reply *reply)
 {
-	/* Only who prints can meet a broken pipe. */
+	/* Only writing can hit a broken pipe. */
 	if (reply->out.n || reply->err.n)
 		signal(SIGPIPE, SIG_IGN);
 	print(STDOUT_FILENO, reply->out);
@@ -85,8 +85,8 @@ struct call {
 	bool version, help;
 };
 
-/* Options stand before the agent. One we do not know is passed over: a hook line written for
- * another release must go on working. */
+/* Options come before the agent. Unknown ones are skipped: a hook line written for another release must keep working.
+ */
 static char **take_options(char **arg, struct call *c)
 {
 	for (; *arg && (*arg)[0] == '-'; arg++) {
@@ -120,8 +120,7 @@ static void take_arguments(char **arg, struct call *c, struct wire_hook *h)
 		c->event = *arg++;
 	if (c->event && !*c->event)
 		c->event = NULL;
-	/* Codex hands its notification over as the last argument and leaves stdin to the
-	 * terminal. */
+	/* Codex passes its notification as the last argument and leaves stdin to the terminal. */
 	if (*arg && c->event && str_eq_name(str_of(c->event), STR("notify"))) {
 		char **last = arg;
 
@@ -250,11 +249,11 @@ static enum handover_reason ask_daemon(const struct call *c, const struct env_pl
 			r = wire_exchange(fd, head, mem.hook.payload, deadline_us, work_here(), work_left(), &reply);
 			if (r == 0)
 				finish(&reply);
-			/* It may have taken the event; a second daemon must not get it too. */
+			/* It may have accepted the event; a second daemon must not get it too. */
 			close(fd);
 			return reason_for(r, &reply);
 		}
-		/* "Nobody there" says less than whatever another place said. */
+		/* "Nobody there" says less than the error from another place. */
 		if (reason == REASON_ABSENT)
 			reason = reason_for(r, &reply);
 	}

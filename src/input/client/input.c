@@ -36,7 +36,7 @@ static size_t read_some(int fd, char *p, size_t n, int64_t end_us)
 	}
 }
 
-/* A device such as /dev/zero has no writer who would miss us, and no end. */
+/* A device such as /dev/zero has no writer that waits for us, and no end. */
 static bool is_endless(int fd)
 {
 	struct stat st;

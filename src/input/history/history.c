@@ -19,7 +19,7 @@ enum {
 
 struct words;
 
-/* A result names its call by id only; a hook tells the whole call again. */
+/* A result names its call by id only; a hook repeats the whole call. */
 struct pending {
 	char *id, *tool, *input; /* input is JSON */
 };
@@ -131,7 +131,7 @@ static struct pending *find_call(struct history *h, str id)
 	return NULL;
 }
 
-/* The oldest gives way. */
+/* The oldest is replaced. */
 static void remember_call(struct history *h)
 {
 	const struct transcript_item *i = &h->item;
@@ -203,7 +203,7 @@ static void write_compacted(struct history *h, struct json_writer *w)
 }
 
 /* Which events an item becomes, in a session and in a subagent, whose prompt is the parent's call. A result that
- * failed is a failure; an answer that is not the last of its turn is no event: hooks do not tell it either. */
+ * failed is a failure; an answer that is not the last of its turn is no event: hooks do not report it either. */
 static const struct {
 	enum event_kind kinds[READY_MAX + 1], subagent[2];
 	void (*write)(struct history *h, struct json_writer *w);
@@ -249,7 +249,7 @@ static void write_payload(struct history *h, enum event_kind kind)
 
 /* -- an event of its own ----------------------------------------------------------------------- */
 
-/* The key: what it is, and when. Tokens are told again when an answer has grown, so their number belongs to it. */
+/* The key: what it is, and when. Tokens are reported again when an answer has grown, so their number is part of it. */
 static struct ulid make_id(const struct history *h, enum event_kind kind, int64_t at_us)
 {
 	const struct transcript_item *i = &h->item;

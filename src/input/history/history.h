@@ -1,12 +1,12 @@
-/* history: what agents wrote to disk themselves becomes records, as if their hooks had told it.
+/* history: turns what agents wrote to disk themselves into records, as if their hooks had reported it.
  *
- * DESIGN. transcript/ reads files; capture/ folds records. Between them stands this: every item of a transcript is
- * put into the shape the agent's own hook would have had (so that one adapter understands both), goes through
- * redact() like any event, and gets a key made from what it is (agent, session, kind, the item's own id)
- * instead of a random one. Reading a file again gives the same records with the same keys, and a
- * known key changes nothing: that is all there is to importing twice, or to stopping half-way.
+ * DESIGN. transcript/ reads files; capture/ folds records. This module connects them: every item of a transcript is
+ * put into the form that the agent's own hook would have sent (so that one adapter understands both), goes through
+ * redact() like any event, and gets a key made from what it is (agent, session, kind, the item's own id) instead of a
+ * random one. Reading a file again gives the same records with the same keys, and a known key changes nothing, so
+ * importing twice or stopping half-way is harmless.
  *
- * Times: the order of lines is the order of happening, also within one millisecond; where the clock of a
+ * Times: the order of lines is the order of events, also within one millisecond; where the clock of a
  * file stands still or steps back a little, a microsecond is added.
  *
  * Long outputs are cut: the transcript has them, and projections need only their beginning. */

@@ -4,7 +4,7 @@
  * the name around the keyword, the separator after it, the value, and then judge the value by how
  * it was written. Quoted text under a strong name is a secret unless it is a placeholder. A bare
  * word is one only where bare words are values (environment lines, YAML, query strings, flags);
- * elsewhere it is a variable. "token" and "auth" stand for many harmless things in source code, so
+ * elsewhere it is a variable. "token" and "auth" mean many harmless things in source code, so
  * their values must look random as well. */
 #include <ctype.h>
 
@@ -55,7 +55,7 @@ const struct keyword keywords[] = {
 };
 const size_t nkeywords = countof(keywords);
 
-/* A name with one of these words beside the keyword speaks about a secret, it does not hold it. */
+/* A name with one of these words beside the keyword describes a secret, it does not contain one. */
 static const char *const harmless_after[] = { "type", "types", "method", "methods", "mode", "name", "names", "file",
 	"files", "path", "paths", "dir", "url", "uri", "endpoint", "host", "count", "counts", "limit", "limits",
 	"length", "len", "size", "id", "ids", "ref", "refs", "hint", "policy", "field", "fields", "label", "provider",
@@ -73,7 +73,7 @@ static const char *const harmless_before[] = { "is", "has", "no", "not", "num", 
 	"completion", "cached", "validate", "check", "verify", "next", "prev", "previous", "stop", "eos", "bos", "pad",
 	"unk", "sep", "cls", "mask", "special", "page", "without", "skip", "need", "needs", NULL };
 
-/* Whole values that say nothing: types, constants, examples. */
+/* Whole values that are not secrets: types, constants, examples. */
 static const char *const harmless_values[] = { "string", "number", "integer", "boolean", "bytes", "object", "buffer",
 	"secretstr", "varchar", "unknown", "undefined", "optional", "required", "disabled", "enabled", "default",
 	"password", "passwd", "passphrase", "secret", "secrets", "token", "bearer", "username", "changeme", "change-me",

@@ -3,15 +3,15 @@
  * DESIGN. One string goes this way:
  *
  *   automaton.c  one pass over the bytes; stops at every literal of the three tables below
- *     tags.c     a literal of privacy_tags[]: the string is rewritten without the tags and scanned
- * anew secrets.c  a literal of secrets[]: its pattern is tried at that place, and only there
+ *     tags.c     a literal of privacy_tags[]: the string is rewritten without the tags and rescanned
+ *     secrets.c  a literal of secrets[]: its pattern is tried at that place, and only there
  *     base64.c   the beginning of a secret, in base64: the run is decoded and looked into
  *     assign.c   a literal of keywords[]: is it the name of a value, and is the value a secret?
  *   secrets.c    what was found is merged and written as [redacted:<name>]
  *
  * Every step looks at a bounded number of bytes around a literal, so that time stays linear however
  * hostile the string. Order cannot matter: what is found is sorted by place, and where two overlap
- * the row that stands first in its table (the more telling one) gives the name. */
+ * the row that comes first in its table (the more specific one) gives the name. */
 #ifndef HOOKD_REDACT_INTERNAL_H
 #define HOOKD_REDACT_INTERNAL_H
 
@@ -94,7 +94,7 @@ struct secret {
 	const char *name;
 	const char *literals; /* one of them must occur; blanks between them */
 	const char *pattern;
-	uint8_t run; /* so many of [A-Za-z0-9_-] follow the literal at once: a cheap "no" */
+	uint8_t run; /* this many of [A-Za-z0-9_-] must follow the literal: a cheap way to say no */
 	uint8_t back;
 	uint16_t ahead;
 	uint8_t flags;
@@ -186,8 +186,8 @@ enum file_key {
 	FILE_KEY_NONE,
 	FILE_KEY_PATH,     /* names a file */
 	FILE_KEY_CONTENT,  /* what is or was in it */
-	FILE_KEY_RESPONSE, /* what a tool said */
-	FILE_KEY_INPUT,    /* what a tool was told */
+	FILE_KEY_RESPONSE, /* output of a tool */
+	FILE_KEY_INPUT,    /* input of a tool */
 	FILE_KEY_COMMAND,
 	FILE_KEY_PLAIN, /* never contents: kept when a response is not */
 };

@@ -6,7 +6,7 @@
  * that waited in a queue or for a daemon belongs to the moment it happened, not to the one it arrived. So a marker
  * outlives its end for an hour.
  *
- * Where a marker cannot be written, the session is muted in this process's memory, and status and log say so. */
+ * If a marker cannot be written, the session is muted in this process's memory, and status and log report it. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@ enum {
 	MARKER_NAME = sizeof "muted/" + SHA256_HEX,
 	KEPT_S = 3600,      /* after its end */
 	SWEEP_MAX = 256,    /* old markers looked at in one go */
-	UNWRITTEN_MAX = 64, /* the oldest gives way */
+	UNWRITTEN_MAX = 64, /* the oldest is replaced */
 };
 
 struct interval {
@@ -58,7 +58,7 @@ static void marker_name(str agent, str session, char out[MARKER_NAME])
 
 /* -- what could not be written ----------------------------------------------------------------- */
 
-/* Redactors of several threads share it; it is empty unless the disk is in trouble. */
+/* Redactors of several threads share it; it is empty unless the disk fails. */
 static struct {
 	pthread_mutex_t lock;
 	struct {
@@ -219,7 +219,8 @@ static void set_interval(const char *run_dir, const char *name, const struct int
 		return;
 	}
 	put_unwritten(name, when, -r);
-	log_error(LOG_ENGINE, "a session cannot be marked as private under %s: %s; it is treated so until hookd ends",
+	log_error(LOG_ENGINE,
+		"a session cannot be marked as private under %s: %s; it is treated as private until hookd stops",
 		run_dir, strerror(-r));
 }
 
@@ -227,7 +228,7 @@ static bool get_interval(const char *run_dir, const char *name, struct interval 
 {
 	if (!get_unwritten(name, ret))
 		return read_marker(run_dir, name, ret);
-	/* The disk may be well again. */
+	/* The disk may work again. */
 	if (write_marker(run_dir, name, ret) == 0)
 		drop_unwritten(name);
 	return true;

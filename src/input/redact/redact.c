@@ -54,9 +54,9 @@ struct walk {
 	bool cut;     /* something did not fit */
 };
 
-/* What is known about a value from where it stands. */
+/* What is known about a value from its place. */
 struct place {
-	str file;         /* a file that is a secret is spoken of */
+	str file;         /* a secret file is mentioned */
 	bool contents;    /* and this may be what is in it */
 	const char *name; /* it stands under the name of a secret */
 	const char *of;   /* the object it stands in has the name of a secret */
@@ -168,7 +168,7 @@ static bool list_reads(struct walk *w, const struct json *list, str *ret)
 	return reads;
 }
 
-/* Does a member of obj, or of what a tool was told or said in it, name a secret file? */
+/* Does a member of obj, or of a tool's input or output in it, name a secret file? */
 static bool find_file(struct walk *w, const struct json *obj, int levels, str *ret)
 {
 	json_each(m, obj) {
@@ -446,7 +446,7 @@ static str make_host(struct redactor *r, struct arena *a, const struct event *e)
 
 /* -- private prompts --------------------------------------------------------------------------- */
 
-/* A turn told as a whole holds its prompt and the answer, which may come after the next prompt has been sent. */
+/* A turn reported as a whole contains its prompt and the answer, which may come after the next prompt has been sent. */
 static bool is_prompt(enum event_kind kind)
 {
 	return kind == EVENT_USER_PROMPT_SUBMIT || kind == EVENT_USER_PROMPT_EXPANSION || kind == EVENT_TURN_COMPLETE;

@@ -1,6 +1,6 @@
 /* redact: the one maker of records.
  *
- * DESIGN. An event holds what the agent said; a record holds what may be kept. redact() walks the
+ * DESIGN. An event holds what the agent sent; a record holds what may be stored. redact() walks the
  * parsed payload, changes decoded strings and writes the result out again; it never works on raw
  * bytes, so escapes cannot hide a secret and the output is always valid JSON in valid UTF-8. Three
  * things happen to every string, in this order:
@@ -36,7 +36,7 @@ void redactor_free(struct redactor *r);
 DEFINE_FREEP(struct redactor, redactor_free);
 
 enum {
-	REDACT_MUTED = 1 << 0, /* the session is muted: keep what kind of event it was, no content */
+	REDACT_MUTED = 1 << 0, /* the session is muted: keep the kind of the event, no content */
 };
 
 struct redact_report {
@@ -67,7 +67,7 @@ void redact_unmute(const char *run_dir, str agent, str session, int64_t at_us);
 /* How many sessions are muted in memory only, because their markers could not be written, and the last reason. */
 unsigned redact_mute_trouble(int *ret_error);
 
-/* redact(), with the rule of muting in its one place: a wholly private prompt mutes what happens after it, its tools
+/* redact(), plus the one implementation of muting: a wholly private prompt mutes what happens after it, its tools
  * and its summary, until the next prompt or the end of the session. */
 void redact_and_mute(struct redactor *r, struct arena *a, const char *run_dir, const struct event *e,
 	struct record *ret, struct redact_report *ret_report);

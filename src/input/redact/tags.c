@@ -1,6 +1,6 @@
 /* Privacy tags. Tags of one name nest; inside one, the others mean nothing. Taking a tag out can
  * put the two halves of another one together (<pri<private></private>vate>), so passes go on until
- * nothing is left; whoever nests that on purpose deeper than PASSES loses the rest of the string.
+ * nothing is left; if that is nested deeper than PASSES, the rest of the string is dropped.
  */
 #include "redact/internal.h"
 

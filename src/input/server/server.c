@@ -172,7 +172,7 @@ static int frame_ready(struct conn *c)
 	if (c->in.len < WIRE_HEADER)
 		return 0;
 	if (wire_header_decode(c->in.p, &h) < 0) {
-		refuse_frame(c, "no frame header");
+		refuse_frame(c, "no valid frame header");
 		return -1;
 	}
 	if (h.proto < WIRE_PROTO_MIN || h.proto > WIRE_PROTO ||
@@ -218,8 +218,8 @@ static void conn_hand_over(struct conn *c)
 {
 	struct server *s = c->server;
 
-	/* While the request is worked on nothing more is read; the descriptor is registered only once
-	 * it had to wait, which saves two system calls for the client that asks once. */
+	/* While the request is in progress nothing more is read; the file descriptor is registered only once it had
+	 * to wait, which saves two system calls for the client that asks once. */
 	if (c->io)
 		loop_io_set(c->io, 0);
 	c->state = CONN_BUSY;
@@ -304,7 +304,7 @@ static void conn_write_rest(struct conn *c)
 	if (c->state == CONN_SENDING)
 		conn_answered(c);
 	else
-		conn_watch(c, 0); /* a WAIT frame is out, the handler is still at work */
+		conn_watch(c, 0); /* a WAIT frame was sent, the handler is still working */
 }
 
 void conn_send(struct conn *c, const struct iovec *pieces, int n)
@@ -395,7 +395,7 @@ static bool accept_one(struct server *s, int listen_fd)
 	}
 	s->state.accepted++;
 	if (os_peer_uid(fd, &uid) < 0 || uid != geteuid()) {
-		log_warn(LOG_SERVER, "a connection of another user was turned away");
+		log_warn(LOG_SERVER, "a connection from another user was refused");
 		s->state.refused_peers++;
 		close(fd);
 		return true;
@@ -413,7 +413,7 @@ static void on_listener(int what, void *arg)
 	(void)what;
 	for (int i = 0; i < ACCEPT_AT_ONCE; i++) {
 		if (s->state.connections >= LIMIT_CONNECTIONS) {
-			pause_accepting(s, "there are as many connections as there may be");
+			pause_accepting(s, "the limit on connections is reached");
 			return;
 		}
 		if (!accept_one(s, l->fd))
@@ -421,7 +421,7 @@ static void on_listener(int what, void *arg)
 	}
 }
 
-/* A socket file of a dead daemon may go; anything else at that path is somebody's. */
+/* A dead daemon's socket file may be removed; anything else at that path is not ours. */
 static int remove_stale(const char *path)
 {
 	struct stat st;

@@ -1,6 +1,6 @@
-/* server: the Unix socket of the daemon, and the two dialects on it.
+/* server: the Unix socket of the daemon, and the two protocols on it.
  *
- * DESIGN. The first byte of a connection tells the dialect: WIRE_MAGIC is hookc's frame, anything
+ * DESIGN. The first byte of a connection tells the protocol: WIRE_MAGIC is hookc's frame, anything
  * else is a line of JSON-RPC. Either way the server hands one request at a time to its handler and
  * reads no further until that one is answered, so a request's bytes stay where they are (in the
  * connection's buffer) for as long as somebody works on it; pipelined requests wait in the buffer
@@ -8,13 +8,13 @@
  *
  * A connection is in one of four states, and moves READING → BUSY → (SENDING) → READING:
  *   READING  waiting for a whole request
- *   BUSY     its handler holds it; a client that goes away meanwhile is only noticed when answered
+ *   BUSY     its handler holds it; a client that disconnects meanwhile is only noticed when answered
  *   SENDING  an answer did not fit the socket's buffer
  *   CLOSING  to be freed as soon as nobody holds it
  *
- * Peers of another uid are turned away before a byte is read. Descriptors sent along are never
- * received. Sizes and times are bounded: LIMIT_FRAME, LIMIT_RPC_LINE, LIMIT_CONNECTIONS, and
- * server_expire() closes who stalls in the middle of a request or does not take its answer.
+ * Peers with another uid are disconnected before a byte is read. File descriptors that are sent along are never
+ * received. Sizes and times are bounded: LIMIT_FRAME, LIMIT_RPC_LINE, LIMIT_CONNECTIONS, and server_expire() closes
+ * connections that stall in the middle of a request or do not read their answer.
  *
  * Everything runs on the loop thread. */
 #ifndef HOOKD_SERVER_SERVER_H
@@ -60,7 +60,7 @@ bool server_owns_paths(const struct server *s);
 void conn_answer(struct conn *c, const struct iovec *pieces, int n);
 /* Sends without ending the request: WAIT frames. */
 void conn_send(struct conn *c, const struct iovec *pieces, int n);
-/* The client has gone: an answer would reach nobody. Only as fresh as the last attempt to send. */
+/* The client has disconnected. Only as current as the last attempt to send. */
 bool conn_is_gone(const struct conn *c);
 
 /* Closes connections that have stalled for more than `us`; idle ones between requests may stay. */

@@ -9,7 +9,7 @@
 #include "base/fs.h"
 #include "base/limits.h"
 
-/* Lines that say something we need; everything else (attachments, requests, snapshots: nine tenths of the bytes)
+/* Lines that contain something we need; everything else (attachments, requests, snapshots: nine tenths of the bytes)
  * is not parsed. */
 static const struct {
 	const char *type, *subtype;
@@ -158,9 +158,9 @@ static void read_system(struct transcript *t, const struct json *line)
 	memory_set(&t->now, MEMORY_COMPACT_SOURCE, json_str(json_path(line, "compactMetadata", "trigger", NULL)));
 }
 
-/* -- the person -------------------------------------------------------------------------------- */
+/* -- the user ---------------------------------------------------------------------------------- */
 
-/* What the program writes in the person's name: commands it ran itself, and notes to the model. */
+/* What the program writes in the user's name: commands it ran itself, and notes to the model. */
 static const char *const not_said[] = {
 	"<local-command-",
 	"<command-name>",
@@ -335,7 +335,7 @@ static void read_assistant(struct transcript *t, const struct json *line)
 	unsigned nth = 0;
 
 	flush_compaction(t, STR_NONE, STR_NONE);
-	/* Made up by the program: only that a request failed is worth telling. */
+	/* Written by the program: only a failed request is worth reporting. */
 	if (synthetic && !of.failed)
 		return;
 	if (!synthetic && str_is_set(model))

@@ -1,7 +1,7 @@
 /* Codex: $CODEX_HOME/sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl; a subagent has a file of its own.
  *
- * Lines are {timestamp, type, payload}. What was said stands there twice, as an event and as an item of the request,
- * where the harness's own texts stand too: so events count. Old files have no events, and the oldest ones not
+ * Lines are {timestamp, type, payload}. What was said is there twice, as an event and as an item of the request. The
+ * latter also holds the harness's own texts, so events are used. Old files have no events, and the oldest ones not
  * even an envelope. Whether a file has them is known before the model first speaks: until then a prompt waits.
  *
  * An answer comes when it is said; when the turn ends with it, it comes a second time with the same id, as final. */
@@ -196,7 +196,7 @@ static void read_completed_item(struct transcript *t, const struct json *payload
 		emit_answer(t, id, join_texts(&t->a, json_get(item, STR("content")), STR("")));
 }
 
-/* In a version that wrote both kinds of event the second one says nothing new. */
+/* In a version that wrote both kinds of event the second one adds nothing. */
 static bool is_said(const struct transcript *t, str text)
 {
 	return t->now.number[MEMORY_ANSWER_HASH] == text_hash(text);
@@ -255,7 +255,7 @@ static void flush_prompt(struct transcript *t)
 	t->now.number[MEMORY_AT] = now;
 }
 
-/* Only for files without events. What the harness says in the person's name is in a tag of its own. */
+/* Only for files without events. What the harness says in the user's name is in a tag of its own. */
 static void read_message(struct transcript *t, const struct json *payload)
 {
 	static const char *const harness[] = { "<environment_context>", "<user_instructions>", "<hook_prompt",
@@ -517,7 +517,7 @@ static void read_line(struct transcript *t, const struct json *line)
 	} else {
 		read = find_reader(type, json_str(json_get(payload, STR("type"))));
 	}
-	/* Tokens are told of in files without other events too. */
+	/* Tokens are reported in files without other events too. */
 	if (str_eq(type, STR("event_msg")) && read && read != read_token_count) {
 		t->now.number[MEMORY_EVENTS] = 1;
 		t->now.number[MEMORY_ANSWER_AT] = 0;

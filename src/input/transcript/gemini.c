@@ -1,10 +1,11 @@
 /* Gemini CLI: <home>/.gemini/tmp/<project>/chats/session-<time>-<id>.jsonl, a subagent's in
- * chats/<session>/<id>.jsonl; older versions wrote one JSON document, session-*.json, anew after every message.
+ * chats/<session>/<id>.jsonl; older versions wrote one JSON document, session-*.json, and rewrote it after every
+ * message.
  *
- * A line is the head of the session, a message, or a change ($set, $rewindTo). A message is written when it is
- * there and once more, under the same id, when its tools have run. So whether a text ends the turn is known only
- * when the next prompt comes: then the answer comes again, as final, from the line it stood in. What was rewound
- * was said all the same. */
+ * A line is the head of the session, a message, or a change ($set, $rewindTo). A message is written when it is there
+ * and once more, under the same id, when its tools have run. So whether a text ends the turn is known only when the
+ * next prompt comes: then the answer comes again, as final, from its original line. What was rewound was still said.
+ */
 #include "transcript/internal.h"
 
 #include "base/clock.h"
@@ -254,7 +255,7 @@ static void read_message(struct transcript *t, const struct json *message, bool 
 	}
 }
 
-/* History written anew: worth telling only when it is what compression made of it. */
+/* Rewritten history: worth reporting only when it is the result of compression. */
 static void read_history(struct transcript *t, const struct json *messages)
 {
 	json_each(message, messages) {

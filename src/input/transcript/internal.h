@@ -73,7 +73,7 @@ enum memory_number {
 	MEMORY_CALLS,       /* Gemini: calls of this message that have been handed out */
 	MEMORY_TOTAL,       /* Codex: tokens of the whole thread when usage was handed out last */
 	MEMORY_RECORDS,     /* Codex: the file has token_usage_record lines */
-	MEMORY_EVENTS,      /* Codex: the file tells what was said in events */
+	MEMORY_EVENTS,      /* Codex: the file has events for what was said */
 	MEMORY_DOCUMENT,    /* Gemini: size of the document that was read */
 	MEMORY_NUMBERS,
 };

@@ -212,7 +212,7 @@ static int open_plain(struct transcript *t, const char *path, struct err *err)
 	if (!S_ISREG(st.st_mode))
 		return refuse_kind(path, st.st_mode, err);
 	if (st.st_uid != geteuid())
-		return err_set(err, -EPERM, "%s belongs to somebody else (user %u)", path, (unsigned)st.st_uid);
+		return err_set(err, -EPERM, "%s belongs to another user (%u)", path, (unsigned)st.st_uid);
 	t->size = st.st_size;
 	t->mtime_us = (int64_t)st.st_mtim.tv_sec * USEC_PER_SEC + st.st_mtim.tv_nsec / 1000;
 	buf_addf(&t->identity, "%llx:%llx", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
@@ -304,7 +304,7 @@ static void go_to(struct transcript *t, const struct transcript_request *q)
 	bool fits = is_same_file(buf_str(&t->identity), q->identity) && offset <= t->size &&
 		memory_read(&t->now, q->state) == 0 && can_go_on(t, offset);
 
-	/* A document is written anew as a whole; only one that is as it was need not be read again. */
+	/* A document is always rewritten as a whole; only an unchanged one need not be read again. */
 	if (fits && t->document && offset > 0)
 		fits = offset == t->size && t->now.number[MEMORY_DOCUMENT] == t->mtime_us;
 	if (!fits) {
@@ -334,11 +334,11 @@ static int open_transcript(struct transcript *t, const struct transcript_request
 		head = str_from(head, 3);
 	t->format = find_format(q->agent, head);
 	if (!t->format)
-		return err_set(err, -ENOMSG, "%s is no transcript of an agent hookd knows", q->path);
+		return err_set(err, -ENOMSG, "%s is not a transcript of an agent that hookd knows", q->path);
 	t->path = xstrdup(q->path);
 	t->document = t->format->is_document && t->format->is_document(t->path);
 	if (t->document && t->size > TRANSCRIPT_LINE_MAX)
-		return err_set(err, -EFBIG, "%s: one JSON document of %lld bytes; up to %d are read", q->path,
+		return err_set(err, -EFBIG, "%s: one JSON document of %lld bytes; the limit is %d", q->path,
 			(long long)t->size, TRANSCRIPT_LINE_MAX);
 	go_to(t, q);
 	if (t->format->begin)

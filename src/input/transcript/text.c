@@ -90,7 +90,7 @@ static void keep_text(struct last_text *l, struct arena *scratch, const struct t
 	if (item->sidechain && l->main)
 		return;
 	text = transcript_plain_text(scratch, item->text);
-	/* Said by a program that finished, not by the person. */
+	/* Said by a program that finished, not by the user. */
 	if (str_empty(text) || str_starts(text, STR("<task-notification>")))
 		return;
 	buf_clear(&l->text);
@@ -113,7 +113,7 @@ int transcript_last_texts(const char *path, const char *agent, int64_t tail, str
 	if (r < 0)
 		return r;
 	arena_init(&scratch);
-	/* The line it begins in is cut: it is passed over like one that is too long. */
+	/* The line it begins in is cut: it is skipped like one that is too long. */
 	if (tail > 0 && tail < t->size && !t->document)
 		lines_init(&t->lines, t->fd, t->size - tail, t->size, true);
 	while ((r = transcript_next(t, &item)) == 1) {

@@ -43,7 +43,7 @@ enum { TRANSCRIPT_LINE_MAX = 16 << 20 };
 
 enum transcript_kind {
 	TRANSCRIPT_START,     /* first thing known of a session; source says startup, resume, clear, … if known */
-	TRANSCRIPT_PROMPT,    /* text: what the person (or a program in their place) said; id: the prompt's, if any */
+	TRANSCRIPT_PROMPT,    /* text: what the user (or a program in their place) said; id: the prompt's, if any */
 	TRANSCRIPT_ANSWER,    /* text: what the model said; final: with it the turn was over */
 	TRANSCRIPT_CALL,      /* tool, tool_id, input */
 	TRANSCRIPT_RESULT,    /* tool_id, tool if known, output, failed */
@@ -137,7 +137,8 @@ bool transcript_is_history(const char *home, const char *agent, const char *path
 /* Without <system-reminder> and the like, trimmed; borrows when nothing was in it. */
 str transcript_plain_text(struct arena *a, str text);
 
-/* The last thing the person and the model said, in the last `tail` bytes of the file (enough for an answer; 0: all). */
+/* The last message of the user and of the model, in the last `tail` bytes of the file (enough for an answer; 0: all).
+ */
 int transcript_last_texts(const char *path, const char *agent, int64_t tail, struct arena *a, str *ret_user,
 	str *ret_assistant, struct err *err);
 

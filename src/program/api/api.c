@@ -37,7 +37,7 @@ struct api {
 	struct follow *follow;
 };
 
-/* One request under way. */
+/* One open request. */
 struct request {
 	struct request *next;
 	struct api *api;
@@ -152,7 +152,7 @@ static void catch_up(struct request *q)
 	} while (r == -ETIMEDOUT && --tries > 0 && !state.trouble[0]);
 	/* Old rows are better than none, when the store can be read at all. */
 	if (r < 0)
-		log_warn(LOG_API, "%s answers without the newest events: the store is behind", q->op->name);
+		log_warn(LOG_API, "%s is answered without the newest events: the store is behind", q->op->name);
 }
 
 /* The store is fine, only what was asked for is not there. */
@@ -245,7 +245,7 @@ static void work(void *arg)
 	if (q->op->place == OP_WRITER) {
 		int r = writer_call(a->ctx.writer, write_store, q);
 
-		/* The commit itself may fail after the operation has said yes. */
+		/* The commit itself may fail after the operation has succeeded. */
 		if (r < 0 && q->failed >= 0)
 			q->failed = err_set(&q->err, r, "the store cannot be written (%s); see: hookd status",
 				strerror(-r));

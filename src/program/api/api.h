@@ -1,17 +1,16 @@
 /* api: what hookd can be asked, as one table of operations (table.c).
  *
- * A row is an operation: name, a sentence, its parameters, where it runs, a function from parameters to a result.
- * Parameters are checked and converted by the row before the function runs (params.c): a wrong one is JSON-RPC's
- * error -32602, with what would be right. The
- * socket serves the rows as JSON-RPC 2.0 methods; HTTP routes and MCP tools will be made from the same
- * rows. Operations that read the store run on a worker with a read-only handle, after everything
- * acknowledged up to the call has been committed, so a reader never misses what a hook just reported, and
- * in one snapshot, so that rows of different tables fit together.
+ * A row is an operation: name, description, parameters, where it runs, and a function from parameters to a result.
+ * Parameters are checked and converted according to the row before the function runs (params.c): an invalid one is
+ * JSON-RPC error -32602, with a message that says what would be valid. The socket serves the rows as JSON-RPC 2.0
+ * methods; HTTP routes and MCP tools will be made from the same rows. Operations that read the store run on a worker
+ * with a read-only handle, after everything acknowledged up to the call has been committed, so a reader never misses
+ * what a hook just reported, and in one snapshot, so that rows of different tables fit together.
  *
  *   → {"jsonrpc":"2.0","id":1,"method":"sessions","params":{"limit":10}}
  *   ← {"jsonrpc":"2.0","id":1,"result":{…}}
  *
- * The older shape {"cmd":…,"args":…} is understood too. */
+ * The older form {"cmd":…,"args":…} is accepted too. */
 #ifndef HOOKD_API_API_H
 #define HOOKD_API_API_H
 
@@ -45,7 +44,7 @@ struct api_context {
 	const struct config *config;
 	const struct config_problem *config_problems;
 	int64_t started_us;      /* wall clock */
-	void (*stop)(void *arg); /* asks the daemon to end */
+	void (*stop)(void *arg); /* asks the daemon to stop */
 	void *stop_arg;
 };
 
@@ -55,7 +54,7 @@ enum op_type {
 	OP_TEXT,
 	OP_INT,
 	OP_BOOL,
-	OP_TIME, /* microseconds since 1970, or as people say it: 2h, 2026-11-01 */
+	OP_TIME, /* microseconds since 1970, or as people write it: 2h, 2026-11-01 */
 	OP_ENUM,
 	OP_SESSION, /* becomes a key */
 	OP_PROJECT, /* becomes a key */
@@ -112,7 +111,7 @@ enum {
 	OP_STREAMS = 1 << 3, /* answers in pieces */
 	OP_RECENT = 1 << 4,  /* rows may be two seconds old: polling forces no commits */
 	OP_MCP = 1 << 5,     /* a tool for agents */
-	OP_OPEN = 1 << 6,    /* parameters that no row knows are let through */
+	OP_OPEN = 1 << 6,    /* unknown parameters are accepted */
 };
 
 /* Who may call it, beyond the user who owns the daemon. */
@@ -126,10 +125,10 @@ struct op {
 	unsigned flags;
 	enum op_scope scope;
 	enum loop_lane lane;
-	int budget_ms;     /* 0: as long as it takes */
+	int budget_ms;     /* 0: no limit */
 	bool alone;        /* on a worker without the shared handle: takes long, or brings its own */
 	bool rotates;      /* wants the journal to begin a new segment first */
-	bool finds_itself; /* calls op_resolve() when it has a store to look into */
+	bool finds_itself; /* calls op_resolve() itself, once it has a store */
 };
 
 extern const struct op ops[]; /* ends with a row without a name */
@@ -137,18 +136,18 @@ extern const struct op ops[]; /* ends with a row without a name */
 struct api *api_new(const struct api_context *ctx);
 void api_free(struct api *a);
 
-/* Handler of the server: a line has come. arg is the api. */
+/* Handler of the server: a line has arrived. arg is the api. */
 void api_line(struct conn *c, str line, void *arg);
 
-/* Readers of the store that were not used for a minute are closed; from time to time. */
+/* Closes readers of the store that were not used for a minute; call it from time to time. */
 void api_close_idle_readers(struct api *a);
 
-/* An agent's turn is over, so its transcript has more to tell. arg is the api. */
+/* An agent's turn has ended, so its transcript has new lines. arg is the api. */
 void api_turn_ended(void *arg);
 
 const struct api_context *api_context_of(const struct api *a);
 
-/* Handler of the server: a frame of history has come. arg is the api. */
+/* Handler of the server: a frame of history has arrived. arg is the api. */
 void api_records(struct conn *c, str body, void *arg);
 
 /* Answers an OP_LATER; not from inside its run(). */

@@ -1,4 +1,4 @@
-/* Whom a parameter names: sessions and projects as people write them. */
+/* What a parameter names: sessions and projects as people write them. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -56,7 +56,7 @@ static str reference(const struct json *v)
 	return v && (v->type == JSON_STRING || v->type == JSON_NUMBER) ? v->text : STR_NONE;
 }
 
-/* The only row, -ENOENT, or -ENOTUNIQ with what fits. Columns: key, what to call it, what to tell it by. */
+/* The only row, -ENOENT, or -ENOTUNIQ with what fits. Columns: key, name, what distinguishes it. */
 static int take_only(struct op_call *call, struct query *q, str wanted, const char *what, const char *advice,
 	int64_t *ret)
 {
@@ -87,8 +87,7 @@ int op_find_session(struct op_call *call, const struct json *given, const char *
 	int r = -ENOENT;
 
 	if (str_empty(wanted))
-		return err_set(call->err, -EINVAL, "'%s' must be a session's id, the beginning of one, or its key",
-			param);
+		return err_set(call->err, -EINVAL, "'%s' must be a session's id, a prefix of one, or its key", param);
 	/* A number is a key and nothing else; text may be any of the three. */
 	if (given->type == JSON_STRING)
 		r = take_only(call,

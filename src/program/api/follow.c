@@ -1,5 +1,5 @@
-/* Tokens of sessions under way. Hooks do not tell them, transcripts do: after a turn has ended, what is new in the
- * transcripts of the sessions of the last hour is read, for its tokens only (everything else has been told).
+/* Tokens of active sessions. Hooks do not report them, transcripts do: after a turn has ended, what is new in the
+ * transcripts of the sessions of the last hour is read, for its tokens only (the hooks have reported the rest).
  *
  * A worker reads, the writer stores; the loop only starts it, and one reading runs at a time. */
 #include <errno.h>
@@ -27,7 +27,7 @@ struct follow {
 	struct loop_timer *timer;
 	struct redactor *redactor;
 	bool running, again;
-	struct journal_pos seen; /* what the sessions' rows must tell of */
+	struct journal_pos seen; /* what the sessions' rows must include */
 };
 
 static int store_frame(struct follow *f, struct history *h, const char *path, struct buf *records)

@@ -1,4 +1,4 @@
-/* follow: tokens of sessions under way. For api/ only. */
+/* follow: tokens of active sessions. For api/ only. */
 #ifndef HOOKD_API_FOLLOW_H
 #define HOOKD_API_FOLLOW_H
 

@@ -1,7 +1,7 @@
 /* History comes in: frames of records from `hookd import`.
  *
- * A frame is one transaction: its records and how far its file has been read are committed together. The loop
- * only hands the frame to the writer; the answer says what became of it. */
+ * A frame is one transaction: its records and how far its file has been read are committed together. The loop only
+ * passes the frame to the writer; the answer reports the result. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -51,13 +51,13 @@ static int fold_records(struct import_frame *m, struct store *s, str rest)
 			m->unreadable++;
 			continue;
 		}
-		/* Of hookd's own kinds transcripts tell tokens, and nothing else. */
+		/* Of hookd's own kinds transcripts contain only tokens. */
 		if (event_kinds[r.kind].flags & EVENT_IS_OWN && r.kind != EVENT_MODEL_USAGE) {
 			m->unreadable++;
 			continue;
 		}
 		r.marks |= EVENT_IMPORTED;
-		/* One that cannot be folded must not stop its file for ever. */
+		/* A record that cannot be folded must not block its file forever. */
 		got = capture_fold_carefully(m->capture, s, &r);
 		if (got < 0)
 			return got;

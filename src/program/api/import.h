@@ -5,7 +5,7 @@
 #include "capture/capture.h"
 #include "store/store.h"
 
-/* The body of a RECORDS frame (wire.h), and what became of it. */
+/* The body of a RECORDS frame (wire.h), and the result. */
 struct import_frame {
 	struct capture *capture;
 	const char *purpose; /* under which the position in the file is kept */

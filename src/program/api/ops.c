@@ -1,4 +1,4 @@
-/* Operations that speak of the daemon itself. */
+/* Operations about the daemon itself. */
 #include "api/ops.h"
 
 #include <errno.h>

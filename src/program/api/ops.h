@@ -6,8 +6,8 @@
 #include "base/limits.h"
 #include "config/names.h"
 
-/* An answer that has grown to this ends where it is and says how to go on; the rest of LIMIT_RPC_REPLY is
- * room for whatever was under way. */
+/* An answer that has grown to this ends where it is and says how to go on; the rest of LIMIT_RPC_REPLY is room for
+ * the item that was being written. */
 #define OP_ENOUGH MIB(6)
 
 static inline bool op_is_enough(const struct op_call *call)
@@ -38,7 +38,7 @@ int op_find_project(struct op_call *call, const struct json *given, const char *
 
 /* -- parameters (params.c) --------------------------------------------------------------------- */
 
-/* Checks what was given against the row and converts it. -EINVAL: err says what would be right. */
+/* Checks what was given against the row and converts it. -EINVAL: err says what would be valid. */
 int op_take_params(const struct op *op, const struct json *params, struct arena *a, struct op_value **ret,
 	struct err *err);
 /* Finds the sessions and projects that were named; before run() unless the row says otherwise. */
@@ -73,7 +73,7 @@ int op_write_session(struct op_call *call, int64_t key);
 
 /* -- what was said about a call ---------------------------------------------------------------- */
 
-/* The decision `d` that the agent was told about the call `a`, if hookd denied it or had it asked about. */
+/* The decision `d` that was the answer to the call `a`, if hookd denied it or asked about it. */
 #define OP_JOIN_VERDICT                                                                          \
 	"LEFT JOIN decisions d ON d.key = (SELECT key FROM decisions WHERE session = a.session " \
 	"AND call = a.same AND prevailed AND decision <> 'allow' AND kind IN ('PreToolUse', "    \

@@ -1,4 +1,4 @@
-/* backtest: what the rules of now would have said about calls of then, stored or imported. Nothing is run and nothing
+/* backtest: what the current rules would have decided about past calls, stored or imported. Nothing is run and nothing
  * is kept. Texts are those of the store, so secrets in a command are not there; everything else is. */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "guard/guard.h"
 
 enum {
-	AT_ONCE_US = 4 * 1000000, /* a call ends after this and says where to go on */
+	AT_ONCE_US = 4 * 1000000, /* a call ends after this and returns where to continue */
 	RULES_MAX = 256,
 	EXAMPLES = 3,
 };

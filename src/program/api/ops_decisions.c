@@ -1,4 +1,4 @@
-/* decisions: what hookd said, and how often each rule had something to say. */
+/* decisions: what hookd decided, and how often each rule fired. */
 #include "api/ops.h"
 
 int op_decisions(struct op_call *call)

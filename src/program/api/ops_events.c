@@ -7,7 +7,7 @@
 
 /* -- events ------------------------------------------------------------------------------------ */
 
-/* What hookd told the agent about this event, if that was more than to go on. */
+/* hookd's answer to this event, if it was more than to continue. */
 static void write_verdict(struct op_call *call, str id, int64_t session)
 {
 	static const struct op_column columns[] = { OP_VERDICT_COLUMNS, { 0 } };
@@ -130,7 +130,7 @@ int op_event(struct op_call *call)
 	int got;
 
 	if (!ulid_parse(op_text(call, "id"), &id))
-		return err_set(call->err, -EINVAL, "'id' must be the 26 letters of an event's key");
+		return err_set(call->err, -EINVAL, "'id' must be an event's key (26 characters)");
 	query_bind_blob(q, 1, id.b, ULID_BYTES);
 	got = query_step(q);
 	if (got == 1)
@@ -153,7 +153,7 @@ static int read_cursor(struct op_call *call, int64_t *ret_ord, struct ulid *ret_
 		return 0;
 	if (colon < 0 || !str_to_int(str_head(cursor, (size_t)colon), ret_ord) ||
 		!ulid_parse(str_from(cursor, (size_t)colon + 1), ret_id))
-		return err_set(call->err, -EINVAL, "'cursor' must be what the last answer gave");
+		return err_set(call->err, -EINVAL, "'cursor' must be the cursor of the previous answer");
 	return 0;
 }
 

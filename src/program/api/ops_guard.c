@@ -1,4 +1,4 @@
-/* Operations of the guard: what is in force, and taking up what the file says now. */
+/* Operations of the guard: what is in effect, and reloading the file. */
 #include "api/ops.h"
 
 #include "guard/guard.h"
@@ -25,7 +25,7 @@ struct reload {
 	struct request *later;
 	struct err err;
 	int result;
-	unsigned problems; /* with the rules that are in force now */
+	unsigned problems; /* with the rules that are in effect now */
 };
 
 static void finish(unsigned sessions, unsigned broken, void *arg)

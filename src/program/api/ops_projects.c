@@ -81,10 +81,10 @@ int op_project_rename(struct op_call *call)
 
 	if (!str_is_set(name) || !is_good_name(name))
 		return err_set(call->err, -EINVAL,
-			"'name' must be at most %d bytes, without blanks around it and without control "
+			"'name' must be at most %d bytes, without leading or trailing blanks and without control "
 			"characters",
 			NAME_MAX_BYTES);
-	/* A name of digits or with a slash in front could never be told from a key or a path. */
+	/* A name of digits or with a slash in front could not be distinguished from a key or a path. */
 	if (name.n && (name.p[0] == '/' || str_to_int(name, &(int64_t){ 0 })))
 		return err_set(call->err, -EINVAL,
 			"a project's name cannot be a number or begin with '/'; choose another");
@@ -136,7 +136,7 @@ int op_project_merge(struct op_call *call)
 	int r;
 
 	if (from == into)
-		return err_set(call->err, -EINVAL, "both names lead to the same project; nothing to merge");
+		return err_set(call->err, -EINVAL, "both names refer to the same project; nothing to merge");
 	r = store_number(call->store, &sessions,
 		"SELECT count(*) FROM sessions WHERE project IN (SELECT key FROM projects WHERE key = ?1 OR "
 		"parent = ?1)",

@@ -12,7 +12,7 @@
 enum {
 	TERMS_MAX = 32,
 	FIRST_LOOK = 1000, /* hits taken from the index before filters */
-	WIDER = 20,        /* and so many times more, when that was not enough */
+	WIDER = 20,        /* and this many times more, when that was not enough */
 	SNIPPET_BEFORE = 60,
 	SNIPPET_BYTES = 240,
 };
@@ -146,7 +146,7 @@ static const struct op_column hit_columns[] = { { "", 'i' }, { "", 'i' }, { "", 
 	{ "agent", 's' }, { "session_key", 'i' }, { "project", 's' }, { "at_us", 'i' }, { "prompt_number", 'i' },
 	{ "", 's' }, { "path", 's' }, { 0 } };
 
-/* One way to look: all words or any of them, in so many of the newest. */
+/* One kind of search: all words or any of them, in this many of the newest. */
 struct look {
 	bool all_words;
 	int64_t take;
@@ -264,7 +264,7 @@ int op_search(struct op_call *call)
 		return r;
 	read_terms(f.text, &t);
 	if (!t.n)
-		return err_set(call->err, -EINVAL, "there is no word to look for in the query");
+		return err_set(call->err, -EINVAL, "the query contains no word to search for");
 	jw_object(call->w);
 	r = write_hits(call, &f, &t, which);
 	jw_end_object(call->w);

@@ -3,7 +3,7 @@
 
 #include "api/ops.h"
 
-/* A worktree's session belongs to the main project; the worktree is told beside it. Lists carry the
+/* A worktree's session belongs to the main project; the worktree is listed beside it. Lists carry the
  * beginning of the last messages, one session all that is kept of them. */
 #define SESSION_SELECT(last)                                                                                  \
 	"SELECT s.key, s.agent, s.native_id, s.cwd, s.title, s.status, s.started_at, s.last_at, s.ended_at, " \

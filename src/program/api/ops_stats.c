@@ -63,7 +63,7 @@ static const struct op_column sum_columns[] = {
 	{ 0 },
 };
 
-/* What hookd said about calls in that time; what it only observed is not in here. */
+/* What hookd decided about calls in that time; observed decisions are not included. */
 static int write_decided(struct op_call *call, const struct op_filter *f)
 {
 	static const struct op_column columns[] = { { "rule", 's' }, { "denied", 'i' }, { "asked", 'i' },

@@ -192,7 +192,7 @@ static int read_choice(struct op_call *call, struct capture_choice *ret)
 	if (!str_is_set(ret->sessions) && !ret->project && !str_is_set(ret->agent) && !ret->before_us &&
 		!str_is_set(ret->match))
 		return err_set(call->err, -EINVAL,
-			"say what is to be deleted: sessions, project, agent, before_us or match");
+			"specify what to delete: sessions, project, agent, before_us or match");
 	return 0;
 }
 
@@ -304,8 +304,8 @@ static int purge_job(struct store *s, void *arg)
 	if (r < 0)
 		return r;
 	p->count.bytes = MAX(used - store_used_bytes(s), 0);
-	/* Pages that were split long ago may keep a piece of what moved on; only writing everything anew is
-	 * sure. Without room for that, free pages are given back at least. */
+	/* Pages that were split long ago may keep a piece of what was moved; only rewriting everything is safe.
+	 * Without room for that, free pages are given back at least. */
 	if (fs_free_bytes(p->data) > 3 * used)
 		p->rewritten = store_exec(s, "VACUUM") == 0;
 	while (!p->rewritten && capture_shrink_some(s) == 1)

@@ -1,4 +1,4 @@
-/* Parameters: checked and converted by the row of the operation before it runs, and told to others as JSON Schema. */
+/* Parameters: checked and converted by the row of the operation before it runs, and published as JSON Schema. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -11,7 +11,7 @@ static const char *const type_words[] = {
 	[OP_BOOL] = "true or false",
 	[OP_TIME] = "a time: microseconds since 1970, or a text such as 2h, 3d, 2026-11-01",
 	[OP_ENUM] = "one of its words",
-	[OP_SESSION] = "a session's id, the beginning of one, or its key",
+	[OP_SESSION] = "a session's id, a prefix of one, or its key",
 	[OP_PROJECT] = "a project's name, path or key",
 	[OP_JSON] = "an object",
 	[OP_LIST] = "a list",
@@ -30,8 +30,8 @@ static unsigned count_params(const struct op *op)
 
 static int refuse_type(const struct op_param *p, struct err *err)
 {
-	return err_set(err, -EINVAL, "'%s' must be %s%s", p->name, p->flags & OP_REPEATED ? "a list, each item " : "",
-		type_words[p->type]);
+	return err_set(err, -EINVAL, "'%s' must be %s%s", p->name,
+		p->flags & OP_REPEATED ? "a list; each item must be " : "", type_words[p->type]);
 }
 
 static int refuse_choice(const struct op_param *p, str given, struct err *err)
@@ -44,9 +44,10 @@ static int refuse_choice(const struct op_param *p, str given, struct err *err)
 		snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", list[0] ? ", " : "", *c);
 	}
 	if (near.best.p)
-		return err_set(err, -EINVAL, "'%s' is no '%s'; did you mean '" STR_FMT "'?", name_shown(given, shown),
-			p->name, STR_ARG(near.best));
-	return err_set(err, -EINVAL, "'%s' is no '%s'; there are %s", name_shown(given, shown), p->name, list);
+		return err_set(err, -EINVAL, "'%s' is not a valid '%s'; did you mean '" STR_FMT "'?",
+			name_shown(given, shown), p->name, STR_ARG(near.best));
+	return err_set(err, -EINVAL, "'%s' is not a valid '%s'; valid values: %s", name_shown(given, shown), p->name,
+		list);
 }
 
 static int take_int(const struct op_param *p, const struct json *v, struct op_value *ret, struct err *err)

@@ -36,7 +36,7 @@ static void add_page(struct sums *s, const struct json *page)
 	}
 }
 
-/* 0, or an exit code with the reason told. */
+/* 0, or an exit code after printing the reason. */
 static int ask_all(struct cli *cli, struct sums *s)
 {
 	int64_t after = 0;

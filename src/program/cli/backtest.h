@@ -1,4 +1,4 @@
-/* backtest: what the rules of now would have said about history. For cli/ only. */
+/* backtest: what the current rules would have decided about history. For cli/ only. */
 #ifndef HOOKD_CLI_BACKTEST_H
 #define HOOKD_CLI_BACKTEST_H
 

@@ -113,7 +113,7 @@ int cli_ask_yes(struct cli *cli, const char *question)
 	if (cli_has(cli, "yes"))
 		return EXIT_DONE;
 	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
-		return cli_fail("nothing was changed: this needs an answer and there is no terminal; add --yes");
+		return cli_fail("nothing was changed: confirmation is needed and there is no terminal; add --yes");
 	return cli_confirm(question) ? EXIT_DONE : cli_fail("nothing was changed: not confirmed");
 }
 
@@ -145,7 +145,7 @@ void cli_print_overview(void)
 	for (size_t i = 0; cmds[i]; i++)
 		if (!(cmds[i]->flags & CMD_HIDDEN))
 			printf("  %-10s %s\n", cmds[i]->name, cmds[i]->text);
-	puts("\nhookd COMMAND --help says more. Start with: hookd init");
+	puts("\nFor details: hookd COMMAND --help. Start with: hookd init");
 }
 
 const struct cmd *cli_find(const char *name)

@@ -1,7 +1,7 @@
 /* cli: `hookd <command>`, one file per command, one table.
  *
- * A command is a descriptor: name, arguments, a sentence, its options, what it needs, and a function.
- * Help, usage errors and completions are made from the table. Conventions every command keeps:
+ * A command is a descriptor: name, arguments, description, options, what it needs, and a function.
+ * Help, usage errors and completions are made from the table. Conventions that every command follows:
  *
  *   exit codes   0 done, 1 failed, 64 usage error; never 2, which agents read as "block"
  *   errors       one line on stderr, lower case: what failed: why; what to do
@@ -65,7 +65,7 @@ struct cli {
 		const char *value;
 	} given[OPTIONS_MAX];
 	int ngiven;
-	int answer_ms; /* patience with the daemon's answer; 0: the usual */
+	int answer_ms; /* how long to wait for the daemon's answer; 0: the default */
 	bool colour;   /* stdout is a terminal and NO_COLOR is not set */
 };
 
@@ -91,7 +91,7 @@ bool cli_confirm(const char *question);
  * why. Other -errno: no answer. */
 int cli_call(struct cli *cli, bool start, const char *method, str params, struct json **ret, struct err *err);
 
-/* Starts a daemon detached and waits until it answers. -EEXIST: one is running already. */
+/* Starts a daemon detached and waits until it answers. -EEXIST: one is already running. */
 int cli_start_daemon(struct cli *cli, struct err *err);
 
 /* -- output ------------------------------------------------------------------------------------ */

@@ -29,7 +29,7 @@ const char *cli_self_path(struct cli *cli)
 
 int cli_start_daemon(struct cli *cli, struct err *err)
 {
-	/* The daemon is told its state directory only; `places` tells it the rest. */
+	/* The daemon is given its state directory only; it reads the rest from `places`. */
 	int r = paths_make(&cli->paths, err);
 
 	return r < 0 ? r : daemon_spawn(cli_self_path(cli), &cli->paths, START_MS, err);
@@ -114,7 +114,7 @@ int cli_call(struct cli *cli, bool start, const char *method, str params, struct
 	}
 	if (fd < 0)
 		return err_set(err, fd == -ECONNREFUSED ? -ENOENT : fd,
-			fd == -EPERM ? "the socket %s belongs to somebody else" : "no daemon answers at %s",
+			fd == -EPERM ? "the socket %s belongs to another user" : "no daemon answers at %s",
 			cli->paths.socket);
 	r = send_request(fd, method, params);
 	if (r == 0)

@@ -13,7 +13,7 @@
 
 enum { LOCK_TRIES = 5 };
 
-/* The daemon may stand in another directory than its user. */
+/* The daemon's working directory may differ from the user's. */
 static const char *absolute(struct cli *cli, const char *path)
 {
 	char dir[FS_PATH];
@@ -53,7 +53,7 @@ static const struct cmd_option backup_options[] = { { "json", 0, NULL, false, "p
 const struct cmd cmd_backup = {
 	.name = "backup",
 	.args = "[FILE]",
-	.text = "Copy the store to a file, while events are being written.",
+	.text = "Copy the store to a file while the daemon keeps running.",
 	.max_args = 1,
 	.options = backup_options,
 	.run = run_backup,
@@ -122,11 +122,11 @@ static int run_restore(struct cli *cli)
 		return cli_fail("cannot restore: %s", err.text);
 	print_summary(cli, from, &summary);
 	if (cli_has(cli, "dry-run")) {
-		printf("would stop the daemon, keep the present store beside %s, and put this one in its place\n",
+		printf("would stop the daemon, keep the current store beside %s, and replace it with this one\n",
 			cli->paths.store);
 		return EXIT_DONE;
 	}
-	code = cli_ask_yes(cli, "Replace the present store by this one?");
+	code = cli_ask_yes(cli, "Replace the current store with this one?");
 	if (code != EXIT_DONE)
 		return code;
 	fd = take_daemons_place(cli, &was_running);
@@ -141,7 +141,7 @@ static int run_restore(struct cli *cli)
 }
 
 static const struct cmd_option restore_options[] = {
-	{ "dry-run", 0, NULL, false, "check the file and say what would be done" },
+	{ "dry-run", 0, NULL, false, "check the file and report what would be done" },
 	{ "yes", 'y', NULL, false, "do not ask" },
 	{ 0 },
 };
@@ -149,7 +149,7 @@ static const struct cmd_option restore_options[] = {
 const struct cmd cmd_restore = {
 	.name = "restore",
 	.args = "FILE",
-	.text = "Put a backup in the place of the store, which is kept beside it.",
+	.text = "Replace the store with a backup; the old store is kept beside it.",
 	.min_args = 1,
 	.max_args = 1,
 	.options = restore_options,

@@ -196,13 +196,12 @@ static int set(struct cli *cli)
 		print_problem(err.line ? path : "nothing was changed", &err);
 		return EXIT_FAILED;
 	}
-	/* The guard's are taken up at once; everything else was decided when the daemon started. */
+	/* Guard options take effect at once; all others are read when the daemon starts. */
 	if (str_starts(str_of(o->name), STR("guard."))) {
 		printf("%s is now '" STR_FMT "' in %s\n", o->name, STR_ARG(value), path);
 		return cli_reload(cli);
 	}
-	printf("%s is now " STR_FMT " in %s; a running daemon takes it with: hookd restart\n", o->name, STR_ARG(value),
-		path);
+	printf("%s is now " STR_FMT " in %s; takes effect after: hookd restart\n", o->name, STR_ARG(value), path);
 	return EXIT_DONE;
 }
 
@@ -287,7 +286,7 @@ static int run(struct cli *cli)
 
 static const struct cmd_option config_options[] = {
 	{ "origin", 0, NULL, false, "show: where each value comes from" },
-	{ "dry-run", 'n', NULL, false, "set: show the change and make none" },
+	{ "dry-run", 'n', NULL, false, "set: show the change without making it" },
 	{ "json", 0, NULL, false, "get, show, validate: print JSON" },
 	{ 0 },
 };

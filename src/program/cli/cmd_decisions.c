@@ -33,8 +33,7 @@ static void print_decision(struct cli *cli, const struct json *d)
 		puts(off);
 	}
 	if (json_get(d, STR("ran_us")))
-		printf("    %sit ran all the same: the agent did not heed the answer; see: hookd doctor%s\n", mark,
-			off);
+		printf("    %sit ran anyway: the agent ignored the answer; see: hookd doctor%s\n", mark, off);
 }
 
 static int run_decisions(struct cli *cli)
@@ -57,16 +56,16 @@ static int run_decisions(struct cli *cli)
 	if (cli_has(cli, "json"))
 		return cli_print_json(result);
 	if (!json_first(json_get(result, STR("decisions"))))
-		puts("nothing was decided here: every event went through without a word");
+		puts("no decisions here: every event passed without comment");
 	json_each(d, json_get(result, STR("decisions")))
 		print_decision(cli, d);
 	return EXIT_DONE;
 }
 
 static const struct cmd_option decisions_options[] = {
-	{ "rule", 0, "NAME", false, "only this rule's" },
+	{ "rule", 0, "NAME", false, "only this rule" },
 	{ "decision", 0, "WORD", false, "only allow, ask or deny" },
-	{ "session", 0, "ID", false, "only this session's" },
+	{ "session", 0, "ID", false, "only this session" },
 	OPTION_PROJECT,
 	OPTION_AGENT,
 	OPTION_SINCE,

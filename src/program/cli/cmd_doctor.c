@@ -76,10 +76,10 @@ static void check_places(struct doctor *d)
 		else if (st.st_uid != geteuid())
 			tell(d, FINDING_BAD, "places", "%s belongs to another user", dirs[i]);
 		else if (st.st_mode & 077)
-			tell(d, FINDING_BAD, "places", "%s can be entered by others; chmod 700 it", dirs[i]);
+			tell(d, FINDING_BAD, "places", "%s is accessible to other users; run chmod 700 on it", dirs[i]);
 	}
 	if (!d->found[FINDING_BAD])
-		tell(d, FINDING_OK, "places", "%s and the rest are private", p->state);
+		tell(d, FINDING_OK, "places", "%s and the directories beside it are private", p->state);
 }
 
 static void check_config(struct doctor *d)
@@ -94,7 +94,7 @@ static void check_config(struct doctor *d)
 	if (!problems)
 		tell(d, FINDING_OK, "config", "durability %s; %s", config.values[OPTION_DURABILITY].text,
 			access(d->cli->paths.config, F_OK) == 0 ? d->cli->paths.config
-								: "no config file, defaults hold");
+								: "no config file; the defaults apply");
 	config_problems_free(problems);
 	config_release(&config);
 }
@@ -113,8 +113,7 @@ static bool check_daemon(struct doctor *d)
 	json_int(json_get(s, STR("pid")), &pid);
 	tell(d, FINDING_OK, "daemon", "answers, pid %lld", (long long)pid);
 	if (!str_eq(json_str(json_get(s, STR("version"))), STR(HOOKD_VERSION)))
-		tell(d, FINDING_NOTE, "daemon",
-			"it is of another release than this command; hookd restart brings them together");
+		tell(d, FINDING_NOTE, "daemon", "it runs another release than this command; run: hookd restart");
 	trouble = json_str(json_path(s, "store", "trouble", NULL));
 	if (!str_empty(trouble))
 		tell(d, FINDING_BAD, "store", STR_FMT, STR_ARG(trouble));
@@ -128,13 +127,13 @@ static bool check_daemon(struct doctor *d)
 
 /* -- hook lines -------------------------------------------------------------------------------- */
 
-/* What differs in what agents say and understand. */
+/* How agents differ in what they send and understand. */
 static const struct form {
 	const char *agent;
 	const char *shell_tool;
 	const char *more;      /* members that only this agent sends */
 	const char *response;  /* of a tool */
-	const char *denial[3]; /* where in the answer "deny" must stand */
+	const char *denial[3]; /* where in the answer "deny" must be */
 	const char *note;
 } forms[] = {
 	{ .agent = "claude",
@@ -153,7 +152,7 @@ static const struct form {
 		.more = "\"transcript_path\":\"\"",
 		.response = "{\"llmContent\":\"\",\"returnDisplay\":\"\"}",
 		.denial = { "decision" },
-		.note = "it runs no hooks in folders that it does not trust; nothing is captured there" },
+		.note = "it runs no hooks in untrusted folders; nothing is captured there" },
 };
 
 static const struct form *form_of(const struct agent *agent)
@@ -342,7 +341,7 @@ static void check_line(struct doctor *d, const struct agent *agent, const struct
 		tell(d, FINDING_BAD, agent->name, STR_FMT ": " STR_FMT " cannot be run: %s", STR_ARG(e->event),
 			STR_ARG(e->command), strerror(-exit_code));
 	else if (exit_code != 0)
-		tell(d, FINDING_BAD, agent->name, STR_FMT ": the hook ended with %d: " STR_FMT, STR_ARG(e->event),
+		tell(d, FINDING_BAD, agent->name, STR_FMT ": the hook exited with %d: " STR_FMT, STR_ARG(e->event),
 			exit_code, STR_ARG(str_head(buf_str(&out), 200)));
 	else if (stored != 1)
 		tell(d, FINDING_BAD, agent->name, STR_FMT ": the event is in the store %d times instead of once",
@@ -358,7 +357,7 @@ static void check_line(struct doctor *d, const struct agent *agent, const struct
 	buf_release(&out);
 }
 
-/* A hook that works and is never run is the trouble nobody sees: the agent says nothing. */
+/* A hook that works but is never run goes unnoticed: the agent says nothing. */
 static void check_trust(struct doctor *d, const struct agent *agent, const struct install_entry *entries)
 {
 	unsigned all = 0, untrusted = 0, disabled = 0;
@@ -392,18 +391,18 @@ static void check_files(struct doctor *d, const struct install_request *q)
 				STR_ARG(plan.files[i].note));
 }
 
-/* What rules may want and this agent cannot do. */
+/* What rules may ask for and this agent cannot do. */
 static void check_verbs(struct doctor *d, const struct agent *agent)
 {
 	static const struct {
 		unsigned verb;
 		const char *text;
 	} verbs[] = {
-		{ TAKES_DENY, "it cannot be told to leave a call alone: rules are only recorded" },
-		{ TAKES_ASK, "its hooks cannot ask a person: where a rule would ask, the call is denied" },
-		{ TAKES_INPUT, "it takes no changed input" },
-		{ TAKES_CONTEXT, "it takes no context" },
-		{ TAKES_MORE, "it cannot be told to go on at the end of a turn" },
+		{ TAKES_DENY, "it cannot be stopped from making a call: rules are only recorded" },
+		{ TAKES_ASK, "its hooks cannot ask the user: where a rule would ask, the call is denied" },
+		{ TAKES_INPUT, "it does not accept changed input" },
+		{ TAKES_CONTEXT, "it does not accept added context" },
+		{ TAKES_MORE, "it cannot be made to continue at the end of a turn" },
 	};
 
 	for (size_t i = 0; i < countof(verbs); i++)
@@ -411,7 +410,7 @@ static void check_verbs(struct doctor *d, const struct agent *agent)
 			tell(d, FINDING_NOTE, agent->name, "%s", verbs[i].text);
 }
 
-/* A denial that was not heeded: an answer the agent threw away, or a hook it does not run. */
+/* A denial that was ignored: the agent discarded the answer or does not run the hook. */
 static void check_heeded(struct doctor *d)
 {
 	struct json *result = NULL;
@@ -422,8 +421,7 @@ static void check_heeded(struct doctor *d)
 	json_each(rule, json_get(result, STR("rules")))
 		if (cell_int(rule, "ran_anyway"))
 			tell(d, FINDING_BAD, "rules",
-				"%lld calls that " STR_FMT " denied ran all the same; "
-				"see: hookd decisions --rule " STR_FMT,
+				"%lld calls that " STR_FMT " denied ran anyway; see: hookd decisions --rule " STR_FMT,
 				(long long)cell_int(rule, "ran_anyway"), STR_ARG(cell_text(rule, "rule")),
 				STR_ARG(cell_text(rule, "rule")));
 }
@@ -434,7 +432,7 @@ static void check_rules(struct doctor *d)
 
 	policy_view_load(d->cli, false, &view);
 	if (view.problems)
-		tell(d, FINDING_BAD, "rules", "%u things in your rules are left out; see: hookd guard validate",
+		tell(d, FINDING_BAD, "rules", "%u parts of your rules are ignored; see: hookd guard validate",
 			view.problems);
 	if (policy_difference(&view))
 		tell(d, FINDING_NOTE, "rules", "%s", policy_difference(&view));
@@ -468,7 +466,7 @@ static void check_agent(struct doctor *d, const struct agent *agent)
 	if (!entries) {
 		if (install_agent_found(&q))
 			tell(d, FINDING_NOTE, agent->name,
-				"%s is here but hookd is not installed in it; run: hookd init", agent->label);
+				"%s is installed but not connected to hookd; run: hookd init", agent->label);
 		return;
 	}
 	for (const struct install_entry *e = entries; e; e = e->next)
@@ -519,13 +517,13 @@ static int run(struct cli *cli)
 	if (d.as_json)
 		puts(d.json.p);
 	else
-		puts(d.found[FINDING_BAD] ? "\nsomething needs attention: see the lines marked BAD" : "\nall is well");
+		puts(d.found[FINDING_BAD] ? "\nsomething needs attention; see the lines marked BAD" : "\nall is well");
 	buf_release(&d.json);
 	return d.found[FINDING_BAD] ? EXIT_FAILED : EXIT_DONE;
 }
 
 static const struct cmd_option doctor_options[] = {
-	{ "project", 0, NULL, false, "look at the hooks of the project in this directory" },
+	{ "project", 0, NULL, false, "check the hooks of the project in this directory" },
 	{ "verbose", 'v', NULL, false, "also list what the janitor does" },
 	{ "json", 0, NULL, false, "print JSON" },
 	{ 0 },

@@ -143,7 +143,7 @@ static int run_export(struct cli *cli)
 	int r;
 
 	if (!format)
-		return cli_usage_error(cli, "there is no format '%s'; there are md, html and jsonl",
+		return cli_usage_error(cli, "there is no format '%s'; use md, html or jsonl",
 			cli_value(cli, "format", ""));
 	for (size_t i = 0; i < countof(choices); i++)
 		chosen |= cli_has(cli, choices[i]);

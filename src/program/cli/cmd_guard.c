@@ -1,4 +1,4 @@
-/* guard: what the rules say about a command, without running anything. */
+/* guard: what the rules decide about a command, without running anything. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,8 +23,8 @@ static const struct guard_finding *strictest(const struct guard_report *r)
 	return best;
 }
 
-/* What production does with a hook: the agent's adapter reads the payload, one guard judges it. Rows may speak of
- * another home; guards are kept while it stays the same. */
+/* What production does with a hook: the agent's adapter reads the payload, one guard judges it. Rows may name another
+ * home; a guard is reused while it stays the same. */
 struct checking {
 	struct cli *cli;
 	struct policy_view view;
@@ -291,7 +291,7 @@ static int guard_validate(struct cli *cli)
 	problems = view.problems;
 	if (!problems)
 		printf("%zu rules of your own, no problems%s\n", n,
-			view.differs ? "; in force after: hookd reload" : "");
+			view.differs ? "; takes effect after: hookd reload" : "");
 	policy_view_release(&view);
 	return problems ? EXIT_FAILED : EXIT_DONE;
 }
@@ -322,8 +322,8 @@ static const struct cmd_option guard_options[] = {
 const struct cmd cmd_guard = {
 	.name = "guard",
 	.args = "check | explain COMMAND | validate | backtest",
-	.text = "What the rules say about commands: check reads JSON lines, explain shows what was understood, "
-		"validate checks your rules, backtest tries them on what was captured.",
+	.text = "Try the guard's rules: check judges calls read as JSON lines, explain shows how a command is "
+		"understood, validate checks your rules, backtest runs them over captured calls.",
 	.flags = CMD_ANYWHERE,
 	.min_args = 1,
 	.max_args = ARGS_MAX,

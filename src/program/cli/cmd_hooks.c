@@ -91,7 +91,7 @@ static int list(struct cli *cli)
 	if (json_get(result, STR("trouble")))
 		cli_fail(STR_FMT, STR_ARG(cell_text(result, "trouble")));
 	if (!json_first(json_get(result, STR("hooks")))) {
-		puts("no hooks are configured; an example is made by: hookd hooks new");
+		puts("no hooks are configured; for an example, run: hookd hooks new");
 		return EXIT_DONE;
 	}
 	table_init(&t, &cli->arena, 7);
@@ -326,9 +326,11 @@ static int reload(struct cli *cli)
 		return cli_print_json(result);
 	printf("%lld sessions have new hooks\n", (long long)cell_int(result, "sessions"));
 	broken = cell_int(result, "broken");
-	return broken ? cli_fail("%lld files are broken and keep their last good text; see: hookd hooks validate",
-				(long long)broken)
-		      : EXIT_DONE;
+	return broken
+		? cli_fail(
+			  "%lld files are invalid; their last valid version stays in effect; see: hookd hooks validate",
+			  (long long)broken)
+		: EXIT_DONE;
 }
 
 static int history(struct cli *cli)
@@ -392,10 +394,10 @@ static int run(struct cli *cli)
 }
 
 static const struct cmd_option hooks_options[] = {
-	{ "agent", 0, "NAME", false, "as this agent sees them; otherwise all files count" },
+	{ "agent", 0, "NAME", false, "only the hooks that run for this agent (default: all files)" },
 	{ "tool", 0, "NAME", false, "run: the tool of the event (Bash)" },
 	{ "input", 0, "JSON", false, "run: the tool's input, or the members of the event" },
-	{ "yes", 'y', NULL, false, "run: really run what matches" },
+	{ "yes", 'y', NULL, false, "run: actually run what matches" },
 	OPTION_JSON,
 	{ 0 },
 };
@@ -403,7 +405,7 @@ static const struct cmd_option hooks_options[] = {
 const struct cmd cmd_hooks = {
 	.name = "hooks",
 	.args = "[list | validate [FILE…] | run EVENT | new [FILE] | reload | history]",
-	.text = "Show, check, try and reload the programs that run at events.",
+	.text = "Show, check, try and reload your own hooks: programs that run at events.",
 	.max_args = ARGS_MAX,
 	.options = hooks_options,
 	.run = run,

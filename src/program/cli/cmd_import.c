@@ -52,15 +52,15 @@ static void print_done(const struct import_result *n)
 		(unsigned long long)n->files, (unsigned long long)n->unchanged, (long long)n->fresh,
 		(long long)n->known);
 	if (n->broken)
-		printf("%llu of %llu lines could not be read and were left out\n", (unsigned long long)n->broken,
+		printf("%llu of %llu lines could not be read and were skipped\n", (unsigned long long)n->broken,
 			(unsigned long long)n->lines);
 	if (n->refused)
-		printf("%llu files were passed over\n", (unsigned long long)n->refused);
+		printf("%llu files were skipped\n", (unsigned long long)n->refused);
 	if (n->replaced)
-		printf("%llu files were cut or replaced since they were read last, and were read from the beginning\n",
+		printf("%llu files were truncated or replaced since the last import and were read from the beginning\n",
 			(unsigned long long)n->replaced);
 	if (n->interrupted)
-		puts("interrupted: what was read is kept; run it again to go on");
+		puts("interrupted: what was read is kept; run it again to continue");
 	else
 		puts("see: hookd sessions, hookd search WORDS, hookd usage");
 }
@@ -97,7 +97,7 @@ static int run(struct cli *cli)
 }
 
 static const struct cmd_option import_options[] = {
-	{ "dry-run", 'n', NULL, false, "only say what would be read" },
+	{ "dry-run", 'n', NULL, false, "only report what would be read" },
 	{ "verbose", 'v', NULL, false, "with --dry-run: name every file" },
 	OPTION_JSON,
 	{ 0 },
@@ -106,7 +106,7 @@ static const struct cmd_option import_options[] = {
 const struct cmd cmd_import = {
 	.name = "import",
 	.args = "[AGENT|PATH…]",
-	.text = "Read the history that agents have written themselves; without arguments, all that is found.",
+	.text = "Import the history that agents have written themselves; without arguments, everything that is found.",
 	.max_args = ARGS_MAX,
 	.options = import_options,
 	.run = run,

@@ -8,16 +8,17 @@
 #include "cli/hooks.h"
 #include "cli/import.h"
 
-/* hookc stands beside hookd. */
+/* hookc is in the same directory as hookd. */
 static int find_hookc(struct cli *cli, char out[FS_PATH])
 {
 	const char *self = cli_self_path(cli), *slash = strrchr(self, '/');
 	int n = snprintf(out, FS_PATH, "%.*s/hookc", slash ? (int)(slash - self) : 1, slash ? self : ".");
 
 	if (n < 0 || n >= FS_PATH || out[0] != '/')
-		return cli_fail("hookd cannot tell where it stands; start it by its absolute path");
+		return cli_fail("hookd cannot find its own executable; run it by its absolute path");
 	if (access(out, X_OK) < 0)
-		return cli_fail("%s: %s; hookc must stand beside hookd, install both", out, strerror(errno));
+		return cli_fail("%s: %s; hookc must be in the same directory as hookd; install both", out,
+			strerror(errno));
 	return 0;
 }
 
@@ -28,7 +29,7 @@ static void print_next_steps(const struct hook_changes *c, bool history)
 	       "  hookd doctor     sends an event through every hook and follows it to the store\n"
 	       "  hookd tail -f    shows events as they arrive\n"
 	       "  hookd rules      lists what the guard denies or asks about\n"
-	       "  hookd uninstall  takes the hooks out again\n",
+	       "  hookd uninstall  removes the hooks again\n",
 		c->n == 1 ? c->list[0]->plan.agent->label : "your agents");
 	for (unsigned i = 0; i < c->n; i++)
 		if (strcmp(c->list[i]->plan.agent->name, "codex") == 0)
@@ -36,8 +37,8 @@ static void print_next_steps(const struct hook_changes *c, bool history)
 			     "trust hookc");
 	if (history)
 		puts("  hookd sessions   lists what was read\n"
-		     "  hookd search …   finds prompts, answers, commands and plans by their words\n"
-		     "  hookd usage      tokens by day, project, agent or model, and about what they cost");
+		     "  hookd search …   searches prompts, answers, commands and plans\n"
+		     "  hookd usage      tokens by day, project, agent or model, and their estimated cost");
 }
 
 static int print_json(const struct hook_changes *c, int daemon, const struct err *err,
@@ -57,8 +58,7 @@ static int print_json(const struct hook_changes *c, int daemon, const struct err
 	return EXIT_DONE;
 }
 
-/* Hooks are in place whether or not the daemon runs (hookc starts it too), so its trouble is told
- * and nothing more. */
+/* Hooks are in place whether or not the daemon runs (hookc starts it too), so a failure is only reported. */
 static int start_daemon(struct cli *cli, struct err *err)
 {
 	int r = cli_start_daemon(cli, err);
@@ -115,11 +115,11 @@ static int run(struct cli *cli)
 }
 
 static const struct cmd_option init_options[] = {
-	{ "agent", 'a', "NAME", true, "connect this agent; without it: all that are found" },
+	{ "agent", 'a', "NAME", true, "connect this agent (default: every agent that is found)" },
 	{ "project", 0, NULL, false, "only in the current directory, in the file that is not checked in" },
-	{ "all-events", 0, NULL, false, "also the events that hookd does not need by default" },
-	{ "no-import", 0, NULL, false, "leave the history that agents have written alone" },
-	{ "dry-run", 'n', NULL, false, "show the change and make none" },
+	{ "all-events", 0, NULL, false, "also install hooks for events that hookd does not need by default" },
+	{ "no-import", 0, NULL, false, "do not offer to import the history that agents have written" },
+	{ "dry-run", 'n', NULL, false, "show the change without making it" },
 	{ "yes", 'y', NULL, false, "do not ask" },
 	{ "json", 0, NULL, false, "print JSON" },
 	{ 0 },

@@ -19,7 +19,7 @@ static int start(struct cli *cli)
 	int r;
 
 	if (cli_call(cli, false, "hello", STR_NONE, &hello, &err) == 0) {
-		puts("hookd is running already");
+		puts("hookd is already running");
 		return EXIT_DONE;
 	}
 	r = cli_start_daemon(cli, &err);
@@ -61,8 +61,9 @@ int cli_stop_daemon(struct cli *cli, struct err *err)
 						cli->paths.lock);
 	if (r < 0)
 		return r;
-	return wait_gone(cli) ? 1
-			      : err_set(err, -ETIMEDOUT, "it was asked to stop and has not ended yet; see: hookd logs");
+	return wait_gone(cli)
+		? 1
+		: err_set(err, -ETIMEDOUT, "it was asked to stop and has not exited yet; see: hookd logs");
 }
 
 static int stop(struct cli *cli)

@@ -109,7 +109,7 @@ static int run_rpc(struct cli *cli)
 }
 
 static const struct cmd_option rpc_options[] = {
-	{ "schema", 0, NULL, false, "print the parameters of METHOD, or of every one, as JSON Schema" },
+	{ "schema", 0, NULL, false, "print the parameters of METHOD, or of every method, as JSON Schema" },
 	{ 0 },
 };
 
@@ -173,9 +173,9 @@ static int run_logs(struct cli *cli)
 	off_t at;
 
 	if (!str_to_int(str_of(cli_value(cli, "lines", "50")), &lines) || lines < 1)
-		return cli_usage_error(cli, "--lines needs a number from 1 on");
+		return cli_usage_error(cli, "--lines needs a number of at least 1");
 	if (stat(cli->paths.log, &st) < 0 && !cli_has(cli, "follow"))
-		return cli_fail("there is no log yet at %s; it is made when the daemon starts", cli->paths.log);
+		return cli_fail("there is no log yet at %s; the daemon creates it when it starts", cli->paths.log);
 	at = copy_from(cli->paths.log, tail_offset(cli->paths.log, lines));
 	while (cli_has(cli, "follow") && !ferror(stdout)) {
 		nanosleep(&pause, NULL);
@@ -185,8 +185,8 @@ static int run_logs(struct cli *cli)
 }
 
 static const struct cmd_option logs_options[] = {
-	{ "follow", 'f', NULL, false, "go on as lines are written" },
-	{ "lines", 'n', "N", false, "begin with the last N lines (default 50)" },
+	{ "follow", 'f', NULL, false, "keep printing lines as they are written" },
+	{ "lines", 'n', "N", false, "start with the last N lines (default 50)" },
 	{ 0 },
 };
 
@@ -210,7 +210,7 @@ static void print_repair(struct cli *cli, const struct json *result)
 		puts(json_true(json_get(result, STR("repaired"))) ? "it was repaired:"
 								  : "it could not be repaired; see: hookd status");
 	else
-		printf("would set it aside and make a new one from %s" STR_FMT
+		printf("would set it aside and build a new one from %s" STR_FMT
 		       ", what can be read of it, and the journal\n",
 			str_is_set(backup) ? "the backup " : "nothing (there is no backup)", STR_ARG(backup));
 	if (!cli_has(cli, "dry-run"))
@@ -230,10 +230,10 @@ static void print_aside(const struct json *r)
 	int64_t n = field(r, "unfolded") + field(r, "quarantined");
 
 	if (n)
-		printf("%lld of them cannot be understood and are kept aside; see: hookd logs\n", (long long)n);
+		printf("%lld of them could not be folded and are set aside; see: hookd logs\n", (long long)n);
 }
 
-/* Waits until the daemon has folded everything again; it goes on when nobody waits. */
+/* Waits until the daemon has refolded everything; it continues even when nobody waits. */
 static int wait_for_rebuild(struct cli *cli, struct json *r)
 {
 	const struct timespec pause = { .tv_nsec = 200 * 1000000 };
@@ -252,7 +252,7 @@ static int wait_for_rebuild(struct cli *cli, struct json *r)
 		return EXIT_FAILED;
 	if (cli_has(cli, "json"))
 		return cli_print_json(r);
-	printf("%lld sessions were folded again from %lld events\n", (long long)field(r, "sessions"),
+	printf("%lld sessions were refolded from %lld events\n", (long long)field(r, "sessions"),
 		(long long)field(r, "events"));
 	print_aside(r);
 	return EXIT_DONE;
@@ -271,7 +271,7 @@ static int run_rebuild(struct cli *cli)
 		return wait_for_rebuild(cli, r);
 	if (cli_has(cli, "json"))
 		return cli_print_json(r);
-	printf("would fold %lld sessions again from %lld events\n", (long long)field(r, "sessions"),
+	printf("would refold %lld sessions from %lld events\n", (long long)field(r, "sessions"),
 		(long long)field(r, "events"));
 	print_aside(r);
 	return EXIT_DONE;
@@ -285,7 +285,7 @@ static int run_db(struct cli *cli)
 	if (strcmp(cli->args[0], "rebuild") == 0)
 		return run_rebuild(cli);
 	if (!repair && strcmp(cli->args[0], "check") != 0)
-		return cli_usage_error(cli, "there is no 'db %s'; there are 'db check', 'db repair' and 'db rebuild'",
+		return cli_usage_error(cli, "there is no 'db %s'; use 'db check', 'db repair' or 'db rebuild'",
 			cli->args[0]);
 	cli->answer_ms = DB_MS;
 	result = cli_ask(cli, repair ? "repair" : "check",
@@ -306,7 +306,7 @@ static int run_db(struct cli *cli)
 }
 
 static const struct cmd_option db_options[] = {
-	{ "dry-run", 0, NULL, false, "repair, rebuild: only say what would be done" },
+	{ "dry-run", 0, NULL, false, "repair, rebuild: only report what would be done" },
 	{ "json", 0, NULL, false, "print JSON" },
 	{ 0 },
 };
@@ -314,9 +314,8 @@ static const struct cmd_option db_options[] = {
 const struct cmd cmd_db = {
 	.name = "db",
 	.args = "check|repair|rebuild",
-	.text = "Check the store for damage, repair it (damaged files are set aside, never deleted), or fold "
-		"everything again "
-		"from the events it holds.",
+	.text = "Check the store for damage, repair it (damaged files are set aside, never deleted), or refold all "
+		"sessions from its events.",
 	.min_args = 1,
 	.max_args = 1,
 	.options = db_options,

@@ -100,7 +100,7 @@ static void start_daemon_once(struct offline *o)
 	(void)daemon_spawn(cli_self_path(o->cli), p, 0, &err);
 }
 
-/* When to stop hoping for a daemon. */
+/* When to stop waiting for a daemon. */
 static int64_t give_up_us(const struct offline *o)
 {
 	return o->started_us + (o->decision ? GIVE_UP_DECISION_MS : GIVE_UP_CAPTURE_MS) * USEC_PER_MSEC;
@@ -162,8 +162,8 @@ static void keep_in_spool(struct offline *o, const struct event *e)
 		return;
 	redact_and_mute(redactor, &o->cli->arena, p->run, e, &record, &report);
 	record.marks |= EVENT_SPOOLED;
-	/* Clients tell milliseconds. What has to take the spool came after what the daemon still took in the same
-	 * one. */
+	/* Clients report milliseconds. An event that goes to the spool came after those that the daemon accepted in
+	 * the same one. */
 	record.at_us += USEC_PER_MSEC - 1;
 	record.order_us = record.at_us;
 	r = spool_write(p->spool, &record, false);
@@ -219,15 +219,15 @@ static int run(struct cli *cli)
 	int64_t fd, started;
 	int exit_code = 0;
 
-	signal(SIGPIPE, SIG_IGN); /* who does not want the answer need not take it */
+	signal(SIGPIPE, SIG_IGN); /* whoever does not want the answer may ignore it */
 	if (!str_to_int(str_of(cli_value(cli, "fd", "")), &fd) || read_frame(&o, (int)fd) < 0)
 		return EXIT_DONE; /* nothing that could be kept, and nobody to tell */
 	o.started_us = str_to_int(str_of(cli_value(cli, "started-us", "")), &started) ? started : clock_mono_us();
 	o.agent = agent_find(o.hook.agent);
 	agent_parse(o.agent, &o.hook, &cli->arena, &o.event);
 	o.decision = event_kinds[o.event.kind].flags & EVENT_IS_DECISION;
-	/* Without a HOME there is nowhere to keep anything, but the rules hold.
-	 * A daemon that is there but hangs, is full or speaks another protocol is left alone. */
+	/* Without a HOME there is nowhere to store anything, but the rules apply. A daemon that is there but hangs,
+	 * is full or has another protocol is left alone. */
 	if (strcmp(reason, "absent") == 0 && cli->paths.state[0]) {
 		start_daemon_once(&o);
 		if (deliver(&o, &exit_code))
@@ -240,7 +240,7 @@ done:
 }
 
 static const struct cmd_option offline_options[] = {
-	{ "fd", 0, "N", false, "descriptor that holds the frame" },
+	{ "fd", 0, "N", false, "file descriptor of the frame" },
 	{ "started-us", 0, "T", false, "monotonic time at which the client's deadline began" },
 	{ "reason", 0, "WORD", false, "why the daemon was not used" },
 	{ 0 },
@@ -249,7 +249,7 @@ static const struct cmd_option offline_options[] = {
 const struct cmd cmd_offline = {
 	.name = "offline",
 	.args = "AGENT [EVENT]",
-	.text = "Take an event without a daemon; called by hookc.",
+	.text = "Handle an event without a daemon; called by hookc.",
 	.flags = CMD_HIDDEN | CMD_ANYWHERE,
 	.min_args = 0,
 	.max_args = ARGS_MAX,

@@ -92,11 +92,11 @@ static int run_project(struct cli *cli)
 	for (size_t i = 0; i < countof(actions); i++)
 		if (strcmp(cli->args[0], actions[i].name) == 0)
 			return do_action(cli, &actions[i]);
-	return cli_usage_error(cli, "there is no 'project %s'; there are list, rename and merge", cli->args[0]);
+	return cli_usage_error(cli, "there is no 'project %s'; use list, rename or merge", cli->args[0]);
 }
 
 static const struct cmd_option project_options[] = {
-	{ "dry-run", 0, NULL, false, "merge, rename: only say what would change" },
+	{ "dry-run", 0, NULL, false, "merge, rename: only report what would change" },
 	OPTION_JSON,
 	{ 0 },
 };

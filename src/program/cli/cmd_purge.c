@@ -24,7 +24,7 @@ static int purge_params(struct cli *cli, struct buf *b)
 	for (size_t i = 0; i < countof(texts); i++) {
 		value = cli_value(cli, texts[i], NULL);
 		if (value && !*value)
-			return cli_usage_error(cli, "--%s needs a value that is not empty", texts[i]);
+			return cli_usage_error(cli, "--%s needs a non-empty value", texts[i]);
 		if (value)
 			jw_field_str(&w, texts[i], i == PROJECT ? cli_project_ref(cli, value) : str_of(value));
 		filters += value != NULL;
@@ -44,8 +44,9 @@ static int purge_params(struct cli *cli, struct buf *b)
 	jw_key(&w, "all_copies");
 	jw_bool(&w, cli_has(cli, "all-copies"));
 	jw_end_object(&w);
-	return filters ? NOT_ASKED
-		       : cli_usage_error(cli, "say what to delete: --session, --project, --agent, --before or --match");
+	return filters
+		? NOT_ASKED
+		: cli_usage_error(cli, "specify what to delete: --session, --project, --agent, --before or --match");
 }
 
 static void print_paths(const struct json *list, const char *heading)
@@ -95,13 +96,12 @@ static int report_purge(struct cli *cli, const struct json *r)
 	printf("deleted %lld events and %lld whole sessions, in store, WAL, journal and spool\n",
 		(long long)cell_int(r, "events"), (long long)cell_int(r, "sessions"));
 	if (!json_true(json_get(r, STR("wal_emptied"))))
-		puts("the WAL could not be emptied, because somebody reads the store; it will be with the next "
-		     "stop of hookd");
+		puts("the WAL could not be emptied because the store is being read; it is emptied when hookd stops");
 	if (!json_true(json_get(r, STR("rewritten"))))
-		puts("there was no room to write the store anew; freed pages were overwritten");
+		puts("there was no room to rewrite the store; freed pages were overwritten");
 	if (json_true(json_get(r, STR("backups_kept"))))
-		puts("automatic backups were kept and still hold what was deleted");
-	print_paths(json_get(r, STR("copies")), "these copies may still hold it (--all-copies deletes them too):");
+		puts("automatic backups were kept and still contain what was deleted");
+	print_paths(json_get(r, STR("copies")), "these copies may still contain it (--all-copies deletes them too):");
 	return EXIT_DONE;
 }
 
@@ -130,7 +130,7 @@ static int run_purge(struct cli *cli)
 		code = cli_print_json(result);
 	if (cli_has(cli, "dry-run"))
 		goto out;
-	code = cli_ask_yes(cli, "Delete this for good?");
+	code = cli_ask_yes(cli, "Delete this permanently?");
 	if (code != EXIT_DONE)
 		goto out;
 	result = cli_ask(cli, "purge", buf_str(&b));
@@ -141,14 +141,14 @@ out:
 }
 
 static const struct cmd_option purge_options[] = {
-	{ "session", 0, "ID", true, "this session: its id, or the beginning that hookd sessions prints" },
+	{ "session", 0, "ID", true, "this session: its id, or the prefix that hookd sessions prints" },
 	{ "project", 0, "P", false, "sessions of this project (name or path)" },
 	{ "agent", 0, "NAME", false, "sessions of this agent" },
 	{ "before", 0, "WHEN", false, "sessions that ended before a date (2026-01-31) or an age (30d)" },
-	{ "match", 0, "TEXT", false, "only the events that hold this text" },
-	{ "keep-backups", 0, NULL, false, "leave automatic backups as they are" },
-	{ "all-copies", 0, NULL, false, "delete your own backups and files set aside as well" },
-	{ "dry-run", 0, NULL, false, "only say what would go" },
+	{ "match", 0, "TEXT", false, "only events that contain this text" },
+	{ "keep-backups", 0, NULL, false, "do not replace automatic backups" },
+	{ "all-copies", 0, NULL, false, "also delete your own backups and files that were set aside" },
+	{ "dry-run", 0, NULL, false, "only report what would be deleted" },
 	{ "yes", 'y', NULL, false, "do not ask" },
 	{ "json", 0, NULL, false, "print JSON" },
 	{ 0 },
@@ -157,7 +157,7 @@ static const struct cmd_option purge_options[] = {
 const struct cmd cmd_purge = {
 	.name = "purge",
 	.args = "",
-	.text = "Delete captured work for good: from store, WAL, journal, spool and automatic backups.",
+	.text = "Permanently delete captured work from store, WAL, journal, spool and automatic backups.",
 	.options = purge_options,
 	.run = run_purge,
 };
@@ -171,7 +171,7 @@ static void print_limits(struct cli *cli, const struct json *r)
 	if (days)
 		printf("sessions are kept for %lld days (retention.days)\n", (long long)days);
 	else
-		puts("sessions are kept for ever (retention.days is 0)");
+		puts("sessions are kept forever (retention.days is 0)");
 	printf("the store holds " STR_FMT " of at most " STR_FMT " (store.max_mb)\n",
 		STR_ARG(cell_size(cli, cell_int(r, "used_bytes"))), STR_ARG(cell_size(cli, cell_int(r, "max_bytes"))));
 }
@@ -190,13 +190,13 @@ static int run_retention(struct cli *cli)
 	print_limits(cli, result);
 	result = json_get(result, dry ? STR("beyond") : STR("deleted"));
 	printf("%s %lld sessions with %lld events\n",
-		dry ? "beyond the limits:" : "deleted:", (long long)cell_int(result, "sessions"),
+		dry ? "over the limits:" : "deleted:", (long long)cell_int(result, "sessions"),
 		(long long)cell_int(result, "events"));
 	return EXIT_DONE;
 }
 
 static const struct cmd_option retention_options[] = {
-	{ "dry-run", 0, NULL, false, "only show the limits and what is beyond them" },
+	{ "dry-run", 0, NULL, false, "only show the limits and what exceeds them" },
 	{ "json", 0, NULL, false, "print JSON" },
 	{ 0 },
 };
@@ -204,7 +204,7 @@ static const struct cmd_option retention_options[] = {
 const struct cmd cmd_retention = {
 	.name = "retention",
 	.args = "",
-	.text = "Delete what is beyond the limits of the configuration, or show it with --dry-run.",
+	.text = "Delete what exceeds the configured limits, or show it with --dry-run.",
 	.options = retention_options,
 	.run = run_retention,
 };

@@ -61,7 +61,7 @@ static void print_sessions(struct cli *cli, const struct json *result)
 				cell_text(s, "title") });
 	table_print(&t, cli->colour);
 	if (json_true(json_get(result, STR("more"))))
-		puts("… and more; say which with --project, --since or --until");
+		puts("… and more; narrow it down with --project, --since or --until");
 }
 
 static int run_sessions(struct cli *cli)
@@ -82,8 +82,8 @@ static const struct cmd_option sessions_options[] = {
 	OPTION_AGENT,
 	OPTION_SINCE,
 	OPTION_UNTIL,
-	{ "status", 0, "STATUS", false, "only those: active or completed" },
-	{ "query", 'q', "TEXT", false, "only those with this in the title" },
+	{ "status", 0, "STATUS", false, "only sessions with this status: active or completed" },
+	{ "query", 'q', "TEXT", false, "only sessions with this text in the title" },
 	{ "limit", 'n', "N", false, "at most N (default 50)" },
 	OPTION_ALL,
 	OPTION_JSON,
@@ -121,7 +121,7 @@ static int run_show(struct cli *cli)
 }
 
 static const struct cmd_option show_options[] = {
-	{ "full", 0, NULL, false, "all of every prompt, answer and output, not their beginnings" },
+	{ "full", 0, NULL, false, "print prompts, answers and output in full" },
 	OPTION_JSON,
 	{ 0 },
 };
@@ -245,7 +245,7 @@ static int run_tail(struct cli *cli)
 	int64_t limit, last = 0;
 
 	if (!str_to_int(str_of(cli_value(cli, "lines", "20")), &limit) || limit < 1)
-		return cli_usage_error(cli, "--lines needs a number from 1 on");
+		return cli_usage_error(cli, "--lines needs a number of at least 1");
 	result = cli_ask(cli, "events", tail_params(cli, limit, -1));
 	if (!result)
 		return EXIT_FAILED;
@@ -268,12 +268,12 @@ static int run_tail(struct cli *cli)
 }
 
 static const struct cmd_option tail_options[] = {
-	{ "follow", 'f', NULL, false, "go on as events arrive" },
-	{ "lines", 'n', "N", false, "begin with the last N (default 20)" },
-	{ "session", 0, "ID", false, "only this session's" },
+	{ "follow", 'f', NULL, false, "keep printing events as they arrive" },
+	{ "lines", 'n', "N", false, "start with the last N (default 20)" },
+	{ "session", 0, "ID", false, "only this session" },
 	OPTION_PROJECT,
 	OPTION_AGENT,
-	{ "json", 0, NULL, false, "print one JSON object a line" },
+	{ "json", 0, NULL, false, "print one JSON object per line" },
 	{ 0 },
 };
 

@@ -1,4 +1,4 @@
-/* rules, reload: the guard's rules, which of them act, and bringing the config file into force. */
+/* rules, reload: the guard's rules, which of them are enforced, and applying the config file. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 /* -- list -------------------------------------------------------------------------------------- */
 
-/* How often each rule had something to say; NULL without a daemon, which is not started for it. */
+/* How often each rule fired; NULL without a daemon, which is not started for this. */
 static const struct json *ask_counts(struct cli *cli)
 {
 	struct json *result = NULL;
@@ -194,7 +194,7 @@ static int apply(struct cli *cli, bool exists, str old, str changed)
 	return EXIT_DONE;
 }
 
-/* Why a rule that was switched on does not act all the same. */
+/* Why a rule that was switched on is still not enforced. */
 static void tell_what_remains(const struct cli *cli, str rule)
 {
 	struct guard_problem *problems;
@@ -207,7 +207,7 @@ static void tell_what_remains(const struct cli *cli, str rule)
 			printf("the rule itself says \"mode\": \"observe\", in line %u of %s\n", user[i].line,
 				cli->paths.config);
 	if (guard_policy_observes(p, STR("")))
-		printf("guard.mode is observe, so that no rule is enforced; change it with: "
+		printf("guard.mode is observe, so no rule is enforced; change it with: "
 		       "hookd config set guard.mode "
 		       "enforce\n");
 	guard_problems_free(problems);
@@ -252,7 +252,7 @@ static int run_rules(struct cli *cli)
 }
 
 static const struct cmd_option rules_options[] = {
-	{ "dry-run", 'n', NULL, false, "show the change and make none" },
+	{ "dry-run", 'n', NULL, false, "show the change without making it" },
 	OPTION_JSON,
 	{ 0 },
 };
@@ -260,7 +260,7 @@ static const struct cmd_option rules_options[] = {
 const struct cmd cmd_rules = {
 	.name = "rules",
 	.args = "[list | enable RULE | disable RULE | observe RULE | enforce RULE]",
-	.text = "List the guard's rules, built-in and yours, and switch them; a running daemon takes it up at once.",
+	.text = "List the guard's rules, built-in and yours, and switch them; a running daemon applies it at once.",
 	.flags = CMD_ANYWHERE,
 	.max_args = 2,
 	.options = rules_options,
@@ -272,6 +272,6 @@ const struct cmd cmd_rules = {
 const struct cmd cmd_reload = {
 	.name = "reload",
 	.args = "",
-	.text = "Have the running daemon take up the rules and hooks of your config file.",
+	.text = "Make the running daemon reload the rules and hooks from your config file.",
 	.run = cli_reload,
 };

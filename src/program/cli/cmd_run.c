@@ -62,9 +62,9 @@ static int run(struct cli *cli)
 }
 
 static const struct cmd_option run_options[] = {
-	{ "foreground", 0, NULL, false, "show the log on this terminal as well" },
+	{ "foreground", 0, NULL, false, "also print the log to this terminal" },
 	{ "detached", 0, NULL, false, "used by hookd itself when it starts the daemon in the background" },
-	{ "test-fail", 0, "PLAN", false, "rehearse failing disk calls, e.g. write:3,fsync:1 (for tests)" },
+	{ "test-fail", 0, "PLAN", false, "make disk calls fail on purpose, e.g. write:3,fsync:1 (for tests)" },
 	{ 0 },
 };
 

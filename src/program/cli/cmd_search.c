@@ -88,7 +88,7 @@ static int run_search(struct cli *cli)
 	if (cli_has(cli, "json"))
 		return cli_print_json(result);
 	if (!json_first(json_get(result, STR("hits")))) {
-		puts("nothing found; hookd import reads older sessions, and fewer words find more");
+		puts("nothing found; try fewer words, or import older sessions with: hookd import");
 		return EXIT_DONE;
 	}
 	json_each(hit, json_get(result, STR("hits")))
@@ -98,8 +98,7 @@ static int run_search(struct cli *cli)
 
 static const struct cmd_option search_options[] = {
 	{ "in", 0, "KINDS", false,
-		"only in prompts, answers, commands, plans or sessions (all but plans); comma "
-		"between" },
+		"only in prompts, answers, commands, plans or sessions (all but plans), separated by commas" },
 	OPTION_PROJECT,
 	OPTION_AGENT,
 	OPTION_SINCE,
@@ -113,8 +112,8 @@ static const struct cmd_option search_options[] = {
 const struct cmd cmd_search = {
 	.name = "search",
 	.args = "WORDS…",
-	.text = "Find prompts, answers, commands and plans by their words; \"a phrase\" in quotes stays together, "
-		"pars* finds words that begin with it.",
+	.text = "Search prompts, answers, commands and plans; \"a phrase\" in quotes is matched as a whole, pars* "
+		"matches words that start with pars.",
 	.min_args = 1,
 	.max_args = ARGS_MAX,
 	.options = search_options,

@@ -61,7 +61,7 @@ static int print_stats(struct cli *cli, const struct json *result)
 	const struct json *total = json_get(result, STR("total"));
 
 	if (!cell_int(total, "sessions")) {
-		puts("nothing was done in that time; see: hookd sessions");
+		puts("nothing happened in that time; see: hookd sessions");
 		return EXIT_DONE;
 	}
 	printf("%lld sessions, %lld prompts, %lld tool calls (%lld failed, %lld denied)\n",

@@ -31,7 +31,7 @@ static void print_line(const char *name, const char *fmt, ...)
 	putchar('\n');
 }
 
-/* What needs a person's eye; each as one sentence. Returns how many there were. */
+/* What needs attention; each as one sentence. Returns how many there were. */
 static int print_trouble(const struct json *s)
 {
 	static const struct {
@@ -48,7 +48,7 @@ static int print_trouble(const struct json *s)
 		}
 	}
 	if (number(s, "events", "unstored")) {
-		print_line("TROUBLE", "%lld events were answered but could not be kept (disk full?)",
+		print_line("TROUBLE", "%lld events were answered but could not be stored (disk full?)",
 			(long long)number(s, "events", "unstored"));
 		n++;
 	}
@@ -66,19 +66,20 @@ static int print_trouble(const struct json *s)
 			n++;
 		}
 	if (number(s, "spool", "oldest_age_us") > 60 * USEC_PER_SEC) {
-		print_line("TROUBLE", "events wait in the spool for more than a minute");
+		print_line("TROUBLE", "events have been waiting in the spool for more than a minute");
 		n++;
 	}
 	if (number(s, "store", "unfolded") || number(s, "store", "quarantined")) {
 		print_line("TROUBLE",
-			"%lld events could not be understood by the store and are kept aside; see: hookd logs; "
-			"a later release tries them again, or: hookd db rebuild",
+			"%lld events could not be folded into the store and are set aside; see: hookd logs; a later "
+			"release retries them, as does: hookd db rebuild",
 			(long long)(number(s, "store", "unfolded") + number(s, "store", "quarantined")));
 		n++;
 	}
 	if (number(s, "privacy", "unwritten_markers")) {
 		print_line("TROUBLE",
-			"%lld private sessions cannot be marked as such (" STR_FMT "): only this daemon knows of them",
+			"%lld private sessions cannot be marked as private (" STR_FMT
+			"): only this daemon process knows about them",
 			(long long)number(s, "privacy", "unwritten_markers"), STR_ARG(text(s, "privacy", "trouble")));
 		n++;
 	}
@@ -102,18 +103,18 @@ static void print_agents(const struct json *s)
 
 		json_int(json_get(a, STR("last_us")), &last);
 		clock_format_age(clock_wall_us() - last, ago);
-		print_line("agent", STR_FMT ", last heard %s ago", STR_ARG(json_str(json_get(a, STR("agent")))), ago);
+		print_line("agent", STR_FMT ", last event %s ago", STR_ARG(json_str(json_get(a, STR("agent")))), ago);
 	}
 }
 
-/* Rules that act and rules that stand in the file may be two things. */
+/* The rules in effect may differ from the rules in the file. */
 static void print_guard(struct cli *cli)
 {
 	struct policy_view view;
 
 	policy_view_load(cli, false, &view);
 	if (guard_policy_observes(view.in_force, STR("")))
-		print_line("guard", "observes only: nothing is denied or asked about");
+		print_line("guard", "observing only: nothing is denied or asked about");
 	if (view.differs)
 		print_line("guard", "%s", policy_difference(&view));
 	policy_view_release(&view);
@@ -146,7 +147,7 @@ static void print_status(struct cli *cli, const struct json *s)
 		print_line("recovery", STR_FMT, STR_ARG(text(s, "store", "recovery")));
 	if (number(s, "store", "replayed"))
 		print_line("recovery",
-			"%lld events of an earlier daemon were still in the journal and are in the store now",
+			"%lld events of an earlier daemon were still in the journal and are now in the store",
 			(long long)number(s, "store", "replayed"));
 	print_agents(s);
 	/* Starting costs as much as a thousand events; before that an average would mislead. */
@@ -187,7 +188,7 @@ static const struct cmd_option status_options[] = { { "json", 0, NULL, false, "p
 const struct cmd cmd_status = {
 	.name = "status",
 	.args = "",
-	.text = "Show whether the daemon runs and is well.",
+	.text = "Show whether the daemon is running and healthy.",
 	.options = status_options,
 	.run = run,
 };

@@ -30,7 +30,7 @@ static const char *find_file(struct cli *cli, const char *word)
 	path = json_str(json_path(result, "session", "transcript_path", NULL));
 	if (!str_empty(path))
 		return arena_cstr(&cli->arena, path);
-	cli_fail("the agent did not say where it keeps the transcript of this session");
+	cli_fail("the agent did not report where it keeps the transcript of this session");
 	return NULL;
 }
 
@@ -91,13 +91,13 @@ static int run_transcript(struct cli *cli)
 	transcript_close(t);
 	print_markdown(buf_str(&b));
 	buf_release(&b);
-	return r == -E2BIG ? cli_fail("the rest is left out: the text is longer than 256 MiB")
-		: r < 0    ? cli_fail("%s can be read no further: %s", path, strerror(-r))
+	return r == -E2BIG ? cli_fail("the rest is omitted: the text is longer than 256 MiB")
+		: r < 0    ? cli_fail("the rest of %s cannot be read: %s", path, strerror(-r))
 			   : EXIT_DONE;
 }
 
 static const struct cmd_option transcript_options[] = {
-	{ "last", 0, NULL, false, "only the last thing the person and the model said" },
+	{ "last", 0, NULL, false, "only the last message of the user and of the model" },
 	{ "json", 0, NULL, false, "with --last: print JSON" },
 	{ 0 },
 };

@@ -18,7 +18,7 @@ static const char *place(struct cli *cli)
 	return path;
 }
 
-/* Sessions under way take it up; without a daemon there are none. */
+/* Active sessions reload their hooks; without a daemon there are none. */
 static void reload(struct cli *cli)
 {
 	struct json *result;
@@ -56,7 +56,7 @@ static void show(struct cli *cli, const struct trust_tree *t)
 	buf_release(&b);
 }
 
-/* Hooks that stay out all the same: better said now than wondered about later. */
+/* Hooks that still will not run: better to say so now. */
 static void show_untied(struct cli *cli, const struct trust_tree *t)
 {
 	struct hooks_where where = { .cwd = t->root, .home = getenv("HOME"), .state = cli->paths.state };
@@ -81,7 +81,7 @@ static int grant(struct cli *cli, const struct trust_tree *t)
 		return EXIT_DONE;
 	}
 	show(cli, t);
-	/* What runs programs is agreed to by a person who sees it, never by a program. */
+	/* Running programs must be approved by a person who sees what runs, never by a program. */
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return cli_fail("%s is %s; trust is given at a terminal only", t->root, trust_state_names[state]);
 	snprintf(question, sizeof question, "May the hooks of %s run, as shown above?", t->root);
@@ -133,7 +133,7 @@ static int run_untrust(struct cli *cli)
 
 static const struct cmd_option trust_options[] = {
 	{ "list", 'l', NULL, false, "what is trusted" },
-	{ "yes", 'y', NULL, false, "do not ask; a terminal is needed all the same" },
+	{ "yes", 'y', NULL, false, "do not ask; a terminal is still required" },
 	{ "json", 0, NULL, false, "list: print JSON" },
 	{ 0 },
 };
@@ -141,7 +141,7 @@ static const struct cmd_option trust_options[] = {
 const struct cmd cmd_trust = {
 	.name = "trust",
 	.args = "[DIRECTORY]",
-	.text = "Look at the hooks of a project and let them run as they are.",
+	.text = "Review the hooks of a project and allow them to run as they are now.",
 	.max_args = 1,
 	.options = trust_options,
 	.run = run_trust,
@@ -150,7 +150,7 @@ const struct cmd cmd_trust = {
 const struct cmd cmd_untrust = {
 	.name = "untrust",
 	.args = "[DIRECTORY]",
-	.text = "Take the trust in a project back.",
+	.text = "Revoke trust in a project.",
 	.max_args = 1,
 	.run = run_untrust,
 };

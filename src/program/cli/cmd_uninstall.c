@@ -47,7 +47,7 @@ static int run(struct cli *cli)
 static const struct cmd_option uninstall_options[] = {
 	{ "agent", 'a', "NAME", true, "only this agent" },
 	{ "project", 0, NULL, false, "in the current directory" },
-	{ "dry-run", 'n', NULL, false, "show the change and make none" },
+	{ "dry-run", 'n', NULL, false, "show the change without making it" },
 	{ "yes", 'y', NULL, false, "do not ask" },
 	{ "json", 0, NULL, false, "print JSON" },
 	{ 0 },
@@ -56,8 +56,8 @@ static const struct cmd_option uninstall_options[] = {
 const struct cmd cmd_uninstall = {
 	.name = "uninstall",
 	.args = "",
-	.text = "Take hookd's hooks out of the agents' settings; a file nobody else changed comes "
-		"back byte for byte.",
+	.text = "Remove hookd's hooks from the agents' settings; a file that nobody else changed is restored byte for "
+		"byte.",
 	.options = uninstall_options,
 	.run = run,
 };

@@ -46,7 +46,7 @@ static int print_usage(struct cli *cli, const struct json *result, const char *b
 	char title[16];
 
 	if (!cell_int(total, "answers")) {
-		puts("no tokens are known in that time; they come from transcripts: hookd import");
+		puts("no tokens are known for that time; they come from transcripts, see: hookd import");
 		return EXIT_DONE;
 	}
 	snprintf(title, sizeof title, "%s", by);
@@ -63,7 +63,7 @@ static int print_usage(struct cli *cli, const struct json *result, const char *b
 	printf("\n* an estimate at list prices of " STR_FMT "; what you pay depends on your plan\n",
 		STR_ARG(cell_text(result, "prices_as_of")));
 	if (cell_int(total, "unpriced_tokens"))
-		printf("  " STR_FMT " tokens are of models without a known price and not in it\n",
+		printf("  " STR_FMT " tokens belong to models without a known price and are not included\n",
 			STR_ARG(tokens(cli, cell_int(total, "unpriced_tokens"))));
 	return EXIT_DONE;
 }
@@ -129,7 +129,7 @@ static const struct json *find_row(const struct json *result, const char *by, st
 	return NULL;
 }
 
-/* One line, and never an error in the agent's face. */
+/* One line, and never an error message in the agent's status line. */
 static int print_statusline(struct cli *cli)
 {
 	str session = read_session(cli);
@@ -164,7 +164,8 @@ static int run_usage(struct cli *cli)
 	while (i < countof(groups) && strcmp(by, groups[i]) != 0)
 		i++;
 	if (i == countof(groups))
-		return cli_usage_error(cli, "usage by what? day, week, project, agent, model, session, or statusline");
+		return cli_usage_error(cli,
+			"group usage by day, week, project, agent, model or session; or use statusline");
 	result = ask(cli, by, 0, &r);
 	if (!result)
 		return r;
@@ -185,7 +186,7 @@ static const struct cmd_option usage_options[] = {
 const struct cmd cmd_usage = {
 	.name = "usage",
 	.args = "[day|week|project|agent|model|session|statusline]",
-	.text = "Tokens that models used, and an estimate of their cost.",
+	.text = "Show the tokens that models used and an estimate of their cost.",
 	.max_args = 1,
 	.options = usage_options,
 	.run = run_usage,

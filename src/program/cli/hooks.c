@@ -214,8 +214,7 @@ int hooks_agree(struct cli *cli, const struct hook_changes *c, const char *quest
 		return 0;
 	fflush(stdout);
 	if (json || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
-		cli_fail("nothing was changed: there is no terminal to ask on; add --yes to go "
-			 "ahead, or --dry-run to "
+		cli_fail("nothing was changed: there is no terminal to ask on; add --yes to proceed, or --dry-run to "
 			 "look first");
 		return EXIT_FAILED;
 	}
@@ -252,7 +251,7 @@ static void print_change(const struct agent *agent, const struct install_change 
 	fputs(*sep ? "" : "already installed", stdout);
 	fputs(" in ", stdout);
 	cli_print_safe(str_of(change->path));
-	puts(change->remove ? " (the file was made by hookd and is gone)" : "");
+	puts(change->remove ? " (the file was created by hookd and has been removed)" : "");
 }
 
 void hooks_print_done(const struct hook_changes *c)

@@ -1,4 +1,4 @@
-/* hooks: what init and uninstall share: which agents, what would change, may it. For cli/ only. */
+/* hooks: what init and uninstall share: which agents, what would change, confirmation. For cli/ only. */
 #ifndef HOOKD_CLI_HOOKS_H
 #define HOOKD_CLI_HOOKS_H
 
@@ -29,7 +29,8 @@ struct hook_work {
  * the reason was printed; nothing has been changed then. */
 int hooks_plan(struct cli *cli, const struct hook_work *work, struct hook_changes *ret);
 
-/* Shows the change and its notes, and asks for leave. 0: go on. Otherwise the exit code: --dry-run, or a no. */
+/* Shows the change and its notes, and asks for confirmation. 0: proceed. Otherwise the exit code: --dry-run, or a no.
+ */
 int hooks_agree(struct cli *cli, const struct hook_changes *c, const char *question);
 
 /* Makes the changes. 0, or the exit code after the reason was printed. */

@@ -206,7 +206,7 @@ static int fail_frame(int r, str why)
 	if (!str_empty(why))
 		return cli_fail("the daemon could not store what was read: " STR_FMT "; see: hookd status",
 			STR_ARG(why));
-	return cli_fail("the daemon did not take what was read (%s); what it took is kept, run the import again",
+	return cli_fail("the daemon did not accept all of it (%s); what it accepted is kept; run the import again",
 		strerror(-r));
 }
 
@@ -228,7 +228,7 @@ static int take_answer(struct import *m)
 	if (r == 0 && (wire_header_decode(head, &h) < 0 || h.length > sizeof body))
 		r = -EPROTO;
 	if (r == 0 && h.type == WIRE_REFUSED)
-		return cli_fail("the running daemon does not know how to import; run: hookd restart");
+		return cli_fail("the running daemon is too old to import; run: hookd restart");
 	if (r == 0)
 		r = receive_all(m->fd, body, h.length);
 	if (r == 0)
@@ -360,7 +360,7 @@ static int import_file(struct import *m, const struct import_file *f)
 		m->result->bytes += f->bytes;
 		if (m->result->refused++ < REFUSALS_TOLD) {
 			show_progress(m, 0, true);
-			cli_fail("%s; it was passed over", err.text);
+			cli_fail("%s; skipped", err.text);
 		}
 		return 0;
 	}
@@ -483,10 +483,10 @@ bool import_offer(struct cli *cli, bool agreed, bool quiet, struct import_result
 	if (import_find(cli, NULL, &files) || !files.n)
 		return false;
 	if (!quiet)
-		printf("\nThere is history to read: " STR_FMT ".\n", STR_ARG(import_describe(cli, &files)));
+		printf("\nThere is history to import: " STR_FMT ".\n", STR_ARG(import_describe(cli, &files)));
 	fflush(stdout);
-	if (!agreed && !cli_confirm("Read it now, so that it can be searched?")) {
-		puts("It stays as it is; hookd import reads it any time.");
+	if (!agreed && !cli_confirm("Import it now, so that it can be searched?")) {
+		puts("Not imported; run hookd import at any time.");
 		return false;
 	}
 	if (import_run(cli, &files, ret))

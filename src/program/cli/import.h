@@ -2,8 +2,8 @@
  *
  * Files are read and redacted here, in the command's own process; the daemon gets records in frames of about a
  * megabyte and answers when one is committed, together with how far its file has been read. So an import can be
- * broken off at any moment and goes on where it was, and hooks never wait for one: while a frame is folded by the
- * writer, the next one is made here. */
+ * interrupted at any moment and continues where it stopped, and hooks never wait for one: while a frame is folded by
+ * the writer, the next one is made here. */
 #ifndef HOOKD_CLI_IMPORT_H
 #define HOOKD_CLI_IMPORT_H
 
@@ -22,7 +22,7 @@ struct import_files {
 
 /* Adds the history of an agent (NULL: of all that hookd can read), newest first. */
 int import_find(struct cli *cli, const char *agent, struct import_files *files);
-/* Adds one file, or everything below a directory. 0, or an exit code with the reason told. */
+/* Adds one file, or everything below a directory. 0, or an exit code after printing the reason. */
 int import_add_path(struct cli *cli, const char *path, struct import_files *files);
 
 struct import_result {
@@ -32,11 +32,11 @@ struct import_result {
 	bool interrupted;
 };
 
-/* Reads them all into the store, with progress on a terminal. 0, or an exit code with the reason told. */
+/* Reads them all into the store, with progress on a terminal. 0, or an exit code after printing the reason. */
 int import_run(struct cli *cli, const struct import_files *files, struct import_result *ret);
 
-/* What `hookd init` does about history: says what there is, asks unless the user has agreed to everything, reads
- * it, and tells what can be done with it. False: there was none, or it was not wanted. */
+/* What `hookd init` does about history: says what there is, asks unless the user has agreed to everything, imports
+ * it, and says what can be done with it. False: there was none, or it was not wanted. */
 bool import_offer(struct cli *cli, bool agreed, bool quiet, struct import_result *ret);
 
 /* "12 files of Claude Code and Codex CLI, 34.5 MB" */

@@ -21,7 +21,7 @@ static struct guard_policy *ask_daemon(struct cli *cli)
 		return NULL;
 	jw_value(&w, result);
 	p = guard_policy_parse(buf_str(&b), &problems);
-	guard_problems_free(problems); /* complained about when the daemon read them */
+	guard_problems_free(problems); /* problems found when the daemon read them */
 	buf_release(&b);
 	return p;
 }
@@ -51,7 +51,7 @@ void policy_view_release(struct policy_view *v)
 
 const char *policy_difference(const struct policy_view *v)
 {
-	return v->differs ? "the config file says otherwise; what is shown is in force until: hookd reload" : NULL;
+	return v->differs ? "the config file differs; what is shown stays in effect until: hookd reload" : NULL;
 }
 
 str policy_mode(const struct guard_policy *p, str rule)
@@ -72,17 +72,17 @@ int cli_reload(struct cli *cli)
 		return EXIT_DONE;
 	}
 	if (r < 0)
-		return cli_fail("the running daemon has not taken it up: %s", err.text);
+		return cli_fail("the running daemon has not applied it: %s", err.text);
 	if (!json_true(json_get(result, STR("reloaded"))))
-		return cli_fail("the running daemon keeps the rules it has: " STR_FMT,
+		return cli_fail("the running daemon keeps its current rules: " STR_FMT,
 			STR_ARG(cell_text(result, "why")));
-	puts("in force now");
+	puts("in effect now");
 	if (cell_int(result, "rule_problems"))
-		return cli_fail("%lld things in the rules were left out; see: hookd guard validate",
+		return cli_fail("%lld parts of the rules are ignored; see: hookd guard validate",
 			(long long)cell_int(result, "rule_problems"));
 	if (cell_int(result, "broken"))
-		return cli_fail("%lld files of hooks are broken and keep their last good text; see: hookd hooks "
-				"validate",
+		return cli_fail("%lld hook files are invalid; their last valid version stays in effect; see: hookd "
+				"hooks validate",
 			(long long)cell_int(result, "broken"));
 	return EXIT_DONE;
 }

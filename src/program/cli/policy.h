@@ -1,8 +1,8 @@
-/* policy: which rules of the guard are in force, and what the user's file says. For cli/ only.
+/* policy: which rules of the guard are in effect, and what the user's file says. For cli/ only.
  *
- * A daemon that runs has read the file at its start or with the last reload, and decides by that; without one the next
- * process that decides reads the file as it is. Every command that speaks of rules takes them from here, so that none
- * of them claims what is not so. */
+ * A daemon that runs has read the file at its start or with the last reload, and decides by that; without one the
+ * next process that decides reads the file as it is. Every command that reports on rules takes them from here, so
+ * that all of them agree. */
 #ifndef HOOKD_CLI_POLICY_H
 #define HOOKD_CLI_POLICY_H
 
@@ -12,7 +12,7 @@
 struct policy_view {
 	struct guard_policy *in_force, *file;
 	unsigned problems; /* with the file */
-	bool running;      /* a daemon said what is in force */
+	bool running;      /* a daemon reported what is in effect */
 	bool differs;      /* and the file says something else */
 };
 
@@ -26,7 +26,7 @@ const char *policy_difference(const struct policy_view *v);
 /* "enforce", "observe" or "disabled". */
 str policy_mode(const struct guard_policy *p, str rule);
 
-/* Has a running daemon take up the file, and says on stdout what came of it. An exit code. */
+/* Makes a running daemon reload the file, and prints the result to stdout. Returns an exit code. */
 int cli_reload(struct cli *cli);
 
 #endif

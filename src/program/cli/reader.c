@@ -40,7 +40,7 @@ int cli_add_filter(struct cli *cli, struct json_writer *w)
 	}
 	value = cli_value(cli, "limit", NULL);
 	if (value && (!str_to_int(str_of(value), &us) || us < 1))
-		return cli_usage_error(cli, "--limit needs a number from 1 on");
+		return cli_usage_error(cli, "--limit needs a number of at least 1");
 	if (value)
 		jw_field_int(w, "limit", us);
 	if (cli_has(cli, "all"))

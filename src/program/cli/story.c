@@ -99,7 +99,7 @@ str story_prompt_text(const struct json *batch)
 	str prompt = cell_text(batch, "prompt");
 
 	if (json_true(json_get(batch, STR("private"))))
-		return STR("(private: nothing of it was kept)");
+		return STR("(private: not stored)");
 	return str_empty(prompt) ? STR("(empty)") : prompt;
 }
 
@@ -187,7 +187,7 @@ str story_verdict(struct cli *cli, const struct json *v)
 	if (!denied && !str_eq(cell_text(v, "decision"), STR("ask")))
 		return STR("");
 	return arena_strf(&cli->arena, "%s" STR_FMT "%s" STR_FMT,
-		!denied                              ? "a person was to be asked by "
+		!denied                              ? "confirmation required by "
 			: json_get(v, STR("ran_us")) ? "ran although it was denied by "
 						     : "denied by ",
 		STR_ARG(cell_text(v, "rule")), str_empty(reason) ? "" : ": ", STR_ARG(reason));
@@ -258,7 +258,7 @@ static void tell_window(struct story *s, int64_t key)
 
 	while (w && !str_empty(cell_text(w, "agent_id")) && cell_int(w, "parent") != cell_int(w, "key"))
 		w = find_window(s, cell_int(w, "parent"));
-	/* What comes late may belong to an earlier one, which has been told. */
+	/* What comes late may belong to an earlier one, which has already been written. */
 	if (!w || cell_int(w, "key") <= s->window)
 		return;
 	end_list(s);

@@ -1,4 +1,4 @@
-/* story: one session told in order, by whoever writes it down. For cli/ only.
+/* story: one session in order, for whatever writes it out. For cli/ only.
  *
  * story.c walks through the answer of `show` (windows, prompts, what was done, answers, plans, numbers) and calls
  * a style for each part; a style knows one way of writing: the terminal, Markdown, HTML. Nothing of what agents and
@@ -36,9 +36,9 @@ struct story {
 	struct buf b; /* what is to be written next */
 	bool colour, full;
 	size_t width; /* of the terminal */
-	/* Of the session that is being told. */
+	/* Of the current session. */
 	const struct json *show, *outside;
-	int64_t window; /* the last one that was told */
+	int64_t window; /* the last one that was written */
 	int windows;    /* how many so far */
 	bool listing;   /* activities have begun */
 };

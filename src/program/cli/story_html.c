@@ -128,7 +128,7 @@ static void activity(struct story *s, const struct json *a, bool in_subagent)
 static void response(struct story *s, const struct json *batch)
 {
 	if (json_true(json_get(batch, STR("late"))))
-		add_element(s, "p", "dim", STR("the answer came after the prompt was closed"));
+		add_element(s, "p", "dim", STR("the answer arrived after the prompt was closed"));
 	add_element(s, "pre", "response", cell_text(batch, "response"));
 	buf_add_char(&s->b, '\n');
 }

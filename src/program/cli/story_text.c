@@ -137,7 +137,7 @@ static void activity(struct story *s, const struct json *a, bool in_subagent)
 static void response(struct story *s, const struct json *batch)
 {
 	if (json_true(json_get(batch, STR("late"))))
-		buf_add_str(&s->b, STR("  (the answer came after the prompt was closed)\n"));
+		buf_add_str(&s->b, STR("  (the answer arrived after the prompt was closed)\n"));
 	add_lines(s, "  < ", cell_text(batch, "response"), RESPONSE_LINES);
 }
 

@@ -22,8 +22,8 @@
 enum {
 	WORKERS = 4,         /* a backup, a reader and a transcript may each take long; events need one more */
 	SETTLE_AT_ONCE = 8,  /* sessions that an import left */
-	STALL_S = 15,        /* a connection that stands still in the middle of something */
-	STOP_MS = 1500,      /* for turns under way */
+	STALL_S = 15,        /* a connection that stalls in the middle of something */
+	STOP_MS = 1500,      /* for open turns */
 	LEAVE_S = 5,         /* after that, for threads that do not end */
 	LOCK_WAIT_MS = 2000, /* a restart: the old daemon may still be closing its store */
 };
@@ -50,7 +50,7 @@ struct daemon {
 	int64_t stop_until_us;
 	bool stopping, backing_up;
 	/* The writer thread's. */
-	bool retain; /* look for what is beyond the limits */
+	bool retain; /* look for what exceeds the limits */
 	struct capture_count retained;
 };
 
@@ -78,7 +78,7 @@ static void duty_spool(void *arg)
 static int tend(struct store *s, void *arg)
 {
 	struct daemon *d = arg;
-	int r = capture_refold_due(d->capture, s, SETTLE_AT_ONCE); /* an import that was broken off */
+	int r = capture_refold_due(d->capture, s, SETTLE_AT_ONCE); /* an import that was interrupted */
 
 	return r < 0 ? r : capture_complete_stale(s, clock_wall_us());
 }
@@ -138,26 +138,25 @@ static void duty_backup(void *arg)
 
 static void begin_stop(void *arg);
 
-/* Somebody removed or replaced our socket: hooks no longer reach this daemon, so it makes room for one
- * they can reach. */
+/* Somebody removed or replaced our socket: hooks no longer reach this daemon, so it stops and lets them start
+ * another. */
 static void duty_own_socket(void *arg)
 {
 	struct daemon *d = arg;
 
 	if (!d->stopping && !server_owns_paths(d->server)) {
 		log_warn(LOG_DAEMON,
-			"the socket is no longer ours; ending, so that the next hook starts a daemon it can "
-			"reach");
+			"the socket is no longer ours; stopping, so that the next hook starts a daemon it can reach");
 		begin_stop(d);
 	}
 }
 
 const struct duty daemon_duties[] = {
-	{ "close connections that stand still", 60 * USEC_PER_SEC, duty_expire },
-	{ "close readers of the store that nobody used", 60 * USEC_PER_SEC, duty_readers },
+	{ "close stalled connections", 60 * USEC_PER_SEC, duty_expire },
+	{ "close unused readers of the store", 60 * USEC_PER_SEC, duty_readers },
 	{ "pick up the spool", 60 * USEC_PER_SEC, duty_spool },
 	{ "check that the socket is still ours", 60 * USEC_PER_SEC, duty_own_socket },
-	{ "complete batches (300 s) and sessions (1 h) that show no sign of life", 60 * USEC_PER_SEC, duty_tend },
+	{ "complete batches (300 s) and sessions (1 h) without activity", 60 * USEC_PER_SEC, duty_tend },
 	{ "copy the store once a day when it has changed; the newest three are kept", 600 * USEC_PER_SEC, duty_backup },
 	{ "delete sessions beyond retention.days and store.max_mb", 600 * USEC_PER_SEC, duty_retain },
 	{ 0 },
@@ -233,7 +232,7 @@ static void log_config_problems(const struct daemon *d)
 		log_warn(LOG_CONFIG, "%s:%u:%u: %s", d->paths->config, p->err.line, p->err.col, p->err.text);
 }
 
-/* Hooks come in bursts; each is a descriptor for a moment. */
+/* Hooks come in bursts; each needs a file descriptor for a moment. */
 static void raise_fd_limit(void)
 {
 	struct rlimit r;
@@ -304,7 +303,7 @@ static int finish(struct store *s, void *arg)
 	return 0;
 }
 
-/* 1: more to delete, or pages to give back. */
+/* 1: more to delete, or pages to release. */
 static int retain_some(struct daemon *d, struct store *s)
 {
 	const struct capture_limits limits = { .days = config_number(&d->config, OPTION_RETENTION_DAYS),
@@ -317,7 +316,7 @@ static int retain_some(struct daemon *d, struct store *s)
 		return r;
 	d->retain = false;
 	if (d->retained.sessions)
-		log_info(LOG_STORE, "%lld sessions beyond the limits deleted, with %lld events",
+		log_info(LOG_STORE, "%lld sessions over the limits deleted, with %lld events",
 			(long long)d->retained.sessions, (long long)d->retained.events);
 	d->retained = (struct capture_count){ 0 };
 	return 0;
@@ -397,8 +396,8 @@ static int build(struct daemon *d, struct err *err)
 	d->loop = loop_new(WORKERS);
 	if (!d->loop)
 		return err_set(err, -ENOMEM, "the event loop cannot be made");
-	/* The sockets first, because they are what most often cannot be had; nobody is served before
-	 * loop_run(), when all the rest is there. */
+	/* The sockets first, because they fail most often; nobody is served before loop_run(), when everything else
+	 * is ready. */
 	d->server = api.server = server_new(d->loop, &handlers);
 	r = listen_everywhere(d, err);
 	if (r < 0)
@@ -426,15 +425,15 @@ static int build(struct daemon *d, struct err *err)
 	return 0;
 }
 
-/* A disk that hangs holds whoever waits for it, and no thread can be ended from outside. What was acknowledged is in
- * the journal, so leaving is as safe as being killed. */
+/* A disk that hangs blocks whoever waits for it, and no thread can be ended from outside. What was acknowledged is in
+ * the journal, so exiting is as safe as being killed. */
 static void *leave_at_last(void *arg)
 {
 	const struct timespec patience = { .tv_sec = LEAVE_S };
 
 	(void)arg;
 	nanosleep(&patience, NULL);
-	log_error(LOG_DAEMON, "something does not end within %d s (a disk that hangs?); leaving without it", LEAVE_S);
+	log_error(LOG_DAEMON, "something did not finish within %d s (is a disk hanging?); exiting without it", LEAVE_S);
 	_exit(1);
 }
 
@@ -446,7 +445,7 @@ static void bound_stop(void)
 		pthread_detach(thread);
 }
 
-/* Against the order of use: first who brings work in, then who does it, last what they stand on. */
+/* In reverse order of dependency: first what brings work in, then what does it, last what they depend on. */
 static void take_apart(struct daemon *d)
 {
 	bound_stop();
@@ -496,7 +495,8 @@ int daemon_run(const struct paths *paths, const struct daemon_options *how, stru
 	load_config(&d);
 	r = log_open(paths->log, (size_t)config_number(&d.config, OPTION_LOG_MAX_MB) << 20, how->foreground);
 	if (r < 0)
-		fprintf(stderr, "hookd: the log %s cannot be opened: %s; going on without\n", paths->log, strerror(-r));
+		fprintf(stderr, "hookd: the log %s cannot be opened: %s; continuing without it\n", paths->log,
+			strerror(-r));
 	log_config_problems(&d);
 	r = build(&d, err);
 	if (r == 0) {

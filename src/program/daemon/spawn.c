@@ -1,6 +1,6 @@
-/* Starting a daemon that has nothing to do with whoever starts it: own session, no descriptors, no
- * environment beyond what it needs. An agent waits for the end of its hook's output, so a daemon that
- * kept it open would hang the agent. Used by commands and by `hookd offline`; links no store. */
+/* Starting a daemon that has nothing to do with whoever starts it: own session, no inherited file descriptors, no
+ * environment beyond what it needs. An agent waits for the end of its hook's output, so a daemon that kept it open
+ * would hang the agent. Used by commands and by `hookd offline`; links no store. */
 #include "daemon/spawn.h"
 
 #include <errno.h>
@@ -17,8 +17,8 @@
 #include "base/fs.h"
 #include "os/os.h"
 
-/* What the daemon may know of its starter's environment: an agent's may hold anything, credentials
- * included, and a project may have set it. */
+/* What the daemon inherits of its starter's environment: an agent's may contain anything, credentials included, and a
+ * project may have set it. */
 static const char *const kept_env[] = { "HOME", "USER", "LOGNAME", "PATH", "LANG", "TZ", "XDG_RUNTIME_DIR",
 	"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", NULL };
 
@@ -54,7 +54,7 @@ static _Noreturn void become_daemon(const char *self, char *const argv[], char *
 	dup2(null, 0);
 	dup2(null, 1);
 	dup2(null, 2);
-	/* Descriptor 3 tells the starter that the daemon listens; everything above is closed. */
+	/* File descriptor 3 reports to the starter that the daemon listens; everything above is closed. */
 	if (ready_fd != 3)
 		dup2(ready_fd, 3);
 	else
@@ -87,7 +87,7 @@ static int wait_ready(int fd, int timeout_ms, struct err *err)
 	if (n > 0 && text[0] == '+')
 		return 0;
 	if (n <= 0)
-		return err_set(err, -ECHILD, "the daemon ended before it listened; see hookd.log");
+		return err_set(err, -ECHILD, "the daemon exited before it listened; see hookd.log");
 	text[n] = 0;
 	return err_set(err, text[0] == '=' ? -EEXIST : -ECHILD, "%s", text + 1);
 }

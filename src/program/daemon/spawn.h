@@ -6,13 +6,13 @@
 #include "base/err.h"
 #include "config/paths.h"
 
-/* Descriptor on which `hookd run --detached` says how its start went: "+" when it listens, "=" and a
+/* File descriptor on which `hookd run --detached` reports how its start went: "+" when it listens, "=" and a
  * text when another daemon has the lock, "-" and a text when it failed. */
 enum { SPAWN_READY_FD = 3 };
 
-/* Starts `self run --detached --dir STATE` in a session of its own, with none of the caller's
- * descriptors, and waits up to timeout_ms until it listens (0: does not wait). -EEXIST: another one
- * runs already. err in words. */
+/* Starts `self run --detached --dir STATE` in a session of its own, with none of the caller's file descriptors, and
+ * waits up to timeout_ms until it listens (0: does not wait). -EEXIST: another one is already running. err has the
+ * message. */
 int daemon_spawn(const char *self, const struct paths *paths, int timeout_ms, struct err *err);
 
 #endif

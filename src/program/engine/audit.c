@@ -1,6 +1,6 @@
-/* Every decision is an event of hookd's own: redacted, journaled and folded like those of agents, so it survives what
- * they survive. An event about which nobody had anything to say leaves no trace here, and no row claims a denial that
- * the agent has no way to hear. */
+/* Every decision is an event of hookd's own: redacted, journaled and folded like those of agents, so it is as durable
+ * as they are. An event without a decision leaves no trace here, and no row claims a denial that the agent has no way
+ * to receive. */
 #include "engine/turn.h"
 
 enum stage_result stage_audit(struct turn *t)
@@ -13,7 +13,7 @@ enum stage_result stage_audit(struct turn *t)
 	if (!str_is_set(payload))
 		return STAGE_DONE;
 	event_own(EVENT_DECISION, &t->event, payload, &t->arena, &e);
-	/* A muted session's decisions are kept without what they were about, like everything else of it. */
+	/* Decisions of a muted session are stored without their subject, like everything else of it. */
 	redact(t->engine->redactor, &t->arena, &e, t->record.marks & EVENT_PRIVATE ? REDACT_MUTED : 0, &record, NULL);
 	if (journal_add(t->engine->config.journal, &record) == 0)
 		t->engine->audit_waits = true;

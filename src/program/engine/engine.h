@@ -3,19 +3,18 @@
  *   pipeline.c     the picture as code: understand, make the record, decide in stages, answer
  *   judge.c        a stage: the guard, on the loop or on a worker
  *   hooks_stage.c  a stage: the user's own hooks
- *   notice.c       a stage: one line for the person after trouble
+ *   notice.c       a stage: one line for the user after a problem
  *   audit.c        a stage: what was decided, as events of hookd's own
- *   turn.c         what one call owns while it is under way; exactly one answer
+ *   turn.c         what one call owns while it is open; exactly one answer
  *   frames.c       calls of hookc: frames in, frames out
- *   twins.c        several calls about one happening
+ *   twins.c        duplicate calls about one event
  *   live.c         what is known of a session between its events
  *   janitor.c      everything periodic, as one table of duties
  *
- * DESIGN. A turn begins with a call and ends with one answer. It is answered when two things hold: its
- * record is in the journal (all turns of one loop iteration share one write), and nobody holds it. A
- * stage that needs time waits and comes back later; meanwhile the caller hears every 50 ms that somebody
- * is at work. Nothing here blocks: payloads over LIMIT_INLINE_PAYLOAD are parsed and redacted on a
- * worker, and the disk belongs to the writer thread.
+ * DESIGN. A turn begins with a call and ends with one answer. It is answered when two things hold: its record is in
+ * the journal (all turns of one loop iteration share one write), and nobody holds it. A stage that needs time waits
+ * and resumes later; meanwhile the caller gets a WAIT every 50 ms. Nothing here blocks: payloads over
+ * LIMIT_INLINE_PAYLOAD are parsed and redacted on a worker, and the disk belongs to the writer thread.
  *
  * Everything runs on the loop thread unless a function says otherwise. */
 #ifndef HOOKD_ENGINE_ENGINE_H
@@ -57,31 +56,31 @@ void engine_set_writer(struct engine *e, struct writer *w, struct journal_syncer
 
 /* -- calls ------------------------------------------------------------------------------------- */
 
-/* How a call reached us. The same happening told two ways is told twice. */
+/* How a call reached us. The same event reported in two ways is a duplicate. */
 enum hook_way { HOOK_WAY_FRAME, HOOK_WAY_HTTP, HOOK_WAY_RPC };
 
 struct answer;
 
 /* Who wants the answer; every function runs on the loop. `arg` and the call's bytes live until release(). */
 struct caller {
-	void (*wait)(void *arg, enum wire_stored stored, uint32_t ms); /* somebody is at work; may be NULL */
+	void (*wait)(void *arg, enum wire_stored stored, uint32_t ms);                 /* still working; may be NULL */
 	void (*done)(void *arg, enum wire_stored stored, const struct answer *answer); /* exactly once */
-	void (*release)(void *arg); /* exactly once, after done: nobody looks at the bytes any more */
-	bool (*is_gone)(void *arg); /* an answer would reach nobody */
+	void (*release)(void *arg); /* exactly once, after done: the bytes are no longer used */
+	bool (*is_gone)(void *arg); /* the answer would reach nobody */
 	void *arg;
 };
 
 struct hook_call {
-	struct wire_hook hook; /* what was said, by whom, when, and how long the caller waits */
+	struct wire_hook hook; /* what was sent, by whom, when, and how long the caller waits */
 	enum hook_way way;
-	/* Puts the verdict into the caller's own words; NULL: into those of the agent. */
+	/* Encodes the verdict for the caller; NULL: as the agent expects it. */
 	void (*encode)(const struct event *e, const struct verdict *v, struct arena *a, struct answer *ret);
 	struct caller caller;
 };
 
 void engine_call(struct engine *e, const struct hook_call *call);
 
-/* Handler of the server: a frame of hookc has come. arg is the engine. */
+/* Handler of the server: a frame from hookc has arrived. arg is the engine. */
 void engine_hook(struct conn *c, str body, void *arg);
 
 /* The loop's before-sleep step: one journal write for all turns of this iteration, then their
@@ -95,7 +94,7 @@ int engine_rotate(struct engine *e, struct journal_pos *ret);
 /* The journal has been synced, or could not be; any thread. arg is the engine. */
 void engine_synced(void *arg);
 
-/* The daemon is about to end: kills the hooks that run and starts no more, so that their turns can be answered. */
+/* The daemon is about to stop: kills running hooks and starts no more, so that their turns can be answered. */
 void engine_stop_hooks(struct engine *e);
 
 /* The user's hooks, for operations; NULL without. */
@@ -104,7 +103,7 @@ struct hooks *engine_hooks(struct engine *e);
 /* Turns that have not been answered yet. */
 unsigned engine_turns(const struct engine *e);
 
-/* What an agent was heard to say. */
+/* What was seen of an agent. */
 enum { AGENTS_SEEN_MAX = 16 };
 
 struct agent_seen {
@@ -118,9 +117,9 @@ struct engine_state {
 	struct agent_seen agents[AGENTS_SEEN_MAX];
 	uint64_t received;  /* frames */
 	uint64_t journaled; /* acknowledged */
-	uint64_t unstored;  /* answered, but the journal could not take them */
+	uint64_t unstored;  /* answered, but the journal could not be written */
 	uint64_t late, incomplete, not_json, muted, secrets;
-	uint64_t twins;          /* calls that joined another one */
+	uint64_t twins;          /* calls that followed another one */
 	uint64_t judged_by_text; /* because a disk did not answer */
 	uint64_t verdicts[VERDICT_ACTION_MAX];
 	uint64_t kinds[EVENT_KIND_MAX];
@@ -130,7 +129,7 @@ struct engine_state {
 
 void engine_get_state(const struct engine *e, struct engine_state *ret);
 
-/* The agent reports tools only after they ran: its hook for before is missing, and no rule can stop it. */
+/* The agent reports tools only after they ran: its PreToolUse hook is missing, and no rule can stop a call. */
 bool engine_misses_before(const struct agent_seen *a);
 
 /* -- janitor ----------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* Calls of hookc: a HOOK frame becomes a call, its answer a DONE frame. The call's bytes lie in the connection's
- * buffer, which reads on when they are released. */
+/* Calls from hookc: a HOOK frame becomes a call, its answer a DONE frame. The call's bytes are in the connection's
+ * buffer; the connection reads on when they are released. */
 #include "base/log.h"
 #include "engine/turn.h"
 

@@ -1,4 +1,4 @@
-/* The stage of the user's own hooks. They run while the turn is held; the client hears WAIT meanwhile. */
+/* The stage of the user's own hooks. They run while the turn is held; meanwhile the client gets WAIT frames. */
 #include "engine/turn.h"
 
 static bool is_wanted(void *arg)
@@ -6,8 +6,8 @@ static bool is_wanted(void *arg)
 	return twin_is_wanted(arg);
 }
 
-/* A hook that wants the agent to go on at the end of its turn gets its way once. Whoever runs for the second time was
- * told so (stop_hook_active), and a check that can never succeed must not hold an agent for ever. */
+/* A hook may make the agent continue at the end of its turn once. The second time it knows (stop_hook_active), and a
+ * check that can never succeed must not hold an agent forever. */
 static void hold_stop_once(struct turn *t)
 {
 	struct verdict *v = &t->verdict;
@@ -20,7 +20,7 @@ static void hold_stop_once(struct turn *t)
 			&(struct ruling){ .rule = v->rule,
 				.action = VERDICT_DENY,
 				.reason = v->reason,
-				.subject = STR("the end of this turn was held up once already"),
+				.subject = STR("the end of this turn has already been held up once"),
 				.observed = true });
 		v->continue_turn = false;
 		v->reason = v->rule = STR_NONE;

@@ -1,9 +1,9 @@
 /* The stage of the guard. Most calls are judged in memory, on the loop. One that needs the disk (a link to follow, a
- * directory nobody has been in yet) or takes long to read is judged on a worker, and the turn waits; but not for ever,
- * because a dead mount answers never: then the text alone decides, and the worker's judgement is dropped when it comes.
+ * directory not seen before) or takes long to parse is judged on a worker while the turn waits. The wait is limited,
+ * because a dead mount never answers: then the text alone decides, and the worker's judgement is discarded.
  *
- * So a judgement has an arena and a verdict of its own, and a turn that has been answered keeps its bytes until the
- * worker has let go of them (turn->pins). */
+ * So a judgement has its own arena and verdict, and a turn that has been answered keeps its bytes until the worker
+ * releases them (turn->pins). */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@
 enum { JUDGE_MS = 300 };
 
 struct judgement {
-	struct turn *turn; /* NULL: it went on without */
+	struct turn *turn; /* NULL: it continued without */
 	struct turn *pinned;
 	struct guard *guard;
 	const struct event *event;
@@ -86,7 +86,7 @@ static enum stage_result judge_on_worker(struct turn *t)
 {
 	struct judgement *j = xcalloc(1, sizeof *j);
 
-	judge_release(t); /* of the call before it was changed; what it said is in the verdict */
+	judge_release(t); /* of the call before it was changed; its result is in the verdict */
 	j->turn = j->pinned = t;
 	j->guard = t->engine->config.guard;
 	j->event = subject_of(t);
@@ -118,7 +118,7 @@ enum stage_result stage_guard(struct turn *t)
 	int64_t begin = clock_mono_us();
 	int r = -EAGAIN;
 
-	/* Reading a megabyte of shell takes longer than the loop may be held. */
+	/* Parsing a megabyte of shell takes longer than the loop may be blocked. */
 	if (t->event.raw.n <= LIMIT_INLINE_PAYLOAD)
 		r = guard_event(t->engine->config.guard, subject_of(t), &t->arena, &t->verdict, false);
 	t->verdict.judged_us += clock_mono_us() - begin;

@@ -1,4 +1,4 @@
-/* Sessions that are under way: a hash table of 512, the one unused for longest gives way. */
+/* Active sessions: a hash table of at most 512; the least recently used is dropped. */
 #include <stdlib.h>
 
 #include "base/alloc.h"

@@ -1,11 +1,11 @@
-/* One line for the person when something went wrong, at the next start of a session: the only moment
- * and the only channel at which hookd speaks unasked. It is a message of the user interface, never
- * context of the model, and each thing is said once. */
+/* One line for the user when something went wrong, at the next start of a session. hookd shows unsolicited messages
+ * at no other time and in no other way. The line is shown in the user interface, never added to the model's context,
+ * and each problem is reported once. */
 #include <stdio.h>
 
 #include "engine/turn.h"
 
-enum { AFTER_WITHOUT_BEFORE = 20 }; /* tool reports until a missing PreToolUse is no coincidence */
+enum { AFTER_WITHOUT_BEFORE = 20 }; /* tool reports after which a missing PreToolUse is no coincidence */
 
 void notice_count_agent(struct engine_state *s, const struct event *e)
 {
@@ -14,7 +14,7 @@ void notice_count_agent(struct engine_state *s, const struct event *e)
 
 	while (a < s->agents + AGENTS_SEEN_MAX - 1 && a->name[0] && !str_eq(str_of(a->name), name))
 		a++;
-	/* The last place is for all who come after the table is full. */
+	/* The last slot is shared by all that come after the table is full. */
 	if (!a->name[0])
 		memcpy(a->name, name.p, name.n);
 	a->last_us = e->at_us;
@@ -27,7 +27,7 @@ bool engine_misses_before(const struct agent_seen *a)
 	return !a->before && a->after >= AFTER_WITHOUT_BEFORE;
 }
 
-/* Each fills text when there is something new to say. */
+/* Each fills text when there is something new to report. */
 static void tell_store(struct engine *e, const struct writer_state *w, char *text, size_t size)
 {
 	if (strcmp(w->trouble, e->reported.trouble) == 0)

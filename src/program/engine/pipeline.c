@@ -5,7 +5,7 @@
  *                         journal
  *
  * understand() and make_record() are pure work on the turn's arena and may run on a worker; the rest runs on the loop.
- * The answer leaves after the journal's write (turn.c), never before. */
+ * The answer is sent after the journal's write (turn.c), never before. */
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -20,8 +20,8 @@ static void understand(struct turn *t)
 	t->event.marks |= t->late ? EVENT_LATE : 0;
 }
 
-/* A caller who has given up must not have hooks run in its name. The rules hold all the same: it may be that client and
- * daemon were both held up, and it still listens. */
+/* No hooks run for a caller that has given up. The rules still apply: client and daemon may both have been held up,
+ * and the caller may still be listening. */
 static bool is_late(const struct turn *t)
 {
 	return clock_wall_us() / USEC_PER_MSEC > t->call.hook.at_ms + (int64_t)t->call.hook.deadline_ms;
@@ -54,14 +54,14 @@ static enum stage_result stage_context(struct turn *t)
 
 /* -- the stages -------------------------------------------------------------------------------- */
 
-/* Whose turns a stage is for. */
+/* Which turns a stage applies to. */
 enum {
 	LEADS = 1 << 0,
-	FOLLOWS = 1 << 1, /* another call about the same happening */
+	FOLLOWS = 1 << 1, /* a duplicate of another call */
 	LATE = 1 << 2,
 };
 
-/* Each may raise the verdict, and may wait; the strictest word wins, whatever the order. */
+/* Each may raise the verdict, and may wait; the strictest decision wins, whatever the order. */
 static const struct stage {
 	const char *name;
 	unsigned turns;
@@ -155,7 +155,7 @@ static void tell_of_end(const struct turn *t)
 /* The second half, on the loop: the record exists. */
 static void proceed(struct turn *t)
 {
-	turn_hold(t); /* for the stages; the last one lets go */
+	turn_hold(t); /* for the stages; the last one releases it */
 	t->live = live_get(t->engine->live, &t->event);
 	twin_join(t);
 	add_to_journal(t);

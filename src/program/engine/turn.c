@@ -12,7 +12,7 @@
 enum {
 	SPARE_TURNS = 64,
 	WAIT_EVERY_MS = 50, /* a quarter of what the client allows between frames: starting hooks holds the loop up */
-	FLUSH_ROUNDS = 64,  /* pipelined requests answered before other descriptors get their turn */
+	FLUSH_ROUNDS = 64,  /* pipelined requests answered before other file descriptors are served */
 	SYNC_MS = 1000,     /* durability strict: longest wait for a sync */
 };
 
@@ -57,7 +57,7 @@ static void turn_free(struct turn *t)
 	if (t->out.cap > KIB(16))
 		buf_release(&t->out);
 	buf_clear(&t->out);
-	/* A large payload's memory goes back at once. */
+	/* The memory of a large payload is returned at once. */
 	if (t->arena.total > KIB(64))
 		arena_release(&t->arena);
 	arena_reset(&t->arena);
@@ -158,8 +158,8 @@ static void send_wait(struct turn *t, int64_t now)
 	t->call.caller.wait(t->call.caller.arg, t->stored, WAIT_EVERY_MS);
 }
 
-/* Durability strict: answers whoever's sync has come. A disk that fails or hangs must not
- * become the agent's trouble: then the answer goes without it and says so, "journaled". */
+/* Durability strict: answers the turns whose sync is done. A disk that fails or hangs must not hold up the agent:
+ * then the answer is sent without the sync and says "journaled". */
 static void settle_unsynced(struct engine *e)
 {
 	struct turn *t = e->unsynced.first, *next;
@@ -192,7 +192,7 @@ static void be_patient(void *arg)
 	settle_unsynced(e);
 	for (struct turn *t = e->open; t; t = t->newer)
 		send_wait(t, now);
-	/* One that goes on may be answered, and others with it: look at the list afresh. */
+	/* A turn that resumes may be answered, and others with it: start over with the list. */
 	for (struct turn *t = e->open; t;)
 		t = judge_expire(t, now) ? e->open : t->newer;
 	if (e->open)
@@ -210,7 +210,7 @@ static void note_journal_trouble(struct engine *e, int r)
 	if (strcmp(text, e->state.journal_trouble) == 0)
 		return;
 	if (text[0])
-		log_error(LOG_JOURNAL, "%s; events are answered but not kept until it can", text);
+		log_error(LOG_JOURNAL, "%s; until it can, events are answered but not stored", text);
 	else
 		log_info(LOG_JOURNAL, "the journal can be written again");
 	memcpy(e->state.journal_trouble, text, sizeof text);
@@ -263,7 +263,7 @@ void engine_before_sleep(void *arg)
 		flush_once(e);
 	if (e->unflushed.first)
 		loop_post(e->config.loop, nothing, NULL);
-	/* Whoever is not answered by now waits for something: a worker, a child, the disk, another call. */
+	/* Turns that are not answered by now wait for something: a worker, a child, the disk, another call. */
 	if (e->open)
 		set_patience(e);
 }
@@ -341,7 +341,7 @@ void engine_free(struct engine *e)
 		return;
 	live_free(e->live);
 	hooks_free(e->hooks); /* before the turns that their hooks are for */
-	/* Whoever still waits is told by the closed connection. */
+	/* Clients that still wait notice the closed connection. */
 	while ((t = e->open)) {
 		e->open = t->newer;
 		destroy(t);

@@ -1,4 +1,4 @@
-/* turn: one call under way. Internal to engine/.
+/* turn: one open call. Internal to engine/.
  *
  * A turn owns its arena, and everything in it: the call's fields, event, record, verdict. From its start until its
  * answer it is on the list of open turns, which is what WAIT frames are sent by; meanwhile it is on at most one of
@@ -33,17 +33,17 @@ struct turn {
 	struct verdict verdict;
 	struct live *live;           /* its session, counted; NULL: it has none */
 	struct twin *twin;           /* what it leads or follows, or NULL */
-	bool follows;                /* another call was first with the same happening */
+	bool follows;                /* a duplicate: another call came first */
 	bool late;                   /* the client has given up waiting */
-	struct event *changed;       /* the call as a hook wants it */
+	struct event *changed;       /* the call as a hook changed it */
 	struct judgement *judgement; /* on a worker, or whose verdict is part of this one's */
-	unsigned pins;               /* workers that still look at its bytes */
+	unsigned pins;               /* workers that still use its bytes */
 	bool answered;
 	unsigned stage;                                     /* the next one */
-	enum { TURN_RUNS, TURN_ARRIVED, TURN_WAITS } state; /* of the stage under way */
+	enum { TURN_RUNS, TURN_ARRIVED, TURN_WAITS } state; /* of the current stage */
 	struct turn *next_follower;                         /* waits for the same leader */
 	unsigned holds;
-	bool written; /* the journal has had its say: stored is final */
+	bool written; /* the journal is done with it: stored is final */
 	enum wire_stored stored;
 	struct journal_pos pos;
 	int64_t flushed_us; /* monotonic; durability strict: since when it waits for the disk */
@@ -92,7 +92,7 @@ struct engine {
 	struct {
 		uint64_t unstored, damaged;
 		char trouble[320], recovery[sizeof((struct writer_state *)0)->recovery];
-	} reported; /* what the person has been told already */
+	} reported; /* what the user has already been told */
 };
 
 struct turn *turn_new(struct engine *e, const struct hook_call *call);
@@ -111,28 +111,28 @@ void turn_depart(struct turn *t);
 enum stage_result turn_wait(struct turn *t);
 void turn_arrive(struct turn *t);
 
-/* A worker has let go of the turn's bytes. */
+/* A worker has released the turn's bytes. */
 void turn_unpin(struct turn *t);
 
 /* -- judge.c: the guard ------------------------------------------------------------------------ */
 
 enum stage_result stage_guard(struct turn *t);
 enum stage_result stage_guard_again(struct turn *t);
-/* Goes on without a judgement that takes too long; true when it did. */
+/* Continues without a judgement that takes too long; true when it did. */
 bool judge_expire(struct turn *t, int64_t now);
 void judge_release(struct turn *t);
 
-/* -- live.c: sessions that are under way ------------------------------------------------------- */
+/* -- live.c: active sessions ------------------------------------------------------------------- */
 
-/* What is known of a session between its events. It outlives its turns and goes when 512 others were used after it; all
- * of it can be made again. */
+/* What is known of a session between its events. It outlives its turns and is dropped when 512 others have been used
+ * since; all of it can be rebuilt. */
 struct live {
 	struct live *next, *newer, *older; /* in its bucket; by last use */
 	uint64_t hash;
 	str agent, session; /* its own */
 	unsigned refs;      /* turns */
 	struct hooks_session *hooks;
-	bool stop_held; /* the end of this turn was held up once already */
+	bool stop_held; /* the end of this turn has already been held up once */
 };
 
 struct live_table *live_new(struct hooks *hooks);
@@ -142,17 +142,17 @@ struct live *live_get(struct live_table *t, const struct event *e);
 void live_put(struct live_table *t, struct live *l);
 unsigned live_count(const struct live_table *t);
 
-/* -- twins.c: several calls about one happening ------------------------------------------------ */
+/* -- twins.c: duplicate calls about one event -------------------------------------------------- */
 
 struct twins *twins_new(void);
 void twins_free(struct twins *t);
-/* Finds the call that was told first, or makes this one it. */
+/* Finds the leader of this call, or makes this call the leader. */
 void twin_join(struct turn *t);
-/* A stage: a follower takes what its leader was answered, as soon as it is known. */
+/* A stage: a follower takes its leader's verdict as soon as it is known. */
 enum stage_result stage_leader(struct turn *t);
 /* The leader's verdict is final: followers go on. */
 void twin_decided(struct turn *t);
-/* Somebody still wants to know: the turn's own caller, or one of its followers. */
+/* Somebody still waits for the answer: the turn's own caller, or one of its followers. */
 bool twin_is_wanted(const struct turn *t);
 /* The turn ends. */
 void twin_leave(struct turn *t);

@@ -1,13 +1,13 @@
-/* Several calls about one happening: Cursor fires preToolUse and beforeShellExecution for one command, Copilot CLI and
- * Cursor run the hooks of two files, a person has hookc in the user's settings and in the project's.
+/* Duplicate calls about one event: Cursor fires preToolUse and beforeShellExecution for one command, Copilot CLI and
+ * Cursor run the hooks of two files, and a user may have hookc in both the user's and the project's settings.
  *
- * The first call leads. It goes the whole way; the others follow: the guard looks at their own bytes, because they
- * might say something else after all, and then they get the leader's final verdict, each in the words of its own
- * caller. No hook runs twice, nothing is decided, counted or given twice. A follower's record names its leader.
+ * The first call leads and runs all stages. The others follow: the guard judges their own bytes, because they may
+ * differ after all, and then they get the leader's final verdict, each encoded for its own caller. No hook runs
+ * twice, and nothing is decided, counted or delivered twice. A follower's record names its leader.
  *
- * A call follows when its key is a leader's (event_same_key()) and it came another way within ten seconds, or with the
- * same id within a minute whichever way. The same way twice without an id is a new happening: an agent may well run one
- * command twice. */
+ * A call follows when its key is a leader's (event_same_key()) and it came another way within ten seconds, or with
+ * the same id within a minute whichever way. The same way twice without an id is a new event: an agent may well run
+ * one command twice. */
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -26,7 +26,7 @@ enum {
 struct twin {
 	uint64_t key;
 	int64_t at_us;      /* monotonic */
-	struct event event; /* its texts lie in the arena */
+	struct event event; /* its texts are in the arena */
 	enum hook_way way;
 	struct turn *leader;    /* until it has its verdict */
 	struct turn *followers; /* that wait for it */
@@ -35,7 +35,7 @@ struct twin {
 	unsigned refs; /* turns that lead or follow */
 };
 
-/* A ring: the oldest that no turn needs gives way. */
+/* A ring: the oldest entry that no turn needs is replaced. */
 struct twins {
 	struct twin ring[LEADERS];
 	unsigned next;
@@ -114,7 +114,7 @@ static void lead(struct twins *all, struct turn *t, uint64_t key, int64_t now)
 		if (!all->ring[all->next].refs)
 			w = &all->ring[all->next];
 	if (!w)
-		return; /* hundreds of turns are waiting for hooks; then a double is one event more */
+		return; /* hundreds of turns are waiting for hooks; then a duplicate counts as an event of its own */
 	forget(all, w);
 	w->key = key;
 	w->at_us = now;
@@ -161,7 +161,7 @@ static const struct json *copy_json(struct arena *a, const struct json *v)
 	return copy;
 }
 
-/* Everything an answer is made of; rulings stay with the leader, who alone is audited. */
+/* Everything an answer is made of; rulings stay with the leader, because only leaders are audited. */
 static void copy_verdict(struct arena *a, const struct verdict *v, struct verdict *ret)
 {
 	*ret = (struct verdict){
@@ -175,13 +175,14 @@ static void copy_verdict(struct arena *a, const struct verdict *v, struct verdic
 	if (v->updated_input) {
 		ret->updated_input = copy_json(a, v->updated_input);
 		if (!ret->updated_input)
-			verdict_raise(ret, VERDICT_ASK, v->rule, STR("a changed input is too large to be told twice"));
+			verdict_raise(ret, VERDICT_ASK, v->rule,
+				STR("a changed input is too large to be passed on to duplicate calls"));
 	}
 	for (const struct context_block *b = v->context; b; b = b->next)
 		verdict_add_context(ret, a, arena_str(a, b->title), arena_str(a, b->text));
 }
 
-/* The stricter of what the follower's own bytes deserve and what the leader was answered. */
+/* The stricter of the verdict on the follower's own bytes and the leader's verdict. */
 static void follow(struct turn *t)
 {
 	struct verdict own = t->verdict;

@@ -5,7 +5,7 @@
  *   [hooks.state."/home/ada/.codex/hooks.json:pre_tool_use:0:0"]
  *   trusted_hash = "sha256:…"
  *
- * To trust is the person's own act; nothing here ever writes one. */
+ * Only the user grants trust; nothing here ever writes such an entry. */
 #ifndef HOOKD_INSTALL_APPROVAL_H
 #define HOOKD_INSTALL_APPROVAL_H
 

@@ -3,7 +3,7 @@
  *
  * <sha256 of the path>.orig holds the bytes, .meta says whether there was a file, what install
  * wrote last, and which directory it made. The bytes are put back only while the file still is what
- * install wrote; whoever else changed it meanwhile would lose that change. */
+ * install wrote; otherwise somebody else's change would be lost. */
 #ifndef HOOKD_INSTALL_BACKUP_H
 #define HOOKD_INSTALL_BACKUP_H
 

@@ -50,8 +50,7 @@ static int parse_settings(struct work *w, struct err *err)
 		return 0;
 	if (json_parse(w->a, w->text, JSON_LENIENT_UTF8 | JSON_COMMENTS, &lenient, NULL) == 0)
 		return err_set_at(err, r, strict.line, strict.col,
-			"a comment, or a comma before a closing bracket: the agent reads plain "
-			"JSON; take it out");
+			"a comment, or a comma before a closing bracket: the agent reads plain JSON; remove it");
 	if (err)
 		*err = strict;
 	return r;
@@ -70,12 +69,12 @@ static int open_work(struct work *w, const struct install_request *q, str text, 
 	if (r < 0)
 		return r;
 	if (w->root->type != JSON_OBJECT)
-		return fail_at(w, w->root->begin, err, "the file must hold an object");
+		return fail_at(w, w->root->begin, err, "the file must contain an object");
 	json_each(m, w->root) {
 		if (!str_eq(m->key, STR("hooks")))
 			continue;
 		if (w->hooks)
-			return fail_at(w, m->begin, err, "\"hooks\" stands here a second time; join the two");
+			return fail_at(w, m->begin, err, "\"hooks\" appears a second time; merge the two");
 		w->hooks = m;
 	}
 	json_edit_init(&w->edit, a, w->text, w->root);
@@ -201,8 +200,8 @@ static str moved_note(const struct work *w, struct sieve *s)
 		json_each(group, is_array(event) ? event : NULL) {
 			if (gone && !group_gone(group, s))
 				return arena_strf(w->a,
-					"hooks of " STR_FMT " move up when ours go; the agent will want "
-					"them trusted again",
+					"hooks of " STR_FMT
+					" move up when ours are removed; the agent will ask you to trust them again",
 					STR_ARG(str_head(event->key, 60)));
 			gone = gone || group_gone(group, s);
 		}
@@ -347,7 +346,7 @@ static struct json *groups_tree(const struct install_request *q, str event, stru
 	return tree_of(&b, a);
 }
 
-/* The events that the file does not speak of yet, below "hooks" when that is missing too. */
+/* The events that the file does not mention yet, below "hooks" when that is missing too. */
 static struct json *missing_events(struct work *w, const struct install_request *q)
 {
 	struct buf b = BUF_INIT(LIMIT_SETTINGS);
@@ -424,8 +423,8 @@ static str root_note(const struct work *w)
 			continue;
 		json_locate(w->text, m->begin, &line, &col);
 		return arena_strf(w->a,
-			"line %u: \"" STR_FMT "\" does not belong there: the agent passes over the "
-			"whole file because of it; take it out",
+			"line %u: \"" STR_FMT
+			"\" does not belong there: the agent ignores the whole file because of it; remove it",
 			line, STR_ARG(str_head(m->key, 60)));
 	}
 	return STR_NONE;
@@ -450,13 +449,13 @@ int install_edit_add(const struct install_request *q, str text, struct arena *a,
 	}
 	r = close_work(&w, ret, err);
 	if (r == 0 && verify(q, *ret, a) < 0)
-		r = err_set(err, -EIO, "the change did not come out right, so nothing will be changed");
+		r = err_set(err, -EIO, "the result failed its check, so nothing will be changed");
 	return r;
 }
 
 /* -- listing ----------------------------------------------------------------------------------- */
 
-/* Whether the person has switched off all hooks, or ours. */
+/* Whether the user has switched off all hooks, or ours. */
 static bool is_off(const struct work *w)
 {
 	const struct json *off = w->file->off ? json_get(w->root, str_of(w->file->off)) : NULL,

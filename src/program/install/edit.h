@@ -12,7 +12,7 @@
 struct install_counts {
 	unsigned added, changed, removed;
 	bool unused; /* nothing of ours is in the text, nor will be */
-	str note;    /* what the person should know, or STR_NONE */
+	str note;    /* what the user should know, or STR_NONE */
 };
 
 /* The text with our entries on every wanted event, in the arena; the same text when they are there

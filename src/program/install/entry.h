@@ -1,4 +1,4 @@
-/* entry: one hook entry: what ours looks like and how it is told from others; for install/ only. */
+/* entry: one hook entry: what ours looks like and how it is recognised; for install/ only. */
 #ifndef HOOKD_INSTALL_ENTRY_H
 #define HOOKD_INSTALL_ENTRY_H
 

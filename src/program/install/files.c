@@ -44,8 +44,8 @@ static const struct hook_file hook_files[] = {
 		.root = codex_root,
 		.trust = "config.toml",
 		.how_to_trust = "start codex, which asks about new hooks, or type /hooks there, and trust hookc" },
-	/* Tells of turns even while the hooks are not trusted. The user's alone: one program is told,
-	 * and a project's own would silence it. */
+	/* Reports turns even while the hooks are not trusted. In the user's file only: one program is notified, and a
+	 * project's would replace it. */
 	{ .agent = "codex", .user = "config.toml", .format = &notify_toml },
 	/* Here any exit code above 1 with a word on stderr is a refusal, and a shell that does not find a
 	 * program says just that: without the suffix a hookc that is gone would refuse every prompt. */

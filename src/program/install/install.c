@@ -92,8 +92,8 @@ static const char *why_unreadable(int code)
 	switch (code) {
 	case -EFBIG: return "larger than 4 MiB";
 	case -EINVAL: return "not a plain file";
-	case -ELOOP: return "a link that leads nowhere";
-	case -EPERM: return "it belongs to somebody else; run hookd as that user";
+	case -ELOOP: return "a dangling link";
+	case -EPERM: return "it belongs to another user; run hookd as that user";
 	}
 	return strerror(-code);
 }
@@ -215,7 +215,7 @@ static int plan_remove(const struct install_request *q, const struct hook_file *
 		return 0;
 	if (backup_matches(&b, c->before) && (!b.existed || str_is_set(b.original)))
 		return plan_restore(q, f, &b, a, c, err);
-	/* Somebody wrote the file anew, but nothing of theirs is in it. */
+	/* Somebody rewrote the file, but nothing of theirs is in it. */
 	if (!b.existed && f->format->is_empty(q, c->after)) {
 		c->remove = true;
 		c->after = STR("");
@@ -378,7 +378,7 @@ static int apply_remove(const struct install_request *q, const struct hook_file 
 	return 0;
 }
 
-/* Whether the plan still speaks of the file as it is. */
+/* Whether the file is still as it was when the plan was made. */
 static int check_unchanged(const struct install_change *c, struct arena *a, struct err *err)
 {
 	bool exists;
@@ -386,7 +386,8 @@ static int check_unchanged(const struct install_change *c, struct arena *a, stru
 	int r = read_settings(c->path, a, &now, &exists, err);
 
 	if (r == 0 && (exists != c->exists || !str_eq(now, c->before)))
-		r = err_set(err, -ESTALE, "%s changed meanwhile; nothing was written, run the command again", c->path);
+		r = err_set(err, -ESTALE, "%s changed in the meantime; nothing was written; run the command again",
+			c->path);
 	return r;
 }
 

@@ -1,19 +1,18 @@
-/* install: puts hookc into an agent's own hook file, and takes it out again.
+/* install: adds hookc to an agent's own hook file, and removes it again.
  *
- * DESIGN. The file belongs to the user: formatting, order and foreign hooks stay as they are, because
- * the file is edited as text at the places the JSON tree (or a scan of the TOML) points to, never
- * written out anew. Our entries are appended after whatever is there: Codex trusts hooks by position,
- * and pushing a person's own ones down would switch them off. Where the agent has an exec form
- * (program and arguments, no shell) they use it, with the absolute path of hookc and the absolute
- * state directory, so that neither PATH, nor an rc file, nor a project's environment changes what
- * runs; elsewhere the same words make a shell line. It names no version: a line that changes is no
- * longer trusted.
+ * DESIGN. The file belongs to the user: formatting, order and foreign hooks stay as they are, because the file is
+ * edited as text at the places the JSON tree (or a scan of the TOML) points to, never rewritten from scratch. Our
+ * entries are appended after whatever is there: Codex trusts hooks by position, and moving the user's own hooks down
+ * would switch them off. Where the agent has an exec form (program and arguments, no shell) they use it, with the
+ * absolute path of hookc and the absolute state directory, so that neither PATH, nor an rc file, nor a project's
+ * environment changes what runs; elsewhere the same words form a shell command. It contains no version: an entry that
+ * changes is no longer trusted.
  *
  * Before the first change the original bytes are kept under <state>/install/. Uninstall puts them
  * back if the file still is exactly what install wrote (byte for byte the original), removes the file
  * if install had made it, and otherwise removes only our entries.
  *
- * An entry is ours when its program's base name is hookc (or "hookc" stands as a word in a shell form).
+ * An entry is ours when its program's base name is hookc (or "hookc" is a word of its shell command).
  * Installing twice changes nothing; a moved hookc or state directory rewrites our entries in place. */
 #ifndef HOOKD_INSTALL_INSTALL_H
 #define HOOKD_INSTALL_INSTALL_H
@@ -36,7 +35,7 @@ struct install_change {
 	bool unused;        /* nothing of ours is there, nor will be: the note says why */
 	str before, after;  /* whole contents */
 	unsigned added, changed, removed;
-	str note; /* what the person should know, or STR_NONE */
+	str note; /* what the user should know, or STR_NONE */
 };
 
 /* The changes to an agent's files that have been worked out and not yet made. */
@@ -90,7 +89,7 @@ enum install_trust {
 	INSTALL_TRUST_NONE, /* the agent asks nobody, or it is not known */
 	INSTALL_TRUSTED,
 	INSTALL_UNTRUSTED, /* nobody has trusted it, or it has changed since */
-	INSTALL_DISABLED,  /* switched off by the person */
+	INSTALL_DISABLED,  /* switched off by the user */
 };
 
 /* Events for which our entry is installed, and whether it calls this hookc and state; for doctor. */
@@ -112,7 +111,7 @@ bool install_is_ours(const struct json *entry);
 
 int install_list(const struct install_request *q, struct arena *a, struct install_entry **ret, struct err *err);
 
-/* What a person does to trust our hooks; NULL: the agent asks nobody. */
+/* What the user does to trust our hooks; NULL: the agent does not ask. */
 const char *install_how_to_trust(const struct agent *agent);
 
 /* What an agent that runs only trusted hooks (Codex) keeps about one: "sha256:" and the hash of the

@@ -168,7 +168,7 @@ static int replace(const struct install_request *q, str text, const struct look 
 	return r;
 }
 
-/* Who is told instead of us. */
+/* The program that is notified instead of us. */
 static str foreign_note(const struct look *l, struct arena *a)
 {
 	struct buf b = BUF_INIT(200);
@@ -177,7 +177,7 @@ static str foreign_note(const struct look *l, struct arena *a)
 	for (int i = 0; i < l->nwords; i++)
 		if (buf_addf(&b, "%s" STR_FMT, i ? " " : "", STR_ARG(l->words[i])) < 0)
 			break;
-	note = arena_strf(a, "notify is already used by %s; hookd goes without it: the hooks tell the same",
+	note = arena_strf(a, "notify is already used by %s; hookd does without it, because the hooks report the same",
 		b.len ? b.p : "something else");
 	buf_release(&b);
 	return note;
@@ -211,7 +211,7 @@ int install_notify_add(const struct install_request *q, str text, struct arena *
 		ret_counts->added = 1;
 	r = (l.count ? replace : insert)(q, text, &l, a, ret, err);
 	if (r == 0 && verify(q, *ret, a) < 0)
-		r = err_set(err, -EIO, "the change did not come out right, so nothing will be changed");
+		r = err_set(err, -EIO, "the result failed its check, so nothing will be changed");
 	return r;
 }
 

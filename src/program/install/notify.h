@@ -1,7 +1,7 @@
-/* notify: the program that Codex tells of every turn: one key of config.toml, before the first table.
+/* notify: the program that Codex notifies of every turn: one key of config.toml, before the first table.
  * For install/ and its tests; the functions do for that key what those of edit.h do for hooks.
  *
- * There is room for one program. A foreign one stays, and a note says so: the hooks tell the same. */
+ * There is room for one program. If another program is set, it stays, and a note says so: the hooks report the same. */
 #ifndef HOOKD_INSTALL_NOTIFY_H
 #define HOOKD_INSTALL_NOTIFY_H
 

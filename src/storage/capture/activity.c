@@ -1,5 +1,5 @@
-/* Activities: one row per tool call, whichever of its events comes first, and one per other happening
- * that belongs into a timeline. */
+/* Activities: one row per tool call, whichever of its events comes first, and one per other event that belongs in a
+ * timeline. */
 #include <errno.h>
 
 #include "base/clock.h"
@@ -9,7 +9,7 @@
 
 /* -- tools ------------------------------------------------------------------------------------- */
 
-/* Each agent tells it in another place: the kind of result, the first line of a patch, the words of the answer. */
+/* Each agent reports it in another place: the kind of result, the first line of a patch, the text of the answer. */
 static bool is_new_file(const struct event *e)
 {
 	struct patch patch = patch_open(json_str(json_get(e->tool_input, STR("command"))));
@@ -67,7 +67,7 @@ enum {
 };
 
 /* Without an id the two halves of a call have in common what is called and with what. Such a call is named by the
- * hash of that and its number among the equal ones, so that all of them stand together in the index. */
+ * hash of that and its number among the equal ones, so that all of them are adjacent in the index. */
 bool activity_pair_range(struct step *t, str *ret_from, str *ret_to)
 {
 	const struct event *e = &t->event;
@@ -171,7 +171,7 @@ static int complete_call(struct step *t, str same, bool before)
 	str error = before ? STR_NONE : summary_of_error(e);
 	str state = state_of(t->record.kind);
 
-	/* A shell that ends well but complains is done, with the complaint kept. */
+	/* A shell that succeeds but writes to stderr is done, with that text kept. */
 	if (before)
 		return store_do(t->store,
 			"UPDATE activities SET started_at = ?3, ord = min(ord, ?4), "
@@ -233,7 +233,7 @@ static bool is_mere_chance(const struct event *e)
 		!str_eq(json_str(json_get(e->payload, STR("trigger"))), STR("manual"));
 }
 
-/* Happenings that come without an id and may be reported twice: the same kind in the same window within
+/* Events that come without an id and may be reported twice: the same kind in the same window within
  * ten seconds. */
 static int is_same_happening(struct step *t, int64_t window)
 {
@@ -281,7 +281,7 @@ int activity_on_other(struct step *t)
 		t->record.at_us, key_of(t->seq, 1));
 }
 
-/* An event that does not say what it must is kept as it came; the timeline says that something was wrong there. */
+/* An event that lacks required fields is kept as it came; the timeline shows that something was wrong there. */
 int activity_on_error(struct step *t)
 {
 	bool unread = t->record.marks & EVENT_NOT_JSON;
@@ -299,6 +299,6 @@ int activity_on_error(struct step *t)
 		"iskkisssii", t->session.key, str_of(id), window, t->session.batch, t->record.order_us,
 		str_of(event_kinds[t->record.kind].name), t->event.agent_id,
 		unread ? STR("the agent's hook sent something that is not JSON")
-		       : STR("the agent's hook sent an event without all that it must have"),
+		       : STR("the agent's hook sent an event without its required fields"),
 		t->record.at_us, key_of(t->seq, 2));
 }

@@ -1,8 +1,7 @@
-/* Records that cannot be folded: kept aside, so that they stand in nobody's way.
+/* Records that cannot be folded are set aside, so that they do not block others.
  *
  * Such a record keeps its row in `events`, marked EVENT_UNFOLDED; no projection is made from it. If even that row
- * cannot be made, its bytes go to `quarantine`. Both are tried again when the fold has changed, or by hand
- * (rebuild). */
+ * cannot be made, its bytes go to `quarantine`. Both are retried when the fold has changed, or by hand (rebuild). */
 #include <errno.h>
 #include <stdio.h>
 

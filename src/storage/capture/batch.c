@@ -9,7 +9,7 @@
 /* Stands for the prompt of a batch that was opened by a tool. */
 #define CONTINUATION "[Session continuation]"
 
-/* How much text behind a prefix is a plan, and not a remark about one that lies elsewhere. */
+/* How much text after a prefix makes it a plan, and not a remark about one elsewhere. */
 enum { PLAN_BODY_MIN = 500 };
 
 static const struct source {
@@ -55,7 +55,7 @@ int batch_close(struct step *t, const char *by)
 
 	if (!t->session.batch)
 		return 0;
-	/* Closed by a Stop at that moment; by anything else at its last sign of life. */
+	/* Closed by a Stop at that moment; by anything else at its last activity. */
 	r = store_do(t->store,
 		"UPDATE batches SET status = 'completed', closed_by = ?2, ended_at = last_at WHERE key = ?1", "is",
 		t->session.batch, str_of(by));
@@ -110,7 +110,7 @@ static int is_same_prompt(struct step *t, const uint8_t *hash)
 	return got < 0 ? got : 1;
 }
 
-/* What the session is about, if a person wrote it. */
+/* What the session is about, if the user wrote it. */
 static int note_prompt(struct step *t, const char *source)
 {
 	str prompt = t->event.prompt;
@@ -146,7 +146,7 @@ int batch_on_prompt(struct step *t)
 	int64_t batch, window;
 	int r;
 
-	/* What a subagent is told is a call of the one who told it, and no prompt of the session. */
+	/* A prompt to a subagent is a call of its parent, not a prompt of the session. */
 	if (!str_empty(t->event.agent_id))
 		return window_of(t, &window);
 	hash_prompt(t->event.prompt, hash);
@@ -190,7 +190,7 @@ static int answer(struct step *t, int64_t batch)
 
 	/* One Stop per batch, unless the batch went on after it (which reopens it), the first brought no
 	 * response (then this one is the late back-fill), or this one brings another: the agent answered once
-	 * more, because a Stop hook or a teammate had something to say. */
+	 * more, because a Stop hook or a teammate made it continue. */
 	r = store_number(t->store, &stopped,
 		"SELECT closed_by IN ('stop', 'failure') AND (?2 IS NULL OR response IS ?2) "
 		"FROM batches WHERE key = ?1",
@@ -220,8 +220,8 @@ static int answer(struct step *t, int64_t batch)
 	return r;
 }
 
-/* Gemini sends what a hook said at the end of a turn as if a person had written it; the end of that turn tells by
- * naming the prompt it all began with. */
+/* Gemini sends what a hook said at the end of a turn as if the user had written it. The end of that turn reveals it:
+ * it names the prompt that began the turn. */
 static int note_forced(struct step *t, int64_t batch)
 {
 	uint8_t hash[SHA256_BYTES];
@@ -270,8 +270,8 @@ static int name_continuation(struct step *t, int64_t batch)
 	return note_prompt(t, source);
 }
 
-/* A turn told beside the hooks, as a whole and at its end. What the hooks told is told again; without them (their
- * owner has not agreed to them, say) this is all there is. */
+/* A turn reported outside the hooks, as a whole and at its end. It repeats what the hooks reported; without them (if
+ * the user has not trusted them, say) this is all there is. */
 int batch_on_turn(struct step *t)
 {
 	uint8_t hash[SHA256_BYTES];
@@ -306,7 +306,7 @@ int batch_on_interrupt(struct step *t)
 /* -- tools ------------------------------------------------------------------------------------- */
 
 /* Something is about to run, so the prompt is not answered after all (a Stop hook sent the agent on, or
- * the janitor was early). A subagent says nothing of the kind: it may work on in the background. */
+ * the janitor was early). A subagent's call does not mean that: it may keep working in the background. */
 static bool goes_on(const struct step *t)
 {
 	return t->record.kind == EVENT_PRE_TOOL_USE && str_empty(t->event.agent_id);
@@ -326,7 +326,7 @@ static int batch_by_prompt_id(struct step *t, int64_t *ret)
 
 	if (r != 1)
 		return r;
-	/* Only the last batch can go on; what comes late for an earlier one is just put there. */
+	/* Only the last batch can continue; what comes late for an earlier one is just added to it. */
 	if (!goes_on(t) || *ret != t->session.last_batch || t->session.batch)
 		return 1;
 	r = store_number(t->store, &closed, "SELECT status = 'completed' FROM batches WHERE key = ?1", "i", *ret);

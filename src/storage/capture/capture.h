@@ -1,23 +1,22 @@
-/* capture: records become rows a person can find again.
+/* capture: turns records into rows that people can find again.
  *
- * DESIGN (docs/model.md tells it whole). capture_fold() is the one way into the store: live events,
- * replay after a crash and spool pickup all come through it, in any order and any number of times.
- * Row one is `events`, keyed by the ULID; a record whose key is there already changes nothing. All
- * other rows of a session are a fold over its events sorted by (ord, id): an event that comes in order
- * is applied at once; one that belongs earlier makes the session dirty, and capture_finish() rewinds
- * it to the batch the event falls into and applies again from there.
+ * DESIGN (in full in docs/model.md). capture_fold() is the one way into the store: live events, replay after a crash
+ * and spool pickup all come through it, in any order and any number of times. Row one is `events`, keyed by the ULID;
+ * a record whose key is there already changes nothing. All other rows of a session are a fold over its events sorted
+ * by (ord, id): an event that comes in order is applied at once; one that belongs earlier makes the session dirty,
+ * and capture_finish() deletes its rows and applies all its events again, in order.
  *
  *   fold.c      the way in, the table of handlers, order
  *   rewind.c    dirty sessions, and rebuilding everything after a change of this code
  *   session.c   sessions, labels, parents          window.c    windows and subagents
- *   batch.c     prompts and their answers          activity.c  tool calls and other happenings
+ *   batch.c     prompts and their answers          activity.c  tool calls and other events
  *   plan.c      plans and their versions           project.c   directories and what they belong to
  *   summary.c   what is kept of inputs and outputs usage.c     tokens
- *   imported.c  history beside what was told live  decision.c  what hookd said
- *   purged.c    what was deleted for good and must not be imported again
+ *   imported.c  history beside live events         decision.c  what hookd decided
+ *   purged.c    what was purged and must not be imported again
  *   aside.c     what cannot be folded
- *   stale.c     what time does: stuck batches, stale sessions
- *   forget.c    deleting: what is chosen by the user, what is beyond the limits
+ *   stale.c     the passage of time: stuck batches, stale sessions
+ *   forget.c    deleting: what the user chose, what exceeds the limits
  *
  * Runs on the writer thread, inside its transaction. */
 #ifndef HOOKD_CAPTURE_CAPTURE_H
@@ -27,7 +26,7 @@
 #include "event/event.h"
 #include "store/store.h"
 
-/* Raised when the fold changes, so that stores of earlier releases are folded again. */
+/* Raised when the fold changes, so that stores of earlier releases are refolded. */
 enum { CAPTURE_VERSION = 5 };
 
 struct capture;
@@ -41,24 +40,24 @@ int capture_fold(struct capture *c, struct store *s, const struct record *r);
  * put aside, CAPTURE_KEPT. */
 enum { CAPTURE_KEPT = WRITER_KEPT };
 int capture_fold_carefully(struct capture *c, struct store *s, const struct record *r);
-/* Before each commit: sessions that got late events are put right. */
+/* Before each commit: refolds sessions that got late events. */
 int capture_finish(struct capture *c, struct store *s);
 /* After a rollback: what was noted for the transaction is void. */
 void capture_forget(struct capture *c);
 
-/* Folds sessions again that an import left unsettled, at most so many. How many are left, or -errno; inside a
- * transaction. */
+/* Refolds at most this many of the sessions that an import left unsettled. Returns how many are left, or -errno;
+ * inside a transaction. */
 int capture_refold_due(struct capture *c, struct store *s, int sessions);
 
 /* Some rows of a rebuild, when one is due. 1: more to do; 0: nothing left; -errno. Its own
  * transactions, so that events are folded in between. */
 int capture_rebuild_some(struct capture *c, struct store *s);
-/* Makes one due: everything is folded again from events, and what was put aside is tried again. In a transaction. */
+/* Makes one due: everything is refolded from events, and what was set aside is retried. In a transaction. */
 int capture_rebuild(struct capture *c, struct store *s);
-/* How many sessions are left of it (0: none is under way), of how many. */
+/* How many of its sessions are left (0: no rebuild is running), and out of how many. */
 int capture_rebuild_left(struct store *s, int64_t *ret_left, int64_t *ret_sessions);
 
-/* What time does. now_us: wall clock. Inside a transaction. Returns how many rows changed. */
+/* Applies the passage of time. now_us: wall clock. Inside a transaction. Returns how many rows changed. */
 enum { CAPTURE_BATCH_STUCK_S = 300, CAPTURE_SESSION_STALE_S = 3600 };
 int capture_complete_stale(struct store *s, int64_t now_us);
 
@@ -85,20 +84,20 @@ int capture_count(struct store *s, const struct capture_choice *choice, struct c
 /* The chosen sessions, newest first: key, agent, id, title, cwd, last_at, events chosen. */
 struct query *capture_list(struct store *s, const struct capture_choice *choice, int64_t limit);
 
-/* Deletes the chosen, and notes that it is not to be imported again; transactions of its own. */
+/* Deletes the selection, and records that it must not be imported again; transactions of its own. */
 int capture_purge(struct capture *c, struct store *s, const struct capture_choice *choice, struct capture_count *ret);
 
 struct capture_limits {
-	int64_t days;  /* 0: for ever */
+	int64_t days;  /* 0: forever */
 	int64_t bytes; /* of the store in use */
 };
 
-/* What is beyond the limits, by the rows alone: completed sessions, oldest first. */
+/* What exceeds the limits, judged by the rows alone: completed sessions, oldest first. */
 int capture_beyond(struct store *s, const struct capture_limits *limits, int64_t now_us, struct capture_count *ret);
-/* Deletes some of it. 1: there is more; 0: nothing is beyond the limits; -errno. Transactions of its own. */
+/* Deletes some of it. 1: there is more; 0: nothing exceeds the limits; -errno. Transactions of its own. */
 int capture_retain_some(struct store *s, const struct capture_limits *limits, int64_t now_us,
 	struct capture_count *ret);
-/* Gives free pages back to the file system, some at a time. 1: there are more. */
+/* Returns free pages to the file system, some at a time. 1: there are more. */
 int capture_shrink_some(struct store *s);
 
 #endif

@@ -1,8 +1,8 @@
-/* Decisions: what hookd said, rule by rule, and whether it was obeyed. A denied call is shown as denied. It does not
- * matter whether a decision comes before or after what it was said about. */
+/* Decisions: what hookd decided, rule by rule, and whether it was obeyed. A denied call is shown as denied. It does
+ * not matter whether a decision arrives before or after the event it is about. */
 #include "capture/internal.h"
 
-/* Whichever of the two came last, the call says what became of it: a call that has run is done, denied or not. */
+/* Whichever of the two came last, the call has its final state: a call that has run is done, denied or not. */
 static int mark_denied(struct step *t, str call)
 {
 	if (str_empty(call))
@@ -87,7 +87,7 @@ int decision_on_call(struct step *t)
 	return r < 0 ? r : mark_denied(t, t->call);
 }
 
-/* A tool that has run although it was denied: the agent did not listen, or its hook's answer was void. */
+/* A tool that ran although it was denied: the agent ignored the answer, or the answer was invalid. */
 int decision_on_ran(struct step *t)
 {
 	return store_do(t->store,

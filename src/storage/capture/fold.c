@@ -7,8 +7,8 @@
 
 /* -- what each kind of event does -------------------------------------------------------------- */
 
-/* Kinds without a row are kept as events only: they are too many (a piece of shown text) or say
- * nothing that others do not (a batch of tool results). */
+/* Kinds without a row are kept as events only: they are too many (pieces of displayed text) or repeat what others say
+ * (a batch of tool results). */
 enum { HANDLERS = 3 };
 
 static int (*const handlers[EVENT_KIND_MAX][HANDLERS])(struct step *t) = {
@@ -49,7 +49,7 @@ static int (*const handlers[EVENT_KIND_MAX][HANDLERS])(struct step *t) = {
 	[EVENT_DECISION] = { decision_on_event },
 };
 
-/* What is told by hooks and beside them is one thing under two names. */
+/* What is reported both by hooks and outside them is one event with two names. */
 static enum event_kind twin_of(const struct step *t)
 {
 	if (t->record.kind == EVENT_TURN_COMPLETE)
@@ -57,7 +57,7 @@ static enum event_kind twin_of(const struct step *t)
 	return t->record.kind == EVENT_STOP ? EVENT_TURN_COMPLETE : t->record.kind;
 }
 
-/* 1: the record names the call that told the same first, and it is there; 0; -errno. */
+/* 1: the record names the earlier call that it duplicates, and that call is there; 0; -errno. */
 static int find_named_twin(struct step *t, int64_t *ret)
 {
 	if (!str_is_set(t->record.twin))
@@ -66,7 +66,7 @@ static int find_named_twin(struct step *t, int64_t *ret)
 		t->record.twin.n);
 }
 
-/* The event that this one doubles: the one it names, or the last one like it before. */
+/* The event that this one duplicates: the one it names, or the last one like it before. */
 static int mark_same(struct step *t)
 {
 	int64_t seq = 0;
@@ -102,7 +102,7 @@ int fold_apply(struct step *t)
 
 /* -- the way in -------------------------------------------------------------------------------- */
 
-/* A call that was told first and could not be kept leaves its part to the next. */
+/* If the first call could not be stored, the next duplicate takes its place. */
 static int check_twin(struct step *t)
 {
 	int64_t seq;
@@ -133,10 +133,10 @@ int fold_insert_event(struct step *t)
 	return got;
 }
 
-/* Tools run side by side, and their hooks overtake each other; and what comes from the spool comes late. A
- * late half of a call gives the same rows as it would have given in time, if it falls into a batch that
- * showed life before and after it, in the window that is still current (a subagent's must have begun), and is the
- * only one of its kind. Then nothing has to be folded again. */
+/* Tools run side by side, and their hooks overtake each other; and what comes from the spool comes late. A late half
+ * of a call gives the same rows as it would have given in time, if it falls into a batch with activity before and
+ * after it, in the window that is still current (a subagent's must have begun), and is the only one of its kind. Then
+ * nothing has to be refolded. */
 static int find_batch_at(struct step *t, int64_t *ret)
 {
 	return store_number(t->store, ret,
@@ -174,7 +174,7 @@ static int may_overtake(struct step *t)
 	return got < 0 ? got : fits != 0;
 }
 
-/* Behind everything that was applied to its session, or as good as? */
+/* After everything that was applied to its session, or effectively so? */
 static int is_in_order(struct step *t)
 {
 	int64_t behind = 0;

@@ -1,7 +1,7 @@
-/* Deleting: what the user chose, and what is beyond the limits of retention.
+/* Deleting: what the user chose, and what exceeds the retention limits.
  *
- * A session goes with everything that was made from it. What somebody gave a name stays: a project that was
- * named by hand outlives its sessions. Deleted bytes are overwritten (secure_delete, set in store/). */
+ * A session is deleted with everything that was made from it. A project that the user named outlives its sessions.
+ * Deleted bytes are overwritten (secure_delete, set in store/). */
 #include <errno.h>
 #include <stdio.h>
 
@@ -12,7 +12,7 @@
 enum {
 	FORGET_AT_ONCE = 8, /* sessions in one transaction, so that events come in between */
 	SHRINK_PAGES = 512,
-	LOW_PERCENT = 95, /* deleting stops below this share of the limit, or it would never rest */
+	LOW_PERCENT = 95, /* deleting stops below this share of the limit, or it would never stop */
 };
 
 /* -- one session ------------------------------------------------------------------------------- */
@@ -184,7 +184,8 @@ static int purge_session(struct capture *c, struct store *s, int64_t key, str ma
 		if (r == 0)
 			(void)store_number(s, &left, "SELECT 1 FROM events WHERE session = ?1 LIMIT 1", "i", key);
 		if (r == 0 && left) {
-			/* Everything made from the deleted events goes, and is made again from the rest. */
+			/* Everything made from the session's events is deleted, and made again from the remaining
+			 * ones. */
 			rewind_note(c, key);
 			return 0;
 		}
@@ -243,7 +244,7 @@ int capture_purge(struct capture *c, struct store *s, const struct capture_choic
 			capture_forget(c);
 		}
 	}
-	/* The index only notes what is gone, until its pieces are merged. */
+	/* The index only marks rows as deleted until its segments are merged. */
 	return r < 0 ? r : store_exec(s, "INSERT INTO words(words) VALUES ('optimize')");
 }
 
@@ -263,7 +264,7 @@ static int64_t oldest_kept(const struct capture_limits *limits, int64_t now_us)
 	return limits->days ? now_us - limits->days * 86400 * USEC_PER_SEC : 0;
 }
 
-/* Rows are counted as their texts: near enough to say what would go. */
+/* Rows are counted as the size of their texts: close enough to estimate what would be deleted. */
 static int count_by_size(struct store *s, int64_t excess, struct capture_count *ret)
 {
 	struct query *q = store_query(s,

@@ -1,8 +1,8 @@
-/* History that is imported beside what hooks told live: what is known already is not kept a second time.
+/* History that is imported alongside live events: what is already known is not stored a second time.
  *
- * An imported record that only repeats a live one is left out altogether. That keeps the store small where
- * hookd has been running for months, and it keeps most imports in order, so that nothing has to be folded
- * again. What comes live after the import meets the ordinary rules of "twice is once". */
+ * An imported record that only repeats a live one is left out altogether. That keeps the store small where hookd has
+ * been running for months, and it keeps most imports in order, so that nothing has to be refolded. What arrives live
+ * after the import is subject to the ordinary rules for duplicates. */
 #include "base/sha256.h"
 #include "capture/internal.h"
 
@@ -17,8 +17,8 @@ static int knows_start(struct step *t, int64_t *ret)
 		"isii", t->session.key, t->event.source, t->record.order_us, (int64_t)TOLD_WITHIN_US);
 }
 
-/* Two ids are two prompts, whatever they say. One id may stand for several texts over time; where one side has no id,
- * the text and the time must do. */
+/* Two ids are two prompts, whatever they say. One id may have several texts over time; where one side has no id, text
+ * and time decide. */
 static int knows_prompt(struct step *t, int64_t *ret)
 {
 	uint8_t hash[SHA256_BYTES];
@@ -71,7 +71,7 @@ static int is_answered(struct step *t, int64_t *ret)
 		"ii", t->session.key, t->record.order_us);
 }
 
-/* A hook told the end of this turn: what it gave as the answer is the answer. Where it gave none, the log does. */
+/* A hook reported the end of this turn: its answer is the answer. If it gave none, the log's is used. */
 static int knows_stop(struct step *t, int64_t *ret)
 {
 	int64_t answered = 0;

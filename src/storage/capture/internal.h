@@ -21,7 +21,7 @@ struct session {
 	bool fresh; /* made by this event */
 };
 
-/* The key of a row is made from the event that makes it: folding again repeats it. n tells rows of one table apart
+/* The key of a row is derived from the event that makes it, so refolding repeats it. n tells rows of one table apart
  * that one event makes. */
 static inline int64_t key_of(int64_t seq, int n)
 {
@@ -37,10 +37,10 @@ struct step {
 	struct record record; /* ord in record.order_us */
 	struct event event;   /* the payload, read again by the adapter; redacted */
 	struct session session;
-	int64_t same_as;    /* set by a handler: this event doubles that one */
-	int64_t late_batch; /* the event comes late, and belongs into this batch */
+	int64_t same_as;    /* set by a handler: this event duplicates that one */
+	int64_t late_batch; /* the event comes late, and belongs to this batch */
 	str call;           /* set by activity_on_tool(): activities.same of the call it is about */
-	bool retells;       /* set by a handler: it speaks of a turn that is known, and starts nothing */
+	bool retells;       /* set by a handler: it is about a known turn, and starts nothing */
 };
 
 /* Handlers: 0 or -errno. */
@@ -48,7 +48,7 @@ int window_on_start(struct step *t);
 int window_on_end(struct step *t);
 int window_on_subagent_start(struct step *t);
 int window_on_subagent_stop(struct step *t);
-/* The end of a subagent's turn, told beside the hooks; record.agent_id says whose. */
+/* The end of a subagent's turn, reported outside the hooks; record.agent_id says whose. */
 int window_on_subagent_turn(struct step *t);
 int batch_on_prompt(struct step *t);
 int batch_on_stop(struct step *t);
@@ -68,7 +68,7 @@ bool window_is_helper(const struct event *e);
 
 /* The batch a tool event belongs to; opens a continuation when there is none. */
 int batch_of(struct step *t, int64_t *ret);
-/* The batch a Stop speaks of: by the prompt's id, else the open one, else the last one; 0 if none. */
+/* The batch that a Stop ends: by the prompt's id, else the open one, else the last one; 0 if none. */
 int batch_of_stop(struct step *t, int64_t *ret);
 /* Closes the open batch, if any. */
 int batch_close(struct step *t, const char *by);
@@ -78,7 +78,7 @@ int plan_on_tool(struct step *t);
 int plan_on_task(struct step *t);
 int plan_on_prompt(struct step *t, int64_t batch, str body);
 int plan_on_answer(struct step *t, int64_t batch);
-/* True for a file that lies in a plans folder; for an event that speaks of a plan. */
+/* True for a file in a plans folder; for an event about a plan. */
 bool plan_is_file(str path);
 bool plan_is_touched(const struct event *e);
 
@@ -90,7 +90,7 @@ str project_relative(struct store *s, struct arena *a, int64_t project, str path
 int session_find(struct store *s, const struct record *r, struct session *ret);
 int session_load(struct store *s, int64_t key, struct session *ret);
 int session_save(struct step *t);
-/* Events beside the story (tokens, hookd's own decisions): they come when they come, and change nothing else. */
+/* Events outside the fold (tokens, hookd's own decisions): they may arrive at any time, and change nothing else. */
 static inline bool session_is_apart(enum event_kind kind)
 {
 	return kind == EVENT_MODEL_USAGE || kind == EVENT_DECISION;
@@ -144,7 +144,7 @@ int fold_insert_event(struct step *t);
 
 /* aside.c: fold_apply(), or, with care, a mark on an event that cannot be applied again. */
 int aside_apply(struct step *t);
-/* All that were put aside are to be tried again: first the marks, before sessions are folded again; then the rest. */
+/* Everything that was set aside is retried: first the marks, before sessions are refolded; then the rest. */
 int aside_clear_marks(struct store *s);
 int aside_retry(struct capture *c, struct store *s);
 
@@ -154,12 +154,12 @@ struct capture {
 	int64_t *dirty; /* sessions to fold again before the commit */
 	size_t ndirty, cap;
 	enum { PURGES_UNKNOWN, PURGES_NONE, PURGES_SOME } purges; /* does the store know of any? */
-	bool careful;                                             /* an event that cannot be applied is put aside */
+	bool careful;                                             /* an event that cannot be applied is set aside */
 	int64_t rebuild; /* next session to fold again after a change of the fold; 0: none; -1: not looked */
 };
 
 void rewind_note(struct capture *c, int64_t session);
-/* An import brings many late events to few sessions: they are folded again when it is over, not for each frame. */
+/* An import brings many late events to few sessions: they are refolded when it is over, not for each frame. */
 int rewind_note_import(struct step *t);
 /* Deletes everything that was made from the events of a session. */
 int rewind_clear(struct store *s, int64_t session);

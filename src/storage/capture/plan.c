@@ -10,7 +10,7 @@ enum {
 	TITLE_MAX = 120,
 	PLAN_MAX = 200000,
 	ANSWER_MAX = 50000, /* of an answer that is a plan */
-	ANSWER_LOOK = 500,  /* bytes of it in which its heading must stand */
+	ANSWER_LOOK = 500,  /* bytes of it in which its heading must be */
 };
 
 bool plan_is_file(str path)
@@ -172,7 +172,7 @@ int plan_on_prompt(struct step *t, int64_t batch, str body)
 	return add_version(t, arena_strf(t->arena, "prompt:%.16s", hex), body, "prompt", batch);
 }
 
-/* "# Plan", "## Implementation plan", "**Plan:** …", "Plan:"; a sentence that begins with the word is none. */
+/* "# Plan", "## Implementation plan", "**Plan:** …", "Plan:"; a sentence that begins with the word is not one. */
 static bool is_plan_heading(str line)
 {
 	bool marked = line.n && (line.p[0] == '#' || str_starts(line, STR("**")));
@@ -209,7 +209,7 @@ int plan_on_answer(struct step *t, int64_t batch)
 	return 0;
 }
 
-/* A list of tasks is a plan nobody wrote down as one. */
+/* A list of tasks is a plan, too. */
 int plan_on_task(struct step *t)
 {
 	str subject = str_trim(json_str(json_get(t->event.payload, STR("task_subject")))), so_far = STR("# Tasks\n");

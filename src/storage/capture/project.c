@@ -1,8 +1,8 @@
 /* Projects: what a directory belongs to.
  *
- * The answer is asked of the disk once per directory and then kept in `directories`, so that folding again gives the
- * same rows after the disk has changed. Looking means a few stat calls, and never a long wait: the writer has others'
- * events to fold. */
+ * The answer is asked of the disk once per directory and then kept in `directories`, so that refolding gives the same
+ * rows after the disk has changed. A lookup costs a few stat calls and never waits long: the writer has other events
+ * to fold. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,7 +17,7 @@
 
 enum { LOOK_MS = 300 };
 
-/* The folder has another name now. The old path stays as an alias: events that are folded again speak of it. */
+/* The folder has another name now. The old path stays as an alias: events that are refolded refer to it. */
 static int follow(struct store *s, int64_t key, int64_t merged, str old, const char *path)
 {
 	int r = store_do(s, "DELETE FROM projects WHERE path = ?1 AND merged IS NOT NULL", "s", str_of(path));
@@ -107,7 +107,7 @@ int project_of(struct store *s, str directory, int64_t now_us, int64_t *ret)
 	snprintf(path, sizeof path, STR_FMT, STR_ARG(directory));
 	got = project_find_within(path, getenv("HOME"), LOOK_MS, &p);
 	reached = got != -ETIMEDOUT;
-	/* A disk that does not answer: the directory stands for its project, until somebody can look. */
+	/* The disk does not answer: the directory counts as its own project until it can be read. */
 	if (!reached) {
 		p.main[0] = 0;
 		snprintf(p.root, sizeof p.root, "%s", path);

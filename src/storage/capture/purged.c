@@ -1,8 +1,9 @@
-/* What was purged and must not come back: agents keep their own logs, and importing those would bring it all again.
+/* What was purged and must not come back: agents keep their own logs, and importing those would bring it all back.
  *
  * A tombstone is a fact whose name is a hash: of a session (agent and native id), or of one event (its key, and what
- * it is beyond its key, because the log's copy of what a hook told has another one). Nothing can be read from it. Of
- * a session only what happened up to the purge is kept out: the work may go on. Live events are never kept out. */
+ * it is beyond its key, because the log's copy of what a hook reported has another one). Nothing can be read from it.
+ * Of a session only what happened before the purge is kept out: the work may continue. Live events are never kept
+ * out. */
 #include "base/sha256.h"
 #include "capture/internal.h"
 
@@ -51,7 +52,7 @@ static str event_name(struct naming *n, const struct record *r)
 	return name_end(n);
 }
 
-/* What an event says, whoever tells it. STR_NONE: only its key tells it from others. */
+/* The content of an event, whatever reported it. STR_NONE: only its key identifies it. */
 static str meaning_name(struct naming *n, struct step *t)
 {
 	const struct record *r = &t->record;
@@ -104,7 +105,7 @@ int purged_note_event(struct step *t, int64_t now_us)
 	return r < 0 ? r : set_stone(t->store, meaning_name(&n, t), now_us);
 }
 
-/* 1: there is a stone set at from_us or later. */
+/* 1: there is a tombstone of from_us or later. */
 static int has_stone(struct store *s, str name, int64_t from_us)
 {
 	int64_t yes = 0;

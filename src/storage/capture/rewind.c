@@ -1,9 +1,9 @@
-/* Putting sessions right: late events, and folding everything again after a change of the fold.
+/* Refolding sessions: after late events, and all of them after a change of the fold.
  *
- * A session is rewound whole. Rewinding to a point in the middle would have to undo what later events
- * did to earlier rows (the end of a call, a late answer), and be right about it; a session of a
- * thousand events is folded in some tens of milliseconds, off the path of any hook, and most events that
- * come a little late need no rewind at all (fold.c). */
+ * A session is rewound whole. Rewinding to a point in the middle would have to undo what later events did to earlier
+ * rows (the end of a call, a late answer), and be right about it; a session of a thousand events is folded in some
+ * tens of milliseconds, outside the path of any hook, and most events that come a little late need no rewind at all
+ * (fold.c). */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -116,7 +116,7 @@ int capture_finish(struct capture *c, struct store *s)
 		r = refold(c, s, session);
 	}
 	if (r == 0 && c->ndirty)
-		log_debug(LOG_STORE, "%zu sessions folded again because of late events", c->ndirty);
+		log_debug(LOG_STORE, "%zu sessions refolded because of late events", c->ndirty);
 	c->ndirty = 0;
 	return r;
 }
@@ -134,7 +134,7 @@ int capture_refold_due(struct capture *c, struct store *s, int sessions)
 		r = refold(c, s, key);
 	}
 	if (r == 0)
-		r = capture_finish(c, s); /* a session that is folded again may hand events to another */
+		r = capture_finish(c, s); /* a session that is refolded may pass events to another */
 	if (r == 0)
 		r = store_number(s, &left, "SELECT count(*) FROM sessions WHERE unsettled", "");
 	return r < 0 ? r : (int)left;
@@ -161,7 +161,7 @@ static int set_fact(struct store *s, const char *name, int64_t value)
 		"si", str_of(name), value);
 }
 
-/* A rebuild that was cut off goes on where it was. */
+/* A rebuild that was interrupted continues where it stopped. */
 static int look_for_rebuild(struct capture *c, struct store *s)
 {
 	int64_t version = 0, key = 0;
@@ -205,7 +205,7 @@ int capture_rebuild_left(struct store *s, int64_t *ret_left, int64_t *ret_sessio
 
 static int finish_rebuild(struct capture *c, struct store *s)
 {
-	/* Folding again makes sessions active; those that are long over are over at once, not at the next round. */
+	/* Refolding makes sessions active; those that ended long ago are completed at once, not at the next round. */
 	int r = aside_retry(c, s);
 
 	if (r == 0)

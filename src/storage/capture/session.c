@@ -4,7 +4,7 @@
 #include "capture/internal.h"
 
 /* One native id under two labels is one session. The more specific label stays: a named agent before claude (whose
- * hooks other agents run as well), anything before generic. Who calls itself by a name nobody knows is a named agent.
+ * hooks other agents run as well), anything before generic. An agent with an unknown name counts as a named agent.
  * */
 static int label_rank(str agent)
 {
@@ -113,7 +113,7 @@ int session_find_thread(struct step *t)
 	return got < 0 ? got : 1;
 }
 
-/* Only what was told beside the hooks moves: a thread that somebody resumed by hand is a session as well. */
+/* Only what was reported outside the hooks moves: a thread that somebody resumed by hand is a session as well. */
 int session_adopt_thread(struct step *t, str thread)
 {
 	int64_t stray = 0, left = 0;
@@ -152,7 +152,7 @@ static int find_project(struct step *t)
 	return project_of(t->store, t->event.cwd, t->record.at_us, &t->session.project);
 }
 
-/* The model an event says the session goes on with. */
+/* The model that the session continues with, according to the event. */
 static str model_of(const struct event *e)
 {
 	if (e->kind == EVENT_SESSION_START)
@@ -181,7 +181,7 @@ int session_save(struct step *t)
 	got = find_project(t);
 	if (got < 0)
 		return got;
-	/* What came late changes nothing of what came after it. */
+	/* A late event changes nothing that came after it. */
 	if (t->late_batch)
 		return store_do(t->store,
 			"UPDATE sessions SET tools = ?2, events = events + 1, transcript = "

@@ -1,4 +1,4 @@
-/* What time does to projections. Marks on top of the fold: a later event undoes them. */
+/* Effects of time on projections. They are marks on top of the fold: a later event undoes them. */
 #include "base/clock.h"
 #include "capture/internal.h"
 
@@ -6,7 +6,7 @@ static const struct {
 	const char *sql;
 	int64_t after_us;
 } tends[] = {
-	/* A batch whose last sign of life is long ago was not answered, or its Stop was lost. */
+	/* A batch without recent activity was not answered, or its Stop was lost. */
 	{ "UPDATE batches SET status = 'completed', closed_by = 'janitor', ended_at = last_at WHERE status = "
 	  "'active' AND last_at < ?1",
 		CAPTURE_BATCH_STUCK_S *USEC_PER_SEC },
@@ -14,8 +14,7 @@ static const struct {
 	  "= sessions.batch) = 'completed' "
 	  "AND last_at < ?1",
 		CAPTURE_BATCH_STUCK_S *USEC_PER_SEC },
-	/* An agent that was killed sends no SessionEnd. Nothing is deleted; lists leave out what has
-	 * next to nothing in it. */
+	/* An agent that was killed sends no SessionEnd. Nothing is deleted; lists omit nearly empty sessions. */
 	{ "UPDATE sessions SET status = 'completed', closed_by = 'janitor', ended_at = last_at WHERE status = "
 	  "'active' AND last_at < ?1",
 		CAPTURE_SESSION_STALE_S *USEC_PER_SEC },

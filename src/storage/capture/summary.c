@@ -5,7 +5,7 @@
 enum {
 	VALUE_MAX = 500,  /* characters of one input value */
 	OUTPUT_MAX = 500, /* characters of an output */
-	READ_MAX = 200,   /* longer reads are told by their length */
+	READ_MAX = 200,   /* longer reads are shown as their length */
 };
 
 size_t summary_length(str text)
@@ -119,7 +119,7 @@ str summary_of_output(struct arena *a, const struct event *e)
 {
 	str text;
 
-	/* What a tool that writes gives back is the file over again; the file and what happened to it
+	/* The result of a tool that writes is the file again; the file and what happened to it
 	 * are in columns of their own. */
 	if (e->tool_class == TOOL_WRITE && e->tool_response && e->tool_response->type == JSON_OBJECT)
 		return STR_NONE;

@@ -8,7 +8,7 @@ static int64_t tokens(const struct step *t, const char *name)
 	return json_int(json_get(t->event.payload, str_of(name)), &n) && n > 0 ? n : 0;
 }
 
-/* An answer that is still being written is told with what it cost so far; the last numbers are the largest. */
+/* An answer that is still being written is reported with its cost so far; the last numbers are the largest. */
 int usage_on_event(struct step *t)
 {
 	str id = json_str(json_get(t->event.payload, STR("message_id")));

@@ -71,7 +71,7 @@ int window_on_start(struct step *t)
 		t->same_as = 1;
 		return 0;
 	}
-	/* Compaction happens in the middle of a prompt, which goes on afterwards. */
+	/* Compaction happens in the middle of a prompt, which continues afterwards. */
 	r = compacted ? 0 : batch_close(t, "window");
 	if (r == 0)
 		r = adopt_window(t);

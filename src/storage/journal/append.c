@@ -17,7 +17,7 @@
 enum {
 	CLOCK_STEP_US = 1000000,   /* a smaller step back is not worth a correction */
 	CLIENT_LATE_US = 60000000, /* a client that waited longer than this has another clock */
-	NUMBERS_TRIED = 64,        /* a segment's number may be taken by a file that is none of ours */
+	NUMBERS_TRIED = 64,        /* a segment's number may be taken by a foreign file */
 };
 
 void format_segment_header(uint8_t out[SEGMENT_HEADER], uint64_t number, uint64_t identity)
@@ -55,7 +55,7 @@ int journal_segment_path(char out[4096], const char *dir, uint64_t number)
 	return n < 0 || n >= FS_PATH ? -ENAMETOOLONG : 0;
 }
 
-/* Leaves the current descriptor for journal_sync() to sync and close, and goes on with the next one. */
+/* Leaves the current file descriptor for journal_sync() to sync and close, and continues with the next one. */
 static void change_segment(struct journal *j, int fd, const struct journal_pos *next)
 {
 	pthread_mutex_lock(&j->owed.lock);
@@ -174,8 +174,8 @@ struct journal_pos journal_end(const struct journal *j)
 	return j->end;
 }
 
-/* A daemon that is behind meets two events of one millisecond after it is over: the later one comes behind the
- * first all the same. */
+/* A daemon that is behind meets two events of one millisecond after it is over: the later one still comes after the
+ * first. */
 static int64_t place_in(struct journal *j, int64_t ms, int64_t us)
 {
 	size_t at = (size_t)ms % JOURNAL_MOMENTS;
@@ -187,11 +187,10 @@ static int64_t place_in(struct journal *j, int64_t ms, int64_t us)
 	return us;
 }
 
-/* Where an event stands among the others: at the moment its client had it, since hooks that run side
- * by side overtake each other on their way here. Two things are put right: steps back of the clock are
- * taken out, and a client's time that cannot be true gives way to ours, which always rises. Clients tell
- * milliseconds; within one, whoever arrived first was first: a hook that waited for the answer to another
- * one may well begin in the same millisecond. */
+/* An event's place in the order is the moment its client had it, because hooks that run in parallel overtake each
+ * other on their way here. Two corrections are made: backward steps of the clock are removed, and an impossible
+ * client time is replaced by ours, which always increases. Clients report milliseconds; within one, whoever arrived
+ * first was first: a hook that waited for the answer to another one may well begin in the same millisecond. */
 static int64_t order_of(struct journal *j, int64_t at_us)
 {
 	int64_t now = clock_wall_us() + j->step_us;
@@ -284,7 +283,7 @@ int journal_flush(struct journal *j, struct journal_pos *ret_end)
 			buf_clear(&j->batch);
 			return r;
 		}
-		/* A burst or a giant payload must not keep its memory for ever. */
+		/* A burst or a giant payload must not keep its memory forever. */
 		if (j->batch.cap > MIB(1))
 			buf_release(&j->batch);
 		else

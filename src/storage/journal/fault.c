@@ -1,5 +1,5 @@
-/* Rehearsed failure. "write:3,fsync:1,write:7+": the third write fails once, the first fsync fails once,
- * every write from the seventh on fails. Told by an argument (hookd run --test-fail), never by the
+/* Simulated failures. "write:3,fsync:1,write:7+": the third write fails once, the first fsync fails once,
+ * every write from the seventh on fails. Set by an argument (hookd run --test-fail), never by the
  * environment, which a project could set. Without a plan a call costs one comparison. */
 #include "journal/journal.h"
 

@@ -10,7 +10,7 @@
 
 enum {
 	RETIRED_MAX = 16,
-	JOURNAL_MOMENTS = 16, /* milliseconds that events may still come for, side by side */
+	JOURNAL_MOMENTS = 16, /* recent milliseconds that may still get events, in parallel */
 };
 
 struct journal {
@@ -25,14 +25,14 @@ struct journal {
 	} moments[JOURNAL_MOMENTS]; /* the last place given out in a client's millisecond */
 	bool torn;                  /* bytes behind `end` that could not be taken away */
 	_Atomic uint64_t abandoned; /* number of a segment that must not be written any more */
-	/* What the disk is still owed. The loop only notes it down here; whoever calls
-	 * journal_sync() pays, because a sync may take longer than any hook may wait. */
+	/* What still has to be synced. The loop only records it here; the caller of journal_sync() does it, because a
+	 * sync may take longer than any hook may wait. */
 	struct {
 		pthread_mutex_t lock;
 		bool file, dir;
 		bool lost;                /* a closed segment could not wait for its sync any longer */
 		struct journal_pos end;   /* of what was flushed */
-		int retired[RETIRED_MAX]; /* descriptors of closed segments, not yet synced */
+		int retired[RETIRED_MAX]; /* file descriptors of closed segments, not yet synced */
 		int nretired;
 		/* Zeros ahead of the end of the current segment; see journal_grow(). */
 		uint64_t zeroed;               /* they reach to here */

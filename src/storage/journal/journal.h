@@ -8,24 +8,24 @@
  * a random identity) and holds records: length, CRC-32C over length and body, body (event/record.c).
  *
  *   - every start opens a new segment; a segment past LIMIT_SEGMENT is closed and the next opened
- *   - numbers only rise; the identity tells a file from an impostor with the same number, so a
+ *   - numbers only rise; the identity distinguishes files with the same number, so a
  *     stored position can never make the reader skip records it has not seen
  *   - records of one loop iteration go out in one write(2); journal_flush() succeeds for all of them
  *     or for none: after a short or failed write the file is truncated back, or, if even that fails,
  *     left behind and a new segment opened; nothing more is written until one of the two worked
  *   - while events come slowly the file is longer than its records: zeros are written ahead in chunks, and a
  *     length of 0 means that nothing is there yet
- *   - a reader of the segment that is being written stops at the end it was told: what lies behind
+ *   - a reader of the segment that is being written stops at the end it was given: what lies behind
  *     may yet be truncated away
  *   - a bad checksum ends that segment only; the file is set aside as <number>.j.damaged, never deleted
- *   - a segment is deleted only after a FULL commit of everything in it, and never the newest one
+ *   - a segment is deleted only after a checkpoint or synced commit that covers it, and never the newest one
  *
- * The spool holds what `hookd offline` could not give to a daemon: one record per file, the same
+ * The spool holds what `hookd offline` could not deliver to a daemon: one record per file, the same
  * format, <ulid>.j, written under another name and renamed, so that a reader sees whole files only.
  *
- * Threads: struct journal belongs to the loop; readers are independent and only open files. The only
- * calls for another thread are journal_sync(), journal_grow(), journal_needs_sync() and journal_abandon(). The thread
- * that makes them is journal_syncer: a hanging disk holds up nobody else. */
+ * Threads: struct journal belongs to the loop; readers are independent and only open files. The only calls for
+ * another thread are journal_sync(), journal_grow(), journal_needs_sync() and journal_abandon(). The thread that
+ * makes them is journal_syncer: a hanging disk blocks nobody else. */
 #ifndef HOOKD_JOURNAL_JOURNAL_H
 #define HOOKD_JOURNAL_JOURNAL_H
 
@@ -67,8 +67,8 @@ int journal_add(struct journal *j, struct record *r);
  * is, and the batch is empty again. An empty batch is fine. */
 int journal_flush(struct journal *j, struct journal_pos *ret_end);
 
-/* Goes on in a new segment, so that everything up to *ret_before can be folded and its file deleted. The batch
- * under way goes into the new one. -errno: the old segment stays in use. */
+/* Starts a new segment, so that everything up to *ret_before can be folded and its file deleted. The current batch
+ * goes into the new one. -errno: the old segment stays in use. */
 int journal_rotate(struct journal *j, struct journal_pos *ret_before);
 
 /* Brings what was flushed (and closed segments, and the directory) to the disk; *ret_synced (or NULL) is the place
@@ -78,7 +78,7 @@ int journal_rotate(struct journal *j, struct journal_pos *ret_before);
 int journal_sync(struct journal *j, struct journal_pos *ret_synced);
 bool journal_needs_sync(struct journal *j);
 
-/* Writes zeros ahead of the end of the current segment, if there are few left and no burst is under way. As
+/* Writes zeros ahead of the end of the current segment, if there are few left and there is no burst of events. As
  * journal_sync(). */
 void journal_grow(struct journal *j);
 
@@ -151,7 +151,7 @@ int spool_write(const char *dir, const struct record *r, bool sync);
 
 /* -- shared with tests: the n-th write, sync, … fails ------------------------------------------ */
 
-/* Makes the n-th call fail from then on as the plan says; see fault.c. Before there are threads. */
+/* Makes calls fail, from the n-th on, as the plan says; see fault.c. Call it before there are threads. */
 void journal_fault_plan(str plan);
 /* 0, or the -errno with which this call is to fail. */
 int journal_fault(const char *what);

@@ -59,8 +59,8 @@ static int take_debt(struct journal *j, int fds[RETIRED_MAX + 1], bool *ret_dir,
 	j->owed.nretired = 0;
 	j->owed.dir = j->owed.lost = false;
 	if (j->owed.file) {
-		/* A copy, so that the loop may retire the original meanwhile. Without a descriptor
-		 * for it the debt stays. */
+		/* A copy, so that the loop may retire the original meanwhile. Without a file descriptor for it, it
+		 * stays owed. */
 		one = fcntl(j->fd, F_DUPFD_CLOEXEC, 0);
 		if (one >= 0) {
 			fds[n++] = one;
@@ -127,7 +127,7 @@ static bool plan_growth(struct journal *j, int *ret_fd, uint64_t *ret_from)
 	end = j->owed.end.offset;
 	from = j->owed.zeroed > end ? j->owed.zeroed : (end + PAGE - 1) / PAGE * PAGE;
 	grow = from < end + GROW_AT && from + GROW_STEP <= LIMIT_SEGMENT && end < j->owed.zeroed + GROW_STEP;
-	/* Nobody is told of zeros, so a file that a burst has outgrown begins with them again at a quiet moment. */
+	/* Zeros are not announced, so a file that a burst has outgrown gets them again at a quiet moment. */
 	if (!grow && end > j->owed.zeroed)
 		j->owed.zeroed = end;
 	*ret_fd = grow ? fcntl(j->fd, F_DUPFD_CLOEXEC, 0) : -1;
@@ -232,7 +232,7 @@ static void *syncer_main(void *arg)
 			s->synced(&s->state, s->arg);
 		if (go_on)
 			journal_grow(s->journal);
-		/* A debt that stays is tried again in a second. */
+		/* What is still owed is retried in a second. */
 		if (r < 0 && go_on)
 			journal_syncer_notify(s, false);
 	}

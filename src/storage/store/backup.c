@@ -120,9 +120,9 @@ static int inspect(struct store *s, const char *path, struct store_summary *ret,
 
 	ret->version = store_version(s);
 	if (known < 0 || ret->version < 0)
-		return err_set(err, -EUCLEAN, "%s is no database, or a damaged one: %s", path, store_error(s));
+		return err_set(err, -EUCLEAN, "%s is not a database, or it is damaged: %s", path, store_error(s));
 	if (known < 3)
-		return err_set(err, -EMEDIUMTYPE, "%s is a database, but not of hookd", path);
+		return err_set(err, -EMEDIUMTYPE, "%s is a database, but not hookd's", path);
 	if (ret->version > store_schema_version())
 		return err_set(err, -EPROTONOSUPPORT,
 			"%s was written by a newer hookd (schema %d, this release knows %d); upgrade hookd", path,
@@ -184,7 +184,7 @@ static int sync_parent(const char *path)
 	return fs_sync_dir(dir);
 }
 
-/* Copies, and looks at the copy with other eyes: through a connection that has nothing in its cache. */
+/* Copies, and checks the copy through a new connection, which has nothing in its cache. */
 static int copy_and_check(struct store *s, const char *temp, struct store_summary *ret, struct err *err)
 {
 	int r;
@@ -206,7 +206,7 @@ int store_backup(const char *store, const char *to, struct store_summary *ret, s
 	int r;
 
 	if (access(to, F_OK) == 0)
-		return err_set(err, -EEXIST, "%s exists already; choose another name", to);
+		return err_set(err, -EEXIST, "%s already exists; choose another name", to);
 	if (snprintf(temp, sizeof temp, "%s.part", to) >= (int)sizeof temp)
 		return err_set(err, -ENAMETOOLONG, "the name of the backup is too long");
 	r = store_open(store, STORE_READ, NULL, &s, err);
@@ -231,9 +231,9 @@ static int put_in_place(const char *temp, const char *store, char aside[FS_PATH]
 	int r = store_set_aside(store, "before-restore", aside);
 
 	if (r < 0 && r != -ENOENT)
-		return err_set(err, r, "the present store cannot be renamed: %s", strerror(-r));
+		return err_set(err, r, "the current store cannot be renamed: %s", strerror(-r));
 	if (rename(temp, store) < 0)
-		return err_set(err, -errno, "the backup cannot be put in place: %s; the present store is %s",
+		return err_set(err, -errno, "the backup cannot be put in place: %s; the current store is %s",
 			strerror(errno), aside);
 	return sync_parent(store);
 }
@@ -313,14 +313,14 @@ int store_renew_pages(struct store **s, struct err *err)
 	snprintf(temp, sizeof temp, "%s.renewing", path);
 	snprintf(dir, sizeof dir, "%.*s", (int)(strrchr(path, '/') - path), path);
 	if (fs_free_bytes(dir) < 2 * store_used_bytes(*s)) {
-		log_warn(LOG_STORE, "there is no room to write the store anew with smaller pages; it stays as it is");
+		log_warn(LOG_STORE, "there is no room to rewrite the store with smaller pages; it stays as it is");
 		return 0;
 	}
 	r = write_anew(*s, temp);
 	if (r == 0 && (r = store_inspect(temp, &summary, err)) < 0)
 		unlink(temp);
 	if (r < 0) {
-		log_warn(LOG_STORE, "the store could not be written anew with smaller pages (%s); it stays as it is",
+		log_warn(LOG_STORE, "the store could not be rewritten with smaller pages (%s); it stays as it is",
 			store_failure(*s, r));
 		return 0;
 	}
@@ -336,7 +336,7 @@ int store_renew_pages(struct store **s, struct err *err)
 	store_rehearse_death();
 	if (r < 0)
 		return err_set(err, r, "the store cannot be put in place: %s", strerror(-r));
-	log_info(LOG_STORE, "the store was written anew with pages of " STORE_PAGE_TEXT " bytes");
+	log_info(LOG_STORE, "the store was rewritten with pages of " STORE_PAGE_TEXT " bytes");
 	return sync_parent(path);
 }
 

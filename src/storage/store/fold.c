@@ -1,8 +1,8 @@
-/* Folding: records of journal and spool become committed rows. The writer thread's.
+/* Folding: records of journal and spool become committed rows. Runs on the writer thread.
  *
  * A batch is one transaction, with the place in the journal it reaches to. When one of its records cannot be folded
  * and it is not the environment's fault, the batch is repeated with care: each record by itself, and the bad one is
- * kept aside (capture/ says how) instead of standing in the way of all that come after it. */
+ * set aside (capture/ says how) instead of blocking everything after it. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -170,8 +170,8 @@ static off_t wal_size(struct writer *w)
 	return stat(path, &st) == 0 ? st.st_size : 0;
 }
 
-/* Readers in the middle of a query hold it up; then the next one goes further. SQLite syncs the WAL before and the file
- * after, so what was committed is on the disk when it has come to the end. */
+/* Readers in the middle of a query limit how far it gets; then the next one goes further. SQLite syncs the WAL before
+ * and the file after, so what was committed is on the disk when it has come to the end. */
 void writer_checkpoint(struct writer *w, bool idle)
 {
 	off_t size = wal_size(w);
@@ -191,7 +191,7 @@ void writer_checkpoint(struct writer *w, bool idle)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* A file that is to be renamed or deleted must not be all there is of what it held. */
+/* A file that is about to be renamed or deleted must not be the only copy of its contents. */
 static int settle_now(struct writer *w)
 {
 	if (w->unsynced)
@@ -239,8 +239,7 @@ static int give_up(struct writer *w, int cause)
 	char text[320];
 
 	snprintf(text, sizeof text,
-		"events cannot be folded into the store: %.200s; they stay in the journal and are "
-		"tried again every second",
+		"events cannot be folded into the store: %.200s; they stay in the journal and are retried every second",
 		store_failure(w->store, cause));
 	undo(w);
 	writer_set_trouble(w, text);
@@ -281,11 +280,11 @@ static int take_batch(struct writer *w, struct batch *b, int *ret_trouble)
 static void log_batch(struct writer *w, const struct batch *b)
 {
 	if (b->doubled)
-		log_info(LOG_STORE, "Deduped %u events that were known already", b->doubled);
+		log_info(LOG_STORE, "Deduped %u events that were already known", b->doubled);
 	if (!b->kept)
 		return;
 	writer_count_aside(w);
-	/* Perhaps it is not the record that is bad. */
+	/* Perhaps the record is not to blame. */
 	writer_suspect(w);
 }
 
@@ -305,7 +304,7 @@ static int fold_batch(struct writer *w)
 		got = take_batch(w, &b, &r);
 	}
 	if (r < 0) {
-		/* Whoever waits is told `at`: what was not committed must not be in it. */
+		/* Waiters are given `at`: it must not cover what was not committed. */
 		w->at = before;
 		return give_up(w, r);
 	}
@@ -315,7 +314,7 @@ static int fold_batch(struct writer *w)
 	return got;
 }
 
-/* Tells whoever waits how far it has come. */
+/* Tells waiters how far it has come. */
 static void publish(struct writer *w)
 {
 	pthread_mutex_lock(&w->lock);
@@ -334,8 +333,8 @@ static void publish(struct writer *w)
 		w->config.committed(w->config.arg);
 }
 
-/* Everything in the segment is committed: it goes when that is on the disk. Or it is set aside because of a problem, as
- * soon as what could be read of it is. */
+/* Everything in the segment is committed: it is deleted when that is on the disk. Or it is set aside because of a
+ * problem, as soon as what could be read of it is on the disk. */
 static int finish_segment(struct writer *w, uint64_t number, const char *problem)
 {
 	int r = problem ? settle_now(w) : 0;
@@ -383,7 +382,7 @@ static int fold_segment(struct writer *w, uint64_t number, bool newest, uint64_t
 	}
 	if ((r == 0 || r == -EBADMSG) && !newest)
 		r = journal_reader_at_end(&w->reader);
-	/* After trouble nothing new is committed, and whoever waits goes on waiting. */
+	/* After an error nothing new is committed, and waiters keep waiting. */
 	if (r == 0 || r == -EBADMSG)
 		publish(w);
 	if (r == -EBADMSG && !newest) {
@@ -581,8 +580,8 @@ static int fold_spool_batch(struct writer *w)
 	return r < 0 ? r : n;
 }
 
-/* One batch a round: a spool of many thousand files must not keep the journal, for whose commits
- * somebody may wait, from its turn. */
+/* One batch per round: a spool of many thousand files must not hold up the journal, because somebody may wait for its
+ * commits. */
 int writer_fold_spool(struct writer *w)
 {
 	int r = fold_spool_batch(w);

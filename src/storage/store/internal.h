@@ -10,7 +10,7 @@
 
 enum {
 	QUERIES_MAX = 256,
-	FAILURE_SQL = 60, /* bytes of a statement that a failure is told with */
+	FAILURE_SQL = 60, /* bytes of a statement that an error message includes */
 	/* Of the file: docs/decisions/0011. Carving reads pages of this size out of damaged ones. */
 	STORE_PAGE = 4096,
 	STORE_PAGE_BEFORE = 16384, /* of schema 4 and older */
@@ -34,7 +34,7 @@ struct store {
 	char failure[200];   /* the words of the last failure since BEGIN; see store_failure() */
 	int64_t deadline_us; /* see store_limit() */
 	const _Atomic bool *cancelled;
-	bool still; /* see store_open_still(): trouble with it is expected */
+	bool still; /* see store_open_still(): errors are expected */
 	char path[FS_PATH];
 	dev_t dev, wal_dev; /* the files it was opened on; see store_is_current() */
 	ino_t ino, wal_ino; /* wal_ino 0: not seen yet */
@@ -42,12 +42,12 @@ struct store {
 
 /* Where a test may end the process: what changes a store must be whole or not at all. */
 void store_rehearse_death(void);
-/* SQLite's codes in our words. */
+/* SQLite's codes as -errno. */
 int store_errno(int rc);
 /* SQLite's settings for the process; before the first connection. */
 void store_initialize(void);
 
-/* Opens a database that lies still (a backup, a file set aside) without writing anything beside it. With
+/* Opens a database that is not in use (a backup, a file set aside) without writing anything beside it. With
  * `wal`, what a WAL beside it holds counts as well. */
 int store_open_still(const char *path, bool wal, struct store **ret);
 
@@ -64,7 +64,7 @@ int store_add_functions(struct store *s);
 
 /* PRAGMA user_version, or -errno. */
 int store_version(struct store *s);
-/* How many of the three tables every hookd has can be told by their own words; -errno. */
+/* How many of the three tables that every hookd store has are recognisable by their definitions; -errno. */
 int store_known_tables(struct store *s);
 
 /* Copies everything by SQLite's own call into a new file of one piece, on disk when it returns. */

@@ -1,7 +1,7 @@
-/* Payloads as they are stored: zstd with a dictionary of what hooks usually say.
+/* Payloads as they are stored: zstd with a dictionary made from typical payloads.
  *
  * events.payload is TEXT (JSON as it came, when packing gains nothing) or a BLOB: the number of the dictionary,
- * then a zstd frame that names its size. A dictionary that was ever written with stays in the table for ever. Alone
+ * then a zstd frame that names its size. A dictionary that was ever written with stays in the table forever. Alone
  * a payload of half a kilobyte hardly shrinks; what it repeats is in other payloads, and so in the dictionary. */
 #include <errno.h>
 #include <pthread.h>
@@ -74,7 +74,7 @@ void packer_free(struct packer *p)
 	free(p);
 }
 
-/* A giant's room is given back with the next one that is not. */
+/* The buffer of a giant payload is freed at the next ordinary one. */
 static char *room_in(struct buf *b, size_t need)
 {
 	if (b->cap > MIB(1) && need <= KIB(64))

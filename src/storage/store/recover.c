@@ -1,4 +1,4 @@
-/* The writer's care for its store: opening it, noticing that it is damaged or gone, and making it anew. */
+/* How the writer looks after its store: opening it, noticing that it is damaged or gone, and rebuilding it. */
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -8,11 +8,11 @@
 #include "store/thread.h"
 
 enum {
-	RECOVER_EVERY_MS = 10000, /* a disk that goes on damaging stores must not be filled with them */
-	SUSPECT_EVERY_MS = 60000, /* a whole check because somebody met trouble */
+	RECOVER_EVERY_MS = 10000, /* a disk that keeps damaging stores must not be filled with them */
+	SUSPECT_EVERY_MS = 60000, /* a full check because of an error elsewhere */
 };
 
-/* What a recovery said is in the store until somebody has shown it. */
+/* The report of a recovery is in the store until somebody has shown it. */
 static void load_recovery(struct writer *w)
 {
 	struct query *q = store_query(w->store, "SELECT value FROM facts WHERE name = 'recovery'");
@@ -83,7 +83,7 @@ static void close_store(struct writer *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* Tells the log, status, and whoever looks into facts for something to tell the user. */
+/* Reports to the log, to status, and in facts, for the next notice to the user. */
 static void report_recovery(struct writer *w, const char *text)
 {
 	log_warn(LOG_STORE, "%s", text);
@@ -179,7 +179,7 @@ int writer_recover(struct writer *w)
 	salvage(w, aside, &found);
 	snprintf(text, sizeof text,
 		"the store was damaged and is kept as %.60s; the new one has %s%.60s%s%u events read from the damaged "
-		"file%s, and what the journal holds",
+		"file%s, and what is in the journal",
 		base_name(aside), backup[0] ? "the backup " : "", base_name(backup), backup[0] ? ", " : "", found.fresh,
 		found.cut ? " (not all, it took too long)" : "");
 	report_recovery(w, text);
@@ -208,9 +208,9 @@ static int bring_wal_home(struct writer *w)
 
 	close_store(w);
 	if (r == 0)
-		log_warn(LOG_STORE, "the WAL of the store was taken away; nothing is lost");
+		log_warn(LOG_STORE, "the WAL of the store was removed; nothing is lost");
 	else
-		log_error(LOG_STORE, "the WAL of the store was taken away: %s", strerror(-r));
+		log_error(LOG_STORE, "the WAL of the store was removed: %s", strerror(-r));
 	return 0;
 }
 
@@ -237,10 +237,10 @@ int writer_find_store(struct writer *w)
 	if (r == 0 && gone && rename(copy, w->store_path) < 0)
 		r = -errno;
 	if (r < 0)
-		log_error(LOG_STORE, "the store was taken away and could not be saved: %s", strerror(-r));
+		log_error(LOG_STORE, "the store was removed and could not be saved: %s", strerror(-r));
 	snprintf(text, sizeof text, "the file of the store was %s while in use; %s%.200s",
 		gone ? "deleted" : "replaced",
-		r < 0          ? "what it held is lost"
+		r < 0          ? "its contents are lost"
 			: gone ? "it has been written again"
 			       : "the old one is kept as ",
 		r < 0 || gone ? "" : base_name(copy));
@@ -252,14 +252,14 @@ int writer_find_store(struct writer *w)
 
 /* -- is it damage? ----------------------------------------------------------------------------- */
 
-/* The index of words has a check of its own; integrity_check only sees its pages. */
+/* The full-text index has a check of its own; integrity_check only sees its pages. */
 static bool is_index_damaged(struct writer *w, struct buf *problems)
 {
 	int r = store_exec(w->store, "INSERT INTO words(words) VALUES ('integrity-check')");
 
 	if (r == 0 || (store_is_environment(r) && r != -EUCLEAN))
 		return false;
-	buf_addf(problems, "the index of words: %s\n", store_failure(w->store, r));
+	buf_addf(problems, "the full-text index: %s\n", store_failure(w->store, r));
 	return true;
 }
 

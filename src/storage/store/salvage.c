@@ -1,6 +1,6 @@
 /* Recovery: a damaged store is set aside, never deleted, and what can be read of it is read.
  *
- * Reading goes on where SQLite gives up: events are read upwards until an error, then behind the bad place in
+ * Reading continues where SQLite gives up: events are read upwards until an error, then behind the bad place in
  * growing steps, then downwards from the end; if that did not go smoothly, carve.c looks at the bare pages. A row that
  * comes twice costs a look at its key. Two views of the file are tried, with its WAL and without, because it may be the
  * WAL that is wrong. */
@@ -19,7 +19,7 @@
 #include "store/internal.h"
 
 enum {
-	SALVAGE_MS = 120000, /* in all; what is left stays in the file set aside */
+	SALVAGE_MS = 120000, /* in all; the rest stays in the file that was set aside */
 	PROBES_MAX = 4096,   /* jumps over bad places */
 	SESSIONS_MAX = 1000000,
 };
@@ -146,7 +146,7 @@ static void find_owner(struct dig *d, int64_t key, struct record *r)
 
 #define SALVAGE_COLUMNS "seq, id, ord, at, session, kind, native, tool, tool_use_id, agent_id, marks, host, payload"
 
-/* One row to whoever folds. The bytes are copied first: folding may use this very text again. */
+/* Passes one row to take(). The bytes are copied first: folding may use the same SQL text again. */
 static int take_event(const struct carved_event *e, void *arg)
 {
 	struct dig *d = arg;
@@ -204,7 +204,7 @@ static bool out_of_time(struct dig *d)
 	return true;
 }
 
-/* Reads from one place on. 1: to the end; 0: an error on the way; -errno: the taker's trouble. */
+/* Reads from one place on. 1: to the end; 0: an error on the way; -errno: from take(). */
 static int read_run(struct dig *d, bool up)
 {
 	struct query *q = store_ask(d->from,
@@ -240,7 +240,7 @@ static int dig_events(struct dig *d)
 	return r < 0 ? r : 0;
 }
 
-/* What only the user can know again. */
+/* What only the user could enter again. */
 static void dig_facts(struct dig *d)
 {
 	struct query *q =

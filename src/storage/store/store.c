@@ -53,7 +53,7 @@ bool store_is_environment(int r)
 	return false;
 }
 
-/* SQLite forgets its words with the next call, and a rollback is one. */
+/* SQLite's error text is gone after the next call, and a rollback is one. */
 static int note_failure(struct store *s, int rc, const char *sql)
 {
 	int head = (int)strcspn(sql, "(;?=\n");
@@ -232,8 +232,8 @@ static int migrate(struct store *s, const char *backups, int version, struct err
 
 /* -- opening ----------------------------------------------------------------------------------- */
 
-/* A store whose header or schema says two different things is damaged; a database in which nothing is
- * ours is somebody else's. */
+/* A store whose header or schema says two different things is damaged; a database in which nothing is ours belongs to
+ * another application. */
 static int check_ours(struct store *s, int version, struct err *err)
 {
 	int known = store_known_tables(s);
@@ -243,14 +243,14 @@ static int check_ours(struct store *s, int version, struct err *err)
 		return err_set(err, known, "the store cannot be read: %s; run: hookd db check", store_error(s));
 	if (known == 0 && !blank)
 		return err_set(err, -EMEDIUMTYPE,
-			"the file is a database, but not of hookd; move it away and restart hookd");
+			"the file is a database, but not hookd's; move it away and restart hookd");
 	if (version == 0 ? known > 0 : known < 3)
 		return err_set(err, -EUCLEAN, "the store is damaged: its %s; run: hookd db check",
 			version == 0 ? "header has no version" : "tables are gone");
 	return 0;
 }
 
-/* Looks before anything is written: a store this release must not touch is not touched. */
+/* Checks before anything is written: a store that this release must not touch is not touched. */
 static int check_version(struct store *s, enum store_mode mode, int *ret_version, struct err *err)
 {
 	*ret_version = store_version(s);
@@ -287,8 +287,9 @@ static int configure(struct store *s, enum store_mode mode, int version)
 	/* Can only be chosen while the file is empty, and would be a write on any other. */
 	if (version == 0)
 		r = store_exec(s, "PRAGMA page_size = " STORE_PAGE_TEXT "; PRAGMA auto_vacuum = INCREMENTAL");
-	/* Triggers keep the index of words in step, and this SQLite lets a trigger write to a virtual table only in a
-	 * schema that is trusted. It is: its directory is private, and it is compared with what migrations make. */
+	/* Triggers keep the full-text index up to date, and this SQLite lets a trigger write to a virtual table only
+	 * in a schema that is trusted. It is: its directory is private, and it is compared with what migrations make.
+	 */
 	if (r == 0)
 		r = store_exec(s, "PRAGMA trusted_schema = ON");
 	if (r == 0)
@@ -703,7 +704,7 @@ int store_check_schema(struct store *s, struct buf *out)
 	if (r == 0)
 		r = schema_text(model, &should);
 	if (r == 0 && (version < 0 || schema_text(s, &is) < 0 || !str_eq(buf_str(&is), buf_str(&should)))) {
-		buf_add_str(out, STR("its tables are not as hookd made them\n"));
+		buf_add_str(out, STR("its tables are not as hookd created them\n"));
 		r = -EUCLEAN;
 	}
 	buf_release(&is);

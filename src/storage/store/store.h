@@ -16,7 +16,7 @@
  *
  *   store.c    opening, migrating, querying        writer.c   the thread and its jobs
  *   fold.c     journal and spool in, rows out      payload.c  payloads as they are stored
- *   backup.c   copies: backup, restore             recover.c  its care for a store that is damaged or gone
+ *   backup.c   copies: backup, restore             recover.c  repairing a store that is damaged or gone
  *   salvage.c  what can be read of a damaged one   carve.c    the same from bare pages
  *
  * Same-layer use: store reads journal/. */
@@ -41,7 +41,7 @@ enum store_mode {
 };
 
 /* err says in words what is wrong and what to do: -EUCLEAN damaged, -EPROTONOSUPPORT newer release,
- * -EMEDIUMTYPE somebody else's database, -ENOENT no store yet (STORE_READ). backups is the directory for
+ * -EMEDIUMTYPE another application's database, -ENOENT no store yet (STORE_READ). backups is the directory for
  * the copy taken before a migration. */
 int store_open(const char *path, enum store_mode mode, const char *backups, struct store **ret, struct err *err);
 void store_close(struct store *s);
@@ -49,10 +49,10 @@ DEFINE_FREEP(struct store, store_close);
 
 int store_schema_version(void);
 
-/* Ends the statement under way, which then gives -ECANCELED. From any thread, as long as the store is open. */
+/* Interrupts the running statement, which then gives -ECANCELED. From any thread, as long as the store is open. */
 void store_interrupt(struct store *s);
-/* Until told otherwise, statements end with -ECANCELED past this time on the monotonic clock (0: never) or when the
- * flag is raised (NULL: there is none). */
+/* From now on, statements end with -ECANCELED past this time on the monotonic clock (0: never) or when the flag is
+ * set (NULL: there is none). */
 void store_limit(struct store *s, int64_t deadline_us, const _Atomic bool *cancelled);
 /* How long to wait for somebody else's lock. */
 void store_set_patience(struct store *s, int ms);
@@ -107,7 +107,7 @@ int store_check_schema(struct store *s, struct buf *out);
 /* The pages only, and the first problem only: a second for half a gigabyte. 0, -EUCLEAN, -errno. */
 int store_quick_check(struct store *s, struct err *err);
 
-/* The text of SQLite's last complaint. */
+/* The text of SQLite's last error. */
 const char *store_error(struct store *s);
 /* Why something gave r: SQLite's own words and the statement, of the last that failed since BEGIN; else the errno's. */
 const char *store_failure(struct store *s, int r);
@@ -121,7 +121,7 @@ enum store_presence store_presence(struct store *s);
 /* The WAL at the path is the one this handle uses. */
 bool store_owns_wal(struct store *s);
 
-/* What was put aside because it could not be folded: rows of events (EVENT_UNFOLDED), and records that are not even
+/* What was set aside because it could not be folded: rows of events (EVENT_UNFOLDED), and records that are not even
  * that. */
 struct store_aside {
 	int64_t unfolded, quarantined;
@@ -141,20 +141,20 @@ struct store_summary {
 /* "2026-11-15T08-27-50-123Z": now, fit for a file name. */
 void store_time_name(char out[64]);
 
-/* A backup, or any store that lies still: is it hookd's, of a release we can read, and sound? Reads all of
+/* A backup, or any store that is not in use: is it hookd's, of a release we can read, and sound? Reads all of
  * it and writes nothing. -EMEDIUMTYPE, -EPROTONOSUPPORT and -EUCLEAN as for store_open(). */
 int store_inspect(const char *path, struct store_summary *ret, struct err *err);
 
-/* A copy of a store that others may be writing: one file, checked, private, there as a whole or not at all.
- * -EEXIST: something has that name. */
+/* A copy of a store that others may be writing: one file, checked, private, complete or absent. -EEXIST: the name is
+ * taken. */
 int store_backup(const char *store, const char *to, struct store_summary *ret, struct err *err);
 
-/* Puts a copy of `from` in the place of the store, which nobody may have open; the present one is kept
- * beside it, and aside is what it is called now ("" when there was none). */
+/* Replaces the store, which nobody may have open, with a copy of `from`; the current one is kept beside it, and aside
+ * is its new name ("" when there was none). */
 int store_restore(const char *from, const char *store, char aside[4096], struct err *err);
 
-/* Writes a store with pages of an earlier release anew and puts it in the old one's place; *s is closed then, and
- * NULL. 0 also when there was nothing to do, or no room for it: then it stays as it is and works all the same. For
+/* Rewrites a store that has the page size of an earlier release and replaces the old file; *s is then closed, and
+ * NULL. 0 also when there was nothing to do, or no room for it: then the store stays as it is, and still works. For
  * the writer, before it reads or writes anything. */
 int store_renew_pages(struct store **s, struct err *err);
 
@@ -206,7 +206,7 @@ struct writer_config {
 	 * is rolled back and, unless that is the environment's fault, repeated with care: then a record that cannot be
 	 * folded is kept by itself, WRITER_KEPT, and nothing of it is left over for finish(). */
 	int (*fold)(struct store *s, const struct record *r, bool careful, void *arg);
-	/* Before each commit; and after a rollback, with s NULL: what was noted for it is void. */
+	/* Before each commit; and after a rollback, with s NULL, to discard what was noted for it. */
 	int (*finish)(struct store *s, void *arg);
 	/* When there is nothing to fold: 1: do it again soon; 0: done; -errno. May be NULL. */
 	int (*idle)(struct store *s, void *arg);
@@ -219,7 +219,7 @@ struct writer_config {
 /* What the writer did, for status. Counters rise; from any thread. */
 struct writer_state {
 	bool open;          /* the store is open and migrated */
-	char trouble[320];  /* why folding stands still, or "" */
+	char trouble[320];  /* why folding is stuck, or "" */
 	char recovery[320]; /* what the last recovery did, or "" */
 	uint64_t folded, doubled, spooled, damaged, commits, checkpoints;
 	uint64_t replayed;        /* new ones from segments of an earlier daemon */
@@ -234,20 +234,20 @@ struct writer_state {
 /* Opens nothing yet: the thread itself opens, migrates and replays, so that the daemon listens and
  * decides meanwhile. The config's strings are copied. */
 struct writer *writer_start(const struct writer_config *config);
-/* Commits what is there and ends the thread; whoever waits is told. */
+/* Commits what is there and ends the thread; waiting calls return. */
 void writer_stop(struct writer *w);
 /* After writer_stop(), when no thread can ask any more. */
 void writer_free(struct writer *w);
 
-/* When what was announced is to be folded. The journal keeps it anyhow, so folding waits for company: 64 records,
- * 256 KiB, or linger_ms since the first. */
+/* When what was announced is to be folded. The journal keeps it anyway, so folding waits until there is more: 64
+ * records, 256 KiB, or linger_ms since the first. */
 enum writer_hurry {
 	WRITER_LATER, /* nobody waits */
 	WRITER_NOW,   /* somebody does */
-	WRITER_SOON,  /* a turn is over, and somebody may look: in two seconds */
+	WRITER_SOON,  /* a turn has ended, and somebody may look: in two seconds */
 };
 
-/* There are so many more records, up to end. Never blocks. */
+/* This many more records have been written, up to end. Never blocks. */
 void writer_notify(struct writer *w, struct journal_pos end, unsigned records, enum writer_hurry hurry);
 /* Something may lie in the spool. */
 void writer_notify_spool(struct writer *w);
@@ -268,7 +268,7 @@ int writer_call(struct writer *w, int (*run)(struct store *s, void *arg), void *
  * folded as far as they go. Any job that gives -EUCLEAN makes the writer check the store, and recover it if
  * it is damaged. */
 int writer_maintain(struct writer *w, int (*run)(struct store *s, void *arg), void *arg);
-/* A reader met damage; from any thread. The writer looks for itself. */
+/* A reader found damage; from any thread. The writer checks for itself. */
 void writer_suspect(struct writer *w);
 
 void writer_get_state(struct writer *w, struct writer_state *ret);

@@ -14,7 +14,7 @@ struct writer {
 	char store_path[FS_PATH], journal_dir[FS_PATH], spool_dir[FS_PATH], backup_dir[FS_PATH];
 	pthread_t thread;
 
-	/* Under lock: what the others tell the thread, and what it tells them. */
+	/* Under lock: requests to the thread, and what it reports back. */
 	pthread_mutex_t lock;
 	pthread_cond_t wake, folded;
 	struct journal_pos wanted;

@@ -1,4 +1,4 @@
-/* The writer thread: when to fold, jobs of others, and idle work. */
+/* The writer thread: when to fold, jobs from others, and idle work. */
 #include "store/store.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ enum {
 	GATHER_MS = 500,             /* between commits of a burst */
 	SOON_MS = 2000,              /* after the end of a turn */
 	CHECKPOINT_AFTER_MS = 30000, /* of quiet */
-	RETRY_MS = 1000,             /* after trouble with the store */
+	RETRY_MS = 1000,             /* after an error of the store */
 	LAST_PATIENCE_MS = 200,      /* with readers, for the last checkpoint */
 	STOP_MS = 400,               /* for what is left when asked to stop; more stays for the next start */
 };
@@ -56,7 +56,7 @@ void writer_count_aside(struct writer *w)
 
 /* -- the thread -------------------------------------------------------------------------------- */
 
-/* Milliseconds until there is something to do, -1 for "when told"; called under the lock. */
+/* Milliseconds until there is something to do, -1 for "when signalled"; called under the lock. */
 static int next_wait_ms(struct writer *w, bool trouble, int64_t now)
 {
 	int64_t wait = -1, until;
@@ -147,7 +147,7 @@ static int run_job(struct writer *w, struct writer_job *j)
 	return r;
 }
 
-/* With nothing left in journal and spool that belongs into the store. */
+/* With nothing left in journal and spool that belongs in the store. */
 static int run_bare_job(struct writer *w, struct writer_job *j)
 {
 	int r = writer_fold_journal(w);
@@ -156,7 +156,7 @@ static int run_bare_job(struct writer *w, struct writer_job *j)
 		r = writer_fold_spool(w);
 	if (r == 0)
 		r = j->run(w->store, j->arg);
-	/* Who purges wants the journal's files gone as well. */
+	/* A purge must delete the journal's files as well. */
 	if (r >= 0)
 		writer_checkpoint(w, true);
 	return r;
@@ -259,7 +259,7 @@ static int fold_all(struct writer *w, bool fold, bool spool)
 	return r;
 }
 
-/* One round; < 0 is trouble that is tried again. */
+/* One round; < 0 is an error that is retried. */
 static int do_work(struct writer *w)
 {
 	bool fold, spool, suspect, quiet, idle_work = w->idle_work;
@@ -331,7 +331,7 @@ static void *writer_main(void *arg)
 	run_jobs(w); /* nobody is left waiting */
 	writer_close_reader(w);
 	if (w->store) {
-		/* Leaves a store that is one file, whoever may still read it; though not at any price. */
+		/* Leaves the store as one file, even if somebody still reads it; but does not wait for that forever. */
 		store_set_patience(w->store, LAST_PATIENCE_MS);
 		store_exec(w->store, "PRAGMA optimize");
 		writer_checkpoint(w, true);
@@ -385,7 +385,7 @@ void writer_stop(struct writer *w)
 	pthread_mutex_unlock(&w->lock);
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += 1;
-	/* A statement that takes longer than that is broken off; the journal still has what it was for. */
+	/* A statement that takes longer than that is interrupted; the journal still has its records. */
 	while (pthread_timedjoin_np(w->thread, NULL, &until) == ETIMEDOUT) {
 		pthread_mutex_lock(&w->lock);
 		if (w->open)
@@ -430,7 +430,7 @@ void writer_notify(struct writer *w, struct journal_pos end, unsigned records, e
 	bool wake = false;
 
 	pthread_mutex_lock(&w->lock);
-	/* A waiter may ask for less than what was announced since. */
+	/* A waiter may ask for less than what has been announced since. */
 	if (!w->has_wanted || journal_pos_cmp(&w->wanted, &end) < 0)
 		w->wanted = end;
 	w->has_wanted = true;
