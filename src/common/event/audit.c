@@ -5,11 +5,12 @@
 enum { RULINGS_MAX = 16 };
 
 /* unheard: the agent has no way to receive it, so it is recorded as observed. */
-static void write_ruling(struct json_writer *w, const struct ruling *f, bool prevailed, bool unheard)
+static void write_ruling(struct json_writer *w, const struct ruling *f, enum verdict_action said, bool prevailed,
+	bool unheard)
 {
 	jw_object(w);
 	jw_field_str(w, "rule", f->rule);
-	jw_field_str(w, "decision", str_of(verdict_action_names[f->action]));
+	jw_field_str(w, "decision", str_of(verdict_action_names[said]));
 	jw_field_bool(w, "prevailed", prevailed && !unheard);
 	if (f->observed || unheard)
 		jw_field_bool(w, "observed", true);
@@ -24,23 +25,25 @@ static void write_ruling(struct json_writer *w, const struct ruling *f, bool pre
 	jw_end_object(w);
 }
 
-/* A decision that raised the verdict without a ruling of its own is recorded from the verdict. */
-static void write_rulings(struct json_writer *w, const struct verdict *v, bool unheard)
+/* Stages that only raised the verdict and noted nothing are noted by what they said. The ruling that prevailed says what
+ * the agent heard: where nobody can be asked, a question is a denial. */
+static void write_rulings(struct json_writer *w, const struct verdict *v, enum verdict_action heard)
 {
-	bool told = v->action == VERDICT_NONE;
+	bool unheard = v->action > VERDICT_ALLOW && heard == VERDICT_NONE, noted = v->action == VERDICT_NONE;
+	enum verdict_action said = unheard ? v->action : heard;
 	int n = 0;
 
 	jw_key(w, "rulings");
 	jw_array(w);
 	for (const struct ruling *f = v->rulings; f && n < RULINGS_MAX; f = f->next, n++) {
-		bool prevails = !told && !f->observed && f->action == v->action && str_eq(f->rule, v->rule);
+		bool prevails = !noted && !f->observed && f->action == v->action && str_eq(f->rule, v->rule);
 
-		write_ruling(w, f, prevails, unheard);
-		told |= prevails;
+		write_ruling(w, f, prevails ? said : f->action, prevails, unheard);
+		noted |= prevails;
 	}
-	if (!told)
-		write_ruling(w, &(struct ruling){ .rule = v->rule, .action = v->action, .reason = v->reason }, true,
-			unheard);
+	if (!noted)
+		write_ruling(w, &(struct ruling){ .rule = v->rule, .action = v->action, .reason = v->reason }, said,
+			true, unheard);
 	jw_end_array(w);
 }
 
@@ -65,7 +68,7 @@ str verdict_audit(const struct verdict *v, const struct event *e, enum verdict_a
 	if (heard != v->action)
 		jw_field_str(&w, "wanted", str_of(verdict_action_names[v->action]));
 	jw_field_int(&w, "judged_us", v->judged_us);
-	write_rulings(&w, v, v->action > VERDICT_ALLOW && heard == VERDICT_NONE);
+	write_rulings(&w, v, heard);
 	jw_end_object(&w);
 	text = arena_str(a, buf_str(&b));
 	buf_release(&b);

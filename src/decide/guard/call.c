@@ -45,6 +45,9 @@ static const struct {
 	{ "params", MEMBER_INPUT },
 	{ "parameters", MEMBER_INPUT },
 	{ "toolinput", MEMBER_INPUT },
+	{ "toolargs", MEMBER_INPUT },
+	{ "toolarguments", MEMBER_INPUT },
+	{ "mcptoolarguments", MEMBER_INPUT },
 	{ "sql", MEMBER_SQL },
 	{ "query", MEMBER_QUERY },
 	{ "queries", MEMBER_QUERY },
@@ -108,6 +111,13 @@ struct call {
 	bool malformed;     /* a text that was meant to hold the input does not */
 	unsigned unwrapped; /* texts with JSON in them, around here */
 };
+
+/* A pattern is what a search looks for in files, but what a glob tool looks for is files. */
+static bool is_glob_of(const struct event *e, str key)
+{
+	return str_eq_nocase(key, STR("pattern")) && e->tool_name.n >= 4 &&
+		str_eq_nocase(str_from(e->tool_name, e->tool_name.n - 4), STR("glob"));
+}
 
 static enum member member_of(str key)
 {
@@ -494,7 +504,7 @@ static void walk_object(struct call *k, const struct json *object, unsigned dept
 	if (may_run(k->e))
 		judge_joined(k, object);
 	json_each(m, object)
-		walk(k, m, member_of(m->key), depth + 1);
+		walk(k, m, is_glob_of(k->e, m->key) ? MEMBER_GLOB : member_of(m->key), depth + 1);
 }
 
 static void walk(struct call *k, const struct json *v, enum member member, unsigned depth)

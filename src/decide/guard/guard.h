@@ -138,6 +138,8 @@ enum verdict_action guard_command(const struct guard_policy *policy, const struc
 struct guard;
 
 struct guard *guard_new(const struct paths *p);
+/* For a process that decides in the place of a daemon: what the daemon had in force holds, not what the file says. */
+struct guard *guard_new_offline(const struct paths *p);
 /* The same for another home than this process's, with a policy that is in effect elsewhere; either may be NULL. */
 struct guard *guard_new_with(const struct paths *p, const char *home, struct guard_policy *policy);
 void guard_free(struct guard *g);

@@ -11,9 +11,11 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/sha256.h"
 #include "guard/internal.h"
@@ -42,6 +44,7 @@ struct directory {
 
 struct guard {
 	char *config, *home;
+	char *published; /* where what is in force is written down; NULL: nowhere */
 	char *own_paths[OWN_MAX];
 	str own[OWN_MAX];
 	size_t nown;
@@ -207,9 +210,70 @@ static void add_own(struct guard *g, const char *path)
 	g->nown++;
 }
 
+/* What is in force, as a config file of its own: for `hookd offline`, and for a daemon that finds the user's file broken.
+ * An edit that nobody has taken up yet must not count there either. */
+static int in_force_path(const struct paths *p, char out[FS_PATH])
+{
+	return p->state[0] ? fs_join(out, p->state, "guard.json") : -ENOENT;
+}
+
+static struct guard_policy *read_in_force(const struct paths *p)
+{
+	struct guard_problem *problems = NULL;
+	struct guard_policy *policy = NULL;
+	char path[FS_PATH];
+
+	if (in_force_path(p, path) < 0 || access(path, F_OK) < 0)
+		return NULL;
+	if (guard_policy_read(path, &policy, &problems, NULL) < 0)
+		policy = NULL;
+	guard_problems_free(problems);
+	return policy;
+}
+
+static void publish(const struct guard *g)
+{
+	struct buf b = BUF_INIT(2 * LIMIT_CONFIG);
+	int r;
+
+	if (!g->published)
+		return;
+	buf_addf(&b, "{\"guard\": " STR_FMT "}\n", STR_ARG(guard_policy_source(g->policy)));
+	r = b.full ? -E2BIG : fs_replace_file(g->published, buf_str(&b), true);
+	if (r < 0)
+		log_error(LOG_CONFIG, "%s cannot be written: %s; without a daemon the rules of the file hold",
+			g->published, strerror(-r));
+	buf_release(&b);
+}
+
 struct guard *guard_new(const struct paths *p)
 {
-	return guard_new_with(p, NULL, NULL);
+	struct guard_policy *policy = NULL;
+	struct guard_problem *problems = NULL;
+	char path[FS_PATH];
+	struct guard *g;
+
+	/* A file that cannot be read takes nothing away, not even by a restart. */
+	if (guard_policy_read(p->config, &policy, &problems, NULL) < 0)
+		policy = read_in_force(p);
+	g = guard_new_with(p, NULL, policy);
+	guard_policy_unref(policy);
+	if (!g->problems)
+		g->problems = TAKE(problems);
+	guard_problems_free(problems);
+	if (in_force_path(p, path) == 0)
+		g->published = xstrdup(path);
+	publish(g);
+	return g;
+}
+
+struct guard *guard_new_offline(const struct paths *p)
+{
+	struct guard_policy *policy = read_in_force(p);
+	struct guard *g = guard_new_with(p, NULL, policy);
+
+	guard_policy_unref(policy);
+	return g;
 }
 
 struct guard *guard_new_with(const struct paths *p, const char *home, struct guard_policy *policy)
@@ -243,6 +307,7 @@ void guard_free(struct guard *g)
 	guard_policy_unref(g->policy);
 	guard_problems_free(g->problems);
 	free(g->config);
+	free(g->published);
 	free(g->home);
 	for (size_t i = 0; i < g->nown; i++)
 		free(g->own_paths[i]);
@@ -295,6 +360,7 @@ int guard_reload(struct guard *g, struct err *err)
 	pthread_mutex_unlock(&g->lock);
 	guard_policy_unref(old);
 	guard_problems_free(old_problems);
+	publish(g);
 	return 0;
 }
 

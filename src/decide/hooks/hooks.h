@@ -237,6 +237,10 @@ struct hooks_request {
 
 void hooks_fire(struct hooks *h, const struct hooks_request *q);
 
+/* The hooks for an event will not run (it came too late): those that must decide have failed. Says nothing as long as
+ * the session's files are being read. */
+void hooks_fail(const struct hooks_session *s, const struct event *e, struct arena *a, struct verdict *v, str why);
+
 /* Takes new snapshots for all active sessions; done is called with their number and the number of broken files. */
 void hooks_reload(struct hooks *h, void (*done)(unsigned sessions, unsigned broken, void *arg), void *arg);
 

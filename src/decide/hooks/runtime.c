@@ -793,6 +793,19 @@ void hooks_fire(struct hooks *h, const struct hooks_request *q)
 	s->last = &f->next;
 }
 
+void hooks_fail(const struct hooks_session *s, const struct event *e, struct arena *a, struct verdict *v, str why)
+{
+	const struct hook_answer failed = { .failure = why };
+	struct hook *list[HOOKS_MAX];
+	unsigned n = s && s->set ? hooks_match(s->set, e, a, list) : 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		hook_cannot_run(list[i], e, a, v);
+		if (list[i]->state == HOOK_LIVE && !list[i]->async && !list[i]->observer)
+			hook_answer_apply(list[i], e, &failed, a, v);
+	}
+}
+
 static void clear(void *arg)
 {
 	hook_snapshot_clear(((struct reload *)arg)->hooks->config.run);

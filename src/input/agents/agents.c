@@ -222,7 +222,9 @@ void agent_parse(const struct agent *agent, const struct wire_hook *hook, struct
 {
 	struct json *root = NULL;
 	str input = skip_bom(hook->payload);
-	const struct json_field name[] = { JSON_FIELD("hook_event_name", STR, struct event, native), { 0 } };
+	static const struct json_field name[] = { JSON_FIELD("hook_event_name", STR, struct event, native),
+		JSON_FIELD("agent_action_name", STR, struct event, native),
+		JSON_FIELD("hookName", STR, struct event, native), { 0 } };
 	unsigned wrong = 0;
 
 	take_call(hook, ret);
@@ -231,6 +233,8 @@ void agent_parse(const struct agent *agent, const struct wire_hook *hook, struct
 	} else {
 		ret->payload = root;
 		wrong = json_take_fields(root, agent->fields, ret, input);
+		for (const char *const *inner = agent->envelopes; inner && *inner; inner++)
+			wrong += json_take_fields(json_get(root, str_of(*inner)), agent->fields, ret, input);
 		/* The name on the command line was written by `hookd init`; the payload's counts only
 		 * without it. */
 		if (str_empty(ret->native))

@@ -75,6 +75,7 @@ struct agent {
 	const struct agent_event *events;
 	const struct agent_tool *tools;
 	const struct json_field *fields;
+	const char *const *envelopes; /* members of the payload that hold such fields as well, and a NULL; or NULL */
 	/* Its folder in the home directory (and, for some, in a project); a variable may name the folder itself, or
 	 * another home. */
 	const char *dir, *dir_env, *home_env;

@@ -60,7 +60,7 @@ static const struct agent_event copilot_events[] = {
 	{ "sessionEnd", EVENT_SESSION_END, 0, DEFAULT },
 	{ "userPromptSubmitted", EVENT_USER_PROMPT_SUBMIT, 0, DEFAULT },
 	{ "preToolUse", EVENT_PRE_TOOL_USE, TAKES_DENY | TAKES_ASK, DEFAULT },
-	{ "permissionRequest", EVENT_PERMISSION_REQUEST, 0, DEFAULT },
+	{ "permissionRequest", EVENT_PERMISSION_REQUEST, TAKES_DENY, DEFAULT },
 	{ "postToolUse", EVENT_POST_TOOL_USE, 0, DEFAULT },
 	{ "postToolUseFailure", EVENT_POST_TOOL_USE_FAILURE, 0, DEFAULT },
 	{ "agentStop", EVENT_STOP, TAKES_MORE, DEFAULT },
@@ -80,7 +80,12 @@ static void render_copilot(const struct event *e, const struct verdict *v, unsig
 
 	if (v->continue_turn && takes & TAKES_MORE) {
 		answer_write(ret, v, &more);
-	} else if (v->action > VERDICT_ALLOW && takes & TAKES_DENY) {
+	} else if (e->kind == EVENT_PERMISSION_REQUEST && v->action == VERDICT_DENY) {
+		jw_object(&w);
+		jw_field_str(&w, "behavior", STR("deny"));
+		jw_field_str(&w, "message", v->reason);
+		jw_end_object(&w);
+	} else if (e->kind == EVENT_PRE_TOOL_USE && v->action > VERDICT_ALLOW) {
 		jw_object(&w);
 		jw_field_str(&w, "permissionDecision", str_of(verdict_action_names[v->action]));
 		jw_field_str(&w, "permissionDecisionReason", v->reason);
@@ -155,6 +160,9 @@ static const struct agent_event opencode_events[] = {
 	{ 0 },
 };
 
+/* What a plugin's hook is called with: (input, output). */
+static const char *const opencode_envelopes[] = { "input", "output", NULL };
+
 const struct agent agent_opencode = {
 	.name = "opencode",
 	.label = "opencode",
@@ -162,6 +170,7 @@ const struct agent agent_opencode = {
 	.events = opencode_events,
 	.tools = generic_tools,
 	.fields = opencode_fields,
+	.envelopes = opencode_envelopes,
 	.render = answer_by_exit_code,
 };
 

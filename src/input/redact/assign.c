@@ -20,6 +20,7 @@ enum {
 	NAME_MAX_SIDE = 64,
 	VALUE_MIN = 6,
 	NUMBER_MIN = 4,
+	NUMBER_IN_TEXT_MIN = 6,
 	VALUE_LOOK = 512, /* a value is judged by this much of it */
 };
 
@@ -215,7 +216,8 @@ bool value_is_secret_number(const char *name, str v)
 	/* A password may be as short as it likes; other names stand beside amounts now and then. */
 	size_t least = strcmp(name, "password") == 0 ? NUMBER_MIN : VALUE_MIN;
 
-	return v.n >= least && makeup_of(v).digits == v.n;
+	/* As JSON writes numbers: with a sign, a point, an exponent. */
+	return makeup_of(v).digits >= least;
 }
 
 bool assign_is_pin(str key)
@@ -594,8 +596,10 @@ static bool judge_bare(const struct keyword *k, str v, const struct style *st)
 		return judge_word(k, m, v.n, st);
 	if (st->sep == 'i' && !m.digits)
 		return false;
+	/* {"password": 4815162342}, in a text; a count of what passed has another name. */
 	if (m.lower + m.upper == 0)
-		return (k->flags & NUMBERS) && plain_place;
+		return (k->flags & NUMBERS) &&
+			(plain_place || (st->sep == ':' && !(k->flags & WORD) && m.digits >= NUMBER_IN_TEXT_MIN));
 	if (is_expression(v) && !(st->upper && st->tight && m.digits))
 		return false;
 	if (is_dotted(v) && !plain_place && !st->tight && !(k->flags & NUMBERS))

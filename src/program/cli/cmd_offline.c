@@ -193,7 +193,7 @@ static int answer_alone(struct offline *o)
 	struct verdict verdict = { 0 };
 	struct buf out = BUF_INIT(LIMIT_REPLY);
 	struct answer answer = { .out = &out };
-	_cleanup_(guard_freep) struct guard *guard = guard_new(&o->cli->paths);
+	_cleanup_(guard_freep) struct guard *guard = guard_new_offline(&o->cli->paths);
 
 	(void)guard_event(guard, &o->event, a, &verdict, /* may_use_disk= */ true);
 	if (o->decision && p->state[0])

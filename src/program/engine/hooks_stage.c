@@ -56,3 +56,10 @@ enum stage_result stage_hooks(struct turn *t)
 	hooks_fire(t->engine->hooks, &q);
 	return turn_wait(t);
 }
+
+enum stage_result stage_late_hooks(struct turn *t)
+{
+	if (t->live)
+		hooks_fail(t->live->hooks, &t->event, &t->arena, &t->verdict, STR("the call reached hookd too late"));
+	return STAGE_DONE;
+}

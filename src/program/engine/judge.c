@@ -125,11 +125,29 @@ enum stage_result stage_guard(struct turn *t)
 	return r == -EAGAIN ? judge_on_worker(t) : STAGE_DONE;
 }
 
+/* The agent would run the call unchanged, which is not what the hook allowed. */
+static void refuse_change(struct turn *t)
+{
+	const struct ruling r = { .rule = STR("hook.input"),
+		.action = VERDICT_ASK,
+		.reason = arena_strf(&t->arena, "a hook wants to change this call, and %s cannot take a changed input",
+			t->agent->label) };
+
+	t->verdict.updated_input = NULL;
+	verdict_raise(&t->verdict, r.action, r.rule, r.reason);
+	verdict_add_ruling(&t->verdict, &t->arena, &r);
+}
+
 /* A hook may have changed the call into one that no rule has seen. */
 enum stage_result stage_guard_again(struct turn *t)
 {
 	if (!t->verdict.updated_input || !(event_kinds[t->event.kind].flags & EVENT_IS_TOOL))
 		return STAGE_DONE;
+	if (t->event.kind == EVENT_PRE_TOOL_USE && !t->call.encode &&
+		!(agent_takes(t->agent, &t->event) & TAKES_INPUT)) {
+		refuse_change(t);
+		return STAGE_DONE;
+	}
 	t->changed = arena_new(&t->arena, struct event);
 	*t->changed = t->event;
 	agent_replace_input(t->agent, t->changed, t->verdict.updated_input);

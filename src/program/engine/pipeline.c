@@ -70,6 +70,7 @@ static const struct stage {
 	{ "guard", LEADS | FOLLOWS | LATE, stage_guard },
 	{ "leader", FOLLOWS, stage_leader },
 	{ "hooks", LEADS, stage_hooks },
+	{ "late hooks", LATE, stage_late_hooks },
 	{ "guard again", LEADS, stage_guard_again },
 	{ "context", LEADS, stage_context },
 	{ "notice", LEADS, stage_notice },

@@ -170,6 +170,8 @@ enum stage_result stage_audit(struct turn *t);
 /* -- hooks_stage.c ----------------------------------------------------------------------------- */
 
 enum stage_result stage_hooks(struct turn *t);
+/* No hook runs for a late call; those that must decide have failed. */
+enum stage_result stage_late_hooks(struct turn *t);
 
 /* -- pipeline.c, in order ---------------------------------------------------------------------- */
 

@@ -68,7 +68,13 @@ void twins_free(struct twins *t)
 static bool came_another_way(const struct twin *w, const struct turn *t)
 {
 	return w->way != t->call.way || !str_eq(w->event.agent, t->event.agent) ||
-		!str_eq_name(w->event.native, t->event.native);
+		!str_eq(w->event.native, t->event.native);
+}
+
+/* A session does not begin, end or shrink twice within seconds, whoever says so. */
+static bool happens_once(enum event_kind kind)
+{
+	return kind == EVENT_SESSION_START || kind == EVENT_SESSION_END || kind == EVENT_PRE_COMPACT;
 }
 
 static bool is_leader_of(const struct twin *w, const struct turn *t, uint64_t key, int64_t now)
@@ -79,7 +85,7 @@ static bool is_leader_of(const struct twin *w, const struct turn *t, uint64_t ke
 	if (w->key != key || !event_ids_agree(&w->event, &t->event, &by_id))
 		return false;
 	return (by_id && age_us <= SAME_ID_S * USEC_PER_SEC) ||
-		(came_another_way(w, t) && age_us <= ANOTHER_WAY_S * USEC_PER_SEC);
+		((came_another_way(w, t) || happens_once(t->event.kind)) && age_us <= ANOTHER_WAY_S * USEC_PER_SEC);
 }
 
 /* The newest first: of two equal calls of one way, the follower belongs to the second. */
