@@ -248,7 +248,7 @@ def test_a_rule_is_switched_without_a_restart(world):
     assert decision(world.hookc("PreToolUse", bash("git push --force"))) == "deny"
     world.hookd("config", "set", "guard.mode", "observe")
     assert decision(world.hookc("PreToolUse", bash("git push --force"))) == "allow"
-    assert b"observing only" in world.hookd("status").stdout
+    assert b"observe mode" in world.hookd("status").stdout
     world.hookd("config", "set", "guard.mode", "enforce")
     assert decision(world.hookc("PreToolUse", bash("git push --force"))) == "deny"
     assert world.json("status", "--json")["pid"] == pid

@@ -9,7 +9,7 @@ import pytest
 
 from outside import (AGENTS, ASK, DENY, FINE, call, configure, counting, decisions, frozen, meaning, pre, says, script,
                      send, shell_before)
-from world import hook, in_threads, payload, read_frame, tool, wait_for
+from world import ROOT, hook, in_threads, payload, read_frame, tool, wait_for
 
 STRONG = ("deny", "ask")
 RESET = "git reset --hard HEAD"
@@ -279,7 +279,7 @@ def test_purge_by_key_and_by_prefix_of_an_imported_session(world):
 
 
 def test_private_in_a_transcript_is_not_imported(world):
-    sample = pathlib.Path("/work/shared/agents/claude-code/captures/_transcript-sample.jsonl").read_text()
+    sample = (ROOT / "tests/golden/transcripts/claude.jsonl").read_text()
     path = world.home / ".claude/projects/-home-dev-proj/b67da4fc-8416-4f95-b8e9-8e91b8e6a62f.jsonl"
     path.parent.mkdir(parents=True)
     path.write_text(sample.replace('"Say hello"', '"Say <private>pelican</private> hello"'))

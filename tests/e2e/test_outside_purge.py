@@ -6,10 +6,10 @@ import shutil
 import pytest
 
 from outside import DENY, FINE, decisions, send
-from world import wait_for
+from world import ROOT, wait_for
 
-CAPTURE = pathlib.Path("/work/shared/agents/claude-code/captures/_transcript-sample.jsonl")
-ROLLOUT = pathlib.Path("/work/shared/agents/codex/captures/_rollout-sample.jsonl")
+CAPTURE = ROOT / "tests/golden/transcripts/claude.jsonl"
+ROLLOUT = ROOT / "tests/golden/transcripts/codex.jsonl"
 SID = "b67da4fc-8416-4f95-b8e9-8e91b8e6a62f"
 
 

@@ -227,6 +227,7 @@ void hooks_session_free(struct hooks_session *s);
 
 struct hooks_request {
 	struct hooks_session *session; /* NULL: the event stands alone, and its files are read for it */
+	str not_run; /* set: hooks are not run, and this is why; those that must decide have failed */
 	const struct event *event;     /* lives until done, with the arena */
 	struct arena *arena;
 	struct verdict *verdict;                            /* the answers are added to it */
@@ -236,10 +237,6 @@ struct hooks_request {
 };
 
 void hooks_fire(struct hooks *h, const struct hooks_request *q);
-
-/* The hooks for an event will not run (it came too late): those that must decide have failed. Says nothing as long as
- * the session's files are being read. */
-void hooks_fail(const struct hooks_session *s, const struct event *e, struct arena *a, struct verdict *v, str why);
 
 /* Takes new snapshots for all active sessions; done is called with their number and the number of broken files. */
 void hooks_reload(struct hooks *h, void (*done)(unsigned sessions, unsigned broken, void *arg), void *arg);

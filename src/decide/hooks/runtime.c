@@ -545,6 +545,18 @@ static void add_runs(struct fire *f, struct hooks_session *s, struct hook **list
 			STR("this patch changes more files than are shown to its hooks"));
 }
 
+/* Nothing is run: what on_failure says holds. */
+static void fail_all(struct fire *f, struct hook **list, unsigned n)
+{
+	const struct hook_answer failed = { .failure = f->q.not_run };
+
+	for (unsigned i = 0; i < n; i++) {
+		hook_cannot_run(list[i], f->q.event, f->q.arena, f->q.verdict);
+		if (list[i]->state == HOOK_LIVE && !list[i]->async && !list[i]->observer)
+			hook_answer_apply(list[i], f->q.event, &failed, f->q.arena, f->q.verdict);
+	}
+}
+
 static void fire_with(struct fire *f, struct hooks_session *s)
 {
 	struct hook *list[HOOKS_MAX];
@@ -555,6 +567,10 @@ static void fire_with(struct fire *f, struct hooks_session *s)
 	tell_trouble(f->set, &f->q);
 	if (!f->hooks->stopping)
 		n = hooks_match(f->set, f->q.event, f->q.arena, list);
+	if (str_is_set(f->q.not_run)) {
+		fail_all(f, list, n);
+		n = 0;
+	}
 	add_runs(f, s, list, n);
 	if (f->nfirst && f->q.event->raw.n > LIMIT_INLINE_PAYLOAD) {
 		loop_submit(f->hooks->config.loop, prepare, prepared, f);
@@ -791,19 +807,6 @@ void hooks_fire(struct hooks *h, const struct hooks_request *q)
 	}
 	*s->last = f;
 	s->last = &f->next;
-}
-
-void hooks_fail(const struct hooks_session *s, const struct event *e, struct arena *a, struct verdict *v, str why)
-{
-	const struct hook_answer failed = { .failure = why };
-	struct hook *list[HOOKS_MAX];
-	unsigned n = s && s->set ? hooks_match(s->set, e, a, list) : 0;
-
-	for (unsigned i = 0; i < n; i++) {
-		hook_cannot_run(list[i], e, a, v);
-		if (list[i]->state == HOOK_LIVE && !list[i]->async && !list[i]->observer)
-			hook_answer_apply(list[i], e, &failed, a, v);
-	}
 }
 
 static void clear(void *arg)

@@ -218,6 +218,15 @@ void agent_replace_input(const struct agent *agent, struct event *e, const struc
 		agent->refine(e);
 }
 
+/* A call without a tool may be wrapped in something that nobody told us of. */
+static void take_from_envelope(const struct agent *agent, struct event *e, str input)
+{
+	static const char *const names[] = { "payload", "input", "data", "event", "params", "body" };
+
+	for (size_t i = 0; i < countof(names) && str_empty(e->tool_name); i++)
+		(void)json_take_fields(json_get(e->payload, str_of(names[i])), agent->fields, e, input);
+}
+
 void agent_parse(const struct agent *agent, const struct wire_hook *hook, struct arena *a, struct event *ret)
 {
 	struct json *root = NULL;
@@ -241,6 +250,8 @@ void agent_parse(const struct agent *agent, const struct wire_hook *hook, struct
 			wrong += json_take_fields(root, name, ret, input);
 	}
 	find_kind(agent, ret);
+	if (ret->payload && event_kinds[ret->kind].flags & EVENT_IS_TOOL && str_empty(ret->tool_name) && !ret->tool_input)
+		take_from_envelope(agent, ret, input);
 	find_tool(agent, ret);
 	ret->marks |= wrong ? EVENT_INCOMPLETE : 0;
 	take_input(ret, input);

@@ -114,7 +114,7 @@ static void print_guard(struct cli *cli)
 
 	policy_view_load(cli, false, &view);
 	if (guard_policy_observes(view.in_force, STR("")))
-		print_line("guard", "observing only: nothing is denied or asked about");
+		print_line("guard", "observe mode: nothing is denied or asked about");
 	if (view.differs)
 		print_line("guard", "%s", policy_difference(&view));
 	policy_view_release(&view);

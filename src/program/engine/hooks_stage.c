@@ -59,7 +59,17 @@ enum stage_result stage_hooks(struct turn *t)
 
 enum stage_result stage_late_hooks(struct turn *t)
 {
-	if (t->live)
-		hooks_fail(t->live->hooks, &t->event, &t->arena, &t->verdict, STR("the call reached hookd too late"));
-	return STAGE_DONE;
+	struct hooks_request q = { .event = &t->event,
+		.arena = &t->arena,
+		.verdict = &t->verdict,
+		.not_run = STR("the call reached hookd too late"),
+		.done = have_run,
+		.arg = t,
+		.session = t->live ? t->live->hooks : NULL };
+
+	if (!t->engine->hooks)
+		return STAGE_DONE;
+	turn_depart(t);
+	hooks_fire(t->engine->hooks, &q);
+	return turn_wait(t);
 }

@@ -143,13 +143,11 @@ enum stage_result stage_guard_again(struct turn *t)
 {
 	if (!t->verdict.updated_input || !(event_kinds[t->event.kind].flags & EVENT_IS_TOOL))
 		return STAGE_DONE;
-	if (t->event.kind == EVENT_PRE_TOOL_USE && !t->call.encode &&
-		!(agent_takes(t->agent, &t->event) & TAKES_INPUT)) {
-		refuse_change(t);
-		return STAGE_DONE;
-	}
 	t->changed = arena_new(&t->arena, struct event);
 	*t->changed = t->event;
 	agent_replace_input(t->agent, t->changed, t->verdict.updated_input);
+	if (t->event.kind == EVENT_PRE_TOOL_USE && !t->call.encode &&
+		!(agent_takes(t->agent, &t->event) & TAKES_INPUT))
+		refuse_change(t);
 	return stage_guard(t);
 }
