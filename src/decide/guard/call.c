@@ -12,7 +12,7 @@ enum member {
 	MEMBER_OTHER,
 	MEMBER_COMMAND, /* a command line, or the words of one */
 	MEMBER_COMMANDS,
-	MEMBER_ARGS,  /* words of a command, or what a person calls arguments */
+	MEMBER_ARGS,  /* words of a command, or what people call arguments */
 	MEMBER_INPUT, /* the input itself, one level down */
 	MEMBER_SQL,
 	MEMBER_QUERY, /* SQL, or what somebody searches for */

@@ -162,7 +162,7 @@ static void judge_options(struct run *x, struct cmd *c)
 	for (size_t i = 1; i < c->n; i++)
 		if (hides_in_option(c->v[i])) {
 			FAULT(x, c, RULE_EXEC_OBFUSCATED, VERDICT_ASK,
-				"an option holds characters that nobody sees, so a person should "
+				"an option contains invisible characters, so a person should "
 				"look at it");
 			return;
 		}

@@ -252,7 +252,7 @@ void guard_free(struct guard *g)
 	free(g);
 }
 
-/* -- what is in force -------------------------------------------------------------------------- */
+/* -- what is in effect ------------------------------------------------------------------------- */
 
 struct guard_policy *guard_in_force(struct guard *g)
 {

@@ -67,7 +67,7 @@ bool glob_match(str pattern, str s);
 bool path_like(const char *pattern, str path);
 bool glob_any(str s, const char *patterns);  /* one of the patterns, separated by blanks */
 str text_for_shell(struct arena *a, str s);  /* live patterns back to their characters, to be read again */
-str text_for_people(struct arena *a, str s); /* cut to what a person reads */
+str text_for_people(struct arena *a, str s); /* shortened for people */
 str text_readable(struct arena *a, str s);   /* all of it */
 str fields_join(struct arena *a, const str *v, size_t n, char sep);
 
@@ -154,7 +154,7 @@ struct run {
 
 enum { DEPTH_MAX = 40 };
 
-/* A bound of the reading was reached and something was left out: a person should look. */
+/* A limit was reached and something was not read: a person should look. */
 void reach_cap(struct run *x, const char *what);
 bool spend(struct run *x, unsigned cost); /* false: no more; the caller gives up, and ask stands */
 
