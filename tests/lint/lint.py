@@ -31,13 +31,13 @@ LAYER = {name: layer for layer, names in LAYERS.items() for name in names.split(
 SAME_LAYER = {
     ('event', 'json'): 'an event holds the parsed payload',
     ('config', 'json'): 'the config file is JSON with comments',
-    ('project', 'os'): 'what the kernel knows of a path by heart',
+    ('project', 'os'): 'paths that the kernel has cached',
     ('loop', 'os'): 'waking up and thread names',
     ('wire', 'os'): 'talk.c checks who is at the other end',
     ('store', 'journal'): 'the writer folds what the journal holds',
     ('guard', 'trust'): 'rules of a project come from files that are read as trust reads them',
     ('hooks', 'install'): 'an entry that calls hookc is us, and install knows what that looks like',
-    ('hooks', 'trust'): 'what lies in a project runs only as it was trusted',
+    ('hooks', 'trust'): 'hooks of a project run only as they were trusted',
     ('daemon', 'api'): 'the daemon serves the operations',
 }
 

@@ -102,7 +102,7 @@ static bool parse_zone(const char *p, size_t n, int64_t *ret_min)
 
 bool clock_parse(const char *p, size_t n, int64_t *ret_us)
 {
-	/* Where each number stands, how long it is, its bounds, and what comes before it. */
+	/* Where each number is, how long it is, its bounds, and what comes before it. */
 	static const struct {
 		unsigned char at, n, least, most;
 		const char *before;

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 
-/* Appends nothing when the texts are equal. The names stand in the two head lines. A difference of
+/* Appends nothing when the texts are equal. The names go into the two header lines. A difference of
  * thousands of lines is shown as one block taken out and one put in. */
 void diff_write(struct buf *b, const char *old_name, str old, const char *new_name, str new_text);
 

@@ -25,8 +25,8 @@ static void write_ruling(struct json_writer *w, const struct ruling *f, enum ver
 	jw_end_object(w);
 }
 
-/* Stages that only raised the verdict and noted nothing are noted by what they said. The ruling that prevailed says what
- * the agent heard: where nobody can be asked, a question is a denial. */
+/* Stages that only raised the verdict and noted nothing are noted by what they said. The ruling that prevailed says
+ * what the agent heard: where nobody can be asked, a question is a denial. */
 static void write_rulings(struct json_writer *w, const struct verdict *v, enum verdict_action heard)
 {
 	bool unheard = v->action > VERDICT_ALLOW && heard == VERDICT_NONE, noted = v->action == VERDICT_NONE;

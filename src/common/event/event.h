@@ -116,7 +116,7 @@ enum patch_change { PATCH_ADDS, PATCH_UPDATES, PATCH_DELETES, PATCH_MOVES }; /* 
 
 struct patch_file {
 	enum patch_change change;
-	str path; /* as it stands there */
+	str path; /* as it is written there */
 };
 
 struct patch {

@@ -101,7 +101,7 @@ static bool own_line(str text, size_t from, size_t at, str *ret_lead)
 
 /* -- style ------------------------------------------------------------------------------------- */
 
-/* The first container whose first item stands on a line of its own, one step further in. */
+/* The first container whose first item is on a line of its own, one step further in. */
 static bool find_indent(str text, const struct json *v, str *ret)
 {
 	str outer, lead, inner;

@@ -22,7 +22,7 @@
 
 /* How a text is laid out. */
 struct json_style {
-	str newline; /* "\n" or "\r\n"; empty: everything stands on one line */
+	str newline; /* "\n" or "\r\n"; empty: everything is on one line */
 	str indent;  /* one step */
 	bool spaced; /* a blank after ':' and ',' */
 };

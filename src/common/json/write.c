@@ -83,7 +83,7 @@ int json_write(struct buf *b, const struct json *v)
 	return b->full ? -E2BIG : 0;
 }
 
-/* Before a value or key: a comma when something stands before it on this level. */
+/* Before a value or key: a comma when something precedes it on this level. */
 static void separate(struct json_writer *w)
 {
 	uint64_t bit = UINT64_C(1) << (w->depth & 63);

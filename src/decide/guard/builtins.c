@@ -259,7 +259,7 @@ static void do_mapfile(struct run *x, struct cmd *c)
 	x->st.facts = f;
 }
 
-/* fc without -l runs a line of the history again; which one nobody knows here. */
+/* fc without -l runs a line of the history again; which one is not known here. */
 static void do_fc(struct run *x, struct cmd *c)
 {
 	c->out = STR("\1");

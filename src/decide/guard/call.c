@@ -1,7 +1,7 @@
 /* call: what a tool call would do, whatever its input looks like.
  *
  * Tools that are known have a class, and agents' adapters find their command and file. Everything else is found here:
- * commands as lists of words, input that is a text with JSON in it, tools of MCP servers that nobody has heard of. The
+ * commands as lists of words, input that is a text with JSON in it, unknown tools of MCP servers. The
  * members of the input are walked at any depth, and their names say what they hold. What cannot be understood where a
  * command or a file ought to be is asked about. */
 #include "guard/internal.h"
@@ -12,7 +12,7 @@ enum member {
 	MEMBER_OTHER,
 	MEMBER_COMMAND, /* a command line, or the words of one */
 	MEMBER_COMMANDS,
-	MEMBER_ARGS,  /* words of a command, or what a person calls arguments */
+	MEMBER_ARGS,  /* words of a command, or what people call arguments */
 	MEMBER_INPUT, /* the input itself, one level down */
 	MEMBER_SQL,
 	MEMBER_QUERY, /* SQL, or what somebody searches for */
@@ -349,7 +349,7 @@ static void add_words(struct run *x, struct fields *f, const struct json *list)
 		fields_add(x->a, f, json_str(item));
 }
 
-/* ["bash", "-lc", "…"] are the words of one command. Of a tool that nobody knows they may be several. */
+/* ["bash", "-lc", "…"] are the words of one command. For an unknown tool they may be several. */
 static void judge_words(struct call *k, const struct json *list)
 {
 	struct run *x = k->x;
@@ -396,7 +396,7 @@ static void judge_joined(struct call *k, const struct json *object)
 	(void)run_argv(x, f.v, f.n, STR_NONE);
 }
 
-/* What a search would hardly begin with: the first word, the second, and what stands somewhere behind them. */
+/* What a search would hardly begin with: the first word, the second, and what follows somewhere after them. */
 static const struct {
 	const char *first, *second, *after;
 } sql_starts[] = {
@@ -432,7 +432,7 @@ static bool is_sql(str text)
 
 static void walk(struct call *k, const struct json *v, enum member member, unsigned depth);
 
-/* A text in which somebody has put the whole input. False: it is no such text. */
+/* A text that contains the whole input. False: it does not. */
 static bool walk_inside(struct call *k, str text, unsigned depth)
 {
 	struct json *inner;

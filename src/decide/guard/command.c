@@ -136,7 +136,7 @@ static bool other_name(struct run *x, struct cmd *c)
 	return false;
 }
 
-/* Characters that nobody sees, in an option: it reads like another one. */
+/* Invisible characters in an option: it reads like another one. */
 static bool hides_in_option(str w)
 {
 	static const char *const invisible[] = { "\xc2\xad", "\xcd\x8f", "\xd8\x9c", "\xe1\x85\x9f", "\xe1\x85\xa0",
@@ -162,7 +162,7 @@ static void judge_options(struct run *x, struct cmd *c)
 	for (size_t i = 1; i < c->n; i++)
 		if (hides_in_option(c->v[i])) {
 			FAULT(x, c, RULE_EXEC_OBFUSCATED, VERDICT_ASK,
-				"an option holds characters that nobody sees, so a person should "
+				"an option contains invisible characters, so a person should "
 				"look at it");
 			return;
 		}

@@ -92,7 +92,7 @@ static int add_rule(struct json_edit *e, const struct json *root, const char *li
 		return 0;
 	if (at->type != (there ? JSON_ARRAY : JSON_OBJECT)) {
 		json_locate(e->text, at->begin, &line, &col);
-		return err_set_at(err, -EBADMSG, line, col, "%s should stand here, not %s",
+		return err_set_at(err, -EBADMSG, line, col, "this should be %s, not %s",
 			there ? "a list of rules" : "an object", json_type_name(at->type));
 	}
 	with = nested(e->a, level, list, rule);

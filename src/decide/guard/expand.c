@@ -250,7 +250,7 @@ static struct shell_word *range_words(struct run *x, str text)
 		w->parts = arena_new(x->a, struct shell_part);
 		w->parts->kind = SHELL_TEXT;
 		w->parts->text = letters ? arena_str(x->a, str_n(&c, 1)) : arena_strf(x->a, "%lld", (long long)i);
-		/* One more stands for all the numbers behind the first ones. */
+		/* One more represents all the numbers after the first ones. */
 		if (k == RANGE_MAX)
 			w->parts->text = STR("\1");
 		*tail = w;

@@ -210,8 +210,8 @@ static void add_own(struct guard *g, const char *path)
 	g->nown++;
 }
 
-/* What is in force, as a config file of its own: for `hookd offline`, and for a daemon that finds the user's file broken.
- * An edit that nobody has taken up yet must not count there either. */
+/* What is in force, as a config file of its own: for `hookd offline`, and for a daemon that finds the user's file
+ * broken. An edit that nobody has taken up yet must not count there either. */
 static int in_force_path(const struct paths *p, char out[FS_PATH])
 {
 	return p->state[0] ? fs_join(out, p->state, "guard.json") : -ENOENT;
@@ -317,7 +317,7 @@ void guard_free(struct guard *g)
 	free(g);
 }
 
-/* -- what is in force -------------------------------------------------------------------------- */
+/* -- what is in effect ------------------------------------------------------------------------- */
 
 struct guard_policy *guard_in_force(struct guard *g)
 {

@@ -67,7 +67,7 @@ bool glob_match(str pattern, str s);
 bool path_like(const char *pattern, str path);
 bool glob_any(str s, const char *patterns);  /* one of the patterns, separated by blanks */
 str text_for_shell(struct arena *a, str s);  /* live patterns back to their characters, to be read again */
-str text_for_people(struct arena *a, str s); /* cut to what a person reads */
+str text_for_people(struct arena *a, str s); /* shortened for people */
 str text_readable(struct arena *a, str s);   /* all of it */
 str fields_join(struct arena *a, const str *v, size_t n, char sep);
 
@@ -111,7 +111,7 @@ struct state {
 	str oldcwd;
 	str arg0;
 	struct fields args;
-	bool args_given; /* false: whoever calls this text decides what $1 is */
+	bool args_given; /* false: the caller of this text decides what $1 is */
 };
 
 struct calling {
@@ -154,9 +154,9 @@ struct run {
 
 enum { DEPTH_MAX = 40 };
 
-/* A bound of the reading was reached and something was left out: a person should look. */
+/* A limit was reached and something was not read: a person should look. */
 void reach_cap(struct run *x, const char *what);
-bool spend(struct run *x, unsigned cost); /* false: no more; the caller gives up, and ask stands */
+bool spend(struct run *x, unsigned cost); /* false: no more; the caller gives up, and ask remains */
 
 const struct fact *fact_find(struct run *x, const struct fact *list, enum fact_kind kind, str key);
 void var_set(struct run *x, str name, str value);
@@ -361,7 +361,7 @@ enum rule {
 void find_fault(struct run *x, const struct cmd *c, enum rule rule, enum verdict_action action, str reason);
 /* A finding about the call as a whole, in words of its own. */
 void guard_add_finding(struct run *x, str rule, enum verdict_action action, str reason);
-/* Adds a copy, with where the run stands and whether the policy only observes. */
+/* Adds a copy, with the position of the run and whether the policy only observes. */
 void add_finding(struct run *x, const struct cmd *c, const struct guard_finding *f);
 #define FAULT(x, c, rule, action, ...) find_fault((x), (c), (rule), (action), arena_strf((x)->a, __VA_ARGS__))
 

@@ -131,7 +131,7 @@ const struct row rows_cloud[] = {
 	{ "kubectl oc k", "delete", RULE_K8S, ASK, "this deletes something of the cluster" },
 	{ "kubectl oc k", "drain|cordon|taint", RULE_K8S, ASK, "this takes a node out of service" },
 	{ "kubectl oc k", "scale --replicas=0", RULE_K8S, ASK, "this stops a deployment" },
-	{ "kubectl oc k", "replace --force", RULE_K8S, ASK, "this deletes and makes anew" },
+	{ "kubectl oc k", "replace --force", RULE_K8S, ASK, "this deletes and recreates objects" },
 	{ "kubectl oc k", "apply|create .. --prune", RULE_K8S, ASK, "this deletes what is not in the files" },
 	{ "kubectl oc k", "create clusterrolebinding", RULE_IAM, ASK, "this changes rights" },
 	{ "kubectl oc k", "config delete-context|delete-cluster|unset", RULE_K8S, ASK,

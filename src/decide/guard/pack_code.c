@@ -126,7 +126,7 @@ static void do_deno(struct run *x, struct cmd *c)
 
 static const struct {
 	const char *programs, *option; /* up to and with '=' or ' ', or a letter option */
-	bool attached;                 /* the value stands in the same word */
+	bool attached;                 /* the value is in the same word */
 } command_options[] = {
 	{ "tar gtar bsdtar", "--to-command=", true },
 	{ "tar gtar bsdtar", "--checkpoint-action=exec=", true },

@@ -210,7 +210,7 @@ static void write_copy(struct run *x, struct cmd *c, str source, str target, boo
 		fs_note(x, FACT_PROGRAM, path_join(x, key, str_base(source)), from);
 	}
 	if (!dir && !is_protected(x, path_resolve(x, target), &shared)) {
-		/* The target may be a directory all the same. */
+		/* The target may still be a directory. */
 		str inside = arena_strf(x->a, STR_FMT "/" STR_FMT, STR_ARG(target), STR_ARG(str_base(source)));
 
 		if (guarded_of(x, path_resolve(x, inside)) == GUARDED_NOT &&

@@ -59,7 +59,7 @@ static void do_fuser(struct run *x, struct cmd *c)
 			FAULT(x, c, RULE_SELF, VERDICT_DENY, "this would end the guard itself");
 }
 
-/* Another agent that nobody watches: its hooks or its questions are switched off. */
+/* Another agent without supervision: its hooks or its questions are switched off. */
 static const struct {
 	const char *programs, *words; /* of which one begins an argument */
 } unwatched[] = {

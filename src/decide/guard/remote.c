@@ -6,7 +6,7 @@ static const struct {
 	const char *programs, *pattern;
 	char letter;
 	const char *longs; /* of the option whose value is the command */
-	bool dashes;       /* or what stands behind -- */
+	bool dashes;       /* or what follows -- */
 	int skip;          /* or the operands from this one on; -1: none */
 } remotes[] = {
 	{ "gcloud", "compute|alpha|beta|app .. ssh", 0, "command", true, -1 },

@@ -1,5 +1,5 @@
 /* run: walks the tree as the shell would, without doing anything: what each simple command resolves
- * to is judged, and what it would print is carried on to whoever reads it. */
+ * to is judged, and what it would print is passed on to its reader. */
 #include <errno.h>
 
 #include "guard/internal.h"
@@ -56,7 +56,7 @@ static void state_join(struct run *x, const struct state *base, const struct sta
 		x->st.cwd = STR("\1");
 }
 
-/* A command that ends the shell or the loop: what stands behind it runs only when it did not. */
+/* A command that ends the shell or the loop: what follows runs only when it did not. */
 static bool leaves(const struct shell_node *n)
 {
 	while (n && (n->kind == SHELL_LIST || n->kind == SHELL_GROUP)) {

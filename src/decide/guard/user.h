@@ -18,7 +18,7 @@ struct cond {
 
 struct user_rule {
 	struct cond *when;
-	bool needs_command; /* speaks of programs or arguments */
+	bool needs_command; /* is about programs or arguments */
 };
 
 struct guard_policy {

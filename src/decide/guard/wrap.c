@@ -6,7 +6,7 @@ enum {
 	WRAP_ASSIGN = 1 << 0, /* NAME=value operands come before the command */
 	WRAP_TEXT = 1 << 1,   /* the command is one text for a shell, its words joined */
 	WRAP_ROOT = 1 << 2,   /* with another user's rights */
-	WRAP_DASHES = 1 << 3, /* only what stands behind -- is the command */
+	WRAP_DASHES = 1 << 3, /* only what follows -- is the command */
 	WRAP_REMOTE = 1 << 4,
 };
 

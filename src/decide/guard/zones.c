@@ -2,7 +2,7 @@
  * Tables. */
 #include "guard/internal.h"
 
-/* Directories of the system: they and what they hold are nobody's build output. */
+/* Directories of the system: neither they nor their contents are build output. */
 static const char *const system_dirs[] = { "/etc", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
 	"/boot", "/var", "/dev", "/proc", "/sys", "/opt", "/root", "/srv", "/run", "/snap", "/nix", "/mnt", "/media",
 	"/lost+found", "/System", "/Library", "/Applications", "/Volumes", "/private", "/cores", "/Network", "/efi",
@@ -115,7 +115,7 @@ static enum place device_place(str path)
 
 static enum place place_known(struct run *x, str path, bool all);
 
-/* Something in it is not known: what stands before it says where it is, when that cannot be left.
+/* Something in it is not known: what precedes it says where it is, when that cannot be left.
  */
 static enum place place_with_hole(struct run *x, str path)
 {

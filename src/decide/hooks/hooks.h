@@ -226,8 +226,8 @@ struct hooks_session *hooks_session_new(struct hooks *h, str agent, str session,
 void hooks_session_free(struct hooks_session *s);
 
 struct hooks_request {
-	struct hooks_session *session; /* NULL: the event stands alone, and its files are read for it */
-	str not_run; /* set: hooks are not run, and this is why; those that must decide have failed */
+	struct hooks_session *session; /* NULL: the event has no session, and the files are read for it alone */
+	str not_run;                   /* set: no hook is run, for this reason; those that must decide have failed */
 	const struct event *event;     /* lives until done, with the arena */
 	struct arena *arena;
 	struct verdict *verdict;                            /* the answers are added to it */

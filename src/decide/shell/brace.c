@@ -11,7 +11,7 @@ struct open_brace {
 	struct open_brace *outer;
 	str sign; /* the { itself, as text */
 	uint32_t begin;
-	struct parts item; /* what stands behind the last comma */
+	struct parts item; /* what follows the last comma */
 	struct shell_word *items, **tail;
 	str commas;       /* the last comma, as text */
 	bool starts_word; /* nothing before it: ~ in it is a home directory */
@@ -66,7 +66,7 @@ static bool is_range(str text)
 	return pieces == 2 ? letters != 1 : pieces == 3 && letters != 1 && numbers >= 1;
 }
 
-/* ~ at the start of an item is one at the start of a word if nothing stands before the brace. */
+/* ~ at the start of an item is one at the start of a word if nothing precedes the brace. */
 static bool item_tilde(struct parser *s, struct shell_word *item)
 {
 	struct shell_part *first = item->parts, *rest;

@@ -146,7 +146,7 @@ static bool read_select(struct parser *s, struct shell_node *n)
 
 /* -- case -------------------------------------------------------------------------------------- */
 
-/* ;; ;& or ;;& ; false when none of them stands here. */
+/* ;; ;& or ;;& ; false when none of them is here. */
 static bool take_case_end(struct parser *s, enum shell_case_end *ret)
 {
 	if (sh_peek(s) != ';')

@@ -110,7 +110,7 @@ bool sh_count(struct parser *s);
 bool sh_enter(struct parser *s);
 void sh_leave(struct parser *s);
 
-/* Where the cursor stands, for begin and end. */
+/* Where the cursor is, for begin and end. */
 uint32_t sh_begin(const struct parser *s);
 uint32_t sh_end(const struct parser *s);
 
@@ -172,7 +172,7 @@ struct shell_word *sh_arith(struct parser *s, str *ret_text);
 
 /* -- redirect.c -------------------------------------------------------------------------------- */
 
-/* Whether a redirection stands here. */
+/* Whether there is a redirection here. */
 bool sh_at_redirect(struct parser *s);
 bool sh_redirect(struct parser *s, struct shell_redirect ***tail);
 bool sh_redirects(struct parser *s, struct shell_node *n);

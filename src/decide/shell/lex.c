@@ -1,4 +1,4 @@
-/* Where the reader stands: characters, blanks, comments, reserved words, failures and limits. */
+/* The position of the reader: characters, blanks, comments, reserved words, failures and limits. */
 #include "shell/internal.h"
 
 #include <errno.h>
@@ -6,7 +6,7 @@
 #include "base/limits.h"
 #include "base/macro.h"
 
-/* A command longer than this, or with this many parts, is nobody's; nesting is bounded by the C stack. */
+/* No real command is longer than this, or has this many parts; nesting is bounded by the C stack. */
 const struct shell_limits shell_default_limits = { .bytes = MIB(1), .nodes = 100000, .depth = 100 };
 
 #define NAME_CHARS(from, to) [from... to] = CHAR_NAME
@@ -54,7 +54,7 @@ void *sh_fail_named(struct parser *s, const char *what, str name)
 	return sh_fail(s, -EBADMSG, what);
 }
 
-/* What stands here has no place here. */
+/* What is here does not belong here. */
 void *sh_unexpected(struct parser *s)
 {
 	const char *p = s->p;
@@ -235,7 +235,7 @@ static size_t short_word(struct parser *s, char word[8], const char **ret_after)
 			return 0;
 		word[n++] = *p;
 	}
-	/* A process substitution goes on with the word. */
+	/* A process substitution continues the word. */
 	if (p < s->end && (*p == '<' || *p == '>') && sh_peek_after(s, p) == '(')
 		return 0;
 	*ret_after = p;

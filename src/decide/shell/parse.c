@@ -71,7 +71,7 @@ static struct shell_word *subscripted_word(struct parser *s, const char *from, c
 	return sh_word_of(s, &w, begin);
 }
 
-/* What stands behind = . */
+/* What follows = . */
 static bool assigned_value(struct parser *s, struct shell_assign *assign)
 {
 	int c = sh_peek(s);
@@ -272,7 +272,7 @@ static bool pipeline_words(struct parser *s, struct shell_node *flags)
 	}
 }
 
-/* Whether a | that is not || stands here. */
+/* Whether there is a | here that is not ||. */
 static bool at_pipe(struct parser *s)
 {
 	return sh_peek(s) == '|' && sh_peek_after(s, s->p) != '|';
@@ -332,7 +332,7 @@ static struct shell_node *pipeline(struct parser *s)
 
 /* -- lists ------------------------------------------------------------------------------------- */
 
-/* Whether the list ends here: whoever called for it knows what must follow. */
+/* Whether the list ends here: the caller knows what must follow. */
 static bool at_list_end(struct parser *s)
 {
 	int c = sh_peek(s), next;
@@ -346,7 +346,7 @@ static bool at_list_end(struct parser *s)
 	return is_closing(sh_reserved(s));
 }
 
-/* What stands behind a command, taken with the newlines that may follow. */
+/* What follows a command, including any newlines. */
 static enum shell_then take_separator(struct parser *s)
 {
 	enum shell_then then = SHELL_THEN_END;

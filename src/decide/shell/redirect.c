@@ -36,7 +36,7 @@ void sh_read_on(struct parser *s, const struct parser *saved)
 
 /* -- operators --------------------------------------------------------------------------------- */
 
-/* Whether a < or > that is no process substitution stands here. */
+/* Whether there is a < or > here that is not a process substitution. */
 static bool at_sign(struct parser *s)
 {
 	int c = sh_peek(s);
@@ -365,7 +365,7 @@ static bool set_body(struct parser *s, struct shell_redirect *r, str text, bool 
 	return !s->code;
 }
 
-/* Like bash, a body whose delimiter never comes goes on to the end. */
+/* Like bash, a body whose delimiter never comes extends to the end. */
 static bool read_body(struct parser *s, struct shell_redirect *r)
 {
 	str delim = r->target->parts ? r->target->parts->text : STR("");

@@ -4,7 +4,7 @@
  * module knows the grammar of bash (and with it of POSIX sh) and nothing else: text in, tree out. What words expand to
  * and what a command does is guard/'s business.
  *
- *   lex.c       where the reader stands: blanks, comments, reserved words, errors and limits
+ *   lex.c       position of the reader: blanks, comments, reserved words, errors and limits
  *   word.c      words and quoting
  *   dollar.c    what begins with $ or `: parameters, substitutions, arithmetic
  *   brace.c     {a,b} and {1..9}
@@ -150,7 +150,7 @@ enum shell_node_kind {
 	SHELL_COPROC,        /* name if given, body: any command */
 };
 
-/* What stands behind a command in a list; a newline is a SEMI. BACKGROUND is for all that is joined by AND and OR. */
+/* What follows a command in a list; a newline is a SEMI. BACKGROUND is for all that is joined by AND and OR. */
 enum shell_then { SHELL_THEN_END, SHELL_THEN_SEMI, SHELL_THEN_AND, SHELL_THEN_OR, SHELL_THEN_BACKGROUND };
 
 /* What happens after the commands of a case: nothing more; the next one's commands; the next one that matches. */

@@ -76,7 +76,7 @@ bool sh_single_quoted(struct parser *s, struct parts *w)
 	return sh_add_text(s, w, str_n(from, (size_t)(close - from)), true, begin);
 }
 
-/* The cursor stands behind the opening quote. */
+/* The cursor is after the opening quote. */
 bool sh_double_quoted(struct parser *s, struct parts *w)
 {
 	const char *open = s->p;
@@ -192,7 +192,7 @@ static char *unescape_ansi(const char **p, const char *end, char *to)
 	return to;
 }
 
-/* The cursor stands on the quote behind the dollar. A NUL that is written as an escape ends the text, as in bash. */
+/* The cursor is on the quote after the dollar. A NUL that is written as an escape ends the text, as in bash. */
 bool sh_ansi_quoted(struct parser *s, struct parts *w)
 {
 	uint32_t begin = sh_begin(s);

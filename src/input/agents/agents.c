@@ -250,7 +250,8 @@ void agent_parse(const struct agent *agent, const struct wire_hook *hook, struct
 			wrong += json_take_fields(root, name, ret, input);
 	}
 	find_kind(agent, ret);
-	if (ret->payload && event_kinds[ret->kind].flags & EVENT_IS_TOOL && str_empty(ret->tool_name) && !ret->tool_input)
+	if (ret->payload && event_kinds[ret->kind].flags & EVENT_IS_TOOL && str_empty(ret->tool_name) &&
+		!ret->tool_input)
 		take_from_envelope(agent, ret, input);
 	find_tool(agent, ret);
 	ret->marks |= wrong ? EVENT_INCOMPLETE : 0;

@@ -49,7 +49,7 @@ struct agent_event {
 	enum event_kind kind;
 	unsigned takes; /* TAKES_* */
 	unsigned flags; /* AGENT_EVENT_* */
-	/* Events that stand for one tool name it, and say which member of the payload is its input; "": the payload
+	/* Events that are about one tool name it, and say which member of the payload is its input; "": the payload
 	 * itself. NULL: the payload says both. */
 	const char *tool, *input;
 };

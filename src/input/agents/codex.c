@@ -20,13 +20,13 @@ static const struct agent_event events[] = {
 	{ "Interrupt", EVENT_INTERRUPT, TAKES_MESSAGE, DEFAULT },
 	{ "SessionEnd", EVENT_SESSION_END, 0, DEFAULT },
 	/* The program of `notify` in config.toml gets the payload as its last argument. The first name is for the
-	 * command line, the second stands in the payload. */
+	 * command line, the second is in the payload. */
 	{ "notify", EVENT_TURN_COMPLETE, 0, AGENT_EVENT_NOT_A_HOOK },
 	{ "agent-turn-complete", EVENT_TURN_COMPLETE, 0, AGENT_EVENT_NOT_A_HOOK },
 	{ 0 },
 };
 
-/* Hooks name every shell Bash; the other names of it stand in rollouts. A namespace and its tool are glued. */
+/* Hooks name every shell Bash; its other names are in rollouts. A namespace and its tool are joined. */
 static const struct agent_tool tools[] = {
 	{ "Bash", TOOL_SHELL },
 	{ "exec_command", TOOL_SHELL, { "Bash" } },

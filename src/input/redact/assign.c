@@ -213,7 +213,7 @@ bool value_is_secret(str v)
 
 bool value_is_secret_number(const char *name, str v)
 {
-	/* A password may be as short as it likes; other names stand beside amounts now and then. */
+	/* A password may have any length; other names are sometimes next to amounts. */
 	size_t least = strcmp(name, "password") == 0 ? NUMBER_MIN : VALUE_MIN;
 
 	/* As JSON writes numbers: with a sign, a point, an exponent. */
@@ -292,7 +292,7 @@ static bool find_name(str s, const struct keyword *k, size_t begin, size_t end, 
 	return true;
 }
 
-/* max_tokens, password_file: words beside the keyword say that no secret stands under the name. */
+/* max_tokens, password_file: words beside the keyword say that the value is not a secret. */
 static bool is_harmless_name(str s, const struct span *name, size_t begin, size_t end)
 {
 	str rest = str_n(s.p + name->begin, begin - name->begin), word, last = STR_NONE;
@@ -346,7 +346,7 @@ static size_t quote_at(str s, size_t i)
 	return byte_at(s, i + n) == '"' || byte_at(s, i + n) == '\'' || byte_at(s, i + n) == '`' ? n + 1 : 0;
 }
 
-/* Nothing but marks, digits and the words that may stand before an assignment. */
+/* Nothing but marks, digits and the words that may precede an assignment. */
 static bool starts_line(str s, size_t name)
 {
 	size_t i = name, letters = 0;
@@ -377,7 +377,7 @@ static bool ends_line(str s, size_t i)
 		(s.p[i] == '\\' && (byte_at(s, i + 1) == 'n' || byte_at(s, i + 1) == 'r'));
 }
 
-/* password: str = "…", password string = "…": the value stands after the type. */
+/* password: str = "…", password string = "…": the value comes after the type. */
 static size_t skip_type(str s, size_t i)
 {
 	size_t j = i;
@@ -427,7 +427,7 @@ static size_t skip_to_pair(str s, size_t i)
 	return byte_at(s, at) == ':' || byte_at(s, at) == '=' ? at + 1 : i;
 }
 
-/* Where name and value are not joined by a sign: what stands between them instead. */
+/* Where name and value are not joined by a sign: what is between them instead. */
 static size_t find_loose_separator(str s, const struct span *name, size_t keyword, size_t i, bool blanks, bool quote,
 	struct style *st)
 {
@@ -497,7 +497,7 @@ static bool find_separator(str s, const struct span *name, size_t keyword, struc
 	return *ret < s.n;
 }
 
-/* The inside of the quoted text whose quote (of q bytes) stands at i. It ends with its line. */
+/* The inside of the quoted text whose quote (of q bytes) is at i. It ends with its line. */
 static struct span quoted(str s, size_t i, size_t q)
 {
 	char quote = s.p[i + q - 1];

@@ -1,6 +1,6 @@
 /* Secrets in base64: a Kubernetes manifest, a header, a variable that holds a key file.
  *
- * The beginnings of the commonest forms stand in the automaton as base64 spells them, once for each of the three ways
+ * The beginnings of the commonest forms are in the automaton as base64 spells them, once for each of the three ways
  * a text can lie in groups of three bytes. Such a hit proves nothing: the run of base64 around it is decoded and
  * must hold a secret by the ordinary table. Then the whole run goes. */
 #include <ctype.h>
@@ -23,7 +23,7 @@ static const char *const beginnings[] = { "-----BEGIN ", "AKIA", "ASIA", "ghp_",
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/* The characters that `text` alone decides when `before` bytes stand in front of it in its group. */
+/* The characters that `text` alone decides when `before` bytes precede it in its group. */
 static size_t spell(const char *text, size_t before, char *out)
 {
 	size_t bits = 8 * before, end = 8 * (before + strlen(text)), n = 0;
@@ -128,7 +128,7 @@ const char *base64_find(struct redactor *r, str s, size_t begin, size_t end, str
 		from--;
 	*ret = (struct span){ .begin = from, .end = find_end(s, from, end, from + LOOK_MAX) };
 	run = str_n(s.p + from, ret->end - from);
-	/* What stands before the run may look like a part of it: name/QUtJ… */
+	/* What precedes the run may look like a part of it: name/QUtJ… */
 	for (size_t skip = 0; run.n >= RUN_MIN && skip < 4 && !name; skip++)
 		name = secrets_name_in(r, str_n(decoded, base64_decode(str_from(run, skip), decoded, sizeof decoded)));
 	if (name)

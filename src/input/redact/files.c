@@ -1,7 +1,7 @@
 /* Files that are secrets by name, and who shows their contents. */
 #include "redact/internal.h"
 
-/* Last component with at most one star; `under` is the folder it must stand in. */
+/* Last component with at most one star; `under` is the folder it must be in. */
 static const struct {
 	const char *name, *under;
 } secret_files[] = {

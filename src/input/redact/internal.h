@@ -126,7 +126,7 @@ void secrets_release(struct redactor *r);
 
 /* s after tags and secrets were taken out: s itself when there was nothing to do, else memory of
  * the redactor that is good until the next call. ret_key (which may be NULL) gets the name under
- * which a value belongs that stands under this key, or NULL. */
+ * which a value under this key belongs, or NULL. */
 str secrets_clean(struct redactor *r, str s, const char **ret_key);
 
 /* What a text holds, by name, or NULL: for texts that are only looked into. */
@@ -135,7 +135,7 @@ const char *secrets_name_in(struct redactor *r, str s);
 /* -- base64.c ---------------------------------------------------------------------------------- */
 
 void base64_add_literals(struct automaton *a, unsigned value);
-/* A beginning of a secret stands at [begin, end) as base64 spells it: what the run around it holds, or NULL. ret is
+/* A beginning of a secret is at [begin, end) as base64 spells it: what the run around it holds, or NULL. ret is
  * the run, as far as it was looked at. */
 const char *base64_find(struct redactor *r, str s, size_t begin, size_t end, struct span *ret);
 /* Bytes of out; what is no base64 is skipped. */
@@ -152,7 +152,7 @@ struct keyword {
 extern const struct keyword keywords[];
 extern const size_t nkeywords;
 
-/* The keyword stands at [begin, end) of s. True when it is (part of) the name of a value that must
+/* The keyword is at [begin, end) of s. True when it is (part of) the name of a value that must
  * not be kept; ret says where the value is. */
 bool assign_find(str s, const struct keyword *k, size_t begin, size_t end, struct span *ret);
 
@@ -178,7 +178,7 @@ bool assign_is_pin(str key);
 bool file_is_secret(str path, str *ret_base);
 /* Does the command line plainly print such a file? */
 bool file_command_reads(str command, str *ret_base);
-/* A patch that stands where a command would (apply_patch), or in one; and does it touch a secret file? */
+/* A patch in place of a command (apply_patch), or in one; and does it touch a secret file? */
 bool file_is_patch(str text);
 bool file_patch_touches(str patch, str *ret_file);
 

@@ -1,8 +1,8 @@
 /* The forms of secrets. A new one is a row here and a line in tests/unit/secret_samples.h.
  *
- * What to know before adding one: the pattern is tried exactly where its literal stands, in bytes,
+ * What to know before adding one: the pattern is tried exactly where its literal is, in bytes,
  * and must find its end within `ahead` bytes; every repetition has an upper bound or a class that
- * cannot contain the literal, which keeps hostile text linear. A row that stands earlier gives its
+ * cannot contain the literal, which keeps hostile text linear. An earlier row gives its
  * name where two find the same text, so the general ones come last. */
 #include "redact/internal.h"
 
@@ -170,7 +170,7 @@ const struct secret secrets[] = {
 	{ "sentry-token", "sntrys_ sntryu_", "sntry[su]_[A-Za-z0-9_+/=-]{40,400}" },
 	{ "posthog-key", "phc_ phx_", "ph[cx]_" A "{32,60}", .run = 32, .flags = SECRET_WORD },
 
-	/* By what stands around them. */
+	/* By their context. */
 	{ "private-key", "-----BEGIN", "-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----",
 		.flags = SECRET_PEM },
 	{ "private-key", "SSH2", "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----[^-]{0,4000}", .back = 11, .ahead = 4096 },

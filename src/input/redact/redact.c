@@ -58,8 +58,8 @@ struct walk {
 struct place {
 	str file;         /* a secret file is mentioned */
 	bool contents;    /* and this may be what is in it */
-	const char *name; /* it stands under the name of a secret */
-	const char *of;   /* the object it stands in has the name of a secret */
+	const char *name; /* it is under the name of a secret */
+	const char *of;   /* the object it is in has the name of a secret */
 	bool pin;         /* it is the number of a card, or the like, if it is a number */
 };
 
@@ -215,7 +215,7 @@ static const char *pair_name(struct walk *w, const struct json *obj)
 	return value ? name : NULL;
 }
 
-/* {"tokens": {"9f8a…": "alice"}}: what stands under the name of a secret may be a key as well. */
+/* {"tokens": {"9f8a…": "alice"}}: a key under the name of a secret may be secret as well. */
 static void put_key(struct walk *w, str key, const struct place *around, const char **ret_name)
 {
 	char text[80];

@@ -21,14 +21,14 @@ static bool ends_name(str s, size_t at)
 	return at >= s.n || strchr(" \t\r\n\f\v/>", s.p[at]);
 }
 
-/* The name of a tag stands at `at`. */
+/* The name of a tag is at `at`. */
 static bool is_name(str s, size_t at, str name)
 {
 	return s.n >= at && s.n - at >= name.n && str_eq_nocase(str_n(s.p + at, name.n), name) &&
 		ends_name(s, at + name.n);
 }
 
-/* The name stands after "</", or "<\/" as some write it in JSON, at `at`. */
+/* The name comes after "</", or "<\/" as some write it in JSON, at `at`. */
 static bool closes(str s, size_t at, str name)
 {
 	at++;

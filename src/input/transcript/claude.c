@@ -54,7 +54,7 @@ static bool knows(str head)
 	return false;
 }
 
-/* What kind of subagent it is stands only beside its file: agent-<id>.meta.json. */
+/* The type of a subagent is only in the file beside it: agent-<id>.meta.json. */
 static void begin(struct transcript *t)
 {
 	_cleanup_(buf_release) struct buf b = BUF_INIT(64 << 10);

@@ -29,7 +29,7 @@ static bool wants(const struct transcript *t, str line)
 	return !str_is_set(change) || str_is_set(skim_value(change, STR("messages")));
 }
 
-/* The project's folder stands in a file beside chats/. */
+/* The project's folder is named in a file beside chats/. */
 static void begin(struct transcript *t)
 {
 	_cleanup_(buf_release) struct buf b = BUF_INIT(FS_PATH);

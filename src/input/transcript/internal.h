@@ -19,7 +19,7 @@ str skim_string(str rest);
 struct lines {
 	int fd;
 	int64_t limit; /* size at opening: a file that grows as fast as it is read would have no end */
-	int64_t base;  /* where in the file p[0] stands */
+	int64_t base;  /* where in the file p[0] is */
 	int64_t end;   /* where the line handed out last ends */
 	char *p;
 	size_t start, scan, len, cap;
@@ -67,7 +67,7 @@ enum memory_number {
 	MEMORY_REASONING,
 	MEMORY_PROMPT_HASH, /* Codex: of the prompt, as long as nothing has come after it */
 	MEMORY_ANSWER_HASH,
-	MEMORY_ANSWER_AT, /* Gemini: where the line of MEMORY_ANSWER_ID stands, plus 1; Codex: of a prompt */
+	MEMORY_ANSWER_AT, /* Gemini: where the line of MEMORY_ANSWER_ID is, plus 1; Codex: of a prompt */
 	MEMORY_ANSWER_BYTES,
 	MEMORY_ANSWER_SAID, /* Gemini: it was called final because the file ended there */
 	MEMORY_CALLS,       /* Gemini: calls of this message that have been handed out */
@@ -150,7 +150,7 @@ void emit_start(struct transcript *t, str id);
 /* Up to n bytes of a file from offset on; fewer only at its end; -errno. */
 ssize_t read_at(int fd, char *p, size_t n, int64_t offset);
 
-/* The line of this file that stands there, parsed once more into t->a; NULL when it is not what it was. */
+/* The line of this file at that offset, parsed once more into t->a; NULL when it is not what it was. */
 const struct json *read_again(struct transcript *t, int64_t at, int64_t bytes);
 
 /* Sets the clock from an RFC 3339 text; anything else leaves it. */

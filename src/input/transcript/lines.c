@@ -28,7 +28,7 @@ int64_t lines_offset(const struct lines *l)
 	return l->skipping ? l->base + (int64_t)l->len : l->end;
 }
 
-/* Forgets everything read so far; what comes next stands at offset. */
+/* Forgets everything read so far; what comes next is at offset. */
 static void drop_all(struct lines *l, int64_t offset)
 {
 	l->base = offset;

@@ -17,7 +17,7 @@ static const str wrappers[] = {
 	STR("user_instructions"),
 };
 
-/* The wrapper whose opening tag stands at the beginning of text, or NULL. */
+/* The wrapper whose opening tag is at the beginning of text, or NULL. */
 static const str *find_wrapper(str text)
 {
 	for (size_t i = 0; i < countof(wrappers); i++) {

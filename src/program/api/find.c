@@ -98,7 +98,7 @@ int op_find_session(struct op_call *call, const struct json *given, const char *
 		r = store_number(call->store, ret, "SELECT key FROM sessions WHERE key = ?1", "i", key);
 		r = r == 1 ? 0 : r < 0 ? r : -ENOENT;
 	}
-	/* The last character of Unicode stands behind everything that begins with the prefix. */
+	/* The last character of Unicode sorts after everything that begins with the prefix. */
 	if (r == -ENOENT && given->type == JSON_STRING)
 		r = take_only(call,
 			store_ask(call->store,

@@ -91,7 +91,7 @@ int op_project_rename(struct op_call *call)
 	if (name.n && !dry)
 		r = store_do(call->store, "UPDATE projects SET name = ?2, named = 1 WHERE key = ?1", "is", key, name);
 	else if (!dry)
-		/* What stands behind the last slash. */
+		/* What follows the last slash. */
 		r = store_do(call->store,
 			"UPDATE projects SET named = 0, "
 			"name = coalesce(nullif(substr(path, length(rtrim(path, replace(path, '/', ''))) + 1), "

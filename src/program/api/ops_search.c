@@ -50,7 +50,7 @@ static void add_term(struct terms *t, str text)
 		t->list[t->n++] = (struct term){ text, prefix };
 }
 
-/* Words, and "several words" that stand together. Nothing else has a meaning, so nothing can be wrong. */
+/* Words, and "several words" that must be adjacent. There is no other syntax, so no query is invalid. */
 static void read_terms(str query, struct terms *ret)
 {
 	size_t i = 0, start;

@@ -115,7 +115,7 @@ size_t cli_terminal_width(void);
 void cli_print_safe(str text);
 /* The same into a buf, at most limit characters with "…" for the rest. Returns how many characters. */
 size_t cli_add_safe(struct buf *b, str text, size_t limit);
-/* The same character by character: *ret is the next one or what stands for it, *at moves on. */
+/* The same character by character: *ret is the next one or its replacement, *at moves on. */
 size_t cli_next_safe(str text, size_t *at, char room[4], str *ret);
 
 #endif

@@ -270,7 +270,7 @@ static const char example[] =
 	"# The values come from the agent: always write them in double quotes.\n"
 	"#\n"
 	"# exit 0            nothing to say against it\n"
-	"# exit 2            block; what stands on stderr is the reason\n"
+	"# exit 2            block; the text on stderr is the reason\n"
 	"# JSON on stdout    more than that, for example\n"
 	"#   {\"hookSpecificOutput\": {\"hookEventName\": \"PreToolUse\", \"permissionDecision\": \"ask\",\n"
 	"#     \"permissionDecisionReason\": \"why\"}}\n"

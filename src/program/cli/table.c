@@ -43,7 +43,7 @@ size_t cli_terminal_width(void)
 
 /* -- text that may come from anywhere ---------------------------------------------------------- */
 
-/* What stands for a character that would not be shown, or would do something: blanks for blanks, a picture for
+/* The replacement for a character that would not be shown, or would do something: blanks for blanks, a picture for
  * a control character, a replacement for the second set of those and for what turns the direction of text. */
 static size_t stand_in(const unsigned char *p, size_t len, char out[4])
 {

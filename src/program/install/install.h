@@ -115,7 +115,7 @@ int install_list(const struct install_request *q, struct arena *a, struct instal
 const char *install_how_to_trust(const struct agent *agent);
 
 /* What an agent that runs only trusted hooks (Codex) keeps about one: "sha256:" and the hash of the
- * entry as it stands. In the arena. */
+ * entry as it is. In the arena. */
 str install_trust_hash(const struct install_entry *e, struct arena *a);
 
 #endif

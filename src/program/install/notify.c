@@ -11,7 +11,7 @@ enum { WORDS_MAX = 32 };
 /* What a text says about the key. */
 struct look {
 	struct toml_shape shape;
-	unsigned count;       /* how often it stands there, in whatever form */
+	unsigned count;       /* how often it occurs, in whatever form */
 	bool plain;           /* as one array before the first table */
 	size_t statement;     /* where its line begins */
 	size_t begin, end;    /* its value */
@@ -116,7 +116,7 @@ static str line_at(str text, size_t at)
 	return str_trim(str_head(str_from(text, at), line_end(text, at) - at));
 }
 
-/* Where the lines of comment begin that stand right above a table. */
+/* Where the comment lines directly above a table begin. */
 static size_t above_table(str text, size_t at)
 {
 	size_t before;

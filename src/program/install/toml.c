@@ -106,7 +106,7 @@ static int find_end(struct scan *s, size_t at, char quote, bool lines, size_t *r
 		} else if (c == quote) {
 			size_t n = lines ? count_quotes(s, at, quote) : 1;
 
-			/* Up to two quotes may stand before the three that close. */
+			/* Up to two quotes may precede the three that close. */
 			if (!lines || n >= 3) {
 				*ret = at + (lines ? MIN(n, (size_t)5) - 3 : 0);
 				return 0;
@@ -147,7 +147,7 @@ static size_t folded_bytes(str in)
 	return line ? n : 0;
 }
 
-/* What stands behind a backslash; *i moves past it. */
+/* What follows a backslash; *i moves past it. */
 static int decode_escape(struct scan *s, str in, size_t *i, struct buf *out)
 {
 	static const char names[] = "btnfre\"\\", meant[] = "\b\t\n\f\r\x1b\"\\";

@@ -30,14 +30,14 @@ enum toml_type {
 struct toml_value {
 	const str *path; /* decoded; lives as long as the call */
 	size_t npath;
-	bool top;          /* it stands before the first table header */
+	bool top;          /* it is before the first table header */
 	size_t statement;  /* where the line begins on which its statement does */
 	size_t begin, end; /* its bytes */
 	enum toml_type type;
 	str text; /* TOML_STRING: decoded, in the arena; TOML_PLAIN: as written */
 };
 
-/* Where statements without a table stand. */
+/* Where statements without a table are. */
 struct toml_shape {
 	size_t first_table;  /* its header's line; the size of the text without one */
 	size_t last_end;     /* behind the last statement before it, with its line end */

@@ -19,7 +19,7 @@ static const struct source {
 	{ "<task-notification>", "agent_notification", 0 },
 	{ "<system-", "system", 0 },
 	{ "Implement the following plan:", "plan", 1 },
-	/* Cursor attaches the file: the session's own plan is meant, unless all of it stands here. */
+	/* Cursor attaches the file: the session's own plan is meant, unless all of it is here. */
 	{ "Implement the plan as specified", "plan", PLAN_BODY_MIN },
 	{ NULL, "user", 0 },
 };

@@ -70,7 +70,7 @@ struct capture_choice {
 	int64_t project; /* key; its worktrees as well; 0: any */
 	str agent;
 	int64_t before_us; /* sessions whose last event is older; 0: any */
-	str match;         /* as it stands in JSON text, see capture_match_text() */
+	str match;         /* as it is in JSON text, see capture_match_text() */
 };
 
 struct capture_count {

@@ -71,7 +71,7 @@ str capture_match_text(struct arena *a, str text)
 	return escaped;
 }
 
-/* Parameters 1 to 4. A long `match` may stand in an event of any session. */
+/* Parameters 1 to 4. A long `match` may be in an event of any session. */
 #define CHOSEN_SESSIONS                                                                                \
 	"(?1 IS NULL OR s.key IN (SELECT value FROM json_each(?1))) AND (?3 IS NULL OR s.agent = ?3) " \
 	"AND (?4 = 0 OR s.last_at < ?4) "                                                              \

@@ -132,7 +132,7 @@ static int is_blank(int fd, uint64_t at)
 	}
 }
 
-/* A write that was cut off leaves a record whose end is missing: the file ends there, or zeros stand in its place, and
+/* A write that was cut off leaves a record whose end is missing: the file ends there, or zeros are in its place, and
  * nothing follows. Anything else behind zeros are pages that came to the disk before others, or damage. */
 int journal_reader_at_end(struct journal_reader *r)
 {

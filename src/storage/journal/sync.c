@@ -85,7 +85,7 @@ int journal_sync(struct journal *j, struct journal_pos *ret_synced)
 	for (int i = 0; i < n; i++) {
 		one = sync_and_close(fds[i]);
 		/* The kernel reports a page it could not write once and then takes it for clean: what else goes
-		 * into that file would be called synced and might stand behind a hole. */
+		 * into that file would be called synced and might follow a hole. */
 		if (one < 0)
 			journal_abandon(j, end.segment);
 		r = r < 0 ? r : one;
