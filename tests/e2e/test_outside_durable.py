@@ -128,20 +128,6 @@ def test_switched_rules_survive_a_kill(world):
     assert says(world, "claude", "git reset --hard", n=2) == "none"
 
 
-def test_twins_across_a_kill(world):
-    """The second way of a call comes when the daemon that heard the first is dead."""
-    from outside import call, meaning, shell_before
-    world.start()
-    event, body = call("cursor", DENY)
-    assert meaning("cursor", world.hookc(event, body, "cursor"))[0] == "deny"
-    world.kill()
-    world.start()
-    event, body = shell_before(DENY)
-    assert meaning("cursor", world.hookc(event, body, "cursor"))[0] == "deny"
-    acts = world.rpc("activities", limit=9)["activities"]
-    assert [a["state"] for a in acts] == ["denied"], acts
-
-
 def test_strict_set_without_restart_or_says_so(world):
     world.start()
     done = world.hookd("config", "set", "durability", "strict")

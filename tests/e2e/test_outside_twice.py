@@ -182,20 +182,6 @@ def test_same_id_with_another_command_is_judged(world):
     assert [d["decision"] for d in decisions(world)] == ["deny"], "a denial somebody heard has no row"
 
 
-def test_twin_through_a_frozen_daemon(world):
-    world.start()
-    ways = cursor_three_ways(DENY)
-    agent, event, body = ways[0]
-    assert meaning(agent, world.hookc(event, body, agent))[0] == "deny"
-    with frozen(world):
-        agent, event, body = ways[1]
-        assert meaning(agent, world.hookc(event, body, agent))[0] == "deny"
-    wait_for(lambda: len(world.events()) >= 2, what="the spooled twin")
-    acts = world.rpc("activities", limit=9)["activities"]
-    assert [a["state"] for a in acts] == ["denied"], acts
-    assert world.json("stats", "--json")["total"]["denied"] == 1
-
-
 def test_late_first_then_in_time(world):
     """Late: judged, recorded, no hooks; the way that comes in time has its hooks run."""
     ran = counting(world)

@@ -182,7 +182,7 @@ void option_describe(const struct option *o, struct buf *b)
 			buf_addf(b, "%s\"%s\"", i == 0 ? "" : o->choices[i + 1] ? ", " : " or ", o->choices[i]);
 		return;
 	case OPTION_TEXT: buf_add_str(b, STR("a line of text")); return;
-	case OPTION_LIST: buf_add_str(b, STR("a list of names")); return;
+	case OPTION_LIST: buf_add_str(b, STR("a list of names, separated by spaces")); return;
 	}
 }
 

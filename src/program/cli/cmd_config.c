@@ -5,6 +5,8 @@
 
 #include "base/diff.h"
 #include "base/limits.h"
+#include "base/fs.h"
+#include "guard/guard.h"
 #include "cli/commands.h"
 #include "cli/policy.h"
 #include "config/config.h"
@@ -181,6 +183,44 @@ static int set_dry(const char *path, const struct option *o, str value)
 	return r < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
+/* The first thing that is wrong with the guard's part of the file, which must be released; NULL: nothing. */
+static struct guard_problem *guard_trouble(const char *path)
+{
+	struct guard_policy *policy = NULL;
+	struct guard_problem *problems = NULL;
+
+	if (guard_policy_read(path, &policy, &problems, NULL) == 0)
+		guard_policy_unref(policy);
+	return problems;
+}
+
+/* A guard option that names a rule nobody knows would be in the file and do nothing: the file stays as it was. */
+static int set_guard(struct cli *cli, const struct option *o, str value)
+{
+	const char *path = cli->paths.config;
+	struct guard_problem *before = guard_trouble(path), *after;
+	struct buf old = BUF_INIT(LIMIT_CONFIG);
+	bool existed = fs_read_file(path, &old) == 0;
+	struct err err = { 0 };
+	int r = config_set(path, o, value, &err);
+
+	after = r == 0 ? guard_trouble(path) : NULL;
+	if (after && !before) {
+		err = after->err;
+		err.line = 0;
+		r = existed ? fs_replace_file(path, buf_str(&old), true) : unlink(path);
+		r = -EINVAL;
+	}
+	if (r < 0)
+		print_problem(err.line ? path : "nothing was changed", &err);
+	else
+		printf("%s is now '" STR_FMT "' in %s\n", o->name, STR_ARG(value), path);
+	guard_problems_free(before);
+	guard_problems_free(after);
+	buf_release(&old);
+	return r < 0 ? EXIT_FAILED : cli_reload(cli);
+}
+
 static int set(struct cli *cli)
 {
 	const char *path = cli->paths.config;
@@ -192,14 +232,12 @@ static int set(struct cli *cli)
 		return cli_fail("%s", err.text);
 	if (cli_has(cli, "dry-run"))
 		return set_dry(path, o, value);
+	/* Guard options take effect at once; all others are read when the daemon starts. */
+	if (str_starts(str_of(o->name), STR("guard.")))
+		return set_guard(cli, o, value);
 	if (config_set(path, o, value, &err) < 0) {
 		print_problem(err.line ? path : "nothing was changed", &err);
 		return EXIT_FAILED;
-	}
-	/* Guard options take effect at once; all others are read when the daemon starts. */
-	if (str_starts(str_of(o->name), STR("guard."))) {
-		printf("%s is now '" STR_FMT "' in %s\n", o->name, STR_ARG(value), path);
-		return cli_reload(cli);
 	}
 	printf("%s is now " STR_FMT " in %s; takes effect after: hookd restart\n", o->name, STR_ARG(value), path);
 	return EXIT_DONE;
