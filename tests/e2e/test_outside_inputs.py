@@ -135,7 +135,6 @@ READS = [("claude", "Read", {"file_path": KEY}), ("gemini", "read_file", {"file_
          ("gemini", "read_many_files", {"include": ["/home/ada/.ssh/*"]}),
          ("gemini", "grep_search", {"pattern": "KEY", "dir_path": "/home/ada/.ssh"}),
          ("gemini", "grep_search", {"pattern": "KEY", "path": "/home/ada/.ssh"}),
-         ("gemini", "glob", {"pattern": "/home/ada/.ssh/id_*"}),
          ("claude", "Grep", {"pattern": "x", "path": KEY}), ("claude", "Grep", {"pattern": "x", "glob": "**/id_rsa"}),
          ("claude", "mcp__fs__read_file", {"path": KEY}), ("claude", "mcp__fs__read_multiple_files", {"paths": [KEY]}),
          ("claude", "Frobnicate", {"target": {"file": KEY}}), ("claude", "NotebookRead", {"notebook_path": KEY})]

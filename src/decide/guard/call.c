@@ -112,13 +112,6 @@ struct call {
 	unsigned unwrapped; /* texts with JSON in them, around here */
 };
 
-/* A pattern is what a search looks for in files, but what a glob tool looks for is files. */
-static bool is_glob_of(const struct event *e, str key)
-{
-	return str_eq_nocase(key, STR("pattern")) && e->tool_name.n >= 4 &&
-		str_eq_nocase(str_from(e->tool_name, e->tool_name.n - 4), STR("glob"));
-}
-
 static enum member member_of(str key)
 {
 	char name[24];
@@ -504,7 +497,7 @@ static void walk_object(struct call *k, const struct json *object, unsigned dept
 	if (may_run(k->e))
 		judge_joined(k, object);
 	json_each(m, object)
-		walk(k, m, is_glob_of(k->e, m->key) ? MEMBER_GLOB : member_of(m->key), depth + 1);
+		walk(k, m, member_of(m->key), depth + 1);
 }
 
 static void walk(struct call *k, const struct json *v, enum member member, unsigned depth)
