@@ -62,6 +62,7 @@ static void change_segment(struct journal *j, int fd, const struct journal_pos *
 	j->owed.dir = true;
 	j->owed.end = *next;
 	j->owed.zeroed = j->owed.zeroing = 0;
+	j->owed.reserved = SEGMENT_HEADER + j->batch.len;
 	if (j->fd >= 0) {
 		/* Segments are synced every second, so sixteen closed ones waiting means the disk hangs; then
 		 * the kernel writes the oldest back in its own time. */
@@ -240,15 +241,18 @@ static int make_ready(struct journal *j)
 	return 0;
 }
 
-/* Zeros that another thread is writing where the batch would go: nobody waits for them, or overwrites with them. */
-static bool meets_zeroing(struct journal *j)
+/* Takes the room for the batch. False: another thread is writing zeros there just now; nobody waits for them. */
+static bool reserve(struct journal *j)
 {
-	bool meets;
+	uint64_t end = j->end.offset + j->batch.len;
+	bool is_free;
 
 	pthread_mutex_lock(&j->owed.lock);
-	meets = j->owed.zeroing && j->end.offset + j->batch.len > j->owed.zeroing;
+	is_free = !j->owed.zeroing || end <= j->owed.zeroing;
+	if (is_free)
+		j->owed.reserved = end;
 	pthread_mutex_unlock(&j->owed.lock);
-	return meets;
+	return is_free;
 }
 
 static int write_batch(struct journal *j)
@@ -275,8 +279,8 @@ int journal_flush(struct journal *j, struct journal_pos *ret_end)
 
 	if (j->batch.len) {
 		r = make_ready(j);
-		if (r == 0 && meets_zeroing(j))
-			r = open_segment(j);
+		if (r == 0 && !reserve(j))
+			r = open_segment(j); /* which reserves it there */
 		if (r == 0)
 			r = write_batch(j);
 		if (r < 0) {

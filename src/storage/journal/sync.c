@@ -124,7 +124,7 @@ static bool plan_growth(struct journal *j, int *ret_fd, uint64_t *ret_from)
 	bool grow;
 
 	pthread_mutex_lock(&j->owed.lock);
-	end = j->owed.end.offset;
+	end = MAX(j->owed.end.offset, j->owed.reserved);
 	from = j->owed.zeroed > end ? j->owed.zeroed : (end + PAGE - 1) / PAGE * PAGE;
 	grow = from < end + GROW_AT && from + GROW_STEP <= LIMIT_SEGMENT && end < j->owed.zeroed + GROW_STEP;
 	/* Zeros are not announced, so a file that a burst has outgrown gets them again at a quiet moment. */
