@@ -132,7 +132,8 @@ struct live {
 	str agent, session; /* its own */
 	unsigned refs;      /* turns */
 	struct hooks_session *hooks;
-	bool stop_held; /* the end of this turn has already been held up once */
+	uint64_t happened; /* events so far; those that follow another one are not counted */
+	bool stop_held;    /* the end of this turn has already been held up once */
 };
 
 struct live_table *live_new(struct hooks *hooks);

@@ -32,7 +32,8 @@ struct twin {
 	struct turn *followers; /* that wait for it */
 	struct arena arena;
 	struct verdict verdict;
-	unsigned refs; /* turns that lead or follow */
+	uint64_t happened; /* the leader's number among the events of its session */
+	unsigned refs;     /* turns that lead or follow */
 };
 
 /* A ring: the oldest entry that no turn needs is replaced. */
@@ -71,10 +72,13 @@ static bool came_another_way(const struct twin *w, const struct turn *t)
 		!str_eq(w->event.native, t->event.native);
 }
 
-/* A session does not begin, end or shrink twice within seconds, whoever says so. */
-static bool happens_once(enum event_kind kind)
+/* A session does not begin, end or shrink twice within seconds with nothing in between, whoever says so. */
+static bool is_said_again(const struct twin *w, const struct turn *t)
 {
-	return kind == EVENT_SESSION_START || kind == EVENT_SESSION_END || kind == EVENT_PRE_COMPACT;
+	enum event_kind kind = t->event.kind;
+
+	return (kind == EVENT_SESSION_START || kind == EVENT_SESSION_END || kind == EVENT_PRE_COMPACT) && t->live &&
+		t->live->happened == w->happened;
 }
 
 static bool is_leader_of(const struct twin *w, const struct turn *t, uint64_t key, int64_t now)
@@ -85,7 +89,7 @@ static bool is_leader_of(const struct twin *w, const struct turn *t, uint64_t ke
 	if (w->key != key || !event_ids_agree(&w->event, &t->event, &by_id))
 		return false;
 	return (by_id && age_us <= SAME_ID_S * USEC_PER_SEC) ||
-		((came_another_way(w, t) || happens_once(t->event.kind)) && age_us <= ANOTHER_WAY_S * USEC_PER_SEC);
+		((came_another_way(w, t) || is_said_again(w, t)) && age_us <= ANOTHER_WAY_S * USEC_PER_SEC);
 }
 
 /* The newest first: of two equal calls of one way, the follower belongs to the second. */
@@ -125,6 +129,7 @@ static void lead(struct twins *all, struct turn *t, uint64_t key, int64_t now)
 	w->key = key;
 	w->at_us = now;
 	w->way = t->call.way;
+	w->happened = t->live ? t->live->happened : 0;
 	w->leader = t;
 	w->refs = 1;
 	keep_names(w, &t->event);
@@ -138,9 +143,11 @@ void twin_join(struct turn *t)
 	int64_t now = clock_mono_us();
 	struct twin *w;
 
+	w = key && !t->late ? find_leader(t->engine->twins, t, key, now) : NULL;
+	if (!w && t->live)
+		t->live->happened++;
 	if (!key || t->late)
 		return;
-	w = find_leader(t->engine->twins, t, key, now);
 	if (!w) {
 		lead(t->engine->twins, t, key, now);
 		return;
