@@ -24,7 +24,7 @@ class Maker:
     def __init__(self, seed):
         self.rng = random.Random(seed)
         self.home = f"/home/{self.rng.choice(['ada', 'user', 'dev', 'me'])}"
-        self.project = f"{self.home}/{self.rng.choice(['src', 'work', 'projects'])}/{self.rng.choice(NAMES)}"
+        self.project = f"{self.home}/{self.rng.choice(['src', 'code', 'projects'])}/{self.rng.choice(NAMES)}"
 
     def hex(self, n):
         return "".join(self.rng.choice("0123456789abcdef") for _ in range(n))
