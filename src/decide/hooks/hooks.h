@@ -7,7 +7,8 @@
  *   answer.c     what a hook printed → its part of the verdict
  *   load.c       all sources of a project → one set; the files a project's trust covers
  *   snapshot.c   the set of a session, kept over restarts
- *   runtime.c    hooks_fire(): sessions, queue, children, history
+ *   runtime.c    hooks_fire(): sessions, queue, children
+ *   history.c    the last runs, for people
  *   alone.c      what `on_failure` says when there is no daemon
  *   edit.c       adding a hook to a file and taking one out
  *

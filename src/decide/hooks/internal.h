@@ -104,6 +104,23 @@ void hook_cannot_run(const struct hook *h, const struct event *e, struct arena *
 void hook_answer_apply(const struct hook *h, const struct event *e, const struct hook_answer *answer, struct arena *a,
 	struct verdict *v);
 
+/* -- history.c --------------------------------------------------------------------------------- */
+
+struct hook_history;
+
+struct hook_run_info {
+	const struct hook *hook;
+	const char *agent, *session;
+	enum event_kind kind;
+};
+
+struct hook_history *hook_history_new(void);
+void hook_history_free(struct hook_history *h);
+void hook_history_add(struct hook_history *h, struct redactor *redactor, const struct hook_run_info *run,
+	const struct child_result *c, const struct hook_answer *answer);
+/* The newest first. */
+void hook_history_write(const struct hook_history *h, struct json_writer *w, unsigned limit);
+
 /* -- load.c ------------------------------------------------------------------------------------ */
 
 /* After all sources are parsed: which of a project's hooks run, and from where. copies: of what was

@@ -1,4 +1,4 @@
-/* Running hooks for events: sessions and their sets, the queue of children, the history. */
+/* Running hooks for events: sessions and their sets, the queue of children. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,17 +67,6 @@ struct run {
 	bool ended;
 };
 
-/* Kept in memory only, redacted. */
-struct past {
-	char id[HOOK_ID + 1];
-	char *name, *agent, *session, *out, *err, *failure;
-	enum event_kind kind;
-	enum verdict_action decision;
-	int64_t at_us, duration_us;
-	int exit_code, signal;
-	bool timed_out;
-};
-
 struct hooks {
 	struct hooks_config config;
 	struct loop_children *children;
@@ -87,8 +76,7 @@ struct hooks {
 	struct run *running;
 	unsigned in_background; /* of those that run */
 	struct hooks_state state;
-	struct past past[HOOK_HISTORY];
-	unsigned npast, next_past;
+	struct hook_history *history;
 	char token[2 * TOKEN + 1];
 	size_t held; /* bytes of input of all runs */
 	struct loop_timer *late_loads;
@@ -97,81 +85,23 @@ struct hooks {
 
 /* -- history ----------------------------------------------------------------------------------- */
 
-static void past_release(struct past *p)
+static void remember(struct run *r, const struct child_result *c)
 {
-	free(p->name);
-	free(p->agent);
-	free(p->session);
-	free(p->out);
-	free(p->err);
-	free(p->failure);
-	*p = (struct past){ 0 };
-}
-
-static char *kept(struct hooks *h, struct arena *a, str text)
-{
-	str clean = redact_text(h->config.redactor, a, str_cut_utf8(text, HOOK_KEPT));
-
-	return xstrndup(clean.p ? clean.p : "", clean.n);
-}
-
-static void remember(struct run *r, const struct child_result *c, const struct hook_answer *answer)
-{
+	const struct hook_run_info info = { .hook = r->hook,
+		.agent = r->agent,
+		.session = r->session,
+		.kind = r->kind };
 	struct hooks *h = r->hooks;
-	struct past *p = &h->past[h->next_past];
-	struct arena a;
 
-	arena_init(&a);
-	h->next_past = (h->next_past + 1) % HOOK_HISTORY;
-	h->npast = MIN(h->npast + 1, (unsigned)HOOK_HISTORY);
-	past_release(p);
-	memcpy(p->id, r->hook->id, sizeof p->id);
-	p->name = xstrndup(r->hook->name.p ? r->hook->name.p : "", r->hook->name.n);
-	p->agent = xstrdup(r->agent);
-	p->session = xstrdup(r->session);
-	p->kind = r->kind;
-	p->decision = answer->continue_turn ? VERDICT_DENY : answer->action;
-	p->at_us = clock_wall_us() - c->duration_us;
-	p->duration_us = c->duration_us;
-	p->exit_code = c->exit_code;
-	p->signal = c->signal;
-	p->timed_out = c->timed_out;
-	p->out = kept(h, &a, c->out);
-	p->err = kept(h, &a, c->err);
-	p->failure = kept(h, &a, answer->failure);
-	arena_release(&a);
+	hook_history_add(h->history, h->config.redactor, &info, c, &r->answer);
 	h->state.runs++;
-	h->state.failures += str_is_set(answer->failure);
+	h->state.failures += str_is_set(r->answer.failure);
 	h->state.timeouts += c->timed_out;
 }
 
 void hooks_write_history(const struct hooks *h, struct json_writer *w, unsigned limit)
 {
-	jw_array(w);
-	for (unsigned i = 0; i < MIN(limit, h->npast); i++) {
-		const struct past *p = &h->past[(h->next_past + HOOK_HISTORY - 1 - i) % HOOK_HISTORY];
-
-		jw_object(w);
-		jw_field_str(w, "hookId", str_of(p->id));
-		if (p->name[0])
-			jw_field_str(w, "name", str_of(p->name));
-		jw_field_str(w, "event", str_of(event_kinds[p->kind].name));
-		jw_field_str(w, "agent", str_of(p->agent));
-		jw_field_str(w, "session", str_of(p->session));
-		jw_field_int(w, "at_us", p->at_us);
-		jw_field_int(w, "duration", p->duration_us / USEC_PER_MSEC);
-		jw_field_int(w, "exitCode", p->exit_code);
-		if (p->signal)
-			jw_field_int(w, "signal", p->signal);
-		jw_field_bool(w, "timedOut", p->timed_out);
-		jw_field_str(w, "decision", str_of(verdict_action_names[p->decision]));
-		jw_field_str(w, "stdout", str_of(p->out));
-		jw_field_str(w, "stderr", str_of(p->err));
-		if (p->failure[0])
-			jw_field_str(w, "error", str_of(p->failure));
-		jw_end_object(w);
-	}
-	jw_end_array(w);
+	hook_history_write(h->history, w, limit);
 }
 
 /* -- the end of an event ----------------------------------------------------------------------- */
@@ -244,7 +174,7 @@ static void on_done(const struct child_result *c, void *arg)
 
 	arena_init(&own);
 	hook_answer_read(r->hook, r->fire ? r->event : &e, c, a, &r->answer);
-	remember(r, c, &r->answer);
+	remember(r, c);
 	if (r->fire) {
 		r->output = arena_str(a, str_cut_utf8(c->out, KIB(64)));
 		r->error = arena_str(a, str_cut_utf8(c->err, KIB(64)));
@@ -848,6 +778,7 @@ struct hooks *hooks_new(const struct hooks_config *config)
 	h->config = *config;
 	h->queue.last = &h->queue.first;
 	h->background.last = &h->background.first;
+	h->history = hook_history_new();
 	h->children = loop_children_new(config->loop);
 	h->late_loads = loop_timer_new(config->loop, look_for_late_loads, h);
 	if (getrandom(random, sizeof random, 0) == (ssize_t)sizeof random)
@@ -907,7 +838,6 @@ void hooks_free(struct hooks *h)
 		}
 		session_free(s);
 	}
-	for (unsigned i = 0; i < HOOK_HISTORY; i++)
-		past_release(&h->past[i]);
+	hook_history_free(h->history);
 	free(h);
 }

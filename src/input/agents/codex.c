@@ -75,16 +75,12 @@ static const struct json_field fields[] = {
 /* -- what the tables cannot say ---------------------------------------------------------------- */
 
 /* A patch names its files in lines of its own; the first is the one the call is listed under. */
-static str file_of_patch(str patch)
+static str file_of_patch(str text)
 {
-	static const char *const heads[] = { "*** Add File: ", "*** Update File: ", "*** Delete File: " };
-	str line;
+	struct patch patch = patch_open(text);
+	struct patch_file file;
 
-	while (str_split(&patch, '\n', &line))
-		for (size_t i = 0; i < countof(heads); i++)
-			if (str_starts(line, str_of(heads[i])))
-				return str_trim(str_from(line, strlen(heads[i])));
-	return STR_NONE;
+	return patch_next(&patch, &file) ? file.path : STR_NONE;
 }
 
 /* Everything the user wrote for this turn is reported; the last of it is what is being answered. */

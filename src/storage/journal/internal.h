@@ -35,9 +35,9 @@ struct journal {
 		int retired[RETIRED_MAX]; /* file descriptors of closed segments, not yet synced */
 		int nretired;
 		/* Zeros ahead of the end of the current segment; see journal_grow(). */
-		uint64_t zeroed;               /* they reach to here */
-		uint64_t zeroing, zeroing_end; /* being written now; 0: none are */
-		uint64_t reserved;             /* up to here the loop may be writing records: no zeros before it */
+		uint64_t zeroed;   /* they reach to here */
+		uint64_t zeroing;  /* being written now; 0: none are */
+		uint64_t reserved; /* up to here the loop may be writing records: no zeros before it */
 	} owed;
 };
 
