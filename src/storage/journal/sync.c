@@ -168,6 +168,7 @@ struct journal_syncer {
 	pthread_cond_t wake;
 	bool wanted, urgent, stop;
 	struct journal_sync_state state;
+	bool beyond_retry; /* the last sync failed and left nothing owed; the thread's own */
 };
 
 static void note_result(struct journal_syncer *s, int r, const struct journal_pos *end)
@@ -175,6 +176,11 @@ static void note_result(struct journal_syncer *s, int r, const struct journal_po
 	char text[sizeof s->state.trouble] = "";
 	bool changed;
 
+	/* A failed fdatasync leaves nothing to try again, so the next sync succeeds at nothing: the trouble is over
+	 * only when newer events are safe. */
+	if (r == 0 && s->beyond_retry && journal_pos_cmp(end, &s->state.failed) <= 0)
+		return;
+	s->beyond_retry = r < 0 && !journal_needs_sync(s->journal);
 	if (r < 0)
 		snprintf(text, sizeof text,
 			"the journal cannot be synced: %s; the last events may not survive a power cut", strerror(-r));
