@@ -49,6 +49,8 @@ DEFINE_FREEP(struct store, store_close);
 
 int store_schema_version(void);
 
+/* Gives back the cache of pages, and what else is unused; for a quiet moment. */
+void store_release_memory(struct store *s);
 /* Interrupts the running statement, which then gives -ECANCELED. From any thread, as long as the store is open. */
 void store_interrupt(struct store *s);
 /* From now on, statements end with -ECANCELED past this time on the monotonic clock (0: never) or when the flag is
