@@ -38,6 +38,10 @@ class World:
         self.dir = self.top / "d"
         self.home = self.top / "h"
         self.home.mkdir()
+        # The daemon takes its home from the account, never from HOME; a state directory may say otherwise.
+        self.dir.mkdir(mode=0o700)
+        (self.dir / "places").write_text(f"home={self.home}\n")
+        (self.dir / "places").chmod(0o600)
         self.env = {"PATH": os.environ["PATH"], "HOME": str(self.home), "HOOKD_DIR": str(self.dir),
                     **{k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")}, **(env or {})}
         self.started = []

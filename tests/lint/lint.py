@@ -32,6 +32,7 @@ SAME_LAYER = {
     ('event', 'json'): 'an event holds the parsed payload',
     ('config', 'json'): 'the config file is JSON with comments',
     ('project', 'os'): 'paths that the kernel has cached',
+    ('config', 'os'): 'the home of the account',
     ('loop', 'os'): 'waking up and thread names',
     ('wire', 'os'): 'talk.c checks who is at the other end',
     ('store', 'journal'): 'the writer folds what the journal holds',

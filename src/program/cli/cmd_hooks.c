@@ -17,7 +17,7 @@ static struct hooks_where here(struct cli *cli)
 {
 	char *cwd = getcwd(NULL, 0);
 	struct hooks_where w = { .agent = cli_value(cli, "agent", NULL),
-		.home = getenv("HOME"),
+		.home = cli->paths.home,
 		.user_config = cli->paths.config,
 		.state = cli->paths.state,
 		.cwd = cwd ? arena_cstr(&cli->arena, str_of(cwd)) : NULL };

@@ -59,7 +59,7 @@ static void show(struct cli *cli, const struct trust_tree *t)
 /* Hooks that still will not run: better to say so now. */
 static void show_untied(struct cli *cli, const struct trust_tree *t)
 {
-	struct hooks_where where = { .cwd = t->root, .home = getenv("HOME"), .state = cli->paths.state };
+	struct hooks_where where = { .cwd = t->root, .home = cli->paths.home, .state = cli->paths.state };
 	struct hook_set *s = hooks_load(&where);
 
 	for (unsigned i = 0; i < s->count; i++)
@@ -106,7 +106,7 @@ static int run_trust(struct cli *cli)
 		return list(cli);
 	if (!path)
 		return cli_fail("%s: %s", cli->nargs ? cli->args[0] : ".", strerror(errno));
-	r = hooks_project(path, getenv("HOME"), &cli->arena, t, &err);
+	r = hooks_project(path, cli->paths.home, &cli->arena, t, &err);
 	r = r < 0 ? cli_fail("%s", err.text) : grant(cli, t);
 	trust_tree_close(t);
 	return r;
@@ -121,7 +121,7 @@ static int run_untrust(struct cli *cli)
 	if (!path)
 		path = cli->nargs ? cli->args[0] : ".";
 	/* The project around it; one that cannot be read any more is named by its root. */
-	if (hooks_project(path, getenv("HOME"), &cli->arena, t, &err) >= 0 || t->root[0])
+	if (hooks_project(path, cli->paths.home, &cli->arena, t, &err) >= 0 || t->root[0])
 		path = t->root;
 	trust_tree_close(t);
 	if (trust_revoke(cli->paths.state, path, &err) < 0)

@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "api/api.h"
@@ -17,6 +18,7 @@
 #include "base/log.h"
 #include "capture/capture.h"
 #include "config/config.h"
+#include "daemon/spawn.h"
 #include "os/os.h"
 
 enum {
@@ -381,7 +383,8 @@ static int build(struct daemon *d, struct err *err)
 	struct engine_config engine = { .run_dir = d->paths->run,
 		.state = d->paths->state,
 		.user_config = d->paths->config,
-		.home = getenv("HOME"),
+		.home = d->paths->home,
+		.hook_path = config_text(&d->config, OPTION_HOOKS_PATH).p,
 		.strict = config_number(&d->config, OPTION_DURABILITY) != 0 };
 	struct server_handlers handlers = { .hook = on_hook, .records = on_records, .line = on_line, .arg = d };
 	struct api_context api = { .paths = d->paths,
@@ -476,12 +479,22 @@ static void take_apart(struct daemon *d)
 	fs_closep(&d->lock_fd);
 }
 
+/* However it was started: what runs later must not depend on the shell or agent that happened to be first. */
+static void take_own_environment(const struct paths *paths)
+{
+	extern char **environ;
+
+	environ = daemon_environment(paths);
+	tzset();
+}
+
 int daemon_run(const struct paths *paths, const struct daemon_options *how, struct err *err)
 {
 	struct daemon d = { .paths = paths, .lock_fd = -1, .spool_watch = -1 };
 	int r = paths_make(paths, err);
 
 	umask(0077);
+	take_own_environment(paths);
 	os_keep_memory_small();
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is like a full disk: the write says so */
