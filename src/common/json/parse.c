@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "base/utf8.h"
+#include "json/plain.h"
 
 struct parser {
 	struct arena *a;
@@ -154,7 +155,11 @@ static bool parse_string_slow(struct parser *s, const unsigned char *from, str *
 		size_t n;
 
 		if (is_plain(*s->p)) {
-			*to++ = (char)*s->p++;
+			n = json_plain_run(s->p, (size_t)(scan - s->p));
+			n += n == 0;
+			memcpy(to, s->p, n);
+			to += n;
+			s->p += n;
 		} else if (*s->p == '\\') {
 			to = unescape(s, to);
 			if (!to)
@@ -185,6 +190,7 @@ static bool parse_string(struct parser *s, str *ret)
 	size_t n;
 
 	for (;;) {
+		s->p += json_plain_run(s->p, (size_t)(s->end - s->p));
 		while (s->p < s->end && is_plain(*s->p))
 			s->p++;
 		if (s->p >= s->end)

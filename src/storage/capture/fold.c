@@ -177,18 +177,18 @@ static int may_overtake(struct step *t)
 /* After everything that was applied to its session, or effectively so? */
 static int is_in_order(struct step *t)
 {
-	int64_t behind = 0;
-	int got;
-
-	if (session_is_apart(t->record.kind))
+	if (session_is_apart(t->record.kind) || session_is_behind(&t->session, &t->record))
 		return 1;
-	got = store_number(t->store, &behind,
-		"SELECT (last_ord, coalesce(last_id, x'')) < (?2, ?3) FROM sessions WHERE key = ?1", "iib",
-		t->session.key, t->record.order_us, t->record.id.b, (size_t)ULID_BYTES);
-
-	if (got < 0 || behind)
-		return got < 0 ? got : 1;
 	return may_overtake(t);
+}
+
+static int find_session(struct step *t)
+{
+	int got = held_find(t);
+
+	if (got == 0)
+		got = session_find_thread(t);
+	return got == 0 ? session_find(t->store, &t->record, &t->session) : MIN(got, 0);
 }
 
 int capture_fold(struct capture *c, struct store *s, const struct record *r)
@@ -207,8 +207,7 @@ int capture_fold(struct capture *c, struct store *s, const struct record *r)
 	got = purged_is_kept_out(&t);
 	if (got != 0)
 		return got < 0 ? got : 0;
-	got = session_find_thread(&t);
-	got = got == 0 ? session_find(s, &t.record, &t.session) : got < 0 ? got : 0;
+	got = find_session(&t);
 	if (got == 0 && r->marks & EVENT_IMPORTED && (got = imported_is_told(&t)) == 1)
 		return 0;
 	if (got == 0)
