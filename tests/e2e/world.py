@@ -48,8 +48,14 @@ class World:
 
     # -- programs ------------------------------------------------------------------------------
 
-    def hookd(self, *args, input=b"", ok=True, env=None, seconds=HANG, cwd=None):
-        done = subprocess.run([str(self.build / "hookd"), *map(str, args)], input=input, capture_output=True,
+    # What changes what runs, or destroys: without a terminal it needs the owner's token.
+    OWNER = {"config", "rules", "reload", "hooks", "purge", "restore", "untrust", "rpc"}
+
+    def hookd(self, *args, input=b"", ok=True, env=None, seconds=HANG, cwd=None, owner=True):
+        args = [str(a) for a in args]
+        if owner and args and args[0] in self.OWNER:
+            args[1:1] = ["--token-file", str(self.dir / "owner.token")]
+        done = subprocess.run([str(self.build / "hookd"), *args], input=input, capture_output=True,
                               env={**self.env, **(env or {})}, timeout=seconds, cwd=cwd or self.top)
         if ok:
             assert done.returncode == 0, (args, done.returncode, done.stdout[-2000:], done.stderr[-2000:])

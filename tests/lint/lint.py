@@ -47,6 +47,7 @@ PUBLIC = {
     'base/': 'each header of base is a module of its own',
     'json/edit.h': 'editing JSON as text: for config and install, who change files of people',
     'config/names.h': 'did-you-mean, for whoever reads what people wrote',
+    'config/owner.h': 'who may change what runs, for the daemon and for commands',
     'config/paths.h': 'hookc-side code wants directories without the option table',
     'daemon/spawn.h': 'starting a daemon must not link one',
 }

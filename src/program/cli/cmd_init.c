@@ -113,6 +113,8 @@ static int run(struct cli *cli)
 	r = hooks_apply(&c);
 	if (r != 0)
 		return r;
+	if (c.any)
+		cli_note_change(cli, "init", STR_NONE);
 	if (!cli_has(cli, "json"))
 		hooks_print_done(&c);
 	fflush(stdout);

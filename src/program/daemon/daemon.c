@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "capture/capture.h"
 #include "config/config.h"
+#include "config/owner.h"
 #include "daemon/spawn.h"
 #include "os/os.h"
 
@@ -34,6 +35,7 @@ struct daemon {
 	const struct paths *paths;
 	struct config config;
 	struct config_problem *problems;
+	char token[OWNER_TOKEN + 1]; /* the owner's, or "" */
 	int lock_fd;
 	struct loop *loop;
 	struct journal *journal;
@@ -390,6 +392,7 @@ static int build(struct daemon *d, struct err *err)
 	struct api_context api = { .paths = d->paths,
 		.config = &d->config,
 		.config_problems = d->problems,
+		.token = d->token,
 		.started_us = clock_wall_us(),
 		.stop = begin_stop,
 		.stop_arg = d };
@@ -491,7 +494,8 @@ static void take_own_environment(const struct paths *paths)
 int daemon_run(const struct paths *paths, const struct daemon_options *how, struct err *err)
 {
 	struct daemon d = { .paths = paths, .lock_fd = -1, .spool_watch = -1 };
-	int r = paths_make(paths, err);
+	struct err token_err = { 0 };
+	int r = paths_make(paths, err), token;
 
 	umask(0077);
 	take_own_environment(paths);
@@ -506,11 +510,14 @@ int daemon_run(const struct paths *paths, const struct daemon_options *how, stru
 		return r;
 	}
 	load_config(&d);
+	token = owner_token(paths, d.token, &token_err);
 	r = log_open(paths->log, (size_t)config_number(&d.config, OPTION_LOG_MAX_MB) << 20, how->foreground);
 	if (r < 0)
 		fprintf(stderr, "hookd: the log %s cannot be opened: %s; continuing without it\n", paths->log,
 			strerror(-r));
 	log_config_problems(&d);
+	if (token < 0)
+		log_error(LOG_DAEMON, "%s; what needs it is refused", token_err.text);
 	r = build(&d, err);
 	if (r == 0) {
 		log_info(LOG_DAEMON, "hookd %s listens at %s, pid %ld", HOOKD_VERSION, paths->socket, (long)getpid());
