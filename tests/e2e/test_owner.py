@@ -163,3 +163,36 @@ def test_the_record_is_bounded_and_bad_lines_do_no_harm(world):
     path.unlink()
     os.mkfifo(path)
     world.hookd("status")  # does not hang
+
+
+# -- the guard: commands below are text for hookd, nothing runs them -----------------------------------------------
+
+def decision(world, tool_name, tool_input, n=iter(range(10 ** 6))):
+    done = world.hookc("PreToolUse", payload("PreToolUse", "guard", tool_name=tool_name, tool_input=tool_input,
+                                             tool_use_id=f"own{next(n)}"))
+    return json.loads(done.stdout or "{}").get("hookSpecificOutput", {}).get("permissionDecision", "none")
+
+
+@pytest.mark.parametrize("command", [
+    "nc -U {d}/run/hookd.sock", "socat - UNIX-CONNECT:{d}/run/hookd.sock", "cd {d}/run; nc -U hookd.sock",
+    "curl --unix-socket {d}/run/hookd.sock http://x/", "cat {d}/owner.token", "cat {d}/own*", "cp -r {d} /tmp/x",
+    "strange-editor {d}/config.json", "python3 -c 'open(\"{d}/config.json\",\"w\")'", "tar czf x.tgz {d}",
+    "ln -s {d} l; strange-editor l/config.json", "HOOKD_DIR=/tmp/other claude", "cat < {d}/owner.token"])
+def test_the_guard_keeps_agents_from_this_daemons_own(world, command):
+    assert decision(world, "Bash", {"command": command.format(d=world.dir)}) == "deny"
+
+
+@pytest.mark.parametrize("tool_name, key", [("Read", "file_path"), ("Write", "file_path"), ("Edit", "file_path")])
+def test_the_token_is_for_no_tool(world, tool_name, key):
+    assert decision(world, tool_name, {key: str(world.dir / "owner.token")}) == "deny"
+
+
+def test_a_link_on_disk_leads_there_too(world):
+    (world.top / "l").symlink_to(world.dir)
+    assert decision(world, "Bash", {"command": f"strange-editor {world.top}/l/config.json"}) == "deny"
+    assert decision(world, "Read", {"file_path": f"{world.top}/l/owner.token"}) == "deny"
+
+
+@pytest.mark.parametrize("command", ["hookd status", "cat {d}/hookd.log", "ls -la {d}/run", "git status", "nc -U /tmp/x.sock"])
+def test_looking_is_allowed(world, command):
+    assert decision(world, "Bash", {"command": command.format(d=world.dir)}) == "none"
