@@ -72,6 +72,10 @@ void os_keep_memory_small(void);
 /* Returns memory that the allocator keeps in reserve. */
 void os_give_memory_back(void);
 
+/* Home of this user's account, whatever the environment says. -ENOENT: there is no account. May ask a directory
+ * service. */
+int os_account_home(char *out, size_t size);
+
 /* Resident memory of this process in bytes, or 0 when unknown. */
 size_t os_resident_bytes(void);
 

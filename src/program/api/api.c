@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "api/follow.h"
@@ -11,6 +12,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "config/owner.h"
 
 enum {
 	/* JSON-RPC's own numbers. */
@@ -19,6 +21,7 @@ enum {
 	RPC_BAD_REQUEST = -32600,
 	RPC_BAD_PARAMS = -32602,
 	RPC_FAILED = -32000,
+	RPC_NOT_OWNER = -32001,
 	CATCH_UP_MS = 3000,  /* how long a reader waits for the writer */
 	READERS = 4,         /* handles that are kept open */
 	READER_IDLE_S = 60,  /* and for how long */
@@ -308,6 +311,39 @@ static void refuse(struct request *q, int code, const char *text)
 	send_answer(q, code);
 }
 
+/* On a worker: the loop must not wait for a disk. */
+struct change {
+	const struct paths *paths;
+	const char *what;
+	char detail[128];
+};
+
+static void write_change(void *arg)
+{
+	struct change *c = arg;
+
+	owner_note(c->paths, c->what, str_of(c->detail), "token");
+}
+
+static void change_written(void *arg)
+{
+	free(arg);
+}
+
+/* Which hook or event, but never the text of a hook: it may hold a secret. */
+static void record_change(struct request *q)
+{
+	const struct json *params = json_get(q->root, STR("params"));
+	str event = json_str(json_get(params, STR("event"))), id = json_str(json_get(params, STR("hookId")));
+	struct change *c = xcalloc(1, sizeof *c);
+
+	c->paths = q->api->ctx.paths;
+	c->what = q->op->name;
+	snprintf(c->detail, sizeof c->detail, STR_FMT "%s" STR_FMT, STR_ARG(str_cut_utf8(event, 50)), id.n ? " " : "",
+		STR_ARG(str_cut_utf8(id, 50)));
+	loop_submit_lane(q->api->ctx.loop, LOOP_BACKGROUND, write_change, change_written, c);
+}
+
 void api_line(struct conn *c, str line, void *arg)
 {
 	struct api *a = arg;
@@ -338,6 +374,13 @@ void api_line(struct conn *c, str line, void *arg)
 		send_answer(q, RPC_BAD_PARAMS);
 		return;
 	}
+	if (q->op->owner && !owner_token_is(a->ctx.token, json_str(json_get(q->root, STR("token"))))) {
+		refuse(q, RPC_NOT_OWNER,
+			"this is for the owner: use hookd at a terminal, or send the owner's token with the request");
+		return;
+	}
+	if (q->op->owner)
+		record_change(q);
 	if (q->op->place == OP_LOOP) {
 		run_op(q, NULL);
 		send_answer(q, q->failed < 0 ? RPC_FAILED : 0);

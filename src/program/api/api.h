@@ -10,6 +10,8 @@
  *   → {"jsonrpc":"2.0","id":1,"method":"sessions","params":{"limit":10}}
  *   ← {"jsonrpc":"2.0","id":1,"result":{…}}
  *
+ * What changes what runs, or destroys what was captured, needs the owner's token beside params: "token":"…".
+ *
  * The older form {"cmd":…,"args":…} is accepted too. */
 #ifndef HOOKD_API_API_H
 #define HOOKD_API_API_H
@@ -43,6 +45,7 @@ struct api_context {
 	const struct paths *paths;
 	const struct config *config;
 	const struct config_problem *config_problems;
+	const char *token;       /* the owner's; NULL: nothing that needs it can be done */
 	int64_t started_us;      /* wall clock */
 	void (*stop)(void *arg); /* asks the daemon to stop */
 	void *stop_arg;
@@ -129,6 +132,7 @@ struct op {
 	bool alone;        /* on a worker without the shared handle: takes long, or brings its own */
 	bool rotates;      /* wants the journal to begin a new segment first */
 	bool finds_itself; /* calls op_resolve() itself, once it has a store */
+	bool owner;        /* needs the owner's token beside the uid, and is recorded: see config/owner.h */
 };
 
 extern const struct op ops[]; /* ends with a row without a name */

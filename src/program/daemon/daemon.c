@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "api/api.h"
@@ -17,6 +18,8 @@
 #include "base/log.h"
 #include "capture/capture.h"
 #include "config/config.h"
+#include "config/owner.h"
+#include "daemon/spawn.h"
 #include "os/os.h"
 
 enum {
@@ -32,6 +35,7 @@ struct daemon {
 	const struct paths *paths;
 	struct config config;
 	struct config_problem *problems;
+	char token[OWNER_TOKEN + 1]; /* the owner's, or "" */
 	int lock_fd;
 	struct loop *loop;
 	struct journal *journal;
@@ -381,12 +385,14 @@ static int build(struct daemon *d, struct err *err)
 	struct engine_config engine = { .run_dir = d->paths->run,
 		.state = d->paths->state,
 		.user_config = d->paths->config,
-		.home = getenv("HOME"),
+		.home = d->paths->home,
+		.hook_path = config_text(&d->config, OPTION_HOOKS_PATH).p,
 		.strict = config_number(&d->config, OPTION_DURABILITY) != 0 };
 	struct server_handlers handlers = { .hook = on_hook, .records = on_records, .line = on_line, .arg = d };
 	struct api_context api = { .paths = d->paths,
 		.config = &d->config,
 		.config_problems = d->problems,
+		.token = d->token,
 		.started_us = clock_wall_us(),
 		.stop = begin_stop,
 		.stop_arg = d };
@@ -476,12 +482,23 @@ static void take_apart(struct daemon *d)
 	fs_closep(&d->lock_fd);
 }
 
+/* However it was started: what runs later must not depend on the shell or agent that happened to be first. */
+static void take_own_environment(const struct paths *paths)
+{
+	extern char **environ;
+
+	environ = daemon_environment(paths);
+	tzset();
+}
+
 int daemon_run(const struct paths *paths, const struct daemon_options *how, struct err *err)
 {
 	struct daemon d = { .paths = paths, .lock_fd = -1, .spool_watch = -1 };
-	int r = paths_make(paths, err);
+	struct err token_err = { 0 };
+	int r = paths_make(paths, err), token;
 
 	umask(0077);
+	take_own_environment(paths);
 	os_keep_memory_small();
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is like a full disk: the write says so */
@@ -493,11 +510,14 @@ int daemon_run(const struct paths *paths, const struct daemon_options *how, stru
 		return r;
 	}
 	load_config(&d);
+	token = owner_token(paths, d.token, &token_err);
 	r = log_open(paths->log, (size_t)config_number(&d.config, OPTION_LOG_MAX_MB) << 20, how->foreground);
 	if (r < 0)
 		fprintf(stderr, "hookd: the log %s cannot be opened: %s; continuing without it\n", paths->log,
 			strerror(-r));
 	log_config_problems(&d);
+	if (token < 0)
+		log_error(LOG_DAEMON, "%s; what needs it is refused", token_err.text);
 	r = build(&d, err);
 	if (r == 0) {
 		log_info(LOG_DAEMON, "hookd %s listens at %s, pid %ld", HOOKD_VERSION, paths->socket, (long)getpid());
