@@ -458,10 +458,204 @@ static void lines_of_a_secret_file_in_a_diff_are_not_kept(void **state)
 	redactor_free(r);
 }
 
+/* -- ordinary values ----------------------------------------------------------------------------- */
+
+static const char *const words[] = { "session", "request", "handler", "index", "buffer", "parse", "config", "update",
+	"remote", "account", "worker", "signal", "render", "layout", "widget", "stream", "packet", "cursor", "column",
+	"invoice", "balance", "shipping", "address", "customer", "product", "catalog", "search", "filter", "export",
+	"import", "schema", "migrate", "backup", "restore", "monitor", "metric", "latency", "timeout", "retry",
+	"schedule", "calendar", "message", "thread", "channel", "profile", "avatar", "gallery", "upload", "download",
+	"archive", "compress", "decode", "encode", "verify", "digest", "lexer", "grammar", "symbol", "literal", "token",
+	"password", "secret", "credential", "auth", "cookie", "private", "key" };
+
+/* {N} an identifier in one of five styles, {W} a word, {P} a path; the rest as in the samples. */
+static const char *const ordinary[] = {
+	"{N}",
+	"{N}.{N}({N})",
+	"{W} {W} {W} {W}",
+	"{h40}",
+	"{h7} {W} the {W} of the {W}",
+	"commit {h40}",
+	"{h8}-{h4}-{h4}-{h4}-{h12}",
+	"request_id={h8}-{h4}-{h4}-{h4}-{h12} status=200",
+	"sha256:{h64}",
+	"\"integrity\": \"sha512-{b86}==\"",
+	"{P}",
+	"{P}:{d2}:{d1}: error: '{N}' undeclared",
+	"src/{W}/{N}.py",
+	"https://example.com/{W}/{W}?page={d1}&sort={W}",
+	"https://github.com/{W}/{W}/commit/{h40}",
+	"https://docs.example.com/{W}/password-reset#{W}",
+	"v{d1}.{d2}.{d1}-rc{d1}",
+	"{W}=={d1}.{d1}.{d1}",
+	"2026-01-0{d1}T03:04:05Z INFO {W}: {W} {W} in {d2} ms",
+	"[{d2}:{d2}:{d2}] WARN {W} token expired for user {d4}",
+	"The password field must not be empty in the {W} form.",
+	"Enter your password to {W} the {W}",
+	"If the token is missing, the {W} returns {d3}.",
+	"a token is {W} when the {W} ends",
+	"the password is required for every {W}",
+	"your password is stored as a hash of the {W}",
+	"Each token belongs to one {W} and one {W}.",
+	"secret santa {W} {W}",
+	"token = get_token()",
+	"token = {N}()",
+	"token = next_{W}({W})",
+	"token = self.{N}",
+	"token = {W}",
+	"token: {N}",
+	"token={W}",
+	"token={N},",
+	"token = lexer.{N}",
+	"tokens = {N}({N})",
+	"def {N}(token, {W}):",
+	"def {N}(password: str, {W}: int) -> bool:",
+	"password = input('{W}: ')",
+	"password = {N}.password",
+	"password = {N}({W})",
+	"password={W}, user={W})",
+	"connect(user=user, password=password)",
+	"client_secret = os.environ['{W}']",
+	"client_secret: process.env.{N}",
+	"client_secret={N}.client_secret,",
+	"api_key = settings.{N}",
+	"api_key={N}({W})",
+	"apiKey: {N}.{N},",
+	"auth = {N}({W}, {W})",
+	"auth: {W}",
+	"if (token != {N})",
+	"case TOKEN_{W}: return {N};",
+	"enum token {{ {W}, {W} }}",
+	"struct token *{N}(struct lexer *l);",
+	"secret_name = \"{W}-{W}\"",
+	"secretKeyRef: {{ name: {W}-{W}, key: {W} }}",
+	"max_tokens={d4}, temperature=0.{d1}",
+	"total_tokens: {d6} prompt_tokens: {d4}",
+	"const {{ token }} = use{W}()",
+	"password?: string | undefined",
+	"passwordField.setText({N})",
+	"<label for=\"password\">{W}</label>",
+	"PASSWORD_RESET_TIMEOUT = {d4}",
+	"SECRET_KEY = env('{W}')",
+	"export TOKEN=$({W} {W})",
+	"curl https://example.com/{W} -o {N}.json",
+	"git checkout -b {W}/{W}-{d3}",
+	"docker build -t {W}/{W}:{h7} .",
+	"cookie = make_{W}({N})",
+	"Cookie policy of the {W}",
+	"npm ERR! {W}@{d1}.{d2}.{d1} {W}: `{N}`",
+	"{\"{W}\":\"{W}\",\"id\":{d6}}",
+	"{\"token_type\":\"bearer\",\"{W}\":{d3}}",
+	"ENOENT: no such file or directory, open '{P}'",
+	"  at {N} ({P}:{d2}:{d1})",
+	"+import {N} from './{N}'",
+	"{d3},{d4},{W},{W},{d2}",
+	"key={W}-{d2}",
+	"data-testid=\"{W}-{W}\"",
+	"etag: \"{h32}\"",
+	"X-Request-Id: {a20}",
+	"--- a/{P}\n+++ b/{P}\n@@ -1 +1 @@\n-{N}\n+{N}",
+	"private_key_path = '{P}'",
+	"access_key_id is set by {N}",
+	"Signature of {N} does not match",
+	"{W}_token_count += {d1}",
+	"assert token == '{W}'",
+	"passphrase: {N}(),",
+	"SELECT {W}, password_hash FROM {W} WHERE id = {d3}",
+	"MT{W} and ND{W}",
+};
+
+static str random_word(uint64_t *seed)
+{
+	return str_of(words[sample_random(seed) % countof(words)]);
+}
+
+static void add_capitalised(struct buf *b, str word)
+{
+	buf_add_char(b, (char)(word.p[0] - 32));
+	buf_add_str(b, str_from(word, 1));
+}
+
+/* snake_case, camelCase, PascalCase, UPPER_CASE, kebab-case; two or three words. */
+static void add_identifier(struct buf *b, uint64_t *seed)
+{
+	uint64_t style = sample_random(seed) % 5;
+	int n = 2 + (int)(sample_random(seed) % 2);
+
+	for (int i = 0; i < n; i++) {
+		str word = random_word(seed);
+
+		if (i && (style == 0 || style == 3 || style == 4))
+			buf_add_char(b, style == 4 ? '-' : '_');
+		if (style == 2 || (style == 1 && i))
+			add_capitalised(b, word);
+		else
+			for (size_t j = 0; j < word.n; j++)
+				buf_add_char(b, (char)(style == 3 ? word.p[j] - 32 : word.p[j]));
+	}
+}
+
+static void add_ordinary(struct buf *b, const char *t, uint64_t *seed)
+{
+	static const char *const ends[] = { ".c", ".py", ".ts", ".json", ".md", ".yml", "" };
+
+	while (*t) {
+		char one[16] = { 0 };
+		size_t n = strcspn(t + 1, "}") + 2;
+
+		if (t[0] == '{' && t[1] == 'N') {
+			add_identifier(b, seed);
+		} else if (t[0] == '{' && t[1] == 'W' && t[2] == '}') {
+			buf_add_str(b, random_word(seed));
+		} else if (t[0] == '{' && t[1] == 'P') {
+			buf_add_str(b, STR("/home/user/"));
+			buf_add_str(b, random_word(seed));
+			buf_add_char(b, '/');
+			buf_add_str(b, random_word(seed));
+			buf_add_str(b, str_of(ends[sample_random(seed) % countof(ends)]));
+		} else if (t[0] == '{' && t[1] >= 'a' && t[1] <= 'z' && t[2] >= '0' && t[2] <= '9' && n < sizeof one) {
+			memcpy(one, t, n);
+			sample_expand(b, one, seed);
+		} else {
+			buf_add_char(b, *t++);
+			continue;
+		}
+		t += n;
+	}
+}
+
+static void ordinary_values_stay(void **state)
+{
+	enum { VALUES = 10000, WRONG_MOST = VALUES / 1000 };
+	struct redactor *r = redactor_new();
+	uint64_t seed = 20261117;
+	struct arena a;
+	unsigned changed = 0;
+
+	arena_init(&a);
+	for (size_t i = 0; i < VALUES; i++) {
+		_cleanup_(buf_release) struct buf b = BUF_INIT(KIB(4));
+		str out;
+
+		add_ordinary(&b, ordinary[i % countof(ordinary)], &seed);
+		out = redact_text(r, &a, buf_str(&b));
+		if (!str_eq(out, buf_str(&b))) {
+			print_message("# changed: " STR_FMT " -> " STR_FMT "\n", STR_ARG(buf_str(&b)), STR_ARG(out));
+			changed++;
+		}
+		arena_reset(&a);
+	}
+	print_message("# ordinary values: %u of %d changed\n", changed, VALUES);
+	arena_release(&a);
+	redactor_free(r);
+	assert_true(changed <= WRONG_MOST);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_format_is_kept_in_any_field),
+		cmocka_unit_test(ordinary_values_stay),
 		cmocka_unit_test(what_is_written_to_a_secret_file_is_not_kept),
 		cmocka_unit_test(what_is_read_from_a_secret_file_is_not_kept),
 		cmocka_unit_test(the_output_of_other_commands_is_kept),

@@ -384,6 +384,7 @@ struct style {
 	bool starts; /* nothing but indentation before the name on its line */
 	bool ends;   /* nothing after the value on its line */
 	bool query;  /* between & or ; */
+	bool backquoted;
 	bool boxed;  /* quotes around name and value together */
 	bool listed; /* name=value between blanks or quotes, as in a connection string; not an argument in code */
 };
@@ -607,7 +608,7 @@ static bool is_expression(str v)
 
 	if (!isalpha(byte_at(v, 0)) && byte_at(v, 0) != '_')
 		return strchr("([{*&!@|", byte_at(v, 0)) != NULL;
-	while (isalnum(byte_at(v, i)) || byte_at(v, i) == '_' || byte_at(v, i) == '.')
+	while (is_name_byte(byte_at(v, i)))
 		i++;
 	return i < v.n &&
 		(strchr("([{", v.p[i]) || str_starts(str_from(v, i), STR("->")) ||
@@ -694,6 +695,9 @@ static bool judge_quoted(const struct keyword *k, str v, const struct style *st)
 {
 	struct makeup m = makeup_of(v);
 
+	/* Between backquotes, in prose, are names. */
+	if (st->backquoted && !m.digits && !value_is_drawn(v))
+		return false;
 	/* Side by side, names and values look like any two strings of a list. */
 	if (st->sep == ',' && (m.digits < (k->flags & STRONG ? 1 : 3) || m.blanks || v.p[0] == '\\'))
 		return false;
@@ -724,6 +728,9 @@ bool assign_find(str s, const struct keyword *k, size_t begin, size_t end, struc
 		!find_separator(s, &name, begin, &st, &at) || strchr("$<{", s.p[at]) ||
 		is_harmless_name(s, &name, begin, end))
 		return false;
+	/* registry/secret:1.2 is an image and its tag. */
+	if (st.sep == ':' && st.tight && name.begin > 0 && s.p[name.begin - 1] == '/')
+		return false;
 	if (st.sep == ':')
 		at = skip_type(s, at);
 	/* b"…", f"…", L"…" */
@@ -739,6 +746,7 @@ bool assign_find(str s, const struct keyword *k, size_t begin, size_t end, struc
 	st.ends = ends_line(s, value.end);
 	st.query = st.tight && st.sep == '=' &&
 		((name.begin > 0 && strchr("?&;", s.p[name.begin - 1])) || byte_at(s, value.end) == '&');
+	st.backquoted = quote && s.p[at + quote - 1] == '`';
 	st.boxed = name.begin > 0 && strchr("\"'`", s.p[name.begin - 1]) && quote_at(s, value.end);
 	st.listed = st.tight && st.sep == '=' && (name.begin == 0 || strchr(" \t\n\"'?&;/:", s.p[name.begin - 1])) &&
 		(value.end >= s.n || strchr(" \t\r\n\"'&;\\", s.p[value.end]));
