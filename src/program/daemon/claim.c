@@ -67,6 +67,7 @@ int claim_take(struct claim *c, const struct paths *paths, struct err *err)
 	int r;
 
 	*c = (struct claim){ .paths = paths, .dir_fd = -1, .lock_fd = -1 };
+	pthread_mutex_init(&c->sockets_lock, NULL);
 	while ((r = try_locks(c)) == 0) {
 		if (clock_mono_us() > until)
 			return err_set(err, -EEXIST, "another hookd is running for %s", paths->state);
@@ -91,11 +92,36 @@ void claim_add_socket(struct claim *c, const char *path)
 {
 	struct stat st;
 
+	pthread_mutex_lock(&c->sockets_lock);
 	if (c->nsockets < CLAIM_SOCKETS && lstat(path, &st) == 0)
 		note(&c->sockets[c->nsockets++], path, &st);
+	pthread_mutex_unlock(&c->sockets_lock);
 }
 
-enum claim_state claim_check(const struct claim *c)
+void claim_drop_sockets(struct claim *c)
+{
+	pthread_mutex_lock(&c->sockets_lock);
+	c->nsockets = 0;
+	pthread_mutex_unlock(&c->sockets_lock);
+}
+
+static bool is_socket_lost(struct claim *c)
+{
+	struct claim_file sockets[CLAIM_SOCKETS];
+	unsigned n;
+
+	/* The disk is not asked under a lock that the loop takes. */
+	pthread_mutex_lock(&c->sockets_lock);
+	n = c->nsockets;
+	memcpy(sockets, c->sockets, sizeof sockets);
+	pthread_mutex_unlock(&c->sockets_lock);
+	for (unsigned i = 0; i < n; i++)
+		if (is_lost(&sockets[i]))
+			return true;
+	return false;
+}
+
+enum claim_state claim_check(struct claim *c)
 {
 	struct stat dir;
 
@@ -103,8 +129,5 @@ enum claim_state claim_check(const struct claim *c)
 		return fstat(c->dir_fd, &dir) == 0 && dir.st_nlink == 0 ? CLAIM_REMOVED : CLAIM_MOVED;
 	if (is_lost(&c->lock))
 		return CLAIM_MOVED;
-	for (unsigned i = 0; i < c->nsockets; i++)
-		if (is_lost(&c->sockets[i]))
-			return CLAIM_UNREACHABLE;
-	return CLAIM_HELD;
+	return is_socket_lost(c) ? CLAIM_UNREACHABLE : CLAIM_HELD;
 }

@@ -7,6 +7,7 @@
 #ifndef HOOKD_DAEMON_CLAIM_H
 #define HOOKD_DAEMON_CLAIM_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -24,6 +25,7 @@ struct claim {
 		ino_t ino;
 	} dir, lock, sockets[CLAIM_SOCKETS];
 	unsigned nsockets;
+	pthread_mutex_t sockets_lock;
 };
 
 enum claim_state {
@@ -37,10 +39,11 @@ enum claim_state {
 int claim_take(struct claim *c, const struct paths *paths, struct err *err);
 void claim_release(struct claim *c);
 
-/* A socket that was bound; before there are threads. */
+/* A socket that was bound. */
 void claim_add_socket(struct claim *c, const char *path);
+void claim_drop_sockets(struct claim *c);
 
 /* From any thread but the loop: it asks the disk. A disk that cannot answer says nothing. */
-enum claim_state claim_check(const struct claim *c);
+enum claim_state claim_check(struct claim *c);
 
 #endif

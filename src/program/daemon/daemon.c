@@ -24,6 +24,7 @@ enum {
 	WORKERS = 4,        /* a backup, a reader and a transcript may each take long; events need one more */
 	SETTLE_AT_ONCE = 8, /* sessions that an import left */
 	STALL_S = 15,       /* a connection that stalls in the middle of something */
+	RELISTEN_MS = 500,  /* after the socket went: it may be the first of a whole directory */
 	STOP_MS = 1500,     /* for open turns */
 	LEAVE_S = 5,        /* after that, for threads that do not end */
 };
@@ -46,8 +47,11 @@ struct daemon {
 	struct loop_signal *signals[3];
 	struct loop_io *spool_io, *place_io;
 	int spool_watch, place_watch;
-	bool checking;        /* a worker looks whether the directory is still ours */
-	_Atomic bool evicted; /* it is not, and the loop knows or will be told */
+	struct loop_timer *relisten_timer;
+	bool checking;                  /* a worker looks whether the directory is still ours */
+	bool unreachable;               /* the socket is not, and will be looked at again */
+	_Atomic enum claim_state place; /* as it was last seen */
+	_Atomic bool evicted;           /* the directory is not ours, and the loop knows or will be told */
 	struct loop_timer *stop_timer;
 	int64_t stop_until_us;
 	bool stopping, backing_up;
@@ -142,22 +146,38 @@ static void duty_backup(void *arg)
 
 static void begin_stop(void *arg);
 
-static const char *const eviction[] = {
-	[CLAIM_UNREACHABLE] = "the socket is no longer ours",
-	[CLAIM_MOVED] = "the state directory or its lock was moved or replaced",
-	[CLAIM_REMOVED] = "the state directory was removed; what was acknowledged goes to the spool of a new one",
-};
+static int listen_everywhere(struct daemon *d, struct err *err);
 
-/* Hooks no longer reach this daemon, so it stops and lets them start another. From any thread but the loop. */
+/* Another daemon may be at home there by now, or soon: this one stops. From any thread but the loop. */
+static void evict(struct daemon *d, enum claim_state is)
+{
+	if (atomic_exchange(&d->evicted, true))
+		return;
+	log_warn(LOG_DAEMON, "%s; stopping, so that the next hook starts a daemon it can reach",
+		is == CLAIM_REMOVED ? "the state directory was removed"
+				    : "the state directory or its lock was moved or replaced");
+	loop_post(d->loop, begin_stop, d);
+}
+
+/* The socket alone is gone. It is made again, but not at once: somebody may be removing the whole directory. */
+static void on_unreachable(void *arg)
+{
+	struct daemon *d = arg;
+
+	if (!d->unreachable && !d->stopping)
+		loop_timer_set(d->relisten_timer, RELISTEN_MS * USEC_PER_MSEC);
+	d->unreachable = true;
+}
+
 static void check_place(void *arg)
 {
 	struct daemon *d = arg;
-	enum claim_state is = claim_check(&d->claim);
 
-	if (is == CLAIM_HELD || atomic_exchange(&d->evicted, true))
-		return;
-	log_warn(LOG_DAEMON, "%s; stopping, so that the next hook starts a daemon it can reach", eviction[is]);
-	loop_post(d->loop, begin_stop, d);
+	d->place = claim_check(&d->claim);
+	if (d->place == CLAIM_UNREACHABLE)
+		loop_post(d->loop, on_unreachable, d);
+	else if (d->place != CLAIM_HELD)
+		evict(d, d->place);
 }
 
 static void place_checked(void *arg)
@@ -173,6 +193,31 @@ static void duty_place(void *arg)
 		return;
 	d->checking = true;
 	loop_submit_lane(d->loop, LOOP_PEOPLE, check_place, place_checked, d);
+}
+
+static void listen_again(void *arg)
+{
+	struct daemon *d = arg;
+	struct err err = { 0 };
+
+	d->unreachable = false;
+	if (d->stopping || d->evicted || d->place != CLAIM_UNREACHABLE)
+		return;
+	log_warn(LOG_DAEMON, "the socket was removed or replaced; making it again");
+	server_close_listeners(d->server);
+	claim_drop_sockets(&d->claim);
+	if (listen_everywhere(d, &err) < 0) {
+		log_error(LOG_DAEMON, "%s; stopping", err.text);
+		begin_stop(d);
+	}
+}
+
+static void on_relisten(void *arg)
+{
+	struct daemon *d = arg;
+
+	if (!d->stopping)
+		loop_submit_lane(d->loop, LOOP_PEOPLE, check_place, listen_again, d);
 }
 
 static void on_place(int what, void *arg)
@@ -305,6 +350,7 @@ static void start_watching(struct daemon *d)
 	if (d->place_watch >= 0)
 		d->place_io = loop_io_new(d->loop, d->place_watch, LOOP_READ, on_place, d);
 	d->stop_timer = loop_timer_new(d->loop, check_stopped, d);
+	d->relisten_timer = loop_timer_new(d->loop, on_relisten, d);
 	d->janitor = janitor_new(d->loop, daemon_duties, d);
 }
 
@@ -489,6 +535,7 @@ static void take_apart(struct daemon *d)
 	for (size_t i = 0; i < countof(d->signals); i++)
 		loop_signal_free(d->signals[i]);
 	loop_timer_free(d->stop_timer);
+	loop_timer_free(d->relisten_timer);
 	api_free(d->api);
 	server_free(d->server);
 	engine_free(d->engine);
