@@ -368,6 +368,15 @@ enum store_presence store_presence(struct store *s)
 	return s->wal_ino && !is_file(wal, s->wal_dev, s->wal_ino) ? STORE_WAL_GONE : STORE_PRESENT;
 }
 
+bool store_is_unlinked(struct store *s)
+{
+	struct stat st;
+
+	if (s->held_fd < 0 || fstat(s->held_fd, &st) < 0)
+		return store_presence(s) == STORE_GONE || store_presence(s) == STORE_REPLACED;
+	return st.st_nlink == 0;
+}
+
 /* sqlite3_initialize() makes page caches for many connections; hookd has two and stays small. */
 static void initialize(void)
 {
@@ -426,6 +435,7 @@ int store_open(const char *path, enum store_mode mode, const char *backups, stru
 	struct stat st;
 
 	store_initialize();
+	s->held_fd = -1;
 	snprintf(s->path, sizeof s->path, "%s", path);
 	flags |= mode == STORE_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
 	/* Not SQLITE_OPEN_NOFOLLOW: that refuses a link anywhere in the path, and a home may lie behind
@@ -446,6 +456,8 @@ int store_open(const char *path, enum store_mode mode, const char *backups, stru
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_busy_timeout(s->db, 5000);
 	note_files(s);
+	if (mode == STORE_WRITE)
+		s->held_fd = os_hold_file(path);
 	r = store_add_functions(s);
 	if (r == 0)
 		r = prepare(s, mode, backups, check, err);
@@ -465,7 +477,14 @@ void store_close(struct store *s)
 		sqlite3_finalize(s->queries[i].stmt);
 	sqlite3_close(s->db);
 	packer_free(s->packer);
+	fs_closep(&s->held_fd);
 	free(s);
+}
+
+void store_abandon(struct store *s)
+{
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	store_close(s);
 }
 
 /* -- queries ----------------------------------------------------------------------------------- */

@@ -264,8 +264,10 @@ static int do_work(struct writer *w)
 {
 	bool fold, spool, suspect, quiet, idle_work = w->idle_work;
 	int64_t now = clock_mono_us();
-	int r = writer_find_store(w);
+	int r;
 
+	(void)writer_is_away(w);
+	r = writer_find_store(w);
 	pthread_mutex_lock(&w->lock);
 	fold = w->wanted_since_us && (w->stop || now >= w->due_us);
 	quiet = !w->wanted_since_us && now - w->folded_us >= CHECKPOINT_AFTER_MS * USEC_PER_MSEC;
@@ -286,7 +288,7 @@ static int do_work(struct writer *w)
 	if (quiet && w->store)
 		store_release_memory(w->store);
 	w->idle_work = false;
-	if (r == 0 && w->store && w->config.idle) {
+	if (r == 0 && w->store && w->config.idle && !w->away) {
 		bool more = idle_work;
 
 		r = w->config.idle(w->store, w->config.fold_arg);
@@ -333,7 +335,9 @@ static void *writer_main(void *arg)
 	do_work(w);
 	run_jobs(w); /* nobody is left waiting */
 	writer_close_reader(w);
-	if (w->store) {
+	if (w->away) {
+		writer_leave(w);
+	} else if (w->store) {
 		/* Leaves the store as one file, even if somebody still reads it; but does not wait for that forever. */
 		store_set_patience(w->store, LAST_PATIENCE_MS);
 		store_exec(w->store, "PRAGMA optimize");
