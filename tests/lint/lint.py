@@ -18,7 +18,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 LAYERS = {
     0: 'base',
     1: 'os json match event wire config loop project',
-    2: 'agents redact server shell journal store',
+    2: 'agents redact server http shell journal store',
     3: 'transcript guard trust hooks install',
     4: 'history capture',
     6: 'engine',
