@@ -50,6 +50,7 @@ PUBLIC = {
     'config/owner.h': 'who may change what runs, for the daemon and for commands',
     'config/paths.h': 'hookc-side code wants directories without the option table',
     'api/mcp.h': 'the protocol of MCP, for the daemon and for hookd mcp',
+    'api/web.h': 'HTTP, which the daemon starts',
     'daemon/spawn.h': 'starting a daemon must not link one',
 }
 

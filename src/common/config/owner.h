@@ -21,6 +21,8 @@ enum { OWNER_TOKEN = 64, OWNER_CHANGES_SHOWN = 20 };
 
 /* The token of a state directory, made if there is none. */
 int owner_token(const struct paths *p, char ret[OWNER_TOKEN + 1], struct err *err);
+/* Likewise for HTTP over TCP. It may stand in the settings of agents, and so is worth less. */
+int owner_http_token(const struct paths *p, char ret[OWNER_TOKEN + 1], struct err *err);
 /* The token in any file of the user. -EPERM: others could have written or read it; -EBADMSG: no token. */
 int owner_token_from(const char *path, char ret[OWNER_TOKEN + 1]);
 /* Takes the same time wherever they differ. */

@@ -37,7 +37,8 @@ struct http_conn {
 	struct loop_io *io;
 	enum state state;
 	bool eof, closes, refused;
-	bool *gone; /* advance() is at work on it, further up the stack: set when it goes */
+	bool advancing; /* advance() is at work on it, further up the stack, and frees it when it is dead */
+	bool dead;
 	struct buf in, out;
 	size_t seen;       /* bytes of an incomplete head */
 	size_t head_bytes; /* of the current request, at the front of `in` */
@@ -84,6 +85,10 @@ static void drop(struct http_conn *c)
 {
 	struct http_server *s = c->server;
 
+	if (c->advancing) {
+		c->dead = true;
+		return;
+	}
 	if (c->prev)
 		c->prev->next = c->next;
 	else
@@ -92,8 +97,6 @@ static void drop(struct http_conn *c)
 		c->next->prev = c->prev;
 	s->state.connections--;
 	s->state.streams -= c->state == CONN_STREAM;
-	if (c->gone)
-		*c->gone = true;
 	loop_io_free(c->io);
 	close(c->fd);
 	buf_release(&c->in);
@@ -255,7 +258,7 @@ void http_answer(struct http_conn *c, const struct http_answer *a)
 	c->state = CONN_SENDING;
 	set_deadline(c, HTTP_REQUEST_S);
 	/* From inside request() its caller goes on. */
-	if (send_more(c) && c->state == CONN_HEAD && !c->gone)
+	if (send_more(c) && c->state == CONN_HEAD && !c->advancing)
 		advance(c);
 }
 
@@ -479,11 +482,10 @@ static int take_head(struct http_conn *c)
 /* Goes as far as the bytes reach. The connection may be gone afterwards. */
 static void advance(struct http_conn *c)
 {
-	bool gone = false;
 	int got;
 
-	c->gone = &gone;
-	while (c->state == CONN_HEAD || c->state == CONN_BODY) {
+	c->advancing = true;
+	while (!c->dead && (c->state == CONN_HEAD || c->state == CONN_BODY)) {
 		if (c->state == CONN_HEAD && !take_head(c))
 			break;
 		got = take_body(c);
@@ -492,11 +494,10 @@ static void advance(struct http_conn *c)
 		if (got != 1)
 			break;
 		hand_over(c);
-		if (gone)
-			return;
 	}
-	if (!gone)
-		c->gone = NULL;
+	c->advancing = false;
+	if (c->dead)
+		drop(c);
 }
 
 static void on_conn(int what, void *arg)

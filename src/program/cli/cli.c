@@ -49,6 +49,8 @@ const struct cmd *const cmds[] = {
 	&cmd_retention,
 	&cmd_rpc,
 	&cmd_mcp,
+	&cmd_url,
+	&cmd_token,
 	&cmd_offline,
 	&cmd_version,
 	&cmd_help,
