@@ -50,7 +50,7 @@ int guard_policy_read(const char *path, struct guard_policy **ret, struct guard_
 struct guard_policy *guard_policy_parse(str text, struct guard_problem **ret_problems);
 /* Of a project's file: only its rules that deny or ask, and without the built-in ones. They apply at once, trusted or
  * not, because they can only restrict. */
-struct guard_policy *guard_policy_parse_project(str text, struct guard_problem **ret_problems);
+struct guard_policy *guard_policy_parse_project(str text, bool trusted, struct guard_problem **ret_problems);
 struct guard_policy *guard_policy_ref(struct guard_policy *p);
 void guard_policy_unref(struct guard_policy *p);
 void guard_problems_free(struct guard_problem *p);
@@ -160,6 +160,9 @@ void guard_event_by_text(struct guard *g, const struct event *e, struct arena *a
 struct guard_policy *guard_in_force(struct guard *g);
 /* What was wrong with the rules when they were read; the caller's to free. */
 struct guard_problem *guard_problems(struct guard *g);
+
+/* Every project is looked at afresh at its next event: trust in one may have changed. */
+void guard_forget_projects(struct guard *g);
 
 /* Both read the user's file and may block. */
 

@@ -222,6 +222,9 @@ void hook_set_settle(struct hook_set *s, const char *copies)
 	for (unsigned i = 0; i < s->count; i++) {
 		struct hook *h = s->all[i];
 
+		/* Of a project that nobody has trusted not even the name of a hook may reach an agent. */
+		if (h->state == HOOK_NOT_RUN && h->group->source->scope != HOOK_USER && !copies)
+			h->state = HOOK_UNTRUSTED;
 		if (h->state != HOOK_LIVE)
 			continue;
 		if (h->group->source->scope == HOOK_USER) {

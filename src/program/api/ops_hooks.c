@@ -6,6 +6,7 @@
 #include "agents/agents.h"
 #include "api/ops.h"
 #include "base/clock.h"
+#include "guard/guard.h"
 #include "hooks/hooks.h"
 
 /* -- hooks ------------------------------------------------------------------------------------- */
@@ -135,6 +136,7 @@ static void reloaded(unsigned sessions, unsigned broken, void *arg)
 
 int op_hooks_reload(struct op_call *call)
 {
+	guard_forget_projects(call->ctx->guard);
 	hooks_reload(engine_hooks(call->ctx->engine), reloaded, call->later);
 	return 0;
 }
