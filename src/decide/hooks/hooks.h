@@ -3,6 +3,7 @@
  *   parse.c      a file's text → groups and hooks; each problem with its line and column
  *   matcher.c    which hooks an event is for
  *   words.c      which files a command names
+ *   pin.c        what a project's command runs, and the text that runs the copies instead
  *   dialect.c    tool names, stdin and environment as the hook's file expects them
  *   answer.c     what a hook printed → its part of the verdict
  *   load.c       all sources of a project → one set; the files a project's trust covers
@@ -68,7 +69,7 @@ enum hook_state {
 	HOOK_OURS,      /* it calls hookc: that is us */
 	HOOK_NOT_RUN,   /* a type that this release does not run */
 	HOOK_UNTRUSTED, /* a project's, and nobody has trusted it */
-	HOOK_UNTIED,    /* a project's, and its text does not show which files it runs */
+	HOOK_UNTIED,    /* a project's, and what it runs cannot be pinned */
 	HOOK_STATE_MAX,
 };
 extern const char *const hook_state_names[HOOK_STATE_MAX]; /* a sentence each */
@@ -114,6 +115,7 @@ struct hook {
 	unsigned line, col;
 	/* A project's, after trust: words to be executed instead of the text, the first one a path. */
 	const char *const *tied;
+	str why;        /* HOOK_UNTIED: it cannot be tied */
 	unsigned index; /* in the set */
 };
 
@@ -147,6 +149,7 @@ struct hook_set {
 	struct arena arena;
 	unsigned refs;
 	str root; /* the project, or STR_NONE */
+	str home; /* the user's, or STR_NONE */
 	struct hook_source *sources;
 	struct hook_group *groups[EVENT_KIND_MAX];
 	struct hook *all[HOOKS_MAX];

@@ -51,6 +51,17 @@ str hook_expand_root(str word, str root, struct arena *a);
 /* A word as a path relative to root, or STR_NONE when it leaves it. */
 str hook_relative(str word, str root, struct arena *a);
 
+/* -- pin.c ------------------------------------------------------------------------------------- */
+
+/* Calls fn with every name in the tree that a command, resolved as the guard does, is about; whether it is there or
+ * not. */
+void hook_each_file(const struct hook *h, str root, str home, struct arena *a, void (*fn)(str name, void *arg),
+	void *arg);
+
+/* The text to run instead of the command's own, with the copies in the place of the files, or STR_NONE: it names none.
+ * *ret_why is set if it must not run. The exec form is only checked. */
+str hook_pin_text(const struct hook *h, str root, str home, const char *copies, struct arena *a, str *ret_why);
+
 /* -- dialect.c --------------------------------------------------------------------------------- */
 
 enum { HOOK_NAMES = AGENT_TOOL_NAMES, HOOK_VIEWS = 32 };

@@ -58,6 +58,7 @@ static void write_hook(struct json_writer *w, const struct hook *h)
 	jw_field_int(w, "line", h->line);
 	jw_field_bool(w, "runs", h->state == HOOK_LIVE);
 	jw_field_str(w, "state", str_of(hook_state_names[h->state]));
+	jw_field_str(w, "why", str_is_set(h->why) ? h->why : STR(""));
 	jw_end_object(w);
 }
 
