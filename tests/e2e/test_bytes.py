@@ -122,3 +122,19 @@ def test_a_script_that_appears_later_never_runs(world, project):  # noqa: F811
     script(project / "later.sh", f"#!/bin/sh\ntouch {world.top}/ran\nexit 2\n")
     assert ask(world, project, "began") == "" and ask(world, project, "new") == ""
     assert not (world.top / "ran").exists()
+
+
+@pytest.mark.parametrize("command", ["{s}", "sh {s}", "cd {d} && ./mine.sh", "~/hooks/mine.sh", "$HOME/hooks/mine.sh", "exec sh \"{s}\" --fast"])
+def test_a_changed_script_of_the_users_own_is_told_and_still_runs(world, command):  # noqa: F811
+    path = script(world.home / "hooks/mine.sh", "#!/bin/sh\necho first >&2\nexit 2\n")
+    configure(world, one("PreToolUse", command.format(s=path, d=path.parent), "Bash"))
+    assert "first" in ask(world, world.top, "a", agent="claude")
+    start = {"hook_event_name": "SessionStart", "cwd": str(world.top), "source": "startup"}
+    assert world.hookc("SessionStart", {"session_id": "b", **start}).stdout == b""
+    assert "changed" not in world.hookd("status").stdout.decode()
+    path.write_text("#!/bin/sh\necho second >&2\nexit 2\n")
+    assert "mine.sh" in world.hookc("SessionStart", {"session_id": "c", **start}).stdout.decode()
+    assert world.hookc("SessionStart", {"session_id": "d", **start}).stdout == b""  # once
+    assert "second" in ask(world, world.top, "e", agent="claude")
+    shown = world.hookd("status").stdout.decode()
+    assert f"hook script {path}" in shown, shown

@@ -4,6 +4,7 @@
  *   matcher.c    which hooks an event is for
  *   words.c      which files a command names
  *   pin.c        what a project's command runs, and the text that runs the copies instead
+ *   scripts.c    changes to the scripts of the user's own hooks
  *   dialect.c    tool names, stdin and environment as the hook's file expects them
  *   answer.c     what a hook printed → its part of the verdict
  *   load.c       all sources of a project → one set; the files a project's trust covers
@@ -148,8 +149,9 @@ void hooks_write_problems(struct json_writer *w, const struct hook_source *sourc
 struct hook_set {
 	struct arena arena;
 	unsigned refs;
-	str root; /* the project, or STR_NONE */
-	str home; /* the user's, or STR_NONE */
+	str root;           /* the project, or STR_NONE */
+	str home;           /* the user's, or STR_NONE */
+	str changed_script; /* of a hook of the user, since the last session; or STR_NONE */
 	struct hook_source *sources;
 	struct hook_group *groups[EVENT_KIND_MAX];
 	struct hook *all[HOOKS_MAX];

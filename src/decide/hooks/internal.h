@@ -58,9 +58,17 @@ str hook_relative(str word, str root, struct arena *a);
 void hook_each_file(const struct hook *h, str root, str home, struct arena *a, void (*fn)(str name, void *arg),
 	void *arg);
 
+/* Calls fn with the absolute path of everything a user's command names that is not the system's, there or not. */
+void hook_each_script(const struct hook *h, str home, struct arena *a, void (*fn)(str path, void *arg), void *arg);
+
 /* The text to run instead of the command's own, with the copies in the place of the files, or STR_NONE: it names none.
  * *ret_why is set if it must not run. The exec form is only checked. */
 str hook_pin_text(const struct hook *h, str root, str home, const char *copies, struct arena *a, str *ret_why);
+
+/* -- scripts.c --------------------------------------------------------------------------------- */
+
+/* Compares the scripts of the user's hooks with what they were, and tells of changes. */
+void hook_scripts_check(struct hook_set *set, const char *state);
 
 /* -- dialect.c --------------------------------------------------------------------------------- */
 

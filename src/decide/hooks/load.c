@@ -388,6 +388,8 @@ struct hook_set *hooks_load(const struct hooks_where *w)
 		add_user_file(s, path, true, w->state);
 	hook_set_settle(s, copies[0] ? copies : NULL);
 	s->copies = arena_str(&s->arena, str_of(copies));
+	if (w->state)
+		hook_scripts_check(s, w->state);
 	make_digest(s);
 	return s;
 }

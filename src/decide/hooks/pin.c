@@ -366,6 +366,26 @@ void hook_each_file(const struct hook *h, str root, str home, struct arena *a, v
 	}
 }
 
+/* Wherever a user's hook runs, its scripts are named by absolute paths. */
+void hook_each_script(const struct hook *h, str home, struct arena *a, void (*fn)(str path, void *arg), void *arg)
+{
+	struct pin *p;
+
+	if (h->type != HOOK_COMMAND)
+		return;
+	p = resolve(h, STR("/"), home, a);
+	for (size_t i = 0; i < p->n; i++)
+		for (size_t j = 0; j < p->words[i].n; j++) {
+			str field = p->words[i].fields[j], path;
+
+			if (!guard_is_known(field) || str_find_char(field, '/') < 0)
+				continue;
+			path = absolute(p, field, p->words[i].cwd);
+			if (str_is_set(path) && !is_systems(path))
+				fn(path, arg);
+		}
+}
+
 /* -- the text that runs ------------------------------------------------------------------------ */
 
 static void add_quoted(struct buf *b, str s)
