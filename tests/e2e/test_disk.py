@@ -384,7 +384,9 @@ def test_a_failed_statement_in_a_migration_is_no_damage(world):
     world.start()
     world.stop()
     db = sqlite3.connect(world.dir / "hookd.db")
-    db.executescript("DROP TABLE quarantine; DROP INDEX events_unfolded; PRAGMA user_version = 5")
+    db.executescript("DROP TABLE quarantine; DROP INDEX events_unfolded; PRAGMA user_version = 5;"
+                     "CREATE INDEX activities_session ON activities(session, ord);"
+                     "CREATE TRIGGER words_command_new AFTER INSERT ON activities BEGIN SELECT 1; END")
     db.close()
     assert start_with_fault(world, "migrate-io:2+")
     assert world.hookc("PostToolUse", tool(1)).returncode == 0

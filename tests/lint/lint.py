@@ -50,6 +50,7 @@ PUBLIC = {
     'config/names.h': 'did-you-mean, for whoever reads what people wrote',
     'config/owner.h': 'who may change what runs, for the daemon and for commands',
     'config/paths.h': 'hookc-side code wants directories without the option table',
+    'api/mcp.h': 'the protocol of MCP, for the daemon and for hookd mcp',
     'daemon/spawn.h': 'starting a daemon must not link one',
 }
 

@@ -140,6 +140,42 @@ extern const struct op ops[]; /* ends with a row without a name */
 struct api *api_new(const struct api_context *ctx);
 void api_free(struct api *a);
 
+/* -- calling them ------------------------------------------------------------------------------ */
+
+/* Why an operation was not done; the numbers are JSON-RPC's. */
+enum op_code {
+	OP_UNKNOWN = -32601, /* or not for this caller */
+	OP_BAD_PARAMS = -32602,
+	OP_FAILED = -32000,
+	OP_NOT_OWNER = -32001,
+};
+
+struct op_answer {
+	int code;    /* 0: done */
+	str result;  /* JSON, when done */
+	str message; /* else why not */
+};
+
+/* All it points to lives until done(), which is called exactly once, on the loop; with NULL when the daemon stops
+ * before there is an answer. */
+struct op_request {
+	str method;
+	const struct json *params; /* or NULL */
+	str token;                 /* the owner's, if the caller has it */
+	enum op_scope scope;       /* who calls */
+	void (*done)(const struct op_answer *answer, void *arg);
+	void *arg;
+};
+
+/* From the loop thread. */
+void api_call(struct api *a, const struct op_request *q);
+
+/* -- rpc.c: JSON-RPC 2.0 ----------------------------------------------------------------------- */
+
+/* One request as text, which must live until done(). reply: a JSON object without a newline; STR_NONE: the daemon
+ * stops. */
+void rpc_call(struct api *a, str text, enum op_scope scope, void (*done)(str reply, void *arg), void *arg);
+
 /* Handler of the server: a line has arrived. arg is the api. */
 void api_line(struct conn *c, str line, void *arg);
 

@@ -48,6 +48,7 @@ const struct cmd *const cmds[] = {
 	&cmd_purge,
 	&cmd_retention,
 	&cmd_rpc,
+	&cmd_mcp,
 	&cmd_offline,
 	&cmd_version,
 	&cmd_help,

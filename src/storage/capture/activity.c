@@ -153,6 +153,24 @@ static str error_of(struct step *t)
 	return summary_cut(t->arena, summary_of_error(&t->event), 500);
 }
 
+/* The same expression as in the trigger that takes them out again when the row goes. */
+static int add_words(struct step *t, int64_t key)
+{
+	int64_t any = 0;
+	int r = store_number(t->store, &any, "SELECT input ->> '$.command' <> '' FROM activities WHERE key = ?1", "i",
+		key);
+
+	if (r < 0 || !any)
+		return MIN(r, 0);
+	r = store_do(t->store, "INSERT INTO texts(kind, row) VALUES (2, ?1)", "i", key);
+	if (r < 0)
+		return r;
+	return store_do(t->store,
+		"INSERT INTO words(rowid, text) VALUES (?1, (SELECT input ->> '$.command' FROM activities WHERE key = "
+		"?2))",
+		"ii", store_last_rowid(t->store), key);
+}
+
 static int insert_call(struct step *t, bool before, struct call *call)
 {
 	const struct event *e = &t->event;
@@ -164,7 +182,7 @@ static int insert_call(struct step *t, bool before, struct call *call)
 	if (r < 0)
 		return r;
 	t->session.tools++;
-	return store_do(t->store,
+	r = store_do(t->store,
 		"INSERT INTO activities(key, session, same, window, batch, ord, kind, tool, class, agent_id, input, "
 		"file, "
 		"  started_at, ended_at, state, output, error, change, duration_ms) "
@@ -176,6 +194,7 @@ static int insert_call(struct step *t, bool before, struct call *call)
 		project_relative(t->store, t->arena, t->session.project, e->file_path), before ? at : 0,
 		before ? 0 : at, state_of(t->record.kind), before ? STR_NONE : summary_of_output(t->arena, e),
 		before ? STR_NONE : error_of(t), before ? STR_NONE : str_of(change_of(e)), before ? 0 : e->duration_ms);
+	return r < 0 || e->tool_class != TOOL_SHELL ? r : add_words(t, key_of(t->seq, 0));
 }
 
 /* The other half of a call that is known. */

@@ -45,12 +45,24 @@ void held_forget(struct capture *c)
 	c->nheld = 0;
 }
 
+/* FNV-1a; two transcripts of one session do not collide by chance. */
+static uint64_t hash_of(str s)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (size_t i = 0; i < s.n; i++)
+		h = (h ^ (unsigned char)s.p[i]) * 0x100000001b3u;
+	return h;
+}
+
 static struct held_session *find_held(struct step *t)
 {
 	for (size_t i = 0; i < t->capture->nheld; i++) {
 		struct held_session *h = &t->capture->held[i];
 
-		if (str_eq(str_of(h->native), t->record.session) && str_eq(str_of(h->agent), t->record.agent))
+		if (h->native_bytes == t->record.session.n &&
+			memcmp(h->native, t->record.session.p, h->native_bytes) == 0 &&
+			str_eq(str_of(h->agent), t->record.agent))
 			return h;
 	}
 	return NULL;
@@ -87,7 +99,7 @@ int held_take(struct step *t)
 	if (!h)
 		return 0;
 	if (t->retells || !is_unchanged(&h->session, &t->session) ||
-		(!str_empty(transcript) && !str_eq(str_of(h->transcript), transcript)))
+		(!str_empty(transcript) && h->transcript != hash_of(transcript)))
 		return flush(t->store, h);
 	if (!h->unsaved) {
 		h->events = 0;
@@ -111,8 +123,7 @@ int held_keep(struct step *t)
 	int r = 0;
 
 	if (!t->may_hold || t->late_batch || t->retells || !t->session.project || str_empty(t->record.session) ||
-		t->record.session.n >= sizeof h->native || t->record.agent.n >= sizeof h->agent ||
-		transcript.n >= sizeof h->transcript || memchr(t->record.session.p, 0, t->record.session.n))
+		t->record.session.n > sizeof h->native || t->record.agent.n >= sizeof h->agent)
 		return r;
 	if (!h && c->nheld == HELD_MAX)
 		r = held_release(c, t->store);
@@ -121,8 +132,9 @@ int held_keep(struct step *t)
 	*h = (struct held_session){ .session = t->session };
 	h->session.last_ord = t->record.order_us;
 	h->session.last_id = t->record.id;
-	snprintf(h->native, sizeof h->native, STR_FMT, STR_ARG(t->record.session));
+	h->native_bytes = t->record.session.n;
+	memcpy(h->native, t->record.session.p, h->native_bytes);
 	snprintf(h->agent, sizeof h->agent, STR_FMT, STR_ARG(t->record.agent));
-	snprintf(h->transcript, sizeof h->transcript, STR_FMT, STR_ARG(transcript));
+	h->transcript = hash_of(transcript);
 	return r;
 }

@@ -167,10 +167,12 @@ int aside_apply(struct step *t);
 int aside_clear_marks(struct store *s);
 int aside_retry(struct capture *c, struct store *s);
 
-enum { HELD_MAX = 16 };
+enum { HELD_MAX = 64 };
 
 struct held_session {
-	char agent[32], native[128], transcript[512];
+	char agent[32], native[64];
+	size_t native_bytes;
+	uint64_t transcript; /* hash of the one in the row */
 	struct session session;
 	bool unsaved;
 	int64_t events, first_at, last_at; /* of what is not saved */
