@@ -61,6 +61,9 @@ void hook_each_file(const struct hook *h, str root, str home, struct arena *a, v
 /* Calls fn with the absolute path of everything a user's command names that is not the system's, there or not. */
 void hook_each_script(const struct hook *h, str home, struct arena *a, void (*fn)(str path, void *arg), void *arg);
 
+/* The words of an exec form with the copies in the place of the files, and a NULL. */
+const char *const *hook_pin_words(const struct hook *h, str root, const char *copies, struct arena *a);
+
 /* The text to run instead of the command's own, with the copies in the place of the files, or STR_NONE: it names none.
  * *ret_why is set if it must not run. The exec form is only checked. */
 str hook_pin_text(const struct hook *h, str root, str home, const char *copies, struct arena *a, str *ret_why);

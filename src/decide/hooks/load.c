@@ -132,71 +132,20 @@ int hooks_project(const char *cwd, const char *home, struct arena *a, struct tru
 
 /* -- tying a project's commands to the copies of its files ------------------------------------- */
 
-struct tie {
-	struct hook_set *set;
-	const char *copies;
-};
-
-static bool copy_exists(const struct tie *t, str name, char out[FS_PATH])
+static void tie(struct hook_set *s, const char *copies, struct hook *h)
 {
-	struct stat st;
-
-	return fs_join(out, t->copies, arena_cstr(&t->set->arena, name)) == 0 && lstat(out, &st) == 0 &&
-		S_ISREG(st.st_mode);
-}
-
-static bool is_tree_dir(const struct tie *t, str name)
-{
-	struct arena *a = &t->set->arena;
-	char path[FS_PATH];
-	struct stat st;
-
-	return fs_join(path, arena_cstr(a, t->set->root), arena_cstr(a, name)) == 0 && lstat(path, &st) == 0 &&
-		S_ISDIR(st.st_mode);
-}
-
-/* A word that names a file of the tree means the copy of it; one that could name a file that is not there yet means
- * the copy, too, which will not be there either. */
-static const char *tied_word(struct tie *t, str word)
-{
-	struct arena *a = &t->set->arena;
-	str name = hook_relative(word, t->set->root, a);
-	char path[FS_PATH];
-
-	if (!str_is_set(name))
-		return arena_cstr(a, word);
-	if (!copy_exists(t, name, path) && (str_find_char(word, '/') < 0 || is_tree_dir(t, name)))
-		return arena_cstr(a, word);
-	return arena_strf(a, "%s/" STR_FMT, t->copies, STR_ARG(name)).p;
-}
-
-static const char *const *tied_words(struct tie *t, const str *words, size_t n)
-{
-	const char **out = arena_alloc(&t->set->arena, (n + 1) * sizeof *out);
-
-	for (size_t i = 0; i < n; i++)
-		out[i] = tied_word(t, words[i]);
-	return out;
-}
-
-static void tie(struct tie *t, struct hook *h)
-{
-	struct arena *a = &t->set->arena;
-	str text, *all;
+	struct arena *a = &s->arena;
+	str text;
 
 	if (h->type == HOOK_HTTP)
 		return; /* runs nothing of the tree */
-	text = hook_pin_text(h, t->set->root, t->set->home, t->copies, a, &h->why);
+	text = hook_pin_text(h, s->root, s->home, copies, a, &h->why);
 	if (str_is_set(h->why)) {
 		h->state = HOOK_UNTIED;
 		return;
 	}
 	if (h->exec_form) {
-		all = arena_alloc(a, (h->nargs + 1) * sizeof *all);
-		all[0] = hook_expand_root(h->command, t->set->root, a);
-		for (size_t i = 0; i < h->nargs; i++)
-			all[i + 1] = hook_expand_root(h->args[i], t->set->root, a);
-		h->tied = tied_words(t, all, h->nargs + 1);
+		h->tied = hook_pin_words(h, s->root, copies, a);
 	} else if (str_is_set(text)) {
 		const char **words = arena_alloc(a, 4 * sizeof *words);
 
@@ -210,8 +159,6 @@ static void tie(struct tie *t, struct hook *h)
 
 void hook_set_settle(struct hook_set *s, const char *copies)
 {
-	struct tie t = { .set = s, .copies = copies };
-
 	for (unsigned i = 0; i < s->count; i++) {
 		struct hook *h = s->all[i];
 
@@ -233,7 +180,7 @@ void hook_set_settle(struct hook_set *s, const char *copies)
 		} else if (!copies) {
 			h->state = HOOK_UNTRUSTED;
 		} else {
-			tie(&t, h);
+			tie(s, copies, h);
 		}
 	}
 }

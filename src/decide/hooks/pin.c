@@ -114,7 +114,18 @@ static bool is_systems(str path)
 	return false;
 }
 
-/* A word of the text itself, which can be replaced; what is made by another program cannot. */
+/* A word of the text itself that will be replaced by the copy of this file. What is made by another program is none, nor
+ * is one that means another file where it stands than where it is used (env -C). */
+static bool is_replaced(struct pin *p, str field, str name)
+{
+	for (size_t i = 0; i < p->n; i++)
+		for (size_t j = 0; j < p->words[i].n; j++)
+			if (str_eq(p->words[i].fields[j], field) && str_eq(in_tree(p, field, p->words[i].cwd), name) &&
+				((p->words[i].index == 0 && j == 0) || type_of(p, name) == S_IFREG))
+				return true;
+	return false;
+}
+
 static bool is_word(const struct pin *p, str field)
 {
 	for (size_t i = 0; i < p->n; i++)
@@ -148,8 +159,8 @@ static void check_program(struct pin *p, const struct guard_command *c)
 		refuse(p, STR("in which directory it runs a program is only known when it runs"));
 	else if (!str_is_set(name) && !is_systems(path))
 		refuse(p, STR("it runs a program that is neither the project's nor the system's"));
-	else if (str_is_set(name) && (c->nested || !is_word(p, word)))
-		refuse(p, STR("it names a program of the project inside another text"));
+	else if (str_is_set(name) && (c->nested || !is_replaced(p, word, name)))
+		refuse(p, STR("it names a program of the project inside another text, or seen from another directory"));
 }
 
 /* sh FILE, python3 FILE, . FILE */
@@ -240,8 +251,10 @@ static void on_command(const struct guard_command *c, void *arg)
 	for (size_t i = 1; i < c->n; i++) {
 		str name = guard_is_known(c->v[i]) ? in_tree(p, c->v[i], c->cwd) : STR_NONE;
 
-		if (str_is_set(name) && (c->nested || !is_word(p, c->v[i])) && type_of(p, name) == S_IFREG)
-			refuse(p, STR("it names a file of the project inside another text"));
+		if (str_is_set(name) && type_of(p, name) == S_IFREG && (c->nested || !is_replaced(p, c->v[i], name)))
+			refuse(p,
+				STR("it names a file of the project inside another text, or seen from another "
+				    "directory"));
 	}
 }
 
@@ -453,6 +466,22 @@ static bool add_pinned(struct pin *p, const struct guard_word *w, const char *co
 	if (!changed)
 		b->len = start;
 	return changed;
+}
+
+const char *const *hook_pin_words(const struct hook *h, str root, const char *copies, struct arena *a)
+{
+	const char **out = arena_alloc(a, (h->nargs + 2) * sizeof *out);
+	struct pin *p = arena_alloc(a, sizeof *p);
+
+	*p = (struct pin){ .a = a, .root = root };
+	for (size_t i = 0; i <= h->nargs; i++) {
+		str word = hook_expand_root(i ? h->args[i - 1] : h->command, root, a);
+		str field = pinned_field(p, &(struct guard_word){ .index = i, .cwd = root }, word, copies);
+
+		out[i] = arena_cstr(a, str_is_set(field) ? field : word);
+	}
+	out[h->nargs + 1] = NULL;
+	return out;
 }
 
 static int by_begin(const void *x, const void *y)
