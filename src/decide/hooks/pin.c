@@ -114,8 +114,8 @@ static bool is_systems(str path)
 	return false;
 }
 
-/* A word of the text itself that will be replaced by the copy of this file. What is made by another program is none, nor
- * is one that means another file where it stands than where it is used (env -C). */
+/* A word of the text itself that will be replaced by the copy of this file. What is made by another program is none,
+ * nor is one that means another file where it stands than where it is used (env -C). */
 static bool is_replaced(struct pin *p, str field, str name)
 {
 	for (size_t i = 0; i < p->n; i++)

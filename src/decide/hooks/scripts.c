@@ -1,6 +1,6 @@
-/* The scripts of the user's own hooks. They run where they are, because many look beside themselves; but whoever changes
- * one changes what runs, so their hashes are remembered and a change is told: in the record of changes, which status
- * shows, and to the person at the start of the session that first sees it. */
+/* The scripts of the user's own hooks. They run where they are, because many look beside themselves; but whoever
+ * changes one changes what runs, so their hashes are remembered and a change is told: in the record of changes, which
+ * status shows, and to the person at the start of the session that first sees it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
