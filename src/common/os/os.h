@@ -10,6 +10,8 @@
 
 /* The effective user of the process at the other end of a Unix socket. */
 int os_peer_uid(int fd, uid_t *ret);
+/* The process that opened the other end (who listens, seen from a client). -ENOSYS where nobody can tell. */
+int os_peer_pid(int fd, pid_t *ret);
 
 /* An anonymous file in memory (elsewhere: an unlinked file in dir). It survives exec when the caller
  * clears close-on-exec. */

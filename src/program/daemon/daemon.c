@@ -18,6 +18,7 @@
 #include "capture/capture.h"
 #include "config/config.h"
 #include "os/os.h"
+#include "wire/wire.h"
 
 enum {
 	WORKERS = 4,         /* a backup, a reader and a transcript may each take long; events need one more */
@@ -213,6 +214,9 @@ static int take_lock(struct daemon *d, struct err *err)
 			return err_set(err, -EEXIST, "another hookd is running for %s", d->paths->state);
 		nanosleep(&pause, NULL);
 	}
+	/* By this one clients tell us from others who listen; without it they do not wait for long hooks. */
+	if (wire_hold(d->lock_fd) < 0)
+		log_warn(LOG_DAEMON, "the lock %s cannot be shown to clients: %s", d->paths->lock, strerror(errno));
 	/* For people only; the lock is the truth. */
 	snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
 	if (ftruncate(d->lock_fd, 0) == 0)
