@@ -32,6 +32,7 @@ SAME_LAYER = {
     ('event', 'json'): 'an event holds the parsed payload',
     ('config', 'json'): 'the config file is JSON with comments',
     ('project', 'os'): 'paths that the kernel has cached',
+    ('config', 'os'): 'the home of the account',
     ('loop', 'os'): 'waking up and thread names',
     ('wire', 'os'): 'talk.c checks who is at the other end',
     ('store', 'journal'): 'the writer folds what the journal holds',
@@ -46,6 +47,7 @@ PUBLIC = {
     'base/': 'each header of base is a module of its own',
     'json/edit.h': 'editing JSON as text: for config and install, who change files of people',
     'config/names.h': 'did-you-mean, for whoever reads what people wrote',
+    'config/owner.h': 'who may change what runs, for the daemon and for commands',
     'config/paths.h': 'hookc-side code wants directories without the option table',
     'daemon/spawn.h': 'starting a daemon must not link one',
 }

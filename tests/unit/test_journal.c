@@ -665,6 +665,7 @@ static void test_list_and_quarantine(void **state)
 	static const char *const others[] = { "1.j", "000000000000000A.j", "0000000000000003.j.damaged",
 		"0000000000000004.jj", ".0000000000000005.j", "zzzzzzzzzzzzzzzz.j", "0000000000000006" };
 	uint64_t want[] = { 1, 2, 0xa7, 0x100000000 }, *numbers;
+	_close_ int at = journal_dir_open(dir, NULL);
 	struct journal *j;
 	size_t n;
 
@@ -678,12 +679,12 @@ static void test_list_and_quarantine(void **state)
 	assert_int_equal(n, countof(want));
 	assert_memory_equal(numbers, want, sizeof want);
 	free(numbers);
-	assert_int_equal(journal_quarantine(dir, 2), 0);
+	assert_int_equal(journal_quarantine_at(at, 2), 0);
 	assert_true(test_exists(test_path(dir, "0000000000000002.j.damaged")));
 	assert_false(test_exists(segment(dir, 2)));
-	assert_int_equal(journal_quarantine(dir, 2), -ENOENT);
-	assert_int_equal(journal_delete_segment(dir, 1), 0);
-	assert_int_equal(journal_delete_segment(dir, 1), -ENOENT);
+	assert_int_equal(journal_quarantine_at(at, 2), -ENOENT);
+	assert_int_equal(journal_delete_at(at, 1), 0);
+	assert_int_equal(journal_delete_at(at, 1), -ENOENT);
 	assert_int_equal(journal_open(dir, &j), 0);
 	assert_int_equal(journal_end(j).segment, 0x100000001);
 	journal_free(j);

@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "journal/journal.h"
 
 struct fixture {
@@ -62,13 +63,14 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct fixture *f = *state;
+	_close_ int dir = journal_dir_open(f->dir, NULL);
 	uint64_t *numbers;
 	size_t n;
 
 	journal_free(f->journal);
 	if (journal_list(f->dir, &numbers, &n) == 0) {
 		while (n)
-			journal_delete_segment(f->dir, numbers[--n]);
+			journal_delete_at(dir, numbers[--n]);
 		free(numbers);
 	}
 	rmdir(f->dir);

@@ -32,6 +32,22 @@ int os_watch_dir(const char *dir)
 	return fd;
 }
 
+int os_watch_place(const char *dir, const char *inside)
+{
+	enum { SELF = IN_MOVE_SELF | IN_DELETE_SELF | IN_ONLYDIR };
+	int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK), saved;
+
+	if (fd < 0)
+		return -errno;
+	if (inotify_add_watch(fd, dir, SELF) < 0 ||
+		inotify_add_watch(fd, inside, SELF | IN_DELETE | IN_MOVED_FROM) < 0) {
+		saved = errno;
+		close(fd);
+		return -saved;
+	}
+	return fd;
+}
+
 void os_watch_drain(int fd)
 {
 	char room[4096];
@@ -73,6 +89,13 @@ size_t os_resident_bytes(void)
 int os_watch_dir(const char *dir)
 {
 	(void)dir;
+	return -ENOSYS;
+}
+
+int os_watch_place(const char *dir, const char *inside)
+{
+	(void)dir;
+	(void)inside;
 	return -ENOSYS;
 }
 
@@ -172,9 +195,9 @@ long long os_thread_cpu_us(void)
 
 void os_keep_memory_small(void)
 {
-	mallopt(M_ARENA_MAX, 2);
+	mallopt(M_ARENA_MAX, 3);              /* the loop's, the writer's, and one for all others */
 	mallopt(M_MMAP_THRESHOLD, 128 << 10); /* as set, not as grown by the largest that was freed */
-	mallopt(M_TRIM_THRESHOLD, 128 << 10);
+	mallopt(M_TRIM_THRESHOLD, 512 << 10); /* less, and each event grows and shrinks the heap */
 }
 
 void os_give_memory_back(void)

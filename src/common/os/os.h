@@ -31,6 +31,11 @@ int os_real_path_cached(const char *path, char *out, size_t size);
  * system has no such call: the caller polls every few seconds instead. */
 int os_watch_dir(const char *dir);
 void os_watch_drain(int fd);
+/* A descriptor that only holds a file: it can be looked at with fstat(), and closing it does not drop the locks that
+ * the process has on it, as closing any other would. -ENOSYS where the system has no such thing. */
+int os_hold_file(const char *path);
+/* As os_watch_dir(), for a directory that is moved or removed, and for names that go from another one inside it. */
+int os_watch_place(const char *dir, const char *inside);
 
 /* A pair for waking a loop from another thread: write end, read end (the same one on Linux). */
 int os_wake_open(int ret_fds[2]);
@@ -73,6 +78,10 @@ long long os_thread_cpu_us(void);
 void os_keep_memory_small(void);
 /* Returns memory that the allocator keeps in reserve. */
 void os_give_memory_back(void);
+
+/* Home of this user's account, whatever the environment says. -ENOENT: there is no account. May ask a directory
+ * service. */
+int os_account_home(char *out, size_t size);
 
 /* Resident memory of this process in bytes, or 0 when unknown. */
 size_t os_resident_bytes(void);

@@ -13,6 +13,18 @@
 #include <sys/syscall.h>
 #endif
 
+int os_hold_file(const char *path)
+{
+#ifdef O_PATH
+	int fd = open(path, O_PATH | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+#else
+	(void)path;
+	return -ENOSYS;
+#endif
+}
+
 #if defined(__linux__) && defined(SYS_openat2) && defined(RESOLVE_CACHED)
 
 /* /proc/self/fd/N says where a descriptor is, and marks what has been deleted meanwhile. */

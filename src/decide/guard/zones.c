@@ -299,6 +299,8 @@ enum secrecy secrecy_of(struct run *x, str path)
 
 	if (x->contained)
 		return SECRET_NOT;
+	if (is_owner_token(x, path))
+		return SECRET_KEY;
 	if (home && home < path.n)
 		s = secrecy_in_home(str_from(path, home + 1));
 	if (s != SECRET_NOT)

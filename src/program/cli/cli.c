@@ -57,6 +57,8 @@ const struct cmd *const cmds[] = {
 /* Every command has these. */
 static const struct cmd_option common_options[] = {
 	{ "dir", 0, "DIR", false, "use this state directory instead of the one from the environment" },
+	{ "token-file", 0, "FILE", false,
+		"for what only the owner may do, without a terminal: a file with the owner's token" },
 	{ "help", 'h', NULL, false, "show this help" },
 	{ 0 },
 };
@@ -289,6 +291,9 @@ int cli_main(int argc, char **argv)
 	if (strcmp(name, "--version") == 0)
 		name = "version";
 	cli.cmd = cli_find(name);
+	/* What an agent reads is not for a terminal, and every byte of it counts. */
+	if (cli.cmd != &cmd_offline)
+		cli_guard_output();
 	if (!cli.cmd) {
 		fprintf(stderr, "hookd: there is no command '%s'; see: hookd help\n", name);
 		return EXIT_USAGE;

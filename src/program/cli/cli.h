@@ -65,8 +65,10 @@ struct cli {
 		const char *value;
 	} given[OPTIONS_MAX];
 	int ngiven;
-	int answer_ms; /* how long to wait for the daemon's answer; 0: the default */
-	bool colour;   /* stdout is a terminal and NO_COLOR is not set */
+	const char *owner;    /* the owner's token, once cli_need_owner() has found that this is the owner; or NULL */
+	const char *owner_by; /* "terminal" or "token" */
+	int answer_ms;        /* how long to wait for the daemon's answer; 0: the default */
+	bool colour;          /* stdout is a terminal and NO_COLOR is not set */
 };
 
 extern const struct cmd *const cmds[]; /* ends with NULL */
@@ -83,6 +85,18 @@ int cli_usage_error(const struct cli *cli, const char *fmt, ...) _printf_(2, 3);
 
 /* Asks on the terminal; false without one. */
 bool cli_confirm(const char *question);
+
+/* -- what only the owner may do (owner.c) ------------------------------------------------------ */
+
+/* EXIT_DONE: this is the owner, at a terminal or with the token; calls of the daemon carry the token from now on. Else an
+ * exit code, after saying what is missing. what: "hookd trust". */
+int cli_need_owner(struct cli *cli, const char *what);
+/* The same for a command that may do without: not being the owner is no error. */
+int cli_offer_owner(struct cli *cli);
+/* Records a change that was made. */
+void cli_note_change(struct cli *cli, const char *what, str detail);
+/* A person sits there, and no agent. */
+bool cli_has_terminal(void);
 
 /* -- talking to the daemon (client.c) ---------------------------------------------------------- */
 
@@ -111,6 +125,13 @@ void table_print(const struct table *t, bool colour);
 /* Columns of the terminal; SIZE_MAX when stdout is none. */
 size_t cli_terminal_width(void);
 
+/* -- terminal.c: text that may come from anywhere ------------------------------------------------ */
+
+/* From here on nothing printed with stdio can drive a terminal: see terminal.c. Made for main(). */
+void cli_guard_output(void);
+
+/* Characters, not bytes; wide ones count as one, which only costs alignment. */
+size_t cli_width(str s);
 /* Text that may come from anywhere: control characters are made visible, lines become one. */
 void cli_print_safe(str text);
 /* The same into a buf, at most limit characters with "…" for the rest. Returns how many characters. */

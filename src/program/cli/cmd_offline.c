@@ -136,7 +136,8 @@ static bool deliver(struct offline *o, int *ret_exit)
 	if (fd < 0)
 		return false;
 	room = arena_bytes(&o->cli->arena, LIMIT_REPLY);
-	r = wire_exchange(fd, buf_str(&o->frame), STR_NONE, o->cli->paths.lock, give_up_us(o), room, LIMIT_REPLY, &reply);
+	r = wire_exchange(fd, buf_str(&o->frame), STR_NONE, o->cli->paths.lock, give_up_us(o), room, LIMIT_REPLY,
+		&reply);
 	close(fd);
 	if (r < 0)
 		return false;
@@ -199,7 +200,7 @@ static int answer_alone(struct offline *o)
 	if (o->decision && p->state[0])
 		hooks_decide_alone(&(struct hooks_where){ .agent = arena_cstr(a, o->event.agent),
 					   .cwd = arena_cstr(a, o->event.cwd),
-					   .home = getenv("HOME"),
+					   .home = p->home,
 					   .user_config = p->config,
 					   .state = p->state },
 			p->run, &o->event, a, &verdict);

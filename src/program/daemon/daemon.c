@@ -4,11 +4,12 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "api/api.h"
@@ -17,23 +18,26 @@
 #include "base/log.h"
 #include "capture/capture.h"
 #include "config/config.h"
+#include "config/owner.h"
+#include "daemon/claim.h"
+#include "daemon/spawn.h"
 #include "os/os.h"
-#include "wire/wire.h"
 
 enum {
-	WORKERS = 4,         /* a backup, a reader and a transcript may each take long; events need one more */
-	SETTLE_AT_ONCE = 8,  /* sessions that an import left */
-	STALL_S = 15,        /* a connection that stalls in the middle of something */
-	STOP_MS = 1500,      /* for open turns */
-	LEAVE_S = 5,         /* after that, for threads that do not end */
-	LOCK_WAIT_MS = 2000, /* a restart: the old daemon may still be closing its store */
+	WORKERS = 4,        /* a backup, a reader and a transcript may each take long; events need one more */
+	SETTLE_AT_ONCE = 8, /* sessions that an import left */
+	STALL_S = 15,       /* a connection that stalls in the middle of something */
+	RELISTEN_MS = 500,  /* after the socket went: it may be the first of a whole directory */
+	STOP_MS = 1500,     /* for open turns */
+	LEAVE_S = 5,        /* after that, for threads that do not end */
 };
 
 struct daemon {
 	const struct paths *paths;
 	struct config config;
 	struct config_problem *problems;
-	int lock_fd;
+	char token[OWNER_TOKEN + 1]; /* the owner's, or "" */
+	struct claim claim;
 	struct loop *loop;
 	struct journal *journal;
 	struct guard *guard;
@@ -45,8 +49,13 @@ struct daemon {
 	struct api *api;
 	struct janitor *janitor;
 	struct loop_signal *signals[3];
-	struct loop_io *spool_io;
-	int spool_watch;
+	struct loop_io *spool_io, *place_io;
+	int spool_watch, place_watch;
+	struct loop_timer *relisten_timer;
+	bool checking;                  /* a worker looks whether the directory is still ours */
+	bool unreachable;               /* the socket is not, and will be looked at again */
+	_Atomic enum claim_state place; /* as it was last seen */
+	_Atomic bool evicted;           /* the directory is not ours, and the loop knows or will be told */
 	struct loop_timer *stop_timer;
 	int64_t stop_until_us;
 	bool stopping, backing_up;
@@ -137,26 +146,104 @@ static void duty_backup(void *arg)
 	loop_submit_lane(d->loop, LOOP_BACKGROUND, back_up, backed_up, d);
 }
 
+/* -- whose directory it is --------------------------------------------------------------------- */
+
 static void begin_stop(void *arg);
 
-/* Somebody removed or replaced our socket: hooks no longer reach this daemon, so it stops and lets them start
- * another. */
-static void duty_own_socket(void *arg)
+static int listen_everywhere(struct daemon *d, struct err *err);
+
+/* Another daemon may be at home there by now, or soon: this one stops. From any thread but the loop. */
+static void evict(struct daemon *d, enum claim_state is)
+{
+	if (atomic_exchange(&d->evicted, true))
+		return;
+	log_warn(LOG_DAEMON, "%s; stopping, so that the next hook starts a daemon it can reach",
+		is == CLAIM_REMOVED ? "the state directory was removed"
+				    : "the state directory or its lock was moved or replaced");
+	loop_post(d->loop, begin_stop, d);
+}
+
+/* The socket alone is gone. It is made again, but not at once: somebody may be removing the whole directory. */
+static void on_unreachable(void *arg)
 {
 	struct daemon *d = arg;
 
-	if (!d->stopping && !server_owns_paths(d->server)) {
-		log_warn(LOG_DAEMON,
-			"the socket is no longer ours; stopping, so that the next hook starts a daemon it can reach");
+	if (!d->unreachable && !d->stopping)
+		loop_timer_set(d->relisten_timer, RELISTEN_MS * USEC_PER_MSEC);
+	d->unreachable = true;
+}
+
+static void check_place(void *arg)
+{
+	struct daemon *d = arg;
+
+	d->place = claim_check(&d->claim);
+	if (d->place == CLAIM_UNREACHABLE)
+		loop_post(d->loop, on_unreachable, d);
+	else if (d->place != CLAIM_HELD)
+		evict(d, d->place);
+}
+
+static void place_checked(void *arg)
+{
+	((struct daemon *)arg)->checking = false;
+}
+
+static void duty_place(void *arg)
+{
+	struct daemon *d = arg;
+
+	if (d->checking || d->stopping)
+		return;
+	d->checking = true;
+	loop_submit_lane(d->loop, LOOP_PEOPLE, check_place, place_checked, d);
+}
+
+static void listen_again(void *arg)
+{
+	struct daemon *d = arg;
+	struct err err = { 0 };
+
+	d->unreachable = false;
+	if (d->stopping || d->evicted || d->place != CLAIM_UNREACHABLE)
+		return;
+	log_warn(LOG_DAEMON, "the socket was removed or replaced; making it again");
+	server_close_listeners(d->server);
+	claim_drop_sockets(&d->claim);
+	if (listen_everywhere(d, &err) < 0) {
+		log_error(LOG_DAEMON, "%s; stopping", err.text);
 		begin_stop(d);
 	}
+}
+
+static void on_relisten(void *arg)
+{
+	struct daemon *d = arg;
+
+	if (!d->stopping)
+		loop_submit_lane(d->loop, LOOP_PEOPLE, check_place, listen_again, d);
+}
+
+static void on_place(int what, void *arg)
+{
+	struct daemon *d = arg;
+
+	(void)what;
+	os_watch_drain(d->place_watch);
+	duty_place(d);
+}
+
+/* The sockets apart: store and journal are ours as long as directory and lock are. */
+static bool is_home(void *arg)
+{
+	return claim_check(&((struct daemon *)arg)->claim) <= CLAIM_UNREACHABLE;
 }
 
 const struct duty daemon_duties[] = {
 	{ "close stalled connections", 60 * USEC_PER_SEC, duty_expire },
 	{ "close unused readers of the store", 60 * USEC_PER_SEC, duty_readers },
 	{ "pick up the spool", 60 * USEC_PER_SEC, duty_spool },
-	{ "check that the socket is still ours", 60 * USEC_PER_SEC, duty_own_socket },
+	{ "check that directory, lock and socket are still ours", 60 * USEC_PER_SEC, duty_place },
 	{ "complete batches (300 s) and sessions (1 h) without activity", 60 * USEC_PER_SEC, duty_tend },
 	{ "copy the store once a day when it has changed; the newest three are kept", 600 * USEC_PER_SEC, duty_backup },
 	{ "delete sessions beyond retention.days and store.max_mb", 600 * USEC_PER_SEC, duty_retain },
@@ -198,32 +285,6 @@ static void on_signal(int signo, void *arg)
 
 /* -- starting ---------------------------------------------------------------------------------- */
 
-static int take_lock(struct daemon *d, struct err *err)
-{
-	int64_t until = clock_mono_us() + LOCK_WAIT_MS * USEC_PER_MSEC;
-	const struct timespec pause = { .tv_nsec = 10000000 };
-	char pid[32];
-
-	d->lock_fd = open(d->paths->lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (d->lock_fd < 0)
-		return err_set(err, -errno, "the lock %s cannot be opened: %s", d->paths->lock, strerror(errno));
-	while (flock(d->lock_fd, LOCK_EX | LOCK_NB) < 0) {
-		if (errno != EWOULDBLOCK && errno != EINTR)
-			return err_set(err, -errno, "the lock %s cannot be taken: %s", d->paths->lock, strerror(errno));
-		if (clock_mono_us() > until)
-			return err_set(err, -EEXIST, "another hookd is running for %s", d->paths->state);
-		nanosleep(&pause, NULL);
-	}
-	/* By this one clients tell us from others who listen; without it they do not wait for long hooks. */
-	if (wire_hold(d->lock_fd) < 0)
-		log_warn(LOG_DAEMON, "the lock %s cannot be shown to clients: %s", d->paths->lock, strerror(errno));
-	/* For people only; the lock is the truth. */
-	snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
-	if (ftruncate(d->lock_fd, 0) == 0)
-		(void)!write(d->lock_fd, pid, strlen(pid));
-	return 0;
-}
-
 static void load_config(struct daemon *d)
 {
 	config_load(d->paths->config, &d->config, &d->problems);
@@ -256,6 +317,7 @@ static int listen_everywhere(struct daemon *d, struct err *err)
 	if (r < 0)
 		return err_set(err, r, "cannot listen at %s: %s", d->paths->socket,
 			r == -EADDRINUSE ? "something that is not our socket is in the way; move it" : strerror(-r));
+	claim_add_socket(&d->claim, d->paths->socket);
 	if (!second[0])
 		return 0;
 	/* The second address is a convenience; without it hookc finds the first. */
@@ -263,7 +325,9 @@ static int listen_everywhere(struct daemon *d, struct err *err)
 	r = fs_private_dir(dir);
 	if (r == 0)
 		r = server_listen(d->server, second);
-	if (r < 0)
+	if (r == 0)
+		claim_add_socket(&d->claim, second);
+	else
 		log_warn(LOG_DAEMON, "cannot listen at %s: %s; using %s alone", second, strerror(-r), d->paths->socket);
 	return 0;
 }
@@ -286,7 +350,11 @@ static void start_watching(struct daemon *d)
 	d->spool_watch = os_watch_dir(d->paths->spool);
 	if (d->spool_watch >= 0)
 		d->spool_io = loop_io_new(d->loop, d->spool_watch, LOOP_READ, on_spool, d);
+	d->place_watch = os_watch_place(d->paths->state, d->paths->run);
+	if (d->place_watch >= 0)
+		d->place_io = loop_io_new(d->loop, d->place_watch, LOOP_READ, on_place, d);
 	d->stop_timer = loop_timer_new(d->loop, check_stopped, d);
+	d->relisten_timer = loop_timer_new(d->loop, on_relisten, d);
 	d->janitor = janitor_new(d->loop, daemon_duties, d);
 }
 
@@ -342,6 +410,7 @@ static void on_synced(const struct journal_sync_state *s, void *arg)
 	if (s->trouble[0])
 		writer_notify(d->writer, s->failed, 0, WRITER_NOW);
 	engine_synced(d->engine);
+	check_place(d);
 }
 
 static void start_writer(struct daemon *d)
@@ -356,6 +425,7 @@ static void start_writer(struct daemon *d)
 		.fold = fold,
 		.finish = finish,
 		.idle = idle,
+		.is_home = is_home,
 		.fold_arg = d,
 	};
 
@@ -385,12 +455,14 @@ static int build(struct daemon *d, struct err *err)
 	struct engine_config engine = { .run_dir = d->paths->run,
 		.state = d->paths->state,
 		.user_config = d->paths->config,
-		.home = getenv("HOME"),
+		.home = d->paths->home,
+		.hook_path = config_text(&d->config, OPTION_HOOKS_PATH).p,
 		.strict = config_number(&d->config, OPTION_DURABILITY) != 0 };
 	struct server_handlers handlers = { .hook = on_hook, .records = on_records, .line = on_line, .arg = d };
 	struct api_context api = { .paths = d->paths,
 		.config = &d->config,
 		.config_problems = d->problems,
+		.token = d->token,
 		.started_us = clock_wall_us(),
 		.stop = begin_stop,
 		.stop_arg = d };
@@ -409,6 +481,7 @@ static int build(struct daemon *d, struct err *err)
 	r = journal_open(d->paths->journal, &d->journal);
 	if (r < 0)
 		return err_set(err, r, "the journal in %s cannot be opened: %s", d->paths->journal, strerror(-r));
+	journal_set_claim(d->journal, is_home, d);
 	engine.loop = api.loop = d->loop;
 	engine.guard = api.guard = d->guard = guard_new(d->paths);
 	problems = guard_problems(d->guard);
@@ -462,10 +535,13 @@ static void take_apart(struct daemon *d)
 	loop_stop_workers(d->loop);
 	janitor_free(d->janitor);
 	loop_io_free(d->spool_io);
+	loop_io_free(d->place_io);
 	fs_closep(&d->spool_watch);
+	fs_closep(&d->place_watch);
 	for (size_t i = 0; i < countof(d->signals); i++)
 		loop_signal_free(d->signals[i]);
 	loop_timer_free(d->stop_timer);
+	loop_timer_free(d->relisten_timer);
 	api_free(d->api);
 	server_free(d->server);
 	engine_free(d->engine);
@@ -477,31 +553,46 @@ static void take_apart(struct daemon *d)
 	journal_free(d->journal);
 	config_problems_free(d->problems);
 	config_release(&d->config);
-	fs_closep(&d->lock_fd);
+	claim_release(&d->claim);
+}
+
+/* However it was started: what runs later must not depend on the shell or agent that happened to be first. */
+static void take_own_environment(const struct paths *paths)
+{
+	extern char **environ;
+
+	environ = daemon_environment(paths);
+	tzset();
 }
 
 int daemon_run(const struct paths *paths, const struct daemon_options *how, struct err *err)
 {
-	struct daemon d = { .paths = paths, .lock_fd = -1, .spool_watch = -1 };
-	int r = paths_make(paths, err);
+	struct daemon d = { .paths = paths, .spool_watch = -1, .place_watch = -1 };
+	struct err token_err = { 0 };
+	int r = paths_make(paths, err), token;
 
 	umask(0077);
+	take_own_environment(paths);
 	os_keep_memory_small();
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is like a full disk: the write says so */
 	raise_fd_limit();
-	if (r == 0)
-		r = take_lock(&d, err);
+	if (r < 0)
+		return r;
+	r = claim_take(&d.claim, paths, err);
 	if (r < 0) {
-		fs_closep(&d.lock_fd);
+		claim_release(&d.claim);
 		return r;
 	}
 	load_config(&d);
+	token = owner_token(paths, d.token, &token_err);
 	r = log_open(paths->log, (size_t)config_number(&d.config, OPTION_LOG_MAX_MB) << 20, how->foreground);
 	if (r < 0)
 		fprintf(stderr, "hookd: the log %s cannot be opened: %s; continuing without it\n", paths->log,
 			strerror(-r));
 	log_config_problems(&d);
+	if (token < 0)
+		log_error(LOG_DAEMON, "%s; what needs it is refused", token_err.text);
 	r = build(&d, err);
 	if (r == 0) {
 		log_info(LOG_DAEMON, "hookd %s listens at %s, pid %ld", HOOKD_VERSION, paths->socket, (long)getpid());

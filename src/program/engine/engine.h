@@ -40,8 +40,9 @@ struct engine_config {
 	const char *run_dir; /* for the markers of muted sessions; must outlive the engine */
 	/* Where user hooks are configured and remembered; state NULL: none run. Must outlive the engine. */
 	const char *home, *user_config, *state;
-	bool strict;         /* durability: answer after the journal's sync */
-	struct guard *guard; /* must outlive the engine */
+	const char *hook_path; /* PATH of user hooks; must outlive the engine */
+	bool strict;           /* durability: answer after the journal's sync */
+	struct guard *guard;   /* must outlive the engine */
 };
 
 struct engine *engine_new(const struct engine_config *config);

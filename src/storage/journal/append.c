@@ -48,6 +48,11 @@ int format_add_record(struct buf *b, const struct record *r)
 	return 0;
 }
 
+void format_segment_name(char out[SEGMENT_NAME], uint64_t number)
+{
+	snprintf(out, SEGMENT_NAME, "%016llx.j", (unsigned long long)number);
+}
+
 int journal_segment_path(char out[4096], const char *dir, uint64_t number)
 {
 	int n = snprintf(out, FS_PATH, "%s/%016llx.j", dir, (unsigned long long)number);
@@ -64,6 +69,8 @@ static void change_segment(struct journal *j, int fd, const struct journal_pos *
 	j->owed.zeroed = j->owed.zeroing = 0;
 	j->owed.reserved = SEGMENT_HEADER + j->batch.len;
 	if (j->fd >= 0) {
+		if (atomic_load_explicit(&j->abandoned, memory_order_relaxed) == j->end.segment)
+			journal_hold(j, j->end.segment, j->fd);
 		/* Segments are synced every second, so sixteen closed ones waiting means the disk hangs; then
 		 * the kernel writes the oldest back in its own time. */
 		if (j->owed.nretired == RETIRED_MAX) {
@@ -81,20 +88,26 @@ static void change_segment(struct journal *j, int fd, const struct journal_pos *
 	j->torn = false;
 }
 
-static int create_segment(struct journal *j, struct journal_pos *next, char path[FS_PATH])
+static int create_segment(struct journal *j, struct journal_pos *next, char name[SEGMENT_NAME])
 {
 	int fd = -1, r = 0;
 
 	for (int i = 0; i < NUMBERS_TRIED && fd < 0 && r == 0; i++) {
-		next->segment++;
-		r = journal_segment_path(path, j->dir, next->segment);
-		if (r < 0)
-			break;
-		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		format_segment_name(name, ++next->segment);
+		fd = openat(j->owed.dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		if (fd < 0 && errno != EEXIST)
 			r = -errno;
 	}
 	return fd >= 0 ? fd : r < 0 ? r : -EEXIST;
+}
+
+/* Somebody removed or replaced the directory. Records go to a new one at the same path, unless another daemon is at
+ * home there by now: then they stay where they are. */
+static int move_back(struct journal *j)
+{
+	int r = j->is_ours && !j->is_ours(j->ours_arg) ? -ESTALE : fs_private_dir(j->dir);
+
+	return r < 0 ? r : journal_settle(j);
 }
 
 /* Opens the segment after the current one. */
@@ -102,17 +115,18 @@ static int open_segment(struct journal *j)
 {
 	uint8_t header[SEGMENT_HEADER];
 	struct journal_pos next = { .segment = j->end.segment, .offset = SEGMENT_HEADER };
-	char path[FS_PATH];
+	char name[SEGMENT_NAME];
 	int fd, r;
 
 	if (getrandom(&next.identity, sizeof next.identity, 0) < 0)
 		next.identity = (uint64_t)clock_wall_us();
 	next.identity &= INT64_MAX; /* kept in a signed column of the store */
-	fd = create_segment(j, &next, path);
-	if (fd == -ENOENT && fs_private_dir(j->dir) == 0) {
-		/* Somebody removed the directory. */
+	if (atomic_load_explicit(&j->astray, memory_order_relaxed))
+		(void)move_back(j);
+	fd = create_segment(j, &next, name);
+	if (fd == -ENOENT && move_back(j) == 0) {
 		next.segment = j->end.segment;
-		fd = create_segment(j, &next, path);
+		fd = create_segment(j, &next, name);
 	}
 	if (fd < 0)
 		return fd;
@@ -122,7 +136,7 @@ static int open_segment(struct journal *j)
 		r = fs_write_all(fd, header, sizeof header);
 	if (r < 0) {
 		close(fd);
-		unlink(path);
+		unlinkat(j->owed.dir_fd, name, 0);
 		return r;
 	}
 	change_segment(j, fd, &next);
@@ -137,12 +151,14 @@ int journal_open(const char *dir, struct journal **ret)
 	int r;
 
 	snprintf(j->dir, sizeof j->dir, "%s", dir);
-	j->fd = -1;
+	j->fd = j->owed.dir_fd = -1;
 	pthread_mutex_init(&j->owed.lock, NULL);
 	buf_init(&j->batch, 4 * LIMIT_RECORD);
 	r = fs_private_dir(dir);
 	if (r == 0)
-		r = journal_list(dir, &numbers, &n);
+		r = journal_settle(j);
+	if (r == 0)
+		r = journal_list_at(j->owed.dir_fd, &numbers, &n);
 	if (r == 0) {
 		j->end.segment = n ? numbers[n - 1] : 0;
 		r = open_segment(j);
@@ -164,7 +180,11 @@ void journal_free(struct journal *j)
 		(void)!ftruncate(j->fd, (off_t)j->end.offset);
 	for (int i = 0; i < j->owed.nretired; i++)
 		close(j->owed.retired[i]);
+	for (int i = 0; i < JOURNAL_HELD_MAX; i++)
+		if (j->owed.held[i].number)
+			close(j->owed.held[i].fd);
 	fs_closep(&j->fd);
+	fs_closep(&j->owed.dir_fd);
 	pthread_mutex_destroy(&j->owed.lock);
 	buf_release(&j->batch);
 	free(j);

@@ -11,6 +11,7 @@ enum {
 	SEGMENT_HEADER = JOURNAL_FIRST_OFFSET, /* magic 8, version 4, zero 4, number 8, identity 8 */
 	RECORD_PREFIX = 8,                     /* length 4, checksum 4 */
 	SEGMENT_VERSION = 1,
+	SEGMENT_NAME = 32,
 };
 
 #define SEGMENT_MAGIC "hookdjnl"
@@ -36,6 +37,8 @@ static inline uint32_t format_checksum(const void *length, const void *body, siz
 }
 
 void format_segment_header(uint8_t out[SEGMENT_HEADER], uint64_t number, uint64_t identity);
+
+void format_segment_name(char out[SEGMENT_NAME], uint64_t number);
 
 /* Appends prefix and body of one record to b. */
 int format_add_record(struct buf *b, const struct record *r);

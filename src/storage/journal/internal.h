@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/types.h>
 
 #include "base/fs.h"
 #include "journal/journal.h"
@@ -16,6 +17,9 @@ enum {
 struct journal {
 	char dir[FS_PATH];
 	int fd;
+	_Atomic bool astray; /* the directory is no longer at its path */
+	bool (*is_ours)(void *arg);
+	void *ours_arg;
 	struct journal_pos end;
 	struct buf batch;
 	int64_t now_us;  /* the wall clock without its backward steps */
@@ -38,7 +42,25 @@ struct journal {
 		uint64_t zeroed;   /* they reach to here */
 		uint64_t zeroing;  /* being written now; 0: none are */
 		uint64_t reserved; /* up to here the loop may be writing records: no zeros before it */
+		int dir_fd;
+		dev_t dev; /* of the directory */
+		ino_t ino;
+		struct {
+			uint64_t number; /* 0: none */
+			int fd;
+		} held[JOURNAL_HELD_MAX];
+		unsigned next_held;
 	} owed;
 };
+
+/* read.c: fd is the reader's from now on; -1: errno says why there is none. */
+int journal_reader_start(struct journal_reader *r, int fd);
+
+/* place.c: opens the directory at its path, to be the journal's from now on. */
+int journal_settle(struct journal *j);
+/* 0, or -ESTALE: the directory is no longer at its path. May block. */
+int journal_check_place(struct journal *j);
+/* The loop leaves a segment whose file may have no name any more. Under the lock. */
+void journal_hold(struct journal *j, uint64_t number, int fd);
 
 #endif

@@ -19,6 +19,9 @@
  *     may yet be truncated away
  *   - a bad checksum ends that segment only; the file is set aside as <number>.j.damaged, never deleted
  *   - a segment is deleted only after a checkpoint or synced commit that covers it, and never the newest one
+ *   - files are opened, listed and deleted by the directory's descriptor, not by its path: somebody may move or
+ *     remove the directory, and another daemon may make one there. A segment that lost its name is held open until
+ *     it has been read
  *
  * The spool holds what `hookd offline` could not deliver to a daemon: one record per file, the same
  * format, <ulid>.j, written under another name and renamed, so that a reader sees whole files only.
@@ -55,6 +58,8 @@ static inline int journal_pos_cmp(const struct journal_pos *a, const struct jour
 struct journal;
 
 int journal_open(const char *dir, struct journal **ret);
+/* Asked, on the loop, before a directory that was removed is made again. Without it the place is always ours. */
+void journal_set_claim(struct journal *j, bool (*is_ours)(void *arg), void *arg);
 void journal_free(struct journal *j);
 DEFINE_FREEP(struct journal, journal_free);
 
@@ -137,12 +142,26 @@ int journal_reader_at_end(struct journal_reader *r);
 
 enum { JOURNAL_FIRST_OFFSET = 32 };
 
+/* The directory's descriptor, for the calls below: -ESTALE when it is not the one that j (or NULL) writes to. */
+int journal_dir_open(const char *dir, struct journal *j);
+int journal_list_at(int dir, uint64_t **ret_numbers, size_t *ret_n);
+int journal_reader_open_at(struct journal_reader *r, int dir, uint64_t number);
+int journal_delete_at(int dir, uint64_t number);
+/* Sets a damaged segment aside as <number>.j.damaged. */
+int journal_quarantine_at(int dir, uint64_t number);
+
+/* The current segment, and those it left because their files had lost their names. -ENOENT: not one of them. From any
+ * thread. */
+enum { JOURNAL_HELD_MAX = 4, JOURNAL_OPEN_MAX = JOURNAL_HELD_MAX + 1 };
+int journal_reader_open_held(struct journal_reader *r, struct journal *j, uint64_t number);
+size_t journal_list_held(struct journal *j, uint64_t numbers[JOURNAL_OPEN_MAX]);
+void journal_let_go(struct journal *j, uint64_t number);
+/* The current segment has no name any more: it goes with the process. */
+bool journal_is_unlinked(struct journal *j);
+
 /* Numbers of the segments in dir, rising. The caller frees. */
 int journal_list(const char *dir, uint64_t **ret_numbers, size_t *ret_n);
 int journal_segment_path(char out[4096], const char *dir, uint64_t number);
-int journal_delete_segment(const char *dir, uint64_t number);
-/* Sets a damaged segment aside as <number>.j.damaged. */
-int journal_quarantine(const char *dir, uint64_t number);
 
 /* -- spool ------------------------------------------------------------------------------------- */
 

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,18 +13,18 @@
 #include "base/fs.h"
 #include "base/limits.h"
 #include "journal/format.h"
+#include "journal/internal.h"
 
 enum { READ_STEP = 1 << 18 };
 
-int journal_reader_open(struct journal_reader *r, const char *path)
+int journal_reader_start(struct journal_reader *r, int fd)
 {
 	uint8_t header[SEGMENT_HEADER];
 	struct stat st;
 	ssize_t n;
 
-	*r = (struct journal_reader){ .offset = SEGMENT_HEADER, .end = UINT64_MAX };
+	*r = (struct journal_reader){ .fd = fd, .offset = SEGMENT_HEADER, .end = UINT64_MAX };
 	buf_init(&r->data, LIMIT_RECORD + RECORD_PREFIX + READ_STEP);
-	r->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (r->fd < 0)
 		return -errno;
 	if (fstat(r->fd, &st) < 0 || !S_ISREG(st.st_mode)) {
@@ -39,6 +40,21 @@ int journal_reader_open(struct journal_reader *r, const char *path)
 	r->number = format_get(header + 16, 8);
 	r->identity = format_get(header + 24, 8);
 	return 0;
+}
+
+enum { READ_FLAGS = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK };
+
+int journal_reader_open(struct journal_reader *r, const char *path)
+{
+	return journal_reader_start(r, open(path, READ_FLAGS));
+}
+
+int journal_reader_open_at(struct journal_reader *r, int dir, uint64_t number)
+{
+	char name[SEGMENT_NAME];
+
+	format_segment_name(name, number);
+	return journal_reader_start(r, openat(dir, name, READ_FLAGS));
 }
 
 void journal_reader_close(struct journal_reader *r)
@@ -175,15 +191,21 @@ static bool parse_segment_name(const char *name, uint64_t *ret)
 	return strcmp(name + 16, ".j") == 0;
 }
 
-int journal_list(const char *dir, uint64_t **ret_numbers, size_t *ret_n)
+int journal_list_at(int dir, uint64_t **ret_numbers, size_t *ret_n)
 {
-	DIR *d = opendir(dir);
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* a place in it of its own */
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	uint64_t *numbers = NULL, number;
 	size_t n = 0, cap = 0;
 	struct dirent *e;
+	int r = d ? 0 : -errno;
 
-	if (!d)
-		return errno == ENOENT ? (*ret_numbers = NULL, *ret_n = 0, 0) : -errno;
+	*ret_numbers = NULL;
+	*ret_n = 0;
+	if (!d) {
+		fs_closep(&fd);
+		return r == -ENOENT ? 0 : r;
+	}
 	while ((e = readdir(d))) {
 		if (!parse_segment_name(e->d_name, &number))
 			continue;
@@ -199,23 +221,28 @@ int journal_list(const char *dir, uint64_t **ret_numbers, size_t *ret_n)
 	return 0;
 }
 
-int journal_delete_segment(const char *dir, uint64_t number)
+int journal_list(const char *dir, uint64_t **ret_numbers, size_t *ret_n)
 {
-	char path[FS_PATH];
-	int r = journal_segment_path(path, dir, number);
+	_close_ int fd = journal_dir_open(dir, NULL);
 
-	if (r < 0)
-		return r;
-	return unlink(path) < 0 ? -errno : 0;
+	*ret_numbers = NULL;
+	*ret_n = 0;
+	return fd == -ENOENT ? 0 : fd < 0 ? fd : journal_list_at(fd, ret_numbers, ret_n);
 }
 
-int journal_quarantine(const char *dir, uint64_t number)
+int journal_delete_at(int dir, uint64_t number)
 {
-	char path[FS_PATH], aside[FS_PATH + 16];
-	int r = journal_segment_path(path, dir, number);
+	char name[SEGMENT_NAME];
 
-	if (r < 0)
-		return r;
-	snprintf(aside, sizeof aside, "%s.damaged", path);
-	return rename(path, aside) < 0 ? -errno : 0;
+	format_segment_name(name, number);
+	return unlinkat(dir, name, 0) < 0 ? -errno : 0;
+}
+
+int journal_quarantine_at(int dir, uint64_t number)
+{
+	char name[SEGMENT_NAME], aside[SEGMENT_NAME + 16];
+
+	format_segment_name(name, number);
+	snprintf(aside, sizeof aside, "%s.damaged", name);
+	return renameat(dir, name, dir, aside) < 0 ? -errno : 0;
 }

@@ -46,7 +46,7 @@ static int check_linked(struct journal *j, int fd, uint64_t segment)
 }
 
 /* What is owed now, taken over: fds to sync and close, a copy of the current one among them. Returns how many. */
-static int take_debt(struct journal *j, int fds[RETIRED_MAX + 1], bool *ret_dir, struct journal_pos *ret_end, int *ret)
+static int take_debt(struct journal *j, int fds[RETIRED_MAX + 1], int *ret_dir, struct journal_pos *ret_end, int *ret)
 {
 	int n, one;
 
@@ -54,10 +54,11 @@ static int take_debt(struct journal *j, int fds[RETIRED_MAX + 1], bool *ret_dir,
 	n = j->owed.nretired;
 	memcpy(fds, j->owed.retired, (size_t)n * sizeof(int));
 	*ret = j->owed.lost ? -EIO : 0;
-	*ret_dir = j->owed.dir;
+	*ret_dir = j->owed.dir ? fcntl(j->owed.dir_fd, F_DUPFD_CLOEXEC, 0) : -1;
 	*ret_end = j->owed.end;
 	j->owed.nretired = 0;
-	j->owed.dir = j->owed.lost = false;
+	j->owed.dir = j->owed.dir && *ret_dir < 0;
+	j->owed.lost = false;
 	if (j->owed.file) {
 		/* A copy, so that the loop may retire the original meanwhile. Without a file descriptor for it, it
 		 * stays owed. */
@@ -79,9 +80,13 @@ int journal_sync(struct journal *j, struct journal_pos *ret_synced)
 {
 	int fds[RETIRED_MAX + 1], n, r = 0, one;
 	struct journal_pos end;
-	bool dir;
+	int dir;
 
 	n = take_debt(j, fds, &dir, &end, &r);
+	one = n ? journal_check_place(j) : 0;
+	if (one < 0)
+		journal_abandon(j, end.segment);
+	r = r < 0 ? r : one;
 	for (int i = 0; i < n; i++) {
 		one = sync_and_close(fds[i]);
 		/* The kernel reports a page it could not write once and then takes it for clean: what else goes
@@ -90,8 +95,9 @@ int journal_sync(struct journal *j, struct journal_pos *ret_synced)
 			journal_abandon(j, end.segment);
 		r = r < 0 ? r : one;
 	}
-	if (dir) {
-		one = fs_sync_dir(j->dir);
+	if (dir >= 0) {
+		one = fsync(dir) < 0 ? -errno : 0;
+		close(dir);
 		r = r < 0 ? r : one;
 		if (one < 0) {
 			pthread_mutex_lock(&j->owed.lock);

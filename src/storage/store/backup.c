@@ -64,6 +64,7 @@ int store_open_still(const char *path, bool wal, struct store **ret)
 
 	store_initialize();
 	s->still = true;
+	s->held_fd = -1;
 	snprintf(s->path, sizeof s->path, "%s", path);
 	buf_add_str(&address, STR("file:"));
 	add_path(&address, path);

@@ -69,13 +69,15 @@ static uint64_t load_position(struct writer *w, uint64_t segment, uint64_t ident
 
 static int open_reader(struct writer *w, uint64_t segment)
 {
-	char path[FS_PATH];
 	struct stat st;
 	uint64_t offset;
-	int r = journal_segment_path(path, w->journal_dir, segment);
+	_close_ int dir = -1;
+	int r = w->config.journal ? journal_reader_open_held(&w->reader, w->config.journal, segment) : -ENOENT;
 
-	if (r == 0)
-		r = journal_reader_open(&w->reader, path);
+	if (r == -ENOENT) {
+		dir = journal_dir_open(w->journal_dir, w->config.journal);
+		r = dir < 0 ? -ENOENT : journal_reader_open_at(&w->reader, dir, segment);
+	}
 	if (r < 0)
 		return r;
 	offset = load_position(w, segment, w->reader.identity);
@@ -150,13 +152,17 @@ static void forget_segment(struct writer *w, uint64_t number)
 void writer_settled(struct writer *w)
 {
 	_cleanup_(freep) uint64_t *numbers = NULL;
+	_close_ int dir = -1;
 	size_t n = 0;
 
 	w->unsynced = false;
-	if (w->deleted == w->finished || journal_list(w->journal_dir, &numbers, &n) < 0)
+	if (w->deleted == w->finished)
+		return;
+	dir = journal_dir_open(w->journal_dir, w->config.journal);
+	if (dir < 0 || journal_list_at(dir, &numbers, &n) < 0)
 		return;
 	for (size_t i = 0; i < n; i++)
-		if (numbers[i] <= w->finished && journal_delete_segment(w->journal_dir, numbers[i]) == 0)
+		if (numbers[i] <= w->finished && journal_delete_at(dir, numbers[i]) == 0)
 			forget_segment(w, numbers[i]);
 	w->deleted = w->finished;
 }
@@ -337,6 +343,7 @@ static void publish(struct writer *w)
  * problem, as soon as what could be read of it is on the disk. */
 static int finish_segment(struct writer *w, uint64_t number, const char *problem)
 {
+	_close_ int dir = -1;
 	int r = problem ? settle_now(w) : 0;
 
 	writer_close_reader(w);
@@ -350,9 +357,13 @@ static int finish_segment(struct writer *w, uint64_t number, const char *problem
 			"kept as %016llx.j.damaged",
 			(unsigned long long)number, problem, (unsigned long long)w->at.offset,
 			(unsigned long long)number);
-		(void)journal_quarantine(w->journal_dir, number);
+		dir = journal_dir_open(w->journal_dir, w->config.journal);
+		if (dir >= 0)
+			(void)journal_quarantine_at(dir, number);
 		forget_segment(w, number);
 	}
+	if (w->config.journal)
+		journal_let_go(w->config.journal, number);
 	w->finished = MAX(w->finished, number);
 	return 0;
 }
@@ -414,11 +425,41 @@ static int give_up_current(struct writer *w, const struct journal_pos *goal)
 	return missing ? -ENOENT : -EBADMSG;
 }
 
+static int by_number(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The segments in the directory, if it is ours, and those that may have no name there any more, each once, rising. */
+static int list_segments(struct writer *w, uint64_t **ret, size_t *ret_n)
+{
+	uint64_t held[JOURNAL_OPEN_MAX];
+	_close_ int dir = journal_dir_open(w->journal_dir, w->config.journal);
+	size_t n = 0, nheld = w->config.journal ? journal_list_held(w->config.journal, held) : 0;
+	int r = dir < 0 ? 0 : journal_list_at(dir, ret, &n);
+
+	if (r == 0 && nheld) {
+		*ret = xrealloc(*ret, (n + nheld) * sizeof **ret);
+		memcpy(*ret + n, held, nheld * sizeof **ret);
+		n += nheld;
+		qsort(*ret, n, sizeof **ret, by_number);
+		for (size_t i = 0, all = n; i < all; i++) {
+			n = i ? n : 0;
+			if (!n || (*ret)[n - 1] != (*ret)[i])
+				(*ret)[n++] = (*ret)[i];
+		}
+	}
+	*ret_n = n;
+	return r;
+}
+
 static int fold_listed(struct writer *w, const struct journal_pos *goal, bool has_goal)
 {
 	_cleanup_(freep) uint64_t *numbers = NULL;
 	size_t n = 0;
-	int r = journal_list(w->journal_dir, &numbers, &n);
+	int r = list_segments(w, &numbers, &n);
 
 	for (size_t i = 0; r == 0 && i < n; i++)
 		if (numbers[i] > w->finished && numbers[i] <= goal->segment)
@@ -584,8 +625,14 @@ static int fold_spool_batch(struct writer *w)
  * commits. */
 int writer_fold_spool(struct writer *w)
 {
-	int r = fold_spool_batch(w);
+	int r;
 
+	/* Then the spool at that path is another's. */
+	if (w->away)
+		return 0;
+	r = writer_adopt_stores(w);
+	if (r == 0)
+		r = fold_spool_batch(w);
 	if (r <= 0)
 		return r;
 	publish(w);

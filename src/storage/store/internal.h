@@ -38,6 +38,7 @@ struct store {
 	char path[FS_PATH];
 	dev_t dev, wal_dev; /* the files it was opened on; see store_is_current() */
 	ino_t ino, wal_ino; /* wal_ino 0: not seen yet */
+	int held_fd;        /* the writer's: to see whether the file still has a name, wherever; -1 */
 };
 
 /* Where a test may end the process: what changes a store must be whole or not at all. */

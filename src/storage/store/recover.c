@@ -1,6 +1,7 @@
 /* How the writer looks after its store: opening it, noticing that it is damaged or gone, and rebuilding it. */
 #include <errno.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -8,6 +9,7 @@
 #include "store/thread.h"
 
 enum {
+	SETTLE_MS = 500,
 	RECOVER_EVERY_MS = 10000, /* a disk that keeps damaging stores must not be filled with them */
 	SUSPECT_EVERY_MS = 60000, /* a full check because of an error elsewhere */
 };
@@ -28,14 +30,35 @@ static void load_recovery(struct writer *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
-void writer_close_store(struct writer *w)
+void writer_forget_store(struct writer *w)
 {
 	pthread_mutex_lock(&w->lock);
 	w->open = NULL;
 	w->state.open = false;
 	pthread_mutex_unlock(&w->lock);
-	store_close(w->store);
 	w->store = NULL;
+}
+
+void writer_close_store(struct writer *w)
+{
+	struct store *s = w->store;
+
+	writer_forget_store(w);
+	store_close(s);
+}
+
+bool writer_is_away(struct writer *w)
+{
+	w->away = w->away || (w->config.is_home && !w->config.is_home(w->config.fold_arg));
+	return w->away;
+}
+
+void writer_let_settle(struct writer *w)
+{
+	const struct timespec pause = { .tv_nsec = SETTLE_MS * 1000000 };
+
+	nanosleep(&pause, NULL);
+	(void)writer_is_away(w);
 }
 
 int writer_open_store(struct writer *w)
@@ -45,11 +68,19 @@ int writer_open_store(struct writer *w)
 
 	if (w->store)
 		return 0;
+	if (writer_is_away(w))
+		return -ENOENT;
 	r = store_open(w->store_path, STORE_WRITE, w->backup_dir, &w->store, &err);
 	if (r == 0)
 		r = store_renew_pages(&w->store, &err);
 	if (r == 0 && !w->store)
 		r = store_open(w->store_path, STORE_WRITE, w->backup_dir, &w->store, &err);
+	/* The directory may have become another's meanwhile. */
+	if (r == 0 && writer_is_away(w)) {
+		store_abandon(w->store);
+		w->store = NULL;
+		return -ENOENT;
+	}
 	if (r < 0) {
 		writer_set_trouble(w, err.text);
 		return r;
@@ -83,8 +114,7 @@ static void close_store(struct writer *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* Reports to the log, to status, and in facts, for the next notice to the user. */
-static void report_recovery(struct writer *w, const char *text)
+void writer_report(struct writer *w, const char *text)
 {
 	log_warn(LOG_STORE, "%s", text);
 	pthread_mutex_lock(&w->lock);
@@ -123,7 +153,7 @@ static int take_salvaged(const struct record *record, void *arg)
 	return r < 0 ? r : got;
 }
 
-static void salvage(struct writer *w, const char *damaged, struct salvage *found)
+int writer_salvage(struct writer *w, const char *damaged, struct salvage *found)
 {
 	struct salvaging s = { .w = w };
 	int r = store_exec(w->store, "BEGIN IMMEDIATE");
@@ -133,11 +163,12 @@ static void salvage(struct writer *w, const char *damaged, struct salvage *found
 	if (r == 0)
 		r = commit_salvaged(w);
 	if (r == 0)
-		return;
+		return 0;
 	log_error(LOG_STORE, "not everything could be read back from %s: %s", damaged, strerror(-r));
 	store_exec(w->store, "ROLLBACK");
 	if (w->config.finish)
 		(void)w->config.finish(NULL, w->config.fold_arg);
+	return r;
 }
 
 static const char *base_name(const char *path)
@@ -157,6 +188,8 @@ int writer_recover(struct writer *w)
 	struct err err = { 0 };
 	int r;
 
+	if (w->away)
+		return -ESTALE;
 	if (w->recovered_us && clock_mono_us() - w->recovered_us < RECOVER_EVERY_MS * USEC_PER_MSEC)
 		return -EUCLEAN;
 	close_store(w);
@@ -176,13 +209,13 @@ int writer_recover(struct writer *w)
 	r = writer_open_store(w);
 	if (r < 0)
 		return r;
-	salvage(w, aside, &found);
+	(void)writer_salvage(w, aside, &found);
 	snprintf(text, sizeof text,
 		"the store was damaged and is kept as %.60s; the new one has %s%.60s%s%u events read from the damaged "
 		"file%s, and what is in the journal",
 		base_name(aside), backup[0] ? "the backup " : "", base_name(backup), backup[0] ? ", " : "", found.fresh,
 		found.cut ? " (not all, it took too long)" : "");
-	report_recovery(w, text);
+	writer_report(w, text);
 	return 0;
 }
 
@@ -223,7 +256,9 @@ int writer_find_store(struct writer *w)
 	bool gone = is == STORE_GONE, own_wal;
 	int r;
 
-	if (is == STORE_PRESENT)
+	if (is != STORE_PRESENT && !w->away)
+		writer_let_settle(w);
+	if (is == STORE_PRESENT || w->away)
 		return 0;
 	if (is == STORE_WAL_GONE)
 		return bring_wal_home(w);
@@ -246,7 +281,7 @@ int writer_find_store(struct writer *w)
 		r < 0 || gone ? "" : base_name(copy));
 	r = writer_open_store(w);
 	if (r == 0)
-		report_recovery(w, text);
+		writer_report(w, text);
 	return r;
 }
 

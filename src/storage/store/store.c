@@ -13,6 +13,7 @@
 #include "base/fs.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "os/os.h"
 #include "store/internal.h"
 #include "store/migrations.h"
 
@@ -83,6 +84,12 @@ int store_exec(struct store *s, const char *sql)
 	rc = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
 	/* A rollback where nothing is left to roll back says nothing about why. */
 	return strcmp(sql, "ROLLBACK") == 0 ? store_errno(rc) : note_failure(s, rc, sql);
+}
+
+void store_release_memory(struct store *s)
+{
+	sqlite3_db_release_memory(s->db);
+	os_give_memory_back();
 }
 
 void store_interrupt(struct store *s)
@@ -294,7 +301,7 @@ static int configure(struct store *s, enum store_mode mode, int version)
 		r = store_exec(s, "PRAGMA trusted_schema = ON");
 	if (r == 0)
 		r = store_exec(s,
-			"PRAGMA cache_size = -4096; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+			"PRAGMA cache_size = -2560; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
 			"PRAGMA wal_autocheckpoint = 0;"
 			"PRAGMA journal_size_limit = 4194304; PRAGMA secure_delete = ON");
 	return r;
@@ -361,6 +368,15 @@ enum store_presence store_presence(struct store *s)
 	return s->wal_ino && !is_file(wal, s->wal_dev, s->wal_ino) ? STORE_WAL_GONE : STORE_PRESENT;
 }
 
+bool store_is_unlinked(struct store *s)
+{
+	struct stat st;
+
+	if (s->held_fd < 0 || fstat(s->held_fd, &st) < 0)
+		return store_presence(s) == STORE_GONE || store_presence(s) == STORE_REPLACED;
+	return st.st_nlink == 0;
+}
+
 /* sqlite3_initialize() makes page caches for many connections; hookd has two and stays small. */
 static void initialize(void)
 {
@@ -419,6 +435,7 @@ int store_open(const char *path, enum store_mode mode, const char *backups, stru
 	struct stat st;
 
 	store_initialize();
+	s->held_fd = -1;
 	snprintf(s->path, sizeof s->path, "%s", path);
 	flags |= mode == STORE_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
 	/* Not SQLITE_OPEN_NOFOLLOW: that refuses a link anywhere in the path, and a home may lie behind
@@ -439,6 +456,8 @@ int store_open(const char *path, enum store_mode mode, const char *backups, stru
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_busy_timeout(s->db, 5000);
 	note_files(s);
+	if (mode == STORE_WRITE)
+		s->held_fd = os_hold_file(path);
 	r = store_add_functions(s);
 	if (r == 0)
 		r = prepare(s, mode, backups, check, err);
@@ -458,7 +477,14 @@ void store_close(struct store *s)
 		sqlite3_finalize(s->queries[i].stmt);
 	sqlite3_close(s->db);
 	packer_free(s->packer);
+	fs_closep(&s->held_fd);
 	free(s);
+}
+
+void store_abandon(struct store *s)
+{
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	store_close(s);
 }
 
 /* -- queries ----------------------------------------------------------------------------------- */

@@ -18,6 +18,7 @@
  *   fold.c     journal and spool in, rows out      payload.c  payloads as they are stored
  *   backup.c   copies: backup, restore             recover.c  repairing a store that is damaged or gone
  *   salvage.c  what can be read of a damaged one   carve.c    the same from bare pages
+ *   adopt.c    stores whose directory was removed: left in the spool, taken in by the next daemon
  *
  * Same-layer use: store reads journal/. */
 #ifndef HOOKD_STORE_STORE_H
@@ -46,9 +47,13 @@ enum store_mode {
 int store_open(const char *path, enum store_mode mode, const char *backups, struct store **ret, struct err *err);
 void store_close(struct store *s);
 DEFINE_FREEP(struct store, store_close);
+/* The same, and nothing at its path is touched: the WAL there may be another's. */
+void store_abandon(struct store *s);
 
 int store_schema_version(void);
 
+/* Gives back the cache of pages, and what else is unused; for a quiet moment. */
+void store_release_memory(struct store *s);
 /* Interrupts the running statement, which then gives -ECANCELED. From any thread, as long as the store is open. */
 void store_interrupt(struct store *s);
 /* From now on, statements end with -ECANCELED past this time on the monotonic clock (0: never) or when the flag is
@@ -118,6 +123,8 @@ bool store_is_environment(int r);
 /* Whether the open file is still the one at its path: somebody may delete or replace it any time. */
 enum store_presence { STORE_PRESENT, STORE_GONE, STORE_REPLACED, STORE_WAL_GONE };
 enum store_presence store_presence(struct store *s);
+/* The file has no name any more, here or anywhere. Without a way to see that, one that is not at its path has none. */
+bool store_is_unlinked(struct store *s);
 /* The WAL at the path is the one this handle uses. */
 bool store_owns_wal(struct store *s);
 
@@ -208,6 +215,10 @@ struct writer_config {
 	int (*fold)(struct store *s, const struct record *r, bool careful, void *arg);
 	/* Before each commit; and after a rollback, with s NULL, to discard what was noted for it. */
 	int (*finish)(struct store *s, void *arg);
+	/* Whether what is at those paths is still ours, because somebody may move, remove or replace directories; asked
+	 * in each round, on the writer thread. Away from home nothing is opened or deleted by path; what is announced
+	 * is still folded, and in the end goes to the spool at the path if it would be lost. NULL: always home. */
+	bool (*is_home)(void *arg);
 	/* When there is nothing to fold: 1: do it again soon; 0: done; -errno. May be NULL. */
 	int (*idle)(struct store *s, void *arg);
 	void *fold_arg;

@@ -40,6 +40,7 @@ struct writer {
 	bool unsynced;                      /* something is committed that is not on the disk yet */
 	int64_t folded_us;                  /* monotonic: when something was last folded */
 	uint64_t first_own;                 /* number of the first segment of this daemon */
+	bool away;                          /* from home, as of this round */
 	bool idle_work;                     /* the idle callback has more to do */
 	int64_t recovered_us, suspected_us; /* monotonic: when last, or 0 */
 };
@@ -67,13 +68,30 @@ void writer_settled(struct writer *w);
 /* Brings the WAL into the file, if there is a reason to; idle: nothing has been folded for a while. */
 void writer_checkpoint(struct writer *w, bool idle);
 
+/* adopt.c. Whole stores in the spool: their events become ours. 0, or -errno of the store. */
+int writer_adopt_stores(struct writer *w);
+/* The last of a writer that is away from home: saves what would be lost, and closes the store. */
+void writer_leave(struct writer *w);
+
+/* recover.c: reads every event of a store that nobody uses into ours. -errno: not all. */
+int writer_salvage(struct writer *w, const char *path, struct salvage *ret);
+/* Reports to the log, to status, and in facts, for the next notice to the user. */
+void writer_report(struct writer *w, const char *text);
+
 /* fold.c: as far as was announced. 0, or -errno for trouble that is tried again. */
 int writer_fold_journal(struct writer *w);
 int writer_fold_spool(struct writer *w);
 
-/* recover.c. 0 when the store is open. */
+/* recover.c. Whether what is at the paths is no longer ours; once so, for good. */
+bool writer_is_away(struct writer *w);
+/* Something is gone. Somebody may be removing a directory file by file: a new file would be in their way, and what has
+ * happened is known only when they are done. */
+void writer_let_settle(struct writer *w);
+/* 0 when the store is open. */
 int writer_open_store(struct writer *w);
 void writer_close_store(struct writer *w);
+/* Without closing it. */
+void writer_forget_store(struct writer *w);
 /* Notices when somebody took the file away, and saves what it held. 0, or -errno. */
 int writer_find_store(struct writer *w);
 /* Is the store damaged? trouble: what made somebody ask, or 0. Reads all of it, though not again and again. */

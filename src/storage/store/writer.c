@@ -19,7 +19,7 @@
 enum {
 	FOLD_RECORDS = 64, /* enough for a commit of their own */
 	FOLD_BYTES = 256 << 10,
-	GATHER_MS = 500,             /* between commits of a burst */
+	GATHER_MS = 1000,            /* between commits of a burst */
 	SOON_MS = 2000,              /* after the end of a turn */
 	CHECKPOINT_AFTER_MS = 30000, /* of quiet */
 	RETRY_MS = 1000,             /* after an error of the store */
@@ -264,8 +264,10 @@ static int do_work(struct writer *w)
 {
 	bool fold, spool, suspect, quiet, idle_work = w->idle_work;
 	int64_t now = clock_mono_us();
-	int r = writer_find_store(w);
+	int r;
 
+	(void)writer_is_away(w);
+	r = writer_find_store(w);
 	pthread_mutex_lock(&w->lock);
 	fold = w->wanted_since_us && (w->stop || now >= w->due_us);
 	quiet = !w->wanted_since_us && now - w->folded_us >= CHECKPOINT_AFTER_MS * USEC_PER_MSEC;
@@ -283,16 +285,19 @@ static int do_work(struct writer *w)
 	run_jobs(w);
 	if (w->store)
 		writer_checkpoint(w, quiet);
-	if (quiet)
-		os_give_memory_back();
+	if (quiet && w->store)
+		store_release_memory(w->store);
 	w->idle_work = false;
-	if (r == 0 && w->store && w->config.idle) {
+	if (r == 0 && w->store && w->config.idle && !w->away) {
 		bool more = idle_work;
 
 		r = w->config.idle(w->store, w->config.fold_arg);
 		w->idle_work = r == 1;
-		if (more && r == 0)
+		if (more && r == 0) {
 			writer_count_aside(w);
+			/* Opening and checking takes more than the quiet time that may follow. */
+			store_release_memory(w->store);
+		}
 		if (r < 0 && writer_is_damaged(w, r))
 			r = writer_recover(w);
 		r = r < 0 ? r : 0;
@@ -330,7 +335,9 @@ static void *writer_main(void *arg)
 	do_work(w);
 	run_jobs(w); /* nobody is left waiting */
 	writer_close_reader(w);
-	if (w->store) {
+	if (w->away) {
+		writer_leave(w);
+	} else if (w->store) {
 		/* Leaves the store as one file, even if somebody still reads it; but does not wait for that forever. */
 		store_set_patience(w->store, LAST_PATIENCE_MS);
 		store_exec(w->store, "PRAGMA optimize");
