@@ -9,7 +9,7 @@ CREATE TABLE events_new (
   at         INTEGER NOT NULL,                -- client's wall clock (us)
   session    INTEGER REFERENCES sessions(key),
   kind       TEXT NOT NULL,                   -- canonical name
-  native     TEXT NOT NULL,                   -- the agent's own name
+  native     TEXT NOT NULL,                   -- the agent's own name; '' if it is the same
   tool       TEXT,
   tool_use_id TEXT,
   agent_id   TEXT,                            -- subagent
@@ -18,11 +18,11 @@ CREATE TABLE events_new (
   payload    ANY NOT NULL,                    -- JSON, redacted: TEXT, or BLOB (packed); payload_text() reads both
   same_as    INTEGER                          -- seq of the event this one doubles
 ) STRICT;
-INSERT INTO events_new SELECT seq, id, ord, at, session, kind, native, tool, tool_use_id, agent_id, marks, host,
-  payload_pack(payload), same_as FROM events;
+INSERT INTO events_new SELECT seq, id, ord, at, session, kind, iif(native = kind, '', native), tool, tool_use_id,
+  agent_id, marks, host, payload_pack(payload), same_as FROM events;
 DROP TABLE events;
 ALTER TABLE events_new RENAME TO events;
-CREATE INDEX events_session ON events(session, ord, id);
+CREATE INDEX events_session ON events(session, ord);
 -- Events that no projection was made from (EVENT_UNFOLDED), to be counted and tried again without looking at all.
 CREATE INDEX events_unfolded ON events(seq) WHERE marks & 128;
 
@@ -45,3 +45,13 @@ UPDATE plans SET key = -key;
 UPDATE usage SET batch = -batch;
 UPDATE texts SET row = -row;
 UPDATE sessions SET window = -window, batch = -batch, last_batch = -last_batch;
+
+-- Every index costs each event bytes and time. Calls of a session are found by (session, same) as well, and few
+-- batches are active at a time, whose last_at changes with every call.
+DROP INDEX activities_session;
+DROP INDEX batches_active;
+CREATE INDEX batches_active ON batches(key) WHERE status = 'active';
+
+-- A trigger that writes into a virtual table makes it save all it holds in memory, each time. There are too many
+-- commands for that: capture/ adds their words itself.
+DROP TRIGGER words_command_new;

@@ -57,6 +57,8 @@ def test_full_disk_holds_nobody_up_and_ends_by_itself(small):
         for n in range(20, 60):
             s.sendall(hook(json.dumps(tool(n, tool_response={"text": "x" * 20000})).encode()))
             kind, stored, *_ = read_frame(s)
+            while kind == WAIT:
+                kind, stored, *_ = read_frame(s)
             assert kind == DONE
             refused += stored == 0
     assert refused > 0
@@ -126,6 +128,8 @@ def run_with_fault(world, fault, n=30):
         for i in range(n):
             s.sendall(hook(json.dumps(tool(i)).encode()))
             kind, stored, *_ = read_frame(s)
+            while kind == WAIT:
+                kind, stored, *_ = read_frame(s)
             assert kind == DONE
             if stored:
                 acknowledged.add(f"t{i}")
@@ -384,7 +388,9 @@ def test_a_failed_statement_in_a_migration_is_no_damage(world):
     world.start()
     world.stop()
     db = sqlite3.connect(world.dir / "hookd.db")
-    db.executescript("DROP TABLE quarantine; DROP INDEX events_unfolded; PRAGMA user_version = 5")
+    db.executescript("DROP TABLE quarantine; DROP INDEX events_unfolded; PRAGMA user_version = 5;"
+                     "CREATE INDEX activities_session ON activities(session, ord);"
+                     "CREATE TRIGGER words_command_new AFTER INSERT ON activities BEGIN SELECT 1; END")
     db.close()
     assert start_with_fault(world, "migrate-io:2+")
     assert world.hookc("PostToolUse", tool(1)).returncode == 0
@@ -404,7 +410,51 @@ def test_a_limit_on_file_sizes_is_like_a_full_disk(world):
         for n in range(30):
             s.sendall(hook(json.dumps(tool(n, tool_response={"text": "x" * 20000})).encode()))
             kind, kept, *_ = read_frame(s)
+            while kind == WAIT:
+                kind, kept, *_ = read_frame(s)
             assert kind == DONE
             stored.add(kept)
-    assert stored == {0, 1}
+    assert stored == {1}  # what the journal cannot take, small files in the spool can
+    assert world.status()["events"]["to_spool"] > 0
     assert world.daemons() == [pid]
+
+
+def frame_of(world, n, deadline_ms=60000):
+    with world.connect() as s:
+        s.sendall(hook(json.dumps(tool(n)).encode(), deadline_ms=deadline_ms))
+        kind, stored, *_ = read_frame(s)
+        while kind == WAIT:
+            kind, stored, *_ = read_frame(s)
+    return kind, stored
+
+
+@pytest.mark.parametrize("durability, promised", [("normal", 1), ("strict", 2)])
+def test_what_the_journal_cannot_take_goes_to_the_spool(world, durability, promised):
+    world.dir.mkdir(mode=0o700)
+    (world.dir / "config.json").write_text(json.dumps({"durability": durability}))
+    assert start_with_fault(world, "write:2+,commit:1+")  # the store takes nothing either, so that files stay where they are
+    assert [frame_of(world, n) for n in range(3)] == [(DONE, promised)] * 3
+    assert "journal cannot be written" in world.status()["journal"]["trouble"]
+    assert len(list((world.dir / "spool").glob("*.j"))) == 3
+    world.kill()
+    world.hookd("start")
+    wait_for(lambda: [e["tool_use_id"] for e in world.events()] == ["t0", "t1", "t2"], what="all of them, in order")
+
+
+def test_with_neither_journal_nor_spool_the_answer_says_so(world):
+    assert start_with_fault(world, "write:2+,spool:1+")
+    assert frame_of(world, 0) == (DONE, 0)
+    assert world.status()["events"]["unstored"] == 1
+
+
+def test_a_slow_sync_keeps_the_callers_deadline_and_says_journaled(world):
+    """fsync-hang: the sync thread never comes back from it."""
+    world.dir.mkdir(mode=0o700)
+    (world.dir / "config.json").write_text('{"durability": "strict"}')
+    assert start_with_fault(world, "fsync-hang:1")
+    before = time.monotonic()
+    assert frame_of(world, 0, deadline_ms=150) == (DONE, 1)
+    short = time.monotonic() - before
+    before = time.monotonic()
+    assert frame_of(world, 1, deadline_ms=60000) == (DONE, 1)
+    assert short < time.monotonic() - before

@@ -617,7 +617,7 @@ static void test_failing_calls(void **state)
 	assert_int_equal(test_rerun("batch", test_dir(), "write:3"), 0);
 	assert_int_equal(test_rerun("header", test_dir(), "write:1"), 0);
 	assert_int_equal(test_rerun("fsync", test_dir(), "fsync:1"), 0);
-	assert_int_equal(test_rerun("spool", test_dir(), "write:1"), 0);
+	assert_int_equal(test_rerun("spool", test_dir(), "spool:1"), 0);
 	assert_int_equal(test_rerun("descriptors", test_dir(), ""), 0);
 	assert_int_equal(test_rerun("sync-thread", test_dir(), "fsync:1+"), 0);
 }

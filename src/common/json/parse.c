@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "base/utf8.h"
+#include "json/plain.h"
 
 struct parser {
 	struct arena *a;
@@ -111,19 +112,23 @@ static char *unescape_unicode(struct parser *s, char *to)
 
 static char *unescape(struct parser *s, char *to)
 {
-	static const char from[] = "\"\\/bfnrt", into[] = "\"\\/\b\f\n\r\t";
-	const char *hit;
+	static const char into[256] = { ['"'] = '"',
+		['\\'] = '\\',
+		['/'] = '/',
+		['b'] = '\b',
+		['f'] = '\f',
+		['n'] = '\n',
+		['r'] = '\r',
+		['t'] = '\t' };
 
 	s->p++;
 	if (s->p == s->end)
 		return fail(s, -EBADMSG, "a string is not closed");
 	if (*s->p == 'u')
 		return unescape_unicode(s, to);
-	hit = *s->p ? strchr(from, *s->p) : NULL;
-	if (!hit)
+	if (!into[*s->p])
 		return fail(s, -EBADMSG, "unknown escape in a string");
-	s->p++;
-	*to++ = into[hit - from];
+	*to++ = into[*s->p++];
 	return to;
 }
 
@@ -133,18 +138,32 @@ static bool is_plain(unsigned char c)
 	return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
 }
 
+/* The next quote that is not escaped: there is an even number of backslashes before it. */
+static const unsigned char *closing_quote(const unsigned char *p, const unsigned char *end)
+{
+	const unsigned char *from = p, *quote, *slash;
+
+	while ((quote = memchr(p, '"', (size_t)(end - p)))) {
+		for (slash = quote; slash > from && slash[-1] == '\\'; slash--)
+			;
+		if ((quote - slash) % 2 == 0)
+			return quote;
+		p = quote + 1;
+	}
+	return NULL;
+}
+
 /* The rest of a string that holds escapes or bad bytes, decoded into the arena. The decoded form is
  * never longer than three times the source (a bad byte becomes three). */
 static bool parse_string_slow(struct parser *s, const unsigned char *from, str *ret)
 {
-	const unsigned char *scan = s->p;
+	const unsigned char *scan;
 	size_t room;
 	char *out, *to;
 
 	/* Find the closing quote first, so that the copy has the right size. */
-	while (scan < s->end && *scan != '"')
-		scan += *scan == '\\' && s->end - scan > 1 ? 2 : 1;
-	if (scan >= s->end)
+	scan = closing_quote(s->p, s->end);
+	if (!scan)
 		return fail(s, -EBADMSG, "a string is not closed");
 	room = (size_t)(s->p - from) + 3 * (size_t)(scan - s->p) + 4;
 	out = to = arena_bytes(s->a, room);
@@ -154,7 +173,11 @@ static bool parse_string_slow(struct parser *s, const unsigned char *from, str *
 		size_t n;
 
 		if (is_plain(*s->p)) {
-			*to++ = (char)*s->p++;
+			n = json_plain_run(s->p, (size_t)(scan - s->p));
+			n += n == 0;
+			memcpy(to, s->p, n);
+			to += n;
+			s->p += n;
 		} else if (*s->p == '\\') {
 			to = unescape(s, to);
 			if (!to)
@@ -185,6 +208,7 @@ static bool parse_string(struct parser *s, str *ret)
 	size_t n;
 
 	for (;;) {
+		s->p += json_plain_run(s->p, (size_t)(s->end - s->p));
 		while (s->p < s->end && is_plain(*s->p))
 			s->p++;
 		if (s->p >= s->end)

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/utf8.h"
+#include "json/plain.h"
 
 static void add_escaped(struct buf *b, unsigned char c)
 {
@@ -32,8 +33,11 @@ int json_write_string(struct buf *b, str text)
 
 	buf_add_char(b, '"');
 	while (i < text.n) {
-		size_t n = 1;
+		size_t n = json_plain_run(p + i, text.n - i);
 
+		i += n;
+		if (n)
+			continue;
 		if (p[i] >= 0x20 && p[i] < 0x80 && p[i] != '"' && p[i] != '\\' && p[i] != 0x7F) {
 			i++;
 			continue;

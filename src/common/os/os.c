@@ -195,9 +195,9 @@ long long os_thread_cpu_us(void)
 
 void os_keep_memory_small(void)
 {
-	mallopt(M_ARENA_MAX, 2);
+	mallopt(M_ARENA_MAX, 3);              /* the loop's, the writer's, and one for all others */
 	mallopt(M_MMAP_THRESHOLD, 128 << 10); /* as set, not as grown by the largest that was freed */
-	mallopt(M_TRIM_THRESHOLD, 128 << 10);
+	mallopt(M_TRIM_THRESHOLD, 512 << 10); /* less, and each event grows and shrinks the heap */
 }
 
 void os_give_memory_back(void)

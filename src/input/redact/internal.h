@@ -107,7 +107,7 @@ extern const struct secret secrets[];
 extern const size_t nsecrets;
 
 struct redactor {
-	struct automaton *automaton;
+	const struct automaton *automaton;
 	struct match **patterns; /* one per row of secrets[], compiled on first use */
 	struct {
 		uint32_t turn;

@@ -1,5 +1,6 @@
 /* Secrets by form: the engine. The table is in patterns.c. */
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,25 +23,38 @@ static void add_row(struct automaton *a, str literals, unsigned value)
 			automaton_add(a, literal, value);
 }
 
-int secrets_init(struct redactor *r)
+/* The tables never change, so all redactors of the process share one automaton: a tenth of a megabyte each. */
+static struct automaton *automaton;
+static int automaton_error;
+
+static void build_automaton(void)
 {
 	char tag[40];
 
-	r->automaton = automaton_new();
+	automaton = automaton_new();
 	for (size_t i = 0; i < nsecrets; i++)
-		add_row(r->automaton, str_of(secrets[i].literals), OF_SECRET | (unsigned)i);
+		add_row(automaton, str_of(secrets[i].literals), OF_SECRET | (unsigned)i);
 	for (size_t i = 0; i < nkeywords; i++)
-		automaton_add(r->automaton, str_of(keywords[i].literal), OF_KEYWORD | (unsigned)i);
+		automaton_add(automaton, str_of(keywords[i].literal), OF_KEYWORD | (unsigned)i);
 	for (unsigned i = 0; i < PRIVACY_TAGS; i++) {
 		snprintf(tag, sizeof tag, "<%s", privacy_tags[i]);
-		automaton_add(r->automaton, str_of(tag), OF_TAG | i);
+		automaton_add(automaton, str_of(tag), OF_TAG | i);
 	}
-	base64_add_literals(r->automaton, OF_BASE64);
+	base64_add_literals(automaton, OF_BASE64);
+	automaton_error = automaton_build(automaton);
+}
+
+int secrets_init(struct redactor *r)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, build_automaton);
+	r->automaton = automaton;
 	r->patterns = xcalloc(nsecrets, sizeof *r->patterns);
 	r->done = xcalloc(nsecrets + 2, sizeof *r->done);
 	buf_init(&r->untagged, TEXT_MAX);
 	buf_init(&r->text, TEXT_MAX);
-	return automaton_build(r->automaton);
+	return automaton_error;
 }
 
 void secrets_release(struct redactor *r)
@@ -50,7 +64,6 @@ void secrets_release(struct redactor *r)
 	free(r->patterns);
 	free(r->done);
 	free(r->spans);
-	automaton_free(r->automaton);
 	buf_release(&r->untagged);
 	buf_release(&r->text);
 }

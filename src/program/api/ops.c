@@ -86,6 +86,7 @@ static void write_events(struct json_writer *w, const struct engine_state *e)
 	jw_object(w);
 	jw_field_int(w, "received", (int64_t)e->received);
 	jw_field_int(w, "journaled", (int64_t)e->journaled);
+	jw_field_int(w, "to_spool", (int64_t)e->spooled);
 	jw_field_int(w, "unstored", (int64_t)e->unstored);
 	jw_field_int(w, "late", (int64_t)e->late);
 	jw_field_int(w, "twins", (int64_t)e->twins);

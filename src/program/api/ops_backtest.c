@@ -130,7 +130,8 @@ int op_backtest(struct op_call *call)
 	op_read_filter(call, &f);
 	*b = (struct backtest){ .call = call, .policy = policy, .last = op_int(call, "after") };
 	q = store_ask(call->store,
-		"SELECT e.seq, s.agent, s.native_id, e.native, payload_text(e.payload), e.at, s.cwd FROM events e "
+		"SELECT e.seq, s.agent, s.native_id, coalesce(nullif(e.native, ''), e.kind), payload_text(e.payload), "
+		"e.at, s.cwd FROM events e "
 		"JOIN sessions s "
 		"ON s.key = e.session WHERE e.seq > ?6 AND e.kind = 'PreToolUse' AND " OP_FILTER_SQL
 		"AND e.at BETWEEN ?3 AND ?4 ORDER BY e.seq",

@@ -44,7 +44,7 @@ static void write_event_row(struct op_call *call, struct query *q)
 	jw_field_str(w, "agent", query_str(q, 3));
 	jw_field_str(w, "session", query_str(q, 4));
 	jw_field_str(w, "event", query_str(q, 5));
-	jw_field_str(w, "native_event", query_str(q, 6));
+	jw_field_str(w, "native_event", query_str(q, str_empty(query_str(q, 6)) ? 5 : 6));
 	jw_field_str(w, "tool", query_str(q, 7));
 	jw_field_str(w, "tool_use_id", query_str(q, 8));
 	jw_field_str(w, "agent_id", query_str(q, 9));

@@ -449,6 +449,7 @@ static void on_records(struct conn *c, str body, void *arg)
 static int build(struct daemon *d, struct err *err)
 {
 	struct engine_config engine = { .run_dir = d->paths->run,
+		.spool = d->paths->spool,
 		.state = d->paths->state,
 		.user_config = d->paths->config,
 		.home = getenv("HOME"),

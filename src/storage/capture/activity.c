@@ -42,18 +42,27 @@ static str state_of(enum event_kind kind)
 	}
 }
 
+/* One call, as far as it is known. */
+struct call {
+	str same;
+	int64_t key, batch; /* 0: not seen yet */
+};
+
 /* Has this half of the call been seen already? */
-static int is_same_call(struct step *t, bool before, bool *ret_known)
+static int is_same_call(struct step *t, bool before, struct call *ret)
 {
 	struct query *q = store_ask(t->store,
-		"SELECT started_at IS NOT NULL, ended_at IS NOT NULL FROM activities WHERE session = ?1 AND "
-		"same = ?2",
+		"SELECT started_at IS NOT NULL, ended_at IS NOT NULL, key, batch FROM activities "
+		"WHERE session = ?1 AND same = ?2",
 		"is", t->session.key, t->event.tool_use_id);
 	int got = query_step(q);
 
-	*ret_known = got == 1;
-	if (got == 1)
+	*ret = (struct call){ .same = t->event.tool_use_id };
+	if (got == 1) {
+		ret->key = query_int(q, 2);
+		ret->batch = query_int(q, 3);
 		got = query_int(q, before ? 0 : 1) ? 1 : 0;
+	}
 	query_reset(q);
 	return got;
 }
@@ -96,13 +105,15 @@ bool activity_pair_range(struct step *t, str *ret_from, str *ret_to)
 /* The call this half belongs to. An end belongs to the oldest one that has not ended, of the open batch if there is
  * one: a call that was refused never ends, and may be made again later. A beginning belongs to an end that overtook
  * it. 1: found. */
-static int find_pair(struct step *t, str from, str to, bool before, str *ret)
+static int find_pair(struct step *t, str from, str to, bool before, struct call *ret)
 {
 	struct query *q = store_ask(t->store,
-		before ? "SELECT same FROM (SELECT same, started_at, ord FROM activities WHERE session = ?1 "
+		before ? "SELECT same, key, batch FROM (SELECT same, key, batch, started_at, ord FROM activities WHERE "
+			 "session = ?1 "
 			 "AND same >= ?2 AND same < ?3 ORDER BY same DESC LIMIT ?4) "
 			 "WHERE started_at IS NULL AND ord >= ?5 ORDER BY same LIMIT 1"
-		       : "SELECT same FROM (SELECT same, batch, ended_at FROM activities WHERE session = ?1 "
+		       : "SELECT same, key, batch FROM (SELECT same, key, batch, ended_at FROM activities WHERE "
+			 "session = ?1 "
 			 "AND same >= ?2 AND same < ?3 ORDER BY same DESC LIMIT ?4) "
 			 "WHERE ended_at IS NULL ORDER BY batch IS NOT ?5, same LIMIT 1",
 		"issii", t->session.key, from, to, (int64_t)PAIR_AMONG,
@@ -110,101 +121,115 @@ static int find_pair(struct step *t, str from, str to, bool before, str *ret)
 	int got = query_step(q);
 
 	if (got == 1)
-		*ret = arena_str(t->arena, query_str(q, 0));
+		*ret = (struct call){ arena_str(t->arena, query_str(q, 0)), query_int(q, 1), query_int(q, 2) };
 	query_reset(q);
 	return got;
 }
 
-static int name_pair(struct step *t, bool before, str *ret_same, bool *ret_known)
+static int name_pair(struct step *t, bool before, struct call *ret)
 {
 	int64_t number = 0;
 	str from, to;
 	int got;
 
 	(void)activity_pair_range(t, &from, &to);
-	got = find_pair(t, from, to, before, ret_same);
-	*ret_known = got == 1;
+	*ret = (struct call){ 0 };
+	got = find_pair(t, from, to, before, ret);
 	if (got != 0)
 		return got < 0 ? got : 0;
 	got = store_number(t->store, &number,
 		"SELECT CAST(substr(same, ?4) AS INTEGER) FROM activities WHERE session = ?1 AND same >= ?2 "
 		"AND same < ?3 ORDER BY same DESC LIMIT 1",
 		"issi", t->session.key, from, to, (int64_t)PAIR_PREFIX + 1);
-	*ret_same = arena_strf(t->arena, STR_FMT "%06lld", STR_ARG(from), (long long)number + 1);
+	ret->same = arena_strf(t->arena, STR_FMT "%06lld", STR_ARG(from), (long long)number + 1);
 	return got < 0 ? got : 0;
 }
 
 /* -- calls ------------------------------------------------------------------------------------- */
 
-static int insert_call(struct step *t, str same)
+/* A shell that succeeds but writes to stderr is done, with that text kept. */
+static str error_of(struct step *t)
+{
+	return summary_cut(t->arena, summary_of_error(&t->event), 500);
+}
+
+/* The same expression as in the trigger that takes them out again when the row goes. */
+static int add_words(struct step *t, int64_t key)
+{
+	int64_t any = 0;
+	int r = store_number(t->store, &any, "SELECT input ->> '$.command' <> '' FROM activities WHERE key = ?1", "i",
+		key);
+
+	if (r < 0 || !any)
+		return MIN(r, 0);
+	r = store_do(t->store, "INSERT INTO texts(kind, row) VALUES (2, ?1)", "i", key);
+	if (r < 0)
+		return r;
+	return store_do(t->store,
+		"INSERT INTO words(rowid, text) VALUES (?1, (SELECT input ->> '$.command' FROM activities WHERE key = "
+		"?2))",
+		"ii", store_last_rowid(t->store), key);
+}
+
+static int insert_call(struct step *t, bool before, struct call *call)
 {
 	const struct event *e = &t->event;
-	int64_t window, batch;
+	int64_t window, at = t->record.at_us;
 	int r = window_of(t, &window);
 
 	if (r == 0)
-		r = batch_of(t, &batch);
-	if (r == 0)
-		r = store_do(t->store,
-			"INSERT INTO activities(session, same, window, batch, ord, kind, tool, class, "
-			"agent_id, input, file, state, key) "
-			"VALUES (?1, ?2, ?3, ?4, ?5, 'tool', ?6, ?7, ?8, ?9, ?10, 'started', ?11)",
-			"iskkisssssi", t->session.key, same, window, batch, t->record.order_us, e->tool_name,
-			str_of(tool_class_names[e->tool_class]), e->agent_id, summary_of_input(t->arena, e->tool_input),
-			project_relative(t->store, t->arena, t->session.project, e->file_path), key_of(t->seq, 0));
+		r = batch_of(t, &call->batch);
+	if (r < 0)
+		return r;
 	t->session.tools++;
-	return r < 0 ? r : batch_count_activity(t, batch);
+	r = store_do(t->store,
+		"INSERT INTO activities(key, session, same, window, batch, ord, kind, tool, class, agent_id, input, "
+		"file, "
+		"  started_at, ended_at, state, output, error, change, duration_ms) "
+		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'tool', ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+		"iiskkisssssk"
+		"kssssk",
+		key_of(t->seq, 0), t->session.key, call->same, window, call->batch, t->record.order_us, e->tool_name,
+		str_of(tool_class_names[e->tool_class]), e->agent_id, summary_of_input(t->arena, e->tool_input),
+		project_relative(t->store, t->arena, t->session.project, e->file_path), before ? at : 0,
+		before ? 0 : at, state_of(t->record.kind), before ? STR_NONE : summary_of_output(t->arena, e),
+		before ? STR_NONE : error_of(t), before ? STR_NONE : str_of(change_of(e)), before ? 0 : e->duration_ms);
+	return r < 0 || e->tool_class != TOOL_SHELL ? r : add_words(t, key_of(t->seq, 0));
 }
 
-static int touch_batch(struct step *t, str same)
-{
-	return store_do(t->store,
-		"UPDATE batches SET last_at = max(last_at, ?3) WHERE key = (SELECT batch FROM activities WHERE "
-		"session = ?1 AND same = ?2)",
-		"isi", t->session.key, same, t->record.at_us);
-}
-
-static int complete_call(struct step *t, str same, bool before)
+/* The other half of a call that is known. */
+static int complete_call(struct step *t, bool before, const struct call *call)
 {
 	const struct event *e = &t->event;
-	const char *change = before ? NULL : change_of(e);
-	str error = before ? STR_NONE : summary_of_error(e);
-	str state = state_of(t->record.kind);
 
-	/* A shell that succeeds but writes to stderr is done, with that text kept. */
 	if (before)
 		return store_do(t->store,
-			"UPDATE activities SET started_at = ?3, ord = min(ord, ?4), "
+			"UPDATE activities SET started_at = ?2, ord = min(ord, ?3), "
 			"duration_ms = coalesce(duration_ms, CASE WHEN ended_at IS NOT NULL "
-			"THEN max(0, (ended_at - ?3) / 1000) END) "
-			"WHERE session = ?1 AND same = ?2",
-			"isii", t->session.key, same, t->record.at_us, t->record.order_us);
+			"THEN max(0, (ended_at - ?2) / 1000) END) WHERE key = ?1",
+			"iii", call->key, t->record.at_us, t->record.order_us);
 	return store_do(t->store,
-		"UPDATE activities SET ended_at = ?3, state = ?4, output = ?5, error = ?6, change = ?7, "
-		"  duration_ms = coalesce(?8, CASE WHEN started_at IS NOT NULL "
-		"  THEN max(0, (?3 - started_at) / 1000) END) "
-		"WHERE session = ?1 AND same = ?2",
-		"isissss"
-		"k",
-		t->session.key, same, t->record.at_us, state, summary_of_output(t->arena, e),
-		summary_cut(t->arena, error, 500), str_of(change), e->duration_ms);
+		"UPDATE activities SET ended_at = ?2, state = ?3, output = ?4, error = ?5, change = ?6, "
+		"  duration_ms = coalesce(?7, CASE WHEN started_at IS NOT NULL "
+		"  THEN max(0, (?2 - started_at) / 1000) END) WHERE key = ?1",
+		"iissssk", call->key, t->record.at_us, state_of(t->record.kind), summary_of_output(t->arena, e),
+		error_of(t), str_of(change_of(e)), e->duration_ms);
 }
 
 int activity_on_tool(struct step *t)
 {
-	bool before = t->record.kind == EVENT_PRE_TOOL_USE, known = false;
-	str same = t->event.tool_use_id;
-	int r = str_empty(same) ? name_pair(t, before, &same, &known) : is_same_call(t, before, &known);
+	bool before = t->record.kind == EVENT_PRE_TOOL_USE, known;
+	struct call call;
+	int r = str_empty(t->event.tool_use_id) ? name_pair(t, before, &call) : is_same_call(t, before, &call);
 
 	if (r != 0) {
 		t->same_as = r == 1;
 		return r < 0 ? r : 0;
 	}
-	t->call = same;
-	r = known ? 0 : insert_call(t, same);
-	if (r == 0)
-		r = complete_call(t, same, before);
-	return r < 0 ? r : touch_batch(t, same);
+	t->call = call.same;
+	known = call.key != 0;
+	r = known ? complete_call(t, before, &call) : insert_call(t, before, &call);
+	return r < 0 ? r : batch_touch(t, call.batch, !known);
 }
 
 /* -- the rest ---------------------------------------------------------------------------------- */

@@ -363,7 +363,9 @@ int batch_of(struct step *t, int64_t *ret)
 	return open_batch(t, "system", STR(CONTINUATION), NULL, ret);
 }
 
-int batch_count_activity(struct step *t, int64_t batch)
+int batch_touch(struct step *t, int64_t batch, bool grows)
 {
-	return store_do(t->store, "UPDATE batches SET activities = activities + 1 WHERE key = ?1", "i", batch);
+	return store_do(t->store,
+		"UPDATE batches SET last_at = max(last_at, ?2), activities = activities + ?3 WHERE key = ?1", "iii",
+		batch, t->record.at_us, (int64_t)grows);
 }

@@ -80,6 +80,8 @@ int decision_on_call(struct step *t)
 	char id[ULID_TEXT + 1];
 	int r;
 
+	if (!t->session.judged)
+		return 0;
 	ulid_format(&t->record.id, id);
 	/* A decision that overtook its event could not find the call of an agent that gives no ids. */
 	r = store_do(t->store, "UPDATE decisions SET call = ?3 WHERE session = ?1 AND event = ?2 AND call IS NULL",
@@ -90,6 +92,8 @@ int decision_on_call(struct step *t)
 /* A tool that ran although it was denied: the agent ignored the answer, or the answer was invalid. */
 int decision_on_ran(struct step *t)
 {
+	if (!t->session.judged)
+		return 0;
 	return store_do(t->store,
 		"UPDATE decisions SET ran_at = ?3 WHERE session = ?1 AND call = ?2 AND decision = 'deny' AND "
 		"prevailed AND kind = 'PreToolUse' AND ran_at IS NULL",

@@ -116,6 +116,7 @@ static int check_twin(struct step *t)
 int fold_insert_event(struct step *t)
 {
 	const struct record *r = &t->record;
+	str kind = str_of(event_kinds[r->kind].name);
 	int got = check_twin(t);
 
 	if (got < 0)
@@ -124,10 +125,9 @@ int fold_insert_event(struct step *t)
 		"INSERT INTO events(id, ord, at, session, kind, native, tool, tool_use_id, agent_id, marks, "
 		"host, payload) "
 		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-		"biiisssssisp", r->id.b, (size_t)ULID_BYTES, r->order_us, r->at_us, t->session.key,
-		str_of(event_kinds[r->kind].name), str_is_set(r->native) ? r->native : STR(""), r->tool_name,
-		r->tool_use_id, r->agent_id, (int64_t)r->marks, r->host,
-		str_is_set(r->payload) ? r->payload : STR("{}"));
+		"biiisssssisp", r->id.b, (size_t)ULID_BYTES, r->order_us, r->at_us, t->session.key, kind,
+		str_is_set(r->native) && !str_eq(r->native, kind) ? r->native : STR(""), r->tool_name, r->tool_use_id,
+		r->agent_id, (int64_t)r->marks, r->host, str_is_set(r->payload) ? r->payload : STR("{}"));
 
 	t->seq = store_last_rowid(t->store);
 	return got;
@@ -177,18 +177,18 @@ static int may_overtake(struct step *t)
 /* After everything that was applied to its session, or effectively so? */
 static int is_in_order(struct step *t)
 {
-	int64_t behind = 0;
-	int got;
-
-	if (session_is_apart(t->record.kind))
+	if (session_is_apart(t->record.kind) || session_is_behind(&t->session, &t->record))
 		return 1;
-	got = store_number(t->store, &behind,
-		"SELECT (last_ord, coalesce(last_id, x'')) < (?2, ?3) FROM sessions WHERE key = ?1", "iib",
-		t->session.key, t->record.order_us, t->record.id.b, (size_t)ULID_BYTES);
-
-	if (got < 0 || behind)
-		return got < 0 ? got : 1;
 	return may_overtake(t);
+}
+
+static int find_session(struct step *t)
+{
+	int got = held_find(t);
+
+	if (got == 0)
+		got = session_find_thread(t);
+	return got == 0 ? session_find(t->store, &t->record, &t->session) : MIN(got, 0);
 }
 
 int capture_fold(struct capture *c, struct store *s, const struct record *r)
@@ -207,8 +207,7 @@ int capture_fold(struct capture *c, struct store *s, const struct record *r)
 	got = purged_is_kept_out(&t);
 	if (got != 0)
 		return got < 0 ? got : 0;
-	got = session_find_thread(&t);
-	got = got == 0 ? session_find(s, &t.record, &t.session) : got < 0 ? got : 0;
+	got = find_session(&t);
 	if (got == 0 && r->marks & EVENT_IMPORTED && (got = imported_is_told(&t)) == 1)
 		return 0;
 	if (got == 0)
@@ -236,7 +235,7 @@ void fold_read_row(struct step *t, struct query *q, str agent, str native)
 		memcpy(r->id.b, id.p, ULID_BYTES);
 	t->seq = query_int(q, 0);
 	r->kind = event_kind_by_name(query_str(q, 5));
-	r->native = arena_str(t->arena, query_str(q, 6));
+	r->native = arena_str(t->arena, query_str(q, str_empty(query_str(q, 6)) ? 5 : 6));
 	r->tool_name = arena_str(t->arena, query_str(q, 7));
 	r->tool_use_id = arena_str(t->arena, query_str(q, 8));
 	r->agent_id = arena_str(t->arena, query_str(q, 9));

@@ -18,7 +18,10 @@ enum {
 /* A session's row as far as the fold needs it; loaded before an event, saved after. */
 struct session {
 	int64_t key, project, window, batch, last_batch, prompts, tools;
-	bool fresh; /* made by this event */
+	int64_t last_ord; /* of the last event that was applied, with its id */
+	struct ulid last_id;
+	bool judged; /* there are decisions about its calls */
+	bool fresh;  /* made by this event */
 };
 
 /* The key of a row is derived from the event that makes it, so refolding repeats it. n tells rows of one table apart
@@ -41,6 +44,7 @@ struct step {
 	int64_t late_batch; /* the event comes late, and belongs to this batch */
 	str call;           /* set by activity_on_tool(): activities.same of the call it is about */
 	bool retells;       /* set by a handler: it is about a known turn, and starts nothing */
+	bool may_hold;      /* a plain tool call, in order: see held.c */
 };
 
 /* Handlers: 0 or -errno. */
@@ -72,7 +76,8 @@ int batch_of(struct step *t, int64_t *ret);
 int batch_of_stop(struct step *t, int64_t *ret);
 /* Closes the open batch, if any. */
 int batch_close(struct step *t, const char *by);
-int batch_count_activity(struct step *t, int64_t batch);
+/* Something happened in it; grows: an activity that is not counted yet. */
+int batch_touch(struct step *t, int64_t batch, bool grows);
 
 int plan_on_tool(struct step *t);
 int plan_on_task(struct step *t);
@@ -96,11 +101,25 @@ static inline bool session_is_apart(enum event_kind kind)
 	return kind == EVENT_MODEL_USAGE || kind == EVENT_DECISION;
 }
 int session_link_parent(struct step *t);
+/* Does the record come after everything that was applied to the session? */
+bool session_is_behind(const struct session *s, const struct record *r);
+/* The transcript that the event names for its session; STR_NONE inside a subagent. */
+str session_transcript(const struct event *e);
 /* A turn of a subagent's thread belongs to the session that has the subagent. 1: that is in t->session now, and
  * the thread in t->record.agent_id; 0: no such thread is known. */
 int session_find_thread(struct step *t);
 /* The thread has turned out to be a subagent's: turns that were taken for a session of their own move here. */
 int session_adopt_thread(struct step *t, str thread);
+
+/* held.c: between two commits the rows of sessions may be behind. held_find() is called first for each event: 1: its
+ * session is in t->session; 0: no row is behind that the event could look at; -errno. */
+int held_find(struct step *t);
+/* Instead of saving the row: 1: done, 0: it must be saved. Afterwards held_keep(), so that it is held from now on. */
+int held_take(struct step *t);
+int held_keep(struct step *t);
+/* Writes all rows that are behind; forgets about them, because the transaction was rolled back. */
+int held_release(struct capture *c, struct store *s);
+void held_forget(struct capture *c);
 
 /* activity.c: calls without an id pair by tool and input: keys from `from` up to, without, `to` are such calls.
  * False: this one has an id. */
@@ -148,9 +167,22 @@ int aside_apply(struct step *t);
 int aside_clear_marks(struct store *s);
 int aside_retry(struct capture *c, struct store *s);
 
+enum { HELD_MAX = 64 };
+
+struct held_session {
+	char agent[32], native[64];
+	size_t native_bytes;
+	uint64_t transcript; /* hash of the one in the row */
+	struct session session;
+	bool unsaved;
+	int64_t events, first_at, last_at; /* of what is not saved */
+};
+
 /* rewind.c */
 struct capture {
 	struct arena arena;
+	struct held_session held[HELD_MAX];
+	size_t nheld;
 	int64_t *dirty; /* sessions to fold again before the commit */
 	size_t ndirty, cap;
 	enum { PURGES_UNKNOWN, PURGES_NONE, PURGES_SOME } purges; /* does the store know of any? */

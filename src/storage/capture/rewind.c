@@ -33,6 +33,7 @@ int rewind_note_import(struct step *t)
 void capture_forget(struct capture *c)
 {
 	c->ndirty = 0;
+	held_forget(c);
 	c->purges = PURGES_UNKNOWN;
 	c->rebuild = -1; /* it may be another store now */
 }
@@ -106,7 +107,7 @@ static int refold(struct capture *c, struct store *s, int64_t session)
 
 int capture_finish(struct capture *c, struct store *s)
 {
-	int r = 0;
+	int r = held_release(c, s);
 
 	/* Folding a session can find events that belong to it, which makes it dirty once more. */
 	for (size_t i = 0; i < c->ndirty && r == 0; i++) {

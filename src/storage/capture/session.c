@@ -13,17 +13,30 @@ static int label_rank(str agent)
 	return str_empty(agent) || str_eq_nocase(agent, str_of(a->name)) ? a->rank : 2;
 }
 
-#define SESSION_COLUMNS "key, project, window, batch, last_batch, prompts, tools"
+#define SESSION_COLUMNS                                                                \
+	"key, project, window, batch, last_batch, prompts, tools, last_ord, last_id, " \
+	"EXISTS (SELECT 1 FROM decisions d WHERE d.session = sessions.key)"
 
 static void read_session(struct query *q, struct session *ret)
 {
+	str last_id = query_str(q, 8);
+
 	*ret = (struct session){ .key = query_int(q, 0),
 		.project = query_int(q, 1),
 		.window = query_int(q, 2),
 		.batch = query_int(q, 3),
 		.last_batch = query_int(q, 4),
 		.prompts = query_int(q, 5),
-		.tools = query_int(q, 6) };
+		.tools = query_int(q, 6),
+		.last_ord = query_int(q, 7),
+		.judged = query_int(q, 9) };
+	if (last_id.n == ULID_BYTES)
+		memcpy(ret->last_id.b, last_id.p, ULID_BYTES);
+}
+
+bool session_is_behind(const struct session *s, const struct record *r)
+{
+	return s->last_ord != r->order_us ? s->last_ord < r->order_us : memcmp(s->last_id.b, r->id.b, ULID_BYTES) < 0;
 }
 
 int session_load(struct store *s, int64_t key, struct session *ret)
@@ -161,7 +174,7 @@ static str model_of(const struct event *e)
 }
 
 /* Inside a subagent some agents name the subagent's own transcript. */
-static str transcript_of(const struct event *e)
+str session_transcript(const struct event *e)
 {
 	return str_empty(e->agent_id) || e->kind == EVENT_SUBAGENT_STOP ? e->transcript_path : STR_NONE;
 }
@@ -186,8 +199,11 @@ int session_save(struct step *t)
 		return store_do(t->store,
 			"UPDATE sessions SET tools = ?2, events = events + 1, transcript = "
 			"coalesce(transcript, ?3) WHERE key = ?1",
-			"iis", t->session.key, t->session.tools, transcript_of(e));
-	return store_do(t->store,
+			"iis", t->session.key, t->session.tools, session_transcript(e));
+	got = held_take(t);
+	if (got != 0)
+		return MIN(got, 0);
+	got = store_do(t->store,
 		"UPDATE sessions SET project = ?2, window = ?3, batch = ?4, last_batch = ?5, prompts = ?6, "
 		"tools = ?7, "
 		"  last_id = CASE WHEN (last_ord, coalesce(last_id, x'')) < (?8, ?9) THEN ?9 ELSE last_id END, "
@@ -201,8 +217,9 @@ int session_save(struct step *t)
 		"  model = coalesce(?16, model) WHERE key = ?1",
 		"ikkkkiiibiississi", t->session.key, t->session.project, t->session.window, t->session.batch,
 		t->session.last_batch, t->session.prompts, t->session.tools, r->order_us, r->id.b, (size_t)ULID_BYTES,
-		(int64_t)!t->same_as, r->at_us, e->cwd, transcript_of(e), (int64_t)ended, e->reason, model_of(e),
+		(int64_t)!t->same_as, r->at_us, e->cwd, session_transcript(e), (int64_t)ended, e->reason, model_of(e),
 		(int64_t)t->retells);
+	return got < 0 ? got : held_keep(t);
 }
 
 /* -- parents ----------------------------------------------------------------------------------- */

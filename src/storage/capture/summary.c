@@ -30,7 +30,8 @@ str summary_cut(struct arena *a, str text, size_t characters)
 		if (n++ == characters - 1)
 			break;
 	}
-	if (i == text.n || summary_length(str_from(text, i)) <= 1)
+	/* The character at i, and whether it is the last. */
+	if (i == text.n || summary_length(str_head(str_from(text, i), 8)) <= 1)
 		return text;
 	return arena_strf(a, STR_FMT "…", STR_ARG(str_head(text, i)));
 }

@@ -83,6 +83,22 @@ static char *room_in(struct buf *b, size_t need)
 	return buf_reserve(b, need);
 }
 
+/* Which dictionary it is says the byte before the frame. */
+static bool prepare_to_write(struct packer *p)
+{
+	ZSTD_CCtx *w = ZSTD_createCCtx();
+
+	if (!p->dictionary)
+		p->dictionary = ZSTD_createCDict(dictionary_1, dictionary_1_size, LEVEL);
+	if (!w || !p->dictionary || ZSTD_isError(ZSTD_CCtx_setParameter(w, ZSTD_c_dictIDFlag, 0)) ||
+		ZSTD_isError(ZSTD_CCtx_refCDict(w, p->dictionary))) {
+		ZSTD_freeCCtx(w);
+		return false;
+	}
+	p->write = w;
+	return true;
+}
+
 bool packer_pack(struct packer *p, str text, str *ret)
 {
 	size_t bound = ZSTD_compressBound(text.n), n;
@@ -90,14 +106,10 @@ bool packer_pack(struct packer *p, str text, str *ret)
 
 	if (text.n < PACK_MIN || !(out = room_in(&p->packed, bound + 1)))
 		return false;
-	if (!p->write) {
-		p->write = ZSTD_createCCtx();
-		p->dictionary = ZSTD_createCDict(dictionary_1, dictionary_1_size, LEVEL);
-	}
-	if (!p->write || !p->dictionary)
+	if (!p->write && !prepare_to_write(p))
 		return false;
 	out[0] = DICTIONARY;
-	n = ZSTD_compress_usingCDict(p->write, out + 1, bound, text.p, text.n, p->dictionary);
+	n = ZSTD_compress2(p->write, out + 1, bound, text.p, text.n);
 	if (ZSTD_isError(n) || n + 1 >= text.n)
 		return false;
 	*ret = str_n(out, n + 1);

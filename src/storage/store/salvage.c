@@ -160,7 +160,7 @@ static int take_event(const struct carved_event *e, void *arg)
 	arena_reset(&d->row);
 	memcpy(r.id.b, e->id.p, ULID_BYTES);
 	r.kind = event_kind_by_name(e->kind);
-	r.native = arena_str(&d->row, e->native);
+	r.native = arena_str(&d->row, str_empty(e->native) ? e->kind : e->native);
 	r.tool_name = arena_str(&d->row, e->tool);
 	r.tool_use_id = arena_str(&d->row, e->tool_use_id);
 	r.agent_id = arena_str(&d->row, e->agent_id);

@@ -86,6 +86,12 @@ int store_exec(struct store *s, const char *sql)
 	return strcmp(sql, "ROLLBACK") == 0 ? store_errno(rc) : note_failure(s, rc, sql);
 }
 
+void store_release_memory(struct store *s)
+{
+	sqlite3_db_release_memory(s->db);
+	os_give_memory_back();
+}
+
 void store_interrupt(struct store *s)
 {
 	sqlite3_interrupt(s->db);
@@ -295,7 +301,7 @@ static int configure(struct store *s, enum store_mode mode, int version)
 		r = store_exec(s, "PRAGMA trusted_schema = ON");
 	if (r == 0)
 		r = store_exec(s,
-			"PRAGMA cache_size = -4096; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+			"PRAGMA cache_size = -2560; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
 			"PRAGMA wal_autocheckpoint = 0;"
 			"PRAGMA journal_size_limit = 4194304; PRAGMA secure_delete = ON");
 	return r;

@@ -52,6 +52,8 @@ void store_abandon(struct store *s);
 
 int store_schema_version(void);
 
+/* Gives back the cache of pages, and what else is unused; for a quiet moment. */
+void store_release_memory(struct store *s);
 /* Interrupts the running statement, which then gives -ECANCELED. From any thread, as long as the store is open. */
 void store_interrupt(struct store *s);
 /* From now on, statements end with -ECANCELED past this time on the monotonic clock (0: never) or when the flag is
@@ -261,7 +263,7 @@ void writer_notify(struct writer *w, struct journal_pos end, unsigned records, e
 /* Something may lie in the spool. */
 void writer_notify_spool(struct writer *w);
 
-/* Waits until everything up to end is committed: 0, -ETIMEDOUT, or
+/* Waits until everything up to end is committed, and what lay in the spool when it was last announced: 0, -ETIMEDOUT, or
  * -ECANCELED when the writer has been stopped. Not for the loop thread. */
 int writer_wait(struct writer *w, struct journal_pos end, int timeout_ms);
 
