@@ -33,4 +33,7 @@ int paths_find(const char *dir, struct paths *ret, struct err *err);
 /* Makes the directories, private, and writes `places`. */
 int paths_make(const struct paths *p, struct err *err);
 
+/* Deletes temporary files that killed processes left, if they were not touched for this long. */
+void paths_sweep(const struct paths *p, int age_s);
+
 #endif

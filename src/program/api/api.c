@@ -7,6 +7,7 @@
 
 #include "api/follow.h"
 #include "api/ops.h"
+#include "api/ops_store.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/limits.h"
@@ -366,6 +367,11 @@ void api_line(struct conn *c, str line, void *arg)
 const struct api_context *api_context_of(const struct api *a)
 {
 	return &a->ctx;
+}
+
+void api_resume(void *arg)
+{
+	purge_resume(&((struct api *)arg)->ctx);
 }
 
 void api_turn_ended(void *arg)

@@ -22,6 +22,7 @@
 
 enum {
 	WORKERS = 4,        /* a backup, a reader and a transcript may each take long; events need one more */
+	TEMP_AGE_S = 60,    /* a temporary file that is older belongs to nobody who still runs */
 	SETTLE_AT_ONCE = 8, /* sessions that an import left */
 	STALL_S = 15,       /* a connection that stalls in the middle of something */
 	RELISTEN_MS = 500,  /* after the socket went: it may be the first of a whole directory */
@@ -233,6 +234,22 @@ static void on_place(int what, void *arg)
 static bool is_home(void *arg)
 {
 	return claim_check(&((struct daemon *)arg)->claim) <= CLAIM_UNREACHABLE;
+}
+
+/* -- after the start --------------------------------------------------------------------------- */
+
+/* On a worker: what an earlier daemon left behind. */
+static void clean_up(void *arg)
+{
+	struct daemon *d = arg;
+
+	paths_sweep(d->paths, TEMP_AGE_S);
+	api_resume(d->api);
+}
+
+static void cleaned_up(void *arg)
+{
+	(void)arg;
 }
 
 const struct duty daemon_duties[] = {
@@ -494,6 +511,7 @@ static int build(struct daemon *d, struct err *err)
 	d->api = api_new(&api);
 	engine_on_turn_end(d->engine, api_turn_ended, d->api);
 	start_watching(d);
+	loop_submit_lane(d->loop, LOOP_BACKGROUND, clean_up, cleaned_up, d);
 	return 0;
 }
 

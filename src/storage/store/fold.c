@@ -653,6 +653,15 @@ static int fold_spool_batch(struct writer *w)
 	return r < 0 ? r : n;
 }
 
+int writer_fold_whole_spool(struct writer *w)
+{
+	int r = w->away ? 0 : 1;
+
+	while (r > 0)
+		r = writer_adopt_stores(w) < 0 ? -EIO : fold_spool_batch(w);
+	return r;
+}
+
 /* One batch per round: a spool of many thousand files must not hold up the journal, because somebody may wait for its
  * commits. */
 int writer_fold_spool(struct writer *w)

@@ -82,6 +82,8 @@ void writer_report(struct writer *w, const char *text);
 /* fold.c: as far as was announced. 0, or -errno for trouble that is tried again. */
 int writer_fold_journal(struct writer *w);
 int writer_fold_spool(struct writer *w);
+/* To its end. */
+int writer_fold_whole_spool(struct writer *w);
 
 /* recover.c. Whether what is at the paths is no longer ours; once so, for good. */
 bool writer_is_away(struct writer *w);

@@ -153,7 +153,7 @@ static int run_bare_job(struct writer *w, struct writer_job *j)
 	int r = writer_fold_journal(w);
 
 	if (r == 0)
-		r = writer_fold_spool(w);
+		r = writer_fold_whole_spool(w);
 	if (r == 0)
 		r = j->run(w->store, j->arg);
 	/* A purge must delete the journal's files as well. */
