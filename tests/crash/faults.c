@@ -118,7 +118,6 @@ static int open_it(int dir, const char *path, int flags, mode_t mode)
 	{                                               \
 		va_list ap;                             \
 		mode_t mode = 0;                        \
-                                                        \
 		va_start(ap, flags);                    \
 		if (flags & (O_CREAT | O_TMPFILE))      \
 			mode = (mode_t)va_arg(ap, int); \

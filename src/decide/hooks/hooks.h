@@ -203,6 +203,7 @@ struct hooks_config {
 	struct loop *loop;
 	struct redactor *redactor; /* the loop's */
 	const char *home, *user_config, *state, *run;
+	const char *keeper; /* as loop_children_new() */
 };
 
 struct hooks *hooks_new(const struct hooks_config *config);

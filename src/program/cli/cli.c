@@ -49,6 +49,7 @@ const struct cmd *const cmds[] = {
 	&cmd_retention,
 	&cmd_rpc,
 	&cmd_offline,
+	&cmd_keeper,
 	&cmd_version,
 	&cmd_help,
 	NULL,

@@ -467,6 +467,7 @@ static int build(struct daemon *d, struct err *err)
 {
 	struct engine_config engine = { .run_dir = d->paths->run,
 		.spool = d->paths->spool,
+		.keeper = os_this_program,
 		.state = d->paths->state,
 		.user_config = d->paths->config,
 		.home = getenv("HOME"),

@@ -42,6 +42,7 @@ struct engine_config {
 	/* Where user hooks are configured and remembered; state NULL: none run. Must outlive the engine. */
 	const char *home, *user_config, *state;
 	const char *spool;   /* for what the journal cannot take; NULL: there is none. Must outlive the engine */
+	const char *keeper;  /* the program that ends hooks when this one is killed; NULL: none */
 	bool strict;         /* durability: answer after the journal's sync */
 	struct guard *guard; /* must outlive the engine */
 };

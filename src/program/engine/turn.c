@@ -330,7 +330,8 @@ struct engine *engine_new(const struct engine_config *config)
 			.home = config->home,
 			.user_config = config->user_config,
 			.state = config->state,
-			.run = config->run_dir });
+			.run = config->run_dir,
+			.keeper = config->keeper });
 	e->live = live_new(e->hooks);
 	e->twins = twins_new();
 	return e;
