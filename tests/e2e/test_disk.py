@@ -458,3 +458,54 @@ def test_a_slow_sync_keeps_the_callers_deadline_and_says_journaled(world):
     before = time.monotonic()
     assert frame_of(world, 1, deadline_ms=60000) == (DONE, 1)
     assert short < time.monotonic() - before
+
+
+def test_segments_without_anything_in_them_are_no_damage(world):
+    world.start()
+    world.kill()
+    (world.dir / "journal/00000000000000f0.j").write_bytes(b"")
+    (world.dir / "journal/00000000000000f1.j").write_bytes(bytes(8192))
+    world.hookd("start")
+    assert send(world, 1) == (DONE, 1)
+    assert [e["tool_use_id"] for e in world.events()] == ["t1"]
+    wait_for(lambda: len(journal_segments(world)) == 1, what="the empty ones to be deleted")
+    store = world.status()["store"]
+    assert (store["damaged"], store["missing"]) == (0, 0)
+    assert not list((world.dir / "journal").glob("*.damaged"))
+
+
+@pytest.mark.parametrize("how, missing", [("cut", 1), ("flipped", 6)])
+def test_what_may_be_missing_from_a_segment_is_counted(world, how, missing):
+    """Of ten records: the file ends within the fifth; a bit of the fifth is flipped, and five more follow."""
+    events_left_in_journal(world)
+    path = journal_segments(world)[-1]
+    data = bytearray(path.read_bytes().rstrip(b"\0"))
+    starts = [32]
+    while starts[-1] < len(data):
+        starts.append(starts[-1] + 8 + int.from_bytes(data[starts[-1]:starts[-1] + 4], "little"))
+    assert len(starts) == 11
+    if how == "cut":
+        del data[starts[4] + 20:]
+    else:
+        data[starts[4] + 20] ^= 1
+    path.write_bytes(data)
+    world.hookd("start")
+    assert [e["tool_use_id"] for e in world.events()] == ["t0", "t1", "t2", "t3"]
+    assert world.status()["store"]["missing"] == missing
+    assert f"{missing} or more events may be missing".encode() in world.hookd("status").stdout
+
+
+def test_left_over_temporary_files_are_deleted(world):
+    world.start()
+    world.stop()
+    (world.dir / "backups").mkdir(exist_ok=True)
+    old = ["spool/.01ARZ3NDEKTSV4RRFFQ69G5FAV.tmp", "backups/auto-2026.db.part", "backups/auto-2026.db.part-journal", "hookd.db.restoring",
+           "hookd.db.renewing", "config.json.hookd-AbCdEf", "run/x.hookd-123456"]
+    others = ["spool/x.txt", "backups/mine.db", "hookd.db.mine", "notes.hookd"]
+    fresh = ["spool/.01ARZ3NDEKTSV4RRFFQ69G5FAW.tmp"]  # its writer may still be at it
+    for name in old + others + fresh:
+        (world.dir / name).write_bytes(b"x")
+        os.utime(world.dir / name, None if name in fresh else (1, 1))
+    world.start()
+    wait_for(lambda: not [n for n in old if (world.dir / n).exists()], what="them to be gone")
+    assert all((world.dir / n).exists() for n in others + fresh)

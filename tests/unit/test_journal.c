@@ -432,7 +432,9 @@ static void test_foreign_files(void **state)
 	fs_join(file, dir, "f");
 	assert_int_equal(journal_reader_open(&r, file), -ENOENT);
 	test_write(file, "", 0);
-	assert_int_equal(journal_reader_open(&r, file), -EBADMSG);
+	assert_int_equal(journal_reader_open(&r, file), -ENODATA);
+	test_write(file, (uint8_t[4096]){ 0 }, 4096);
+	assert_int_equal(journal_reader_open(&r, file), -ENODATA);
 	test_write(file, "SQLite format 3\0................................", 48);
 	assert_int_equal(journal_reader_open(&r, file), -EBADMSG);
 	format_segment_header(header, 5, 6);

@@ -151,6 +151,7 @@ static void write_store(struct json_writer *w, const struct api_context *ctx, co
 	jw_field_int(w, "folded", (int64_t)s->folded);
 	jw_field_int(w, "doubled", (int64_t)s->doubled);
 	jw_field_int(w, "damaged", (int64_t)s->damaged);
+	jw_field_int(w, "missing", (int64_t)s->missing);
 	jw_field_int(w, "commits", (int64_t)s->commits);
 	jw_field_int(w, "replayed", (int64_t)s->replayed);
 	jw_field_int(w, "unfolded", s->aside.unfolded);

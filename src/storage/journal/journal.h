@@ -131,7 +131,8 @@ struct journal_reader {
 	uint64_t number, identity;
 };
 
-/* Opens a file and checks its header. -EBADMSG: not a journal (or cut inside the header). */
+/* Opens a file and checks its header. -ENODATA: nothing was ever written to it; -EBADMSG: not a journal (or cut inside
+ * the header). */
 int journal_reader_open(struct journal_reader *r, const char *path);
 void journal_reader_close(struct journal_reader *r);
 /* Goes on at offset, which must be a record's beginning. */
@@ -143,6 +144,10 @@ int journal_reader_next(struct journal_reader *r, str *ret_body);
 /* Where that ended with 0 or -EBADMSG, in a segment nobody writes any more: 0 when nothing follows but what a write
  * that was cut off leaves; -EBADMSG when it is damage; -errno. */
 int journal_reader_at_end(struct journal_reader *r);
+
+/* How many records may be missing where it ended so: those that can be made out behind that place, and one for each
+ * place where none can. */
+unsigned journal_reader_count_lost(struct journal_reader *r);
 
 enum { JOURNAL_FIRST_OFFSET = 32 };
 

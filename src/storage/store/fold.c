@@ -368,6 +368,20 @@ static int finish_segment(struct writer *w, uint64_t number, const char *problem
 	return 0;
 }
 
+/* A segment that does not end behind a record was cut off in the middle of a write, or damaged. */
+static void note_missing(struct writer *w, uint64_t number)
+{
+	unsigned lost = journal_reader_count_lost(&w->reader);
+
+	if (!lost)
+		return;
+	log_warn(LOG_JOURNAL, "segment %016llx cannot be read behind byte %llu: %u or more records may be missing",
+		(unsigned long long)number, (unsigned long long)w->reader.offset, lost);
+	pthread_mutex_lock(&w->lock);
+	w->state.missing += lost;
+	pthread_mutex_unlock(&w->lock);
+}
+
 /* Folds one segment to its end. newest: it is still being written, so it is never finished, and what
  * lies behind `end` is not acknowledged yet and may be truncated away. */
 static int fold_segment(struct writer *w, uint64_t number, bool newest, uint64_t end)
@@ -377,13 +391,18 @@ static int fold_segment(struct writer *w, uint64_t number, bool newest, uint64_t
 	if (!w->reader_open || w->at.segment != number) {
 		writer_close_reader(w);
 		r = open_reader(w, number);
+		if (r == -ENODATA && !newest) {
+			/* A daemon was killed, or the power was cut, before its first event. */
+			w->at = (struct journal_pos){ .segment = number };
+			return finish_segment(w, number, NULL);
+		}
 		if (r == -EBADMSG && !newest) {
 			w->at = (struct journal_pos){ .segment = number };
 			return finish_segment(w, number, "is not a journal");
 		}
 		/* The newest one may not have its header yet. */
 		if (r < 0)
-			return r == -EBADMSG || r == -ENOENT ? 0 : r;
+			return r == -EBADMSG || r == -ENODATA || r == -ENOENT ? 0 : r;
 	}
 	w->reader.end = newest ? end : UINT64_MAX;
 	while ((r = fold_batch(w)) == 1) {
@@ -391,8 +410,10 @@ static int fold_segment(struct writer *w, uint64_t number, bool newest, uint64_t
 		if (out_of_time(w))
 			return -ECANCELED;
 	}
-	if ((r == 0 || r == -EBADMSG) && !newest)
+	if ((r == 0 || r == -EBADMSG) && !newest) {
 		r = journal_reader_at_end(&w->reader);
+		note_missing(w, number);
+	}
 	/* After an error nothing new is committed, and waiters keep waiting. */
 	if (r == 0 || r == -EBADMSG)
 		publish(w);

@@ -237,6 +237,7 @@ struct writer_state {
 	char trouble[320];  /* why folding is stuck, or "" */
 	char recovery[320]; /* what the last recovery did, or "" */
 	uint64_t folded, doubled, spooled, damaged, commits, checkpoints;
+	uint64_t missing;         /* records at least that may be missing from segments that were cut off or damaged */
 	uint64_t replayed;        /* new ones from segments of an earlier daemon */
 	struct store_aside aside; /* in the store, from whichever daemon */
 	uint64_t taken;           /* records read from the segments this daemon wrote itself */
