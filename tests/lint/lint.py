@@ -18,7 +18,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 LAYERS = {
     0: 'base',
     1: 'os json match event wire config loop project',
-    2: 'agents redact server shell journal store',
+    2: 'agents redact server http shell journal store',
     3: 'transcript guard trust hooks install',
     4: 'history capture',
     6: 'engine',
@@ -51,6 +51,7 @@ PUBLIC = {
     'config/owner.h': 'who may change what runs, for the daemon and for commands',
     'config/paths.h': 'hookc-side code wants directories without the option table',
     'api/mcp.h': 'the protocol of MCP, for the daemon and for hookd mcp',
+    'api/web.h': 'HTTP, which the daemon starts',
     'daemon/spawn.h': 'starting a daemon must not link one',
 }
 

@@ -29,6 +29,8 @@ struct paths {
 	char run[FS_PATH];            /*   state/run */
 	char lock[FS_PATH];           /*   state/run/hookd.lock, held by the daemon for life */
 	char socket[FS_PATH];         /*   state/run/hookd.sock, always */
+	char http_token[FS_PATH];     /*   state/http.token: likewise */
+	char api_socket[FS_PATH];     /*   state/run/api.sock: HTTP */
 	char token[FS_PATH];          /*   state/owner.token: see owner.h */
 	char changes[FS_PATH];        /*   state/changes.jsonl: the same */
 	char runtime_socket[FS_PATH]; /* $XDG_RUNTIME_DIR/hookd/hookd.sock, or "" */

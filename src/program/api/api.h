@@ -31,6 +31,7 @@
 
 struct api;
 struct request;
+struct web;
 
 /* What operations work on. Everything outlives the api. */
 struct api_context {
@@ -47,6 +48,7 @@ struct api_context {
 	const struct config_problem *config_problems;
 	const char *token;       /* the owner's; NULL: nothing that needs it can be done */
 	int64_t started_us;      /* wall clock */
+	struct web **web;        /* where the web is, once there is one */
 	void (*stop)(void *arg); /* asks the daemon to stop */
 	void *stop_arg;
 };

@@ -36,6 +36,11 @@ static bool is_legacy(str version)
 	return false;
 }
 
+bool mcp_knows_version(str version)
+{
+	return is_legacy(version) || str_eq(version, STR(MODERN));
+}
+
 static bool is_tool(const struct op *op)
 {
 	return op->flags & OP_MCP;

@@ -42,4 +42,7 @@ void mcp_begin(struct mcp *m, str text, const struct mcp_headers *headers);
 void mcp_finish(struct mcp *m, const struct op_answer *answer);
 void mcp_release(struct mcp *m);
 
+/* Of those with a handshake, or the one without. */
+bool mcp_knows_version(str version);
+
 #endif

@@ -1,5 +1,5 @@
-/* mcp: the Model Context Protocol on standard input and output. Each line is a message; what needs the store is asked of
- * the daemon, which is started by the first such call and found again if it was restarted meanwhile. */
+/* mcp: the Model Context Protocol on standard input and output. Each line is a message; what needs the store is asked
+ * of the daemon, which is started by the first such call and found again if it was restarted meanwhile. */
 #include <stdio.h>
 
 #include "api/mcp.h"
@@ -30,7 +30,7 @@ static void call_operation(struct cli *cli, struct mcp *m)
 	buf_release(&result);
 }
 
-/* The next line, without its end; a longer one than fits comes cut, which is then no JSON. False: the input has ended. */
+/* The next line, without its end; one that does not fit comes cut, and is no JSON then. False: the input has ended. */
 static bool read_message(struct buf *line)
 {
 	int c;

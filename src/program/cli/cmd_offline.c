@@ -136,7 +136,8 @@ static bool deliver(struct offline *o, int *ret_exit)
 	if (fd < 0)
 		return false;
 	room = arena_bytes(&o->cli->arena, LIMIT_REPLY);
-	r = wire_exchange(fd, buf_str(&o->frame), STR_NONE, give_up_us(o), room, LIMIT_REPLY, &reply);
+	r = wire_exchange(fd, buf_str(&o->frame), STR_NONE, o->cli->paths.lock, give_up_us(o), room, LIMIT_REPLY,
+		&reply);
 	close(fd);
 	if (r < 0)
 		return false;

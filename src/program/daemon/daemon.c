@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "api/api.h"
+#include "api/web.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -47,6 +48,7 @@ struct daemon {
 	struct writer *writer;
 	struct journal_syncer *syncer;
 	struct api *api;
+	struct web *web;
 	struct janitor *janitor;
 	struct loop_signal *signals[3];
 	struct loop_io *spool_io, *place_io;
@@ -496,7 +498,10 @@ static int build(struct daemon *d, struct err *err)
 	api.writer = d->writer;
 	api.syncer = d->syncer;
 	api.capture = d->capture;
+	api.web = &d->web;
 	d->api = api_new(&api);
+	d->web = web_start(d->api, d->paths, &d->config);
+	engine_on_record(d->engine, web_event, d->web);
 	engine_on_turn_end(d->engine, api_turn_ended, d->api);
 	start_watching(d);
 	return 0;
@@ -526,6 +531,7 @@ static void bound_stop(void)
 static void take_apart(struct daemon *d)
 {
 	bound_stop();
+	web_stop(d->web);
 	if (d->server)
 		server_close_listeners(d->server);
 	if (d->engine)
@@ -543,6 +549,7 @@ static void take_apart(struct daemon *d)
 	loop_timer_free(d->stop_timer);
 	loop_timer_free(d->relisten_timer);
 	api_free(d->api);
+	web_free(d->web);
 	server_free(d->server);
 	engine_free(d->engine);
 	guard_free(d->guard);

@@ -52,6 +52,9 @@ DEFINE_FREEP(struct engine, engine_free);
 /* Called when an agent's turn or session has ended; set once, before the loop runs. */
 void engine_on_turn_end(struct engine *e, void (*fn)(void *arg), void *arg);
 
+/* Called for every record, once it is stored; set once, before the loop runs. */
+void engine_on_record(struct engine *e, void (*fn)(const struct record *r, void *arg), void *arg);
+
 /* Writer and sync thread are started after the engine, because they report to it. */
 void engine_set_writer(struct engine *e, struct writer *w, struct journal_syncer *s);
 
