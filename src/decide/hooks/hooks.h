@@ -208,7 +208,8 @@ struct hooks_config {
 	struct loop *loop;
 	struct redactor *redactor; /* the loop's */
 	const char *home, *user_config, *state, *run;
-	const char *path; /* where hooks find programs; NULL: PATHS_PROGRAMS */
+	const char *path;   /* where hooks find programs; NULL: PATHS_PROGRAMS */
+	const char *keeper; /* as loop_children_new() */
 };
 
 struct hooks *hooks_new(const struct hooks_config *config);

@@ -786,7 +786,7 @@ struct hooks *hooks_new(const struct hooks_config *config)
 	h->queue.last = &h->queue.first;
 	h->background.last = &h->background.first;
 	h->history = hook_history_new();
-	h->children = loop_children_new(config->loop);
+	h->children = loop_children_new(config->loop, config->keeper);
 	h->late_loads = loop_timer_new(config->loop, look_for_late_loads, h);
 	if (getrandom(random, sizeof random, 0) == (ssize_t)sizeof random)
 		for (size_t i = 0; i < TOKEN; i++)

@@ -189,6 +189,9 @@ void api_turn_ended(void *arg);
 
 const struct api_context *api_context_of(const struct api *a);
 
+/* What an earlier daemon had begun and could not finish; on a worker, once, after the start. arg is the api. */
+void api_resume(void *arg);
+
 /* Handler of the server: a frame of history has arrived. arg is the api. */
 void api_records(struct conn *c, str body, void *arg);
 

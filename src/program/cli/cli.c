@@ -52,6 +52,7 @@ const struct cmd *const cmds[] = {
 	&cmd_url,
 	&cmd_token,
 	&cmd_offline,
+	&cmd_keeper,
 	&cmd_version,
 	&cmd_help,
 	NULL,

@@ -26,6 +26,7 @@
 
 enum {
 	WORKERS = 4,        /* a backup, a reader and a transcript may each take long; events need one more */
+	TEMP_AGE_S = 60,    /* a temporary file that is older belongs to nobody who still runs */
 	SETTLE_AT_ONCE = 8, /* sessions that an import left */
 	STALL_S = 15,       /* a connection that stalls in the middle of something */
 	RELISTEN_MS = 500,  /* after the socket went: it may be the first of a whole directory */
@@ -239,6 +240,22 @@ static void on_place(int what, void *arg)
 static bool is_home(void *arg)
 {
 	return claim_check(&((struct daemon *)arg)->claim) <= CLAIM_UNREACHABLE;
+}
+
+/* -- after the start --------------------------------------------------------------------------- */
+
+/* On a worker: what an earlier daemon left behind. */
+static void clean_up(void *arg)
+{
+	struct daemon *d = arg;
+
+	paths_sweep(d->paths, TEMP_AGE_S);
+	api_resume(d->api);
+}
+
+static void cleaned_up(void *arg)
+{
+	(void)arg;
 }
 
 const struct duty daemon_duties[] = {
@@ -455,6 +472,8 @@ static void on_records(struct conn *c, str body, void *arg)
 static int build(struct daemon *d, struct err *err)
 {
 	struct engine_config engine = { .run_dir = d->paths->run,
+		.spool = d->paths->spool,
+		.keeper = os_this_program,
 		.state = d->paths->state,
 		.user_config = d->paths->config,
 		.home = d->paths->home,
@@ -504,6 +523,7 @@ static int build(struct daemon *d, struct err *err)
 	engine_on_record(d->engine, web_event, d->web);
 	engine_on_turn_end(d->engine, api_turn_ended, d->api);
 	start_watching(d);
+	loop_submit_lane(d->loop, LOOP_BACKGROUND, clean_up, cleaned_up, d);
 	return 0;
 }
 
