@@ -1,5 +1,5 @@
-/* Hostile requests. A head must read the same whole and in pieces, and its parts must lie inside it; chunk sizes, queries
- * and cookies must stay inside as well. */
+/* Hostile requests. A head must read the same whole and in pieces, and its parts must lie inside it; chunk sizes,
+ * queries and cookies must stay inside as well. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
