@@ -4,7 +4,7 @@ import os
 import signal
 
 from test_disk import start_with_fault
-from world import hook, payload, read_frame, tool, wait_for
+from world import WAIT, hook, payload, read_frame, tool, wait_for
 
 
 def start(world, session="n"):
@@ -58,12 +58,15 @@ def test_an_agent_that_reports_tools_only_afterwards(world):
 
 
 def test_trouble_is_said_once_at_the_next_start_of_a_session(world):
-    assert start_with_fault(world, "write:2,truncate:1")
+    assert start_with_fault(world, "write:2,truncate:1,spool:1")
     with world.connect() as s:
         stored = []
         for n in range(3):
             s.sendall(hook(json.dumps(tool(n)).encode()))
-            stored.append(read_frame(s)[1])
+            reply = read_frame(s)
+            while reply[0] == WAIT:
+                reply = read_frame(s)
+            stored.append(reply[1])
     assert 0 in stored
     assert "could not be kept" in start(world)["systemMessage"]
     assert start(world, "n2") == {}

@@ -3,6 +3,7 @@ import http.server
 import itertools
 import json
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -386,6 +387,62 @@ def test_a_killed_daemon_takes_its_hooks_along(world):
     pid = wait_for(lambda: pids_in(pids), what="the hook to run")[0]
     world.kill()
     wait_for(lambda: not alive(pid), 5, "the hook to be gone")
+
+
+ESCAPES = {
+    "background": "sleep 30 & echo $! > {pids}; wait",
+    "grandchild": "sh -c 'echo $$ > {pids}; sleep 30; true'; true",
+    "own session": "setsid sh -c 'echo $$ > {pids}; exec sleep 30'; true",
+    "daemonised": "(setsid sh -c 'echo $$ > {pids}; exec sleep 30' &); sleep 30",
+    "deaf": "trap '' TERM HUP INT; setsid sh -c 'trap \"\" TERM; echo $$ > {pids}; sleep 30; sleep 30'; sleep 30",
+}
+
+
+@pytest.mark.parametrize("how", ESCAPES)
+def test_descendants_die_with_a_killed_daemon(world, how):
+    pids = world.top / "pids"
+    configure(world, one("PreToolUse", ESCAPES[how].format(pids=pids), **{"async": True}))
+    world.hookc("PreToolUse", bash())
+    pid = wait_for(lambda: pids_in(pids), what="the hook to run")[0]
+    world.kill()
+    wait_for(lambda: not alive(pid), 5, "the descendant to be gone")
+
+
+@pytest.mark.parametrize("how", ESCAPES)
+def test_descendants_do_not_outlive_the_timeout(world, how):
+    pids = world.top / "pids"
+    configure(world, one("PreToolUse", ESCAPES[how].format(pids=pids), timeout=1, **{"async": True}))
+    world.hookc("PreToolUse", bash())
+    pid = wait_for(lambda: pids_in(pids), what="the hook to run")[0]
+    wait_for(lambda: not alive(pid), 10, "the descendant to be gone")
+
+
+def test_a_killed_keeper_is_replaced(world):
+    pids = world.top / "pids"
+    configure(world, one("PreToolUse", f"sleep 30 & echo $! >> {pids}; wait", **{"async": True}))
+    world.hookc("PreToolUse", bash("true", session="k1"))
+    wait_for(lambda: len(pids_in(pids)) == 1, what="the hook to run")
+    (keeper,) = keepers(world)
+    os.kill(keeper, signal.SIGKILL)
+    wait_for(lambda: not keepers(world), what="the keeper to be gone")
+    world.hookc("PreToolUse", bash("true", session="k2"))
+    wait_for(lambda: len(pids_in(pids)) == 2, what="the hook to run")
+    world.kill()
+    for pid in pids_in(pids):  # the one of before as well
+        wait_for(lambda: not alive(pid), 5, "the hook to be gone")
+    wait_for(lambda: not keepers(world), 5, "the keeper to be gone")
+
+
+def keepers(world):
+    """Those whose program is this build's; tests run one after another."""
+    found = []
+    for p in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if p.joinpath("cmdline").read_bytes().startswith(b"hooks-keeper") and os.readlink(p / "exe") == str(world.build / "hookd"):
+                found.append(int(p.name))
+        except OSError:
+            pass
+    return found
 
 
 def test_many_runs_leave_nothing_behind(world):

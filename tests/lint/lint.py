@@ -18,7 +18,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 LAYERS = {
     0: 'base',
     1: 'os json match event wire config loop project',
-    2: 'agents redact server shell journal store',
+    2: 'agents redact server http shell journal store',
     3: 'transcript guard trust hooks install',
     4: 'history capture',
     6: 'engine',
@@ -38,6 +38,7 @@ SAME_LAYER = {
     ('store', 'journal'): 'the writer folds what the journal holds',
     ('guard', 'trust'): 'rules of a project come from files that are read as trust reads them',
     ('hooks', 'install'): 'an entry that calls hookc is us, and install knows what that looks like',
+    ('hooks', 'guard'): 'what a trusted command runs is resolved as the guard resolves it',
     ('hooks', 'trust'): 'hooks of a project run only as they were trusted',
     ('daemon', 'api'): 'the daemon serves the operations',
 }
@@ -49,6 +50,8 @@ PUBLIC = {
     'config/names.h': 'did-you-mean, for whoever reads what people wrote',
     'config/owner.h': 'who may change what runs, for the daemon and for commands',
     'config/paths.h': 'hookc-side code wants directories without the option table',
+    'api/mcp.h': 'the protocol of MCP, for the daemon and for hookd mcp',
+    'api/web.h': 'HTTP, which the daemon starts',
     'daemon/spawn.h': 'starting a daemon must not link one',
 }
 

@@ -43,7 +43,7 @@ static struct seen run(const char *text, str input, int64_t timeout_us, size_t m
 		.timeout_us = timeout_us,
 		.output_max = max };
 	struct seen s = { .loop = loop_new(0) };
-	struct loop_children *all = loop_children_new(s.loop);
+	struct loop_children *all = loop_children_new(s.loop, NULL);
 
 	loop_child_start(all, &spec, note, &s);
 	assert_int_equal(s.calls, 0); /* never from inside */
@@ -133,7 +133,7 @@ static void what_cannot_be_started(void **state)
 			.timeout_us = 5 * USEC_PER_SEC,
 			.output_max = 1000 };
 		struct seen s = { .loop = loop_new(0) };
-		struct loop_children *all = loop_children_new(s.loop);
+		struct loop_children *all = loop_children_new(s.loop, NULL);
 
 		loop_child_start(all, &spec, note, &s);
 		loop_run(s.loop);
@@ -154,7 +154,7 @@ static void killed_and_abandoned(void **state)
 		.timeout_us = 60 * USEC_PER_SEC,
 		.output_max = 1000 };
 	struct seen s = { .loop = loop_new(0) };
-	struct loop_children *all = loop_children_new(s.loop);
+	struct loop_children *all = loop_children_new(s.loop, NULL);
 
 	(void)state;
 	loop_child_start(all, &spec, NULL, NULL); /* still runs when the others are freed */

@@ -43,6 +43,11 @@ const struct option options[OPTION_ID_MAX] = {
 	[OPTION_HOOKS_PATH] = { "hooks.path", OPTION_TEXT, PATHS_PROGRAMS, .check = check_path,
 		.text = "PATH of the programs that hooks run: absolute directories, separated by colons. The PATH of "
 			"the agent or shell that calls is never used." },
+	[OPTION_HTTP_ENABLED] = { "http.enabled", OPTION_BOOL, "false",
+		.text = "Whether hookd listens on 127.0.0.1 from its start; otherwise only once `hookd url` asks for "
+			"it. The Unix socket api.sock is always there." },
+	[OPTION_HTTP_PORT] = { "http.port", OPTION_INT, "7717", .minimum = 0, .maximum = 65535,
+		.text = "TCP port on 127.0.0.1; if it is taken, or 0, any free one. `hookd status` shows it." },
 	[OPTION_LOG_LEVEL] = { "log.level", OPTION_TEXT, "info", .check = check_levels,
 		.text = "Level of hookd.log: error, warn, info or debug, for everything or for one module "
 			"(\"info,store=debug\")." },

@@ -41,7 +41,7 @@ int owner_token_from(const char *path, char ret[OWNER_TOKEN + 1])
 }
 
 /* Written aside and linked into place: of two processes that make one at once, both end up with the same. */
-static int make_token(const struct paths *p)
+static int make_token(const struct paths *p, const char *token)
 {
 	unsigned char random[OWNER_TOKEN / 2];
 	char text[OWNER_TOKEN + 2], path[FS_PATH + 32];
@@ -55,7 +55,7 @@ static int make_token(const struct paths *p)
 	r = fs_private_dir(p->state);
 	if (r < 0)
 		return r;
-	snprintf(path, sizeof path, "%s.%ld", p->token, (long)getpid());
+	snprintf(path, sizeof path, "%s.%ld", token, (long)getpid());
 	unlink(path);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -63,28 +63,38 @@ static int make_token(const struct paths *p)
 	r = fs_write_all(fd, text, OWNER_TOKEN + 1);
 	if (r == 0 && (fchmod(fd, 0600) < 0 || fsync(fd) < 0))
 		r = -errno;
-	if (r == 0 && link(path, p->token) < 0 && errno != EEXIST)
+	if (r == 0 && link(path, token) < 0 && errno != EEXIST)
 		r = -errno;
 	close(fd);
 	unlink(path);
 	return r;
 }
 
-int owner_token(const struct paths *p, char ret[OWNER_TOKEN + 1], struct err *err)
+static int token_at(const struct paths *p, const char *token, char ret[OWNER_TOKEN + 1], struct err *err)
 {
-	int r = owner_token_from(p->token, ret);
+	int r = owner_token_from(token, ret);
 
 	if (r == -ENOENT) {
-		r = make_token(p);
+		r = make_token(p, token);
 		if (r == 0)
-			r = owner_token_from(p->token, ret);
+			r = owner_token_from(token, ret);
 	}
 	if (r < 0)
-		return err_set(err, r, "the owner's token %s cannot be used: %s", p->token,
+		return err_set(err, r, "the token %s cannot be used: %s", token,
 			r == -EPERM             ? "it must be a file of yours that nobody else can read or write"
 				: r == -EBADMSG ? "it does not hold a token; remove it, and restart hookd"
 						: strerror(-r));
 	return 0;
+}
+
+int owner_token(const struct paths *p, char ret[OWNER_TOKEN + 1], struct err *err)
+{
+	return token_at(p, p->token, ret, err);
+}
+
+int owner_http_token(const struct paths *p, char ret[OWNER_TOKEN + 1], struct err *err)
+{
+	return token_at(p, p->http_token, ret, err);
 }
 
 bool owner_token_is(const char token[OWNER_TOKEN + 1], str given)

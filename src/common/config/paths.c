@@ -90,6 +90,8 @@ static void fill_state_paths(struct paths *p)
 		{ offsetof(struct paths, lock), "run/hookd.lock" },
 		{ offsetof(struct paths, socket), "run/hookd.sock" },
 		{ offsetof(struct paths, token), "owner.token" },
+		{ offsetof(struct paths, http_token), "http.token" },
+		{ offsetof(struct paths, api_socket), "run/api.sock" },
 		{ offsetof(struct paths, changes), "changes.jsonl" },
 	};
 

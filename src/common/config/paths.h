@@ -29,6 +29,8 @@ struct paths {
 	char run[FS_PATH];            /*   state/run */
 	char lock[FS_PATH];           /*   state/run/hookd.lock, held by the daemon for life */
 	char socket[FS_PATH];         /*   state/run/hookd.sock, always */
+	char http_token[FS_PATH];     /*   state/http.token: likewise */
+	char api_socket[FS_PATH];     /*   state/run/api.sock: HTTP */
 	char token[FS_PATH];          /*   state/owner.token: see owner.h */
 	char changes[FS_PATH];        /*   state/changes.jsonl: the same */
 	char runtime_socket[FS_PATH]; /* $XDG_RUNTIME_DIR/hookd/hookd.sock, or "" */
@@ -46,5 +48,8 @@ bool paths_are_new(const struct paths *p);
 
 /* Makes the directories, private, and writes `places`. */
 int paths_make(const struct paths *p, struct err *err);
+
+/* Deletes temporary files that killed processes left, if they were not touched for this long. */
+void paths_sweep(const struct paths *p, int age_s);
 
 #endif

@@ -1,9 +1,12 @@
 /* Child processes of the loop. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -16,6 +19,7 @@
 enum {
 	READ_AT_ONCE = 65536, /* per turn of the loop: a flood must not starve the others */
 	READS_AT_END = 32,    /* what is in the pipe when it ends; somebody else may go on filling it */
+	KEEPER_MS = 100,      /* at the end of the process */
 	GIVE_UP_MS = 1000,    /* after KILL: a process the kernel does not let go of */
 };
 
@@ -47,7 +51,37 @@ struct loop_children {
 	struct loop *loop;
 	struct loop_signal *chld;
 	struct loop_child *first;
+	char keeper_program[FS_PATH]; /* "": none */
+	int keeper;                   /* -1 until the first child */
 };
+
+/* -- its keeper -------------------------------------------------------------------------------- */
+
+static bool tell_keeper(struct loop_children *all, enum os_keeper_word word, pid_t pid)
+{
+	int r = all->keeper < 0 ? -EPIPE : os_keeper_tell(all->keeper, word, pid);
+
+	/* Somebody killed it: the next child gets another one. */
+	if (r == -EPIPE)
+		fs_closep(&all->keeper);
+	return r == 0;
+}
+
+static int get_keeper(struct loop_children *all)
+{
+	struct pollfd p = { .fd = all->keeper };
+
+	if (all->keeper >= 0 && poll(&p, 1, 0) == 1 && p.revents & POLLERR)
+		fs_closep(&all->keeper);
+	if (all->keeper >= 0 || !all->keeper_program[0])
+		return all->keeper;
+	all->keeper = os_keeper_start(all->keeper_program);
+	/* It does not know of those that run already. */
+	for (struct loop_child *c = all->first; c && all->keeper >= 0; c = c->next)
+		if (c->pid)
+			(void)tell_keeper(all, OS_KEEPER_STARTED, c->pid);
+	return all->keeper;
+}
 
 /* -- its end ----------------------------------------------------------------------------------- */
 
@@ -122,6 +156,7 @@ static void end_child(struct loop_child *c)
 	int status = 0;
 
 	kill(-c->pid, SIGKILL);
+	(void)tell_keeper(c->all, OS_KEEPER_ENDED, c->pid);
 	for (int i = 0; i < READS_AT_END && read_some(&c->out); i++)
 		;
 	for (int i = 0; i < READS_AT_END && read_some(&c->err); i++)
@@ -176,8 +211,11 @@ static void on_time(void *arg)
 	case CHILD_RUNS:
 		c->stage = CHILD_TERMED;
 		c->result.timed_out = true;
-		kill(-c->pid, SIGTERM);
-		kill(-c->pid, SIGCONT); /* who is stopped cannot end */
+		/* The keeper finds those that have left the group, as long as their parents are alive. */
+		if (!tell_keeper(c->all, OS_KEEPER_EXPIRED, c->pid)) {
+			kill(-c->pid, SIGTERM);
+			kill(-c->pid, SIGCONT); /* who is stopped cannot end */
+		}
 		loop_timer_set(c->timer, CHILD_KILL_MS * USEC_PER_MSEC);
 		return;
 	case CHILD_TERMED:
@@ -186,6 +224,7 @@ static void on_time(void *arg)
 		loop_timer_set(c->timer, GIVE_UP_MS * USEC_PER_MSEC);
 		return;
 	case CHILD_KILLED:
+		kill(-c->pid, SIGKILL);
 		/* Its owner goes on; it stays on the list until the kernel lets it go. */
 		c->stage = CHILD_LEFT;
 		c->result.exit_code = -1;
@@ -205,7 +244,8 @@ void loop_child_kill(struct loop_child *c)
 		return;
 	c->stage = CHILD_KILLED;
 	c->result.killed = true;
-	kill(-c->pid, SIGKILL);
+	if (!tell_keeper(c->all, OS_KEEPER_KILL, c->pid))
+		kill(-c->pid, SIGKILL);
 	loop_timer_set(c->timer, GIVE_UP_MS * USEC_PER_MSEC);
 }
 
@@ -256,7 +296,11 @@ static void watch(struct loop_child *c, int in, int out, int err)
 static int start(struct loop_child *c, const struct child_spec *spec)
 {
 	int in[2] = { -1, -1 }, out[2] = { -1, -1 }, err[2] = { -1, -1 };
-	struct os_child child = { .path = spec->path, .argv = spec->argv, .envp = spec->envp, .dir = spec->dir };
+	struct os_child child = { .path = spec->path,
+		.argv = spec->argv,
+		.envp = spec->envp,
+		.dir = spec->dir,
+		.keeper = get_keeper(c->all) };
 	int r = make_pipe(in, 1);
 
 	if (r == 0)
@@ -306,13 +350,28 @@ struct loop_child *loop_child_start(struct loop_children *all, const struct chil
 	return c;
 }
 
-struct loop_children *loop_children_new(struct loop *l)
+struct loop_children *loop_children_new(struct loop *l, const char *keeper)
 {
 	struct loop_children *all = xcalloc(1, sizeof *all);
 
 	all->loop = l;
+	all->keeper = -1;
+	if (keeper)
+		snprintf(all->keeper_program, sizeof all->keeper_program, "%s", keeper);
 	all->chld = loop_signal_new(l, SIGCHLD, on_chld, all);
 	return all;
+}
+
+/* The keeper goes first, as long as it takes no time. */
+static void end_now(struct loop_child *c)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	bool told = tell_keeper(c->all, OS_KEEPER_KILL, c->pid);
+
+	for (int i = 0; told && i < KEEPER_MS && !has_ended(c); i++)
+		nanosleep(&pause, NULL);
+	kill(-c->pid, SIGKILL);
+	(void)waitpid(c->pid, NULL, c->stage == CHILD_LEFT ? WNOHANG : 0);
 }
 
 void loop_children_free(struct loop_children *all)
@@ -322,11 +381,10 @@ void loop_children_free(struct loop_children *all)
 	loop_signal_free(all->chld);
 	for (struct loop_child *c = all->first, *next; c; c = next) {
 		next = c->next;
-		if (c->pid) {
-			kill(-c->pid, SIGKILL);
-			(void)waitpid(c->pid, NULL, c->stage == CHILD_LEFT ? WNOHANG : 0);
-		}
+		if (c->pid)
+			end_now(c);
 		free_child(c);
 	}
+	fs_closep(&all->keeper);
 	free(all);
 }

@@ -77,8 +77,9 @@ unsigned loop_jobs(const struct loop *l);
 /* Child processes of the loop. It feeds, reads and watches them without ever blocking on them. A child leads its own
  * process group. When it times out, the group gets TERM, and KILL after another CHILD_KILL_MS. The run is over when
  * the first process exits, even if descendants still hold the pipes; what is left of the group is then killed. A
- * descendant that started its own session is left alone. Output past the limit is read and counted, so that writing
- * never blocks. The process must ignore SIGPIPE. */
+ * descendant that started its own session is left alone then, but ends with a child that times out, is killed, or
+ * loses this process. Output past the limit is read and counted, so that writing never blocks. The process must ignore
+ * SIGPIPE. */
 struct loop_children;
 struct loop_child;
 
@@ -103,7 +104,8 @@ struct child_result {
 	int64_t duration_us, timeout_us;
 };
 
-struct loop_children *loop_children_new(struct loop *l);
+/* keeper: the program that ends what runs when this process is killed, see os_keeper_start(); NULL: none. */
+struct loop_children *loop_children_new(struct loop *l, const char *keeper);
 /* Kills what still runs, without calling back. */
 void loop_children_free(struct loop_children *all);
 

@@ -10,6 +10,9 @@
 
 /* The effective user of the process at the other end of a Unix socket. */
 int os_peer_uid(int fd, uid_t *ret);
+/* A Unix socket that listens at path, mode 0600, nonblocking; or -errno. A dead daemon's socket file is removed;
+ * -EADDRINUSE: something else is in the way. At start only: it may change the working directory for a moment. */
+int os_listen_unix(const char *path, int backlog);
 /* The process that opened the other end (who listens, seen from a client). -ENOSYS where nobody can tell. */
 int os_peer_pid(int fd, pid_t *ret);
 
@@ -45,16 +48,35 @@ void os_wake_close(int fds[2]);
 
 /* A program to be started as the leader of a process group of its own, with limits on what it can use up, default
  * signals, and no descriptor but these three. Where the system can do it, it gains no privileges and dies with us. */
+/* With a keeper, so do its descendants, even those in sessions of their own. */
 struct os_child {
 	const char *path; /* without a slash: looked for in the PATH of envp */
 	char *const *argv, *const *envp;
 	const char *dir; /* its working directory; / when it cannot be entered */
 	int fds[3];      /* stay the caller's */
 	unsigned cpu_seconds;
+	int keeper; /* os_keeper_start(), or -1 */
 };
 
 /* Not being able to exec is exit code 127 (nothing there) or 126, with a line on the child's stderr. */
 int os_child_start(const struct os_child *c, pid_t *ret);
+
+/* A process that knows which children run, and kills them and all their descendants when this process is gone, however
+ * it went. Nothing else can: a process that is killed cannot tell its grandchildren. It is a program of its own
+ * (`program keeper --fd N`, which calls os_keeper_run()), because a copy of this process would hold on to its memory.
+ * -ENOSYS where descendants cannot be found; then a child's death with its parent is best effort. */
+enum os_keeper_word {
+	OS_KEEPER_STARTED = '+', /* said by the child itself */
+	OS_KEEPER_ENDED = '-',   /* what it left running on purpose is left alone */
+	OS_KEEPER_EXPIRED = 't', /* TERM for its group, KILL for what has left that */
+	OS_KEEPER_KILL = 'k',    /* KILL for all */
+};
+int os_keeper_start(const char *program);
+extern const char *const os_this_program; /* to be started again, even if its file was replaced; NULL: unknown */
+/* -EPIPE: it is gone; the caller closes the descriptor and starts another. Never blocks. */
+int os_keeper_tell(int keeper, enum os_keeper_word word, pid_t child);
+/* The keeper itself: returns when nobody can tell it anything any more and everything is dead. */
+void os_keeper_run(int fd);
 
 /* Where at or after offset a file has bytes on disk: the holes of a sparse file read as NULs and need not be
  * read. -ENXIO: nowhere up to its end. Where the system cannot tell, everything is data and the answer is offset. */

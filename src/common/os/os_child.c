@@ -92,8 +92,14 @@ static _Noreturn void become(const struct os_child *c, pid_t parent)
 
 	setpgid(0, 0);
 #if defined(__linux__)
-	/* A daemon that is killed takes its hooks with it; it may have been killed just now. */
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* A daemon that is killed takes its hooks with it. The keeper has to see whose child is whose, so without need
+	 * this process does not die before it has looked; and what is left behind by its parent comes to this one, not
+	 * to init. */
+	if (c->keeper >= 0 && os_keeper_tell(c->keeper, OS_KEEPER_STARTED, getpid()) == 0)
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
+	else
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* It may have been killed just now. */
 	if (getppid() != parent)
 		_exit(126);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);

@@ -8,6 +8,7 @@
 
 #include "api/follow.h"
 #include "api/ops.h"
+#include "api/ops_store.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/limits.h"
@@ -368,6 +369,11 @@ void api_call(struct api *a, const struct op_request *asked)
 const struct api_context *api_context_of(const struct api *a)
 {
 	return &a->ctx;
+}
+
+void api_resume(void *arg)
+{
+	purge_resume(&((struct api *)arg)->ctx);
 }
 
 void api_turn_ended(void *arg)

@@ -31,6 +31,7 @@
 
 struct api;
 struct request;
+struct web;
 
 /* What operations work on. Everything outlives the api. */
 struct api_context {
@@ -47,6 +48,7 @@ struct api_context {
 	const struct config_problem *config_problems;
 	const char *token;       /* the owner's; NULL: nothing that needs it can be done */
 	int64_t started_us;      /* wall clock */
+	struct web **web;        /* where the web is, once there is one */
 	void (*stop)(void *arg); /* asks the daemon to stop */
 	void *stop_arg;
 };
@@ -186,6 +188,9 @@ void api_close_idle_readers(struct api *a);
 void api_turn_ended(void *arg);
 
 const struct api_context *api_context_of(const struct api *a);
+
+/* What an earlier daemon had begun and could not finish; on a worker, once, after the start. arg is the api. */
+void api_resume(void *arg);
 
 /* Handler of the server: a frame of history has arrived. arg is the api. */
 void api_records(struct conn *c, str body, void *arg);

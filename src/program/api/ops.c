@@ -86,6 +86,7 @@ static void write_events(struct json_writer *w, const struct engine_state *e)
 	jw_object(w);
 	jw_field_int(w, "received", (int64_t)e->received);
 	jw_field_int(w, "journaled", (int64_t)e->journaled);
+	jw_field_int(w, "to_spool", (int64_t)e->spooled);
 	jw_field_int(w, "unstored", (int64_t)e->unstored);
 	jw_field_int(w, "late", (int64_t)e->late);
 	jw_field_int(w, "twins", (int64_t)e->twins);
@@ -150,6 +151,7 @@ static void write_store(struct json_writer *w, const struct api_context *ctx, co
 	jw_field_int(w, "folded", (int64_t)s->folded);
 	jw_field_int(w, "doubled", (int64_t)s->doubled);
 	jw_field_int(w, "damaged", (int64_t)s->damaged);
+	jw_field_int(w, "missing", (int64_t)s->missing);
 	jw_field_int(w, "commits", (int64_t)s->commits);
 	jw_field_int(w, "replayed", (int64_t)s->replayed);
 	jw_field_int(w, "unfolded", s->aside.unfolded);

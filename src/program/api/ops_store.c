@@ -1,4 +1,4 @@
-/* Keeping the store: backup, repair, purge, retention. Whatever writes runs as a job of the writer. */
+/* Keeping the store: backup, repair, retention. Whatever writes runs as a job of the writer. */
 #include "api/ops_store.h"
 
 #include <errno.h>
@@ -10,13 +10,9 @@
 #include "base/fs.h"
 #include "base/log.h"
 
-enum {
-	EXAMPLES = 5,
-	CHECKPOINT_TRIES = 4,
-	RETAIN_MS = 20000, /* by hand: the rest goes in the background */
-};
+enum { RETAIN_MS = 20000 }; /* by hand: the rest goes in the background */
 
-static int refuse_writer(struct op_call *call, int r)
+int op_refuse_writer(struct op_call *call, int r)
 {
 	struct writer_state state;
 
@@ -107,7 +103,7 @@ int op_repair(struct op_call *call)
 
 	if (r < 0 && r != -EUCLEAN) {
 		buf_release(&problems);
-		return call->err->text[0] ? r : refuse_writer(call, r);
+		return call->err->text[0] ? r : op_refuse_writer(call, r);
 	}
 	if (dry)
 		(void)store_newest_backup(call->ctx->paths->backups, backup, &summary);
@@ -143,7 +139,7 @@ int op_rebuild(struct op_call *call)
 	int r = look ? 0 : writer_call(call->ctx->writer, rebuild_job, call->ctx->capture);
 
 	if (r < 0)
-		return refuse_writer(call, r);
+		return op_refuse_writer(call, r);
 	r = store_open(call->ctx->paths->store, STORE_READ, NULL, &s, call->err);
 	if (r == 0)
 		r = capture_rebuild_left(s, &left, &sessions);
@@ -160,208 +156,6 @@ int op_rebuild(struct op_call *call)
 	jw_field_int(call->w, "unfolded", aside.unfolded);
 	jw_field_int(call->w, "quarantined", aside.quarantined);
 	jw_end_object(call->w);
-	return 0;
-}
-
-/* -- purge: what ------------------------------------------------------------------------------- */
-
-static bool wants_all_copies(const struct op_call *call)
-{
-	return op_bool(call, "all_copies");
-}
-
-static int read_choice(struct op_call *call, struct capture_choice *ret)
-{
-	str match = op_text(call, "match");
-	int r = op_resolve(call);
-
-	*ret = (struct capture_choice){ .sessions = op_text(call, "sessions"),
-		.project = op_int(call, "project"),
-		.agent = op_text(call, "agent"),
-		.before_us = op_int(call, "before_us") };
-	/* Gone from the store by now, but perhaps not from the copies. */
-	if (r == -ENOENT && wants_all_copies(call)) {
-		*call->err = (struct err){ 0 };
-		ret->sessions = STR("[]");
-		r = 0;
-	}
-	if (r < 0)
-		return r;
-	if (!str_empty(match))
-		ret->match = capture_match_text(call->arena, match);
-	if (!str_is_set(ret->sessions) && !ret->project && !str_is_set(ret->agent) && !ret->before_us &&
-		!str_is_set(ret->match))
-		return err_set(call->err, -EINVAL,
-			"specify what to delete: sessions, project, agent, before_us or match");
-	return 0;
-}
-
-static void write_count(struct json_writer *w, const struct capture_count *c)
-{
-	jw_field_int(w, "sessions", c->sessions);
-	jw_field_int(w, "events", c->events);
-	jw_field_int(w, "bytes", c->bytes);
-}
-
-static void add_path(const char *path, void *arg)
-{
-	jw_str(arg, str_of(path));
-}
-
-static void each_copy(struct op_call *call, unsigned which, void (*fn)(const char *path, void *arg), void *arg)
-{
-	const struct paths *p = call->ctx->paths;
-	const char *const dirs[4] = { p->store, p->backups, p->journal, p->spool };
-
-	store_each_copy(dirs, which, fn, arg);
-}
-
-static int write_examples(struct op_call *call, const struct capture_choice *choice)
-{
-	struct json_writer *w = call->w;
-	struct query *q = capture_list(call->store, choice, EXAMPLES);
-	int got;
-
-	jw_key(w, "examples");
-	jw_array(w);
-	while ((got = query_step(q)) == 1) {
-		jw_object(w);
-		jw_field_str(w, "agent", query_str(q, 1));
-		jw_field_str(w, "id", query_str(q, 2));
-		jw_field_str(w, "title", query_str(q, 3));
-		jw_field_str(w, "cwd", query_str(q, 4));
-		jw_field_int(w, "last_us", query_int(q, 5));
-		jw_field_int(w, "events", query_int(q, 6));
-		jw_end_object(w);
-	}
-	query_reset(q);
-	jw_end_array(w);
-	return got;
-}
-
-int op_purge_preview(struct op_call *call)
-{
-	struct capture_choice choice;
-	struct capture_count count = { 0 };
-	struct json_writer *w = call->w;
-	int r = read_choice(call, &choice);
-
-	if (r == 0)
-		r = capture_count(call->store, &choice, &count);
-	if (r < 0)
-		return r;
-	jw_object(w);
-	write_count(w, &count);
-	jw_field_int(w, "tombstones", str_is_set(choice.match) ? count.events : count.sessions);
-	r = write_examples(call, &choice);
-	jw_key(w, "backups");
-	jw_array(w);
-	each_copy(call, STORE_COPY_OWN, add_path, w);
-	jw_end_array(w);
-	jw_key(w, "copies");
-	jw_array(w);
-	each_copy(call, STORE_COPY_USER, add_path, w);
-	jw_end_array(w);
-	jw_end_object(w);
-	return r;
-}
-
-/* -- purge: doing it --------------------------------------------------------------------------- */
-
-struct purge {
-	struct op_call *call; /* waits for the job to end */
-	struct capture *capture;
-	const char *data;
-	struct capture_choice choice;
-	struct capture_count count;
-	bool rewritten, flushed;
-};
-
-/* The WAL holds old pages until it is truncated; readers in the middle of a query delay that. */
-static bool empty_wal(struct store *s)
-{
-	int64_t busy = 1;
-
-	for (int i = 0; i < CHECKPOINT_TRIES && busy; i++)
-		if (store_number(s, &busy, "PRAGMA wal_checkpoint(TRUNCATE)", "") != 1)
-			busy = 1;
-	return !busy;
-}
-
-static int purge_job(struct store *s, void *arg)
-{
-	struct purge *p = arg;
-	struct op_call call = *p->call;
-	int64_t used = store_used_bytes(s);
-	int r;
-
-	call.store = s;
-	r = read_choice(&call, &p->choice);
-	if (r == 0)
-		r = capture_purge(p->capture, s, &p->choice, &p->count);
-	if (r == 0 && !p->count.events && !wants_all_copies(&call))
-		r = err_set(call.err, -ENOENT, "nothing matches, so nothing was deleted; see: hookd sessions --all");
-	if (r < 0)
-		return r;
-	p->count.bytes = MAX(used - store_used_bytes(s), 0);
-	/* Pages that were split long ago may keep a piece of what was moved; only rewriting everything is safe.
-	 * Without room for that, free pages are given back at least. */
-	if (fs_free_bytes(p->data) > 3 * used)
-		p->rewritten = store_exec(s, "VACUUM") == 0;
-	while (!p->rewritten && capture_shrink_some(s) == 1)
-		;
-	p->flushed = empty_wal(s);
-	return 0;
-}
-
-static void delete_copy(const char *path, void *arg)
-{
-	const char *spared = arg;
-
-	if (strcmp(path, spared) != 0 && unlink(path) < 0 && errno != ENOENT)
-		log_warn(LOG_STORE, "%s could not be deleted: %s", path, strerror(errno));
-}
-
-static void write_purged(struct op_call *call, const struct purge *p, const char *fresh, bool keep)
-{
-	struct json_writer *w = call->w;
-
-	jw_object(w);
-	write_count(w, &p->count);
-	jw_field_bool(w, "rewritten", p->rewritten);
-	jw_field_bool(w, "wal_emptied", p->flushed);
-	jw_field_bool(w, "backups_kept", keep);
-	if (fresh[0])
-		jw_field_str(w, "backup", str_of(fresh));
-	jw_key(w, "copies");
-	jw_array(w);
-	each_copy(call, STORE_COPY_USER | (keep ? STORE_COPY_OWN : 0), add_path, w);
-	jw_end_array(w);
-	jw_end_object(w);
-}
-
-int op_purge(struct op_call *call)
-{
-	const struct paths *paths = call->ctx->paths;
-	struct purge p = { .call = call, .capture = call->ctx->capture, .data = paths->data };
-	bool keep = op_bool(call, "keep_backups");
-	bool all = wants_all_copies(call);
-	char fresh[FS_PATH] = "";
-	struct err err = { 0 };
-	int r = writer_maintain(call->ctx->writer, purge_job, &p);
-
-	if (r < 0)
-		return call->err->text[0] ? r : refuse_writer(call, r);
-	if (!keep) {
-		if (store_backup_daily(paths->store, paths->backups, true, fresh, &err) < 0) {
-			log_error(LOG_STORE, "no backup could be made after a purge: %s", err.text);
-			fresh[0] = 0;
-		}
-		each_copy(call, STORE_COPY_OWN | (all ? STORE_COPY_USER : 0), delete_copy, fresh);
-	}
-	log_info(LOG_STORE, "purged %lld sessions and %lld events", (long long)p.count.sessions,
-		(long long)p.count.events);
-	write_purged(call, &p, fresh, keep);
 	return 0;
 }
 
@@ -392,7 +186,7 @@ int op_retention(struct op_call *call)
 	write_limits(call->w, &limits, store_used_bytes(call->store));
 	jw_key(call->w, "beyond");
 	jw_object(call->w);
-	write_count(call->w, &beyond);
+	op_write_count(call->w, &beyond);
 	jw_end_object(call->w);
 	jw_end_object(call->w);
 	return 0;
@@ -426,7 +220,7 @@ int op_retain(struct op_call *call)
 	int r = writer_maintain(call->ctx->writer, retain_job, &t);
 
 	if (r < 0)
-		return refuse_writer(call, r);
+		return op_refuse_writer(call, r);
 	jw_object(call->w);
 	write_limits(call->w, &t.limits, t.used);
 	jw_key(call->w, "deleted");

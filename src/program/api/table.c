@@ -2,6 +2,7 @@
  * reference in docs/ are all generated from these rows. */
 #include "api/ops.h"
 #include "api/ops_store.h"
+#include "api/web.h"
 #include "hooks/hooks.h"
 
 /* -- parameters that many have ----------------------------------------------------------------- */
@@ -78,6 +79,8 @@ const struct op ops[] = {
 		.flags = OP_IS_READ, .scope = OP_VIEWER },
 	{ "stop", "Stops the daemon once everything in progress has been answered and stored.", OP_LOOP, op_stop,
 		.flags = OP_MUTATES },
+	{ "http", "Where HTTP is served, with a code for one login.", OP_LATER, op_http, .flags = OP_MUTATES,
+		.params = PARAMS{ { "open", OP_BOOL, .text = "listen on 127.0.0.1 if hookd does not yet" }, { 0 } } },
 	{ "sessions", "Sessions, newest first.", READS_FOR_AGENTS, .run = op_sessions,
 		.params = PARAMS{ PROJECT, AGENT, SINCE, UNTIL,
 			{ "status", OP_ENUM, .choices = statuses, .text = "only sessions with this status" },

@@ -88,8 +88,8 @@ bool cli_confirm(const char *question);
 
 /* -- what only the owner may do (owner.c) ------------------------------------------------------ */
 
-/* EXIT_DONE: this is the owner, at a terminal or with the token; calls of the daemon carry the token from now on. Else an
- * exit code, after saying what is missing. what: "hookd trust". */
+/* EXIT_DONE: this is the owner, at a terminal or with the token; calls of the daemon carry the token from now on.
+ * Else an exit code, after saying what is missing. what: "hookd trust". */
 int cli_need_owner(struct cli *cli, const char *what);
 /* The same for a command that may do without: not being the owner is no error. */
 int cli_offer_owner(struct cli *cli);

@@ -54,6 +54,11 @@ static int print_trouble(const struct json *s)
 			(long long)number(s, "events", "unstored"));
 		n++;
 	}
+	if (number(s, "store", "missing"))
+		print_line("recovery",
+			"a segment of the journal was cut off or damaged: %lld or more events may be missing; "
+			"see: hookd logs",
+			(long long)number(s, "store", "missing"));
 	if (number(s, "store", "damaged")) {
 		print_line("TROUBLE", "%lld damaged pieces of the journal or spool were set aside; see: hookd logs",
 			(long long)number(s, "store", "damaged"));

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "api/api.h"
+#include "api/web.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -25,6 +26,7 @@
 
 enum {
 	WORKERS = 4,        /* a backup, a reader and a transcript may each take long; events need one more */
+	TEMP_AGE_S = 60,    /* a temporary file that is older belongs to nobody who still runs */
 	SETTLE_AT_ONCE = 8, /* sessions that an import left */
 	STALL_S = 15,       /* a connection that stalls in the middle of something */
 	RELISTEN_MS = 500,  /* after the socket went: it may be the first of a whole directory */
@@ -47,6 +49,7 @@ struct daemon {
 	struct writer *writer;
 	struct journal_syncer *syncer;
 	struct api *api;
+	struct web *web;
 	struct janitor *janitor;
 	struct loop_signal *signals[3];
 	struct loop_io *spool_io, *place_io;
@@ -237,6 +240,22 @@ static void on_place(int what, void *arg)
 static bool is_home(void *arg)
 {
 	return claim_check(&((struct daemon *)arg)->claim) <= CLAIM_UNREACHABLE;
+}
+
+/* -- after the start --------------------------------------------------------------------------- */
+
+/* On a worker: what an earlier daemon left behind. */
+static void clean_up(void *arg)
+{
+	struct daemon *d = arg;
+
+	paths_sweep(d->paths, TEMP_AGE_S);
+	api_resume(d->api);
+}
+
+static void cleaned_up(void *arg)
+{
+	(void)arg;
 }
 
 const struct duty daemon_duties[] = {
@@ -453,6 +472,8 @@ static void on_records(struct conn *c, str body, void *arg)
 static int build(struct daemon *d, struct err *err)
 {
 	struct engine_config engine = { .run_dir = d->paths->run,
+		.spool = d->paths->spool,
+		.keeper = os_this_program,
 		.state = d->paths->state,
 		.user_config = d->paths->config,
 		.home = d->paths->home,
@@ -496,9 +517,13 @@ static int build(struct daemon *d, struct err *err)
 	api.writer = d->writer;
 	api.syncer = d->syncer;
 	api.capture = d->capture;
+	api.web = &d->web;
 	d->api = api_new(&api);
+	d->web = web_start(d->api, d->paths, &d->config);
+	engine_on_record(d->engine, web_event, d->web);
 	engine_on_turn_end(d->engine, api_turn_ended, d->api);
 	start_watching(d);
+	loop_submit_lane(d->loop, LOOP_BACKGROUND, clean_up, cleaned_up, d);
 	return 0;
 }
 
@@ -526,6 +551,7 @@ static void bound_stop(void)
 static void take_apart(struct daemon *d)
 {
 	bound_stop();
+	web_stop(d->web);
 	if (d->server)
 		server_close_listeners(d->server);
 	if (d->engine)
@@ -543,6 +569,7 @@ static void take_apart(struct daemon *d)
 	loop_timer_free(d->stop_timer);
 	loop_timer_free(d->relisten_timer);
 	api_free(d->api);
+	web_free(d->web);
 	server_free(d->server);
 	engine_free(d->engine);
 	guard_free(d->guard);

@@ -7,6 +7,7 @@
  *   audit.c        a stage: what was decided, as events of hookd's own
  *   turn.c         what one call owns while it is open; exactly one answer
  *   frames.c       calls of hookc: frames in, frames out
+ *   rescue.c       what the journal cannot take goes to the spool
  *   twins.c        duplicate calls about one event
  *   live.c         what is known of a session between its events
  *   janitor.c      everything periodic, as one table of duties
@@ -41,6 +42,8 @@ struct engine_config {
 	/* Where user hooks are configured and remembered; state NULL: none run. Must outlive the engine. */
 	const char *home, *user_config, *state;
 	const char *hook_path; /* PATH of user hooks; must outlive the engine */
+	const char *spool;     /* for what the journal cannot take; NULL: there is none. Must outlive the engine */
+	const char *keeper;    /* the program that ends hooks when this one is killed; NULL: none */
 	bool strict;           /* durability: answer after the journal's sync */
 	struct guard *guard;   /* must outlive the engine */
 };
@@ -51,6 +54,9 @@ DEFINE_FREEP(struct engine, engine_free);
 
 /* Called when an agent's turn or session has ended; set once, before the loop runs. */
 void engine_on_turn_end(struct engine *e, void (*fn)(void *arg), void *arg);
+
+/* Called for every record, once it is stored; set once, before the loop runs. */
+void engine_on_record(struct engine *e, void (*fn)(const struct record *r, void *arg), void *arg);
 
 /* Writer and sync thread are started after the engine, because they report to it. */
 void engine_set_writer(struct engine *e, struct writer *w, struct journal_syncer *s);
@@ -118,7 +124,8 @@ struct engine_state {
 	struct agent_seen agents[AGENTS_SEEN_MAX];
 	uint64_t received;  /* frames */
 	uint64_t journaled; /* acknowledged */
-	uint64_t unstored;  /* answered, but the journal could not be written */
+	uint64_t spooled;   /* acknowledged, but by the spool */
+	uint64_t unstored;  /* answered, but neither journal nor spool could be written */
 	uint64_t late, incomplete, not_json, muted, secrets;
 	uint64_t twins;          /* calls that followed another one */
 	uint64_t judged_by_text; /* because a disk did not answer */

@@ -62,7 +62,7 @@ static void tell_unstored(struct engine *e, const struct writer_state *w, char *
 	e->reported.unstored = e->state.unstored;
 	if (n)
 		snprintf(text, size,
-			"hookd: %llu events could not be kept because the journal could not be written; see: "
+			"hookd: %llu events could not be kept because neither journal nor spool could be written; see: "
 			"hookd status",
 			(unsigned long long)n);
 }

@@ -158,6 +158,14 @@ static void send_wait(struct turn *t, int64_t now)
 	t->call.caller.wait(t->call.caller.arg, t->stored, WAIT_EVERY_MS);
 }
 
+/* The caller's deadline is kept, whatever the disk does. The timer comes every WAIT_EVERY_MS. */
+static int64_t longest_sync(const struct turn *t)
+{
+	int64_t ms = (int64_t)t->call.hook.deadline_ms - WAIT_EVERY_MS - WAIT_EVERY_MS / 2;
+
+	return MAX(0, MIN(SYNC_MS, ms)) * USEC_PER_MSEC;
+}
+
 /* Durability strict: answers the turns whose sync is done. A disk that fails or hangs must not hold up the agent:
  * then the answer is sent without the sync and says "journaled". */
 static void settle_unsynced(struct engine *e)
@@ -176,7 +184,7 @@ static void settle_unsynced(struct engine *e)
 			turn_written(t, WIRE_STORED_JOURNALED);
 		else if (journal_pos_cmp(&t->pos, &s.synced) <= 0)
 			turn_written(t, WIRE_STORED_COMMITTED);
-		else if (now - t->flushed_us > SYNC_MS * USEC_PER_MSEC)
+		else if (now - t->flushed_us > longest_sync(t))
 			turn_written(t, WIRE_STORED_JOURNALED);
 		else
 			turn_list_add(&e->unsynced, t);
@@ -190,6 +198,7 @@ static void be_patient(void *arg)
 
 	e->patience_set = false;
 	settle_unsynced(e);
+	rescue_expire(e, now);
 	for (struct turn *t = e->open; t; t = t->newer)
 		send_wait(t, now);
 	/* A turn that resumes may be answered, and others with it: start over with the list. */
@@ -210,7 +219,7 @@ static void note_journal_trouble(struct engine *e, int r)
 	if (strcmp(text, e->state.journal_trouble) == 0)
 		return;
 	if (text[0])
-		log_error(LOG_JOURNAL, "%s; until it can, events are answered but not stored", text);
+		log_error(LOG_JOURNAL, "%s; until it can, events go to the spool", text);
 	else
 		log_info(LOG_JOURNAL, "the journal can be written again");
 	memcpy(e->state.journal_trouble, text, sizeof text);
@@ -227,6 +236,8 @@ static void flush_once(struct engine *e)
 	e->audit_waits = false;
 	note_journal_trouble(e, r);
 	turn_list_init(&e->unflushed);
+	if (r < 0 && rescue_start(e, t))
+		return;
 	for (; t; t = next) {
 		next = t->next;
 		t->pos = pos;
@@ -320,7 +331,8 @@ struct engine *engine_new(const struct engine_config *config)
 			.path = config->hook_path,
 			.user_config = config->user_config,
 			.state = config->state,
-			.run = config->run_dir });
+			.run = config->run_dir,
+			.keeper = config->keeper });
 	e->live = live_new(e->hooks);
 	e->twins = twins_new();
 	return e;
@@ -351,6 +363,7 @@ void engine_free(struct engine *e)
 		e->spare = t->next;
 		destroy(t);
 	}
+	rescue_free(e);
 	twins_free(e->twins);
 	loop_timer_free(e->patience);
 	pthread_mutex_destroy(&e->worker_lock);

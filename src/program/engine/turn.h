@@ -80,6 +80,8 @@ struct engine {
 	struct live_table *live;
 	struct twins *twins;
 	struct turn_list unflushed, unsynced;
+	struct rescue *rescues;
+	bool spool_fails;
 	struct turn *open; /* all that are not answered */
 	struct turn *spare;
 	unsigned nspare, turns;
@@ -87,6 +89,8 @@ struct engine {
 	bool patience_set;
 	bool audit_waits; /* the journal's batch has decisions that no turn waits for */
 	struct engine_state state;
+	void (*stored)(const struct record *r, void *arg);
+	void *stored_arg;
 	void (*turn_ended)(void *arg);
 	void *turn_ended_arg;
 	struct {
@@ -113,6 +117,14 @@ void turn_arrive(struct turn *t);
 
 /* A worker has released the turn's bytes. */
 void turn_unpin(struct turn *t);
+
+/* -- rescue.c: the journal cannot be written --------------------------------------------------- */
+
+/* Writes what the last flush could not to the spool and answers these turns afterwards. False: there is no spool. */
+bool rescue_start(struct engine *e, struct turn *turns);
+/* Answers those that have waited too long. */
+void rescue_expire(struct engine *e, int64_t now);
+void rescue_free(struct engine *e);
 
 /* -- judge.c: the guard ------------------------------------------------------------------------ */
 

@@ -154,6 +154,7 @@ int journal_open(const char *dir, struct journal **ret)
 	j->fd = j->owed.dir_fd = -1;
 	pthread_mutex_init(&j->owed.lock, NULL);
 	buf_init(&j->batch, 4 * LIMIT_RECORD);
+	buf_init(&j->failed, 4 * LIMIT_RECORD);
 	r = fs_private_dir(dir);
 	if (r == 0)
 		r = journal_settle(j);
@@ -187,6 +188,7 @@ void journal_free(struct journal *j)
 	fs_closep(&j->owed.dir_fd);
 	pthread_mutex_destroy(&j->owed.lock);
 	buf_release(&j->batch);
+	buf_release(&j->failed);
 	free(j);
 }
 
@@ -304,7 +306,9 @@ int journal_flush(struct journal *j, struct journal_pos *ret_end)
 		if (r == 0)
 			r = write_batch(j);
 		if (r < 0) {
-			buf_clear(&j->batch);
+			buf_release(&j->failed);
+			j->failed = j->batch;
+			buf_init(&j->batch, j->failed.max);
 			return r;
 		}
 		/* A burst or a giant payload must not keep its memory forever. */
@@ -317,6 +321,14 @@ int journal_flush(struct journal *j, struct journal_pos *ret_end)
 	if (j->end.offset >= LIMIT_SEGMENT)
 		(void)open_segment(j);
 	return 0;
+}
+
+struct buf journal_take_failed(struct journal *j)
+{
+	struct buf taken = j->failed;
+
+	buf_init(&j->failed, taken.max);
+	return taken;
 }
 
 void journal_abandon(struct journal *j, uint64_t segment)
@@ -332,39 +344,4 @@ int journal_rotate(struct journal *j, struct journal_pos *ret_before)
 	if (r == 0)
 		r = open_segment(j);
 	return r;
-}
-
-int spool_write(const char *dir, const struct record *r, bool sync)
-{
-	struct buf b;
-	uint8_t header[SEGMENT_HEADER];
-	char temp[FS_PATH], path[FS_PATH], id[ULID_TEXT + 1];
-	int fd = -1, result;
-
-	buf_init(&b, LIMIT_RECORD + KIB(64));
-	ulid_format(&r->id, id);
-	snprintf(temp, sizeof temp, "%s/.%s.tmp", dir, id);
-	snprintf(path, sizeof path, "%s/%s.j", dir, id);
-	format_segment_header(header, 0, format_get(r->id.b + 8, 8) & INT64_MAX);
-	buf_add(&b, header, sizeof header);
-	result = format_add_record(&b, r);
-	if (result == 0)
-		result = fs_private_dir(dir);
-	if (result == 0)
-		result = journal_fault("write");
-	if (result == 0) {
-		fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-		result = fd < 0 ? -errno : fs_write_all(fd, b.p, b.len);
-	}
-	if (result == 0 && sync && fsync(fd) < 0)
-		result = -errno;
-	if (result == 0 && rename(temp, path) < 0)
-		result = -errno;
-	if (result == 0 && sync)
-		result = fs_sync_dir(dir);
-	if (result < 0 && fd >= 0)
-		unlink(temp);
-	fs_closep(&fd);
-	buf_release(&b);
-	return result;
 }

@@ -55,7 +55,7 @@ int journal_fault(const char *what)
 			continue;
 		f->seen++;
 		if (f->seen == f->at || (f->onwards && f->seen > f->at))
-			r = strcmp(what, "write") == 0 ? -ENOSPC : -EIO;
+			r = strcmp(what, "write") == 0 || strcmp(what, "spool") == 0 ? -ENOSPC : -EIO;
 	}
 	pthread_mutex_unlock(&lock);
 	return r;

@@ -23,8 +23,9 @@
  *     remove the directory, and another daemon may make one there. A segment that lost its name is held open until
  *     it has been read
  *
- * The spool holds what `hookd offline` could not deliver to a daemon: one record per file, the same
- * format, <ulid>.j, written under another name and renamed, so that a reader sees whole files only.
+ * The spool holds what `hookd offline` could not deliver to a daemon, one record per file, and what a daemon could not
+ * write to its journal; the same format, <ulid>.j, written under another name and renamed, so that a reader sees whole
+ * files only.
  *
  * Threads: struct journal belongs to the loop; readers are independent and only open files. The only calls for
  * another thread are journal_sync(), journal_grow(), journal_needs_sync() and journal_abandon(). The thread that
@@ -71,6 +72,9 @@ int journal_add(struct journal *j, struct record *r);
 /* Writes the batch. 0: all of it is in the file, *ret_end is the place behind it. -errno: none of it
  * is, and the batch is empty again. An empty batch is fine. */
 int journal_flush(struct journal *j, struct journal_pos *ret_end);
+
+/* What the last flush could not write, for spool_write_batch(). The caller releases it. */
+struct buf journal_take_failed(struct journal *j);
 
 /* Starts a new segment, so that everything up to *ret_before can be folded and its file deleted. The current batch
  * goes into the new one. -errno: the old segment stays in use. */
@@ -127,7 +131,8 @@ struct journal_reader {
 	uint64_t number, identity;
 };
 
-/* Opens a file and checks its header. -EBADMSG: not a journal (or cut inside the header). */
+/* Opens a file and checks its header. -ENODATA: nothing was ever written to it; -EBADMSG: not a journal (or cut inside
+ * the header). */
 int journal_reader_open(struct journal_reader *r, const char *path);
 void journal_reader_close(struct journal_reader *r);
 /* Goes on at offset, which must be a record's beginning. */
@@ -139,6 +144,10 @@ int journal_reader_next(struct journal_reader *r, str *ret_body);
 /* Where that ended with 0 or -EBADMSG, in a segment nobody writes any more: 0 when nothing follows but what a write
  * that was cut off leaves; -EBADMSG when it is damage; -errno. */
 int journal_reader_at_end(struct journal_reader *r);
+
+/* How many records may be missing where it ended so: those that can be made out behind that place, and one for each
+ * place where none can. */
+unsigned journal_reader_count_lost(struct journal_reader *r);
 
 enum { JOURNAL_FIRST_OFFSET = 32 };
 
@@ -167,6 +176,10 @@ int journal_segment_path(char out[4096], const char *dir, uint64_t number);
 
 /* Writes one record as a file of its own. sync: on disk when it returns. */
 int spool_write(const char *dir, const struct record *r, bool sync);
+/* The same for what a daemon could not write to its journal. May block. */
+int spool_write_batch(const char *dir, str batch, bool sync);
+/* For who must not block: spool_write() without sync, and then this, which takes as long as the disk does. */
+int spool_sync(const char *dir, const struct record *r);
 
 /* -- shared with tests: the n-th write, sync, … fails ------------------------------------------ */
 

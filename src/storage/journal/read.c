@@ -15,7 +15,29 @@
 #include "journal/format.h"
 #include "journal/internal.h"
 
-enum { READ_STEP = 1 << 18 };
+enum {
+	READ_STEP = 1 << 18,
+	COUNT_BYTES = 256 << 20, /* of checksums, for a count: random bytes often look like the beginning of a record */
+};
+
+/* 1: nothing but zeros from here to the end of the file. */
+static int is_blank(int fd, uint64_t at)
+{
+	char block[4096];
+	ssize_t n;
+
+	for (;;) {
+		n = pread(fd, block, sizeof block, (off_t)at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : 1;
+		for (ssize_t i = 0; i < n; i++)
+			if (block[i])
+				return 0;
+		at += (uint64_t)n;
+	}
+}
 
 int journal_reader_start(struct journal_reader *r, int fd)
 {
@@ -34,8 +56,10 @@ int journal_reader_start(struct journal_reader *r, int fd)
 	n = pread(r->fd, header, sizeof header, 0);
 	if (n != (ssize_t)sizeof header || memcmp(header, SEGMENT_MAGIC, 8) != 0 ||
 		format_get(header + 8, 4) != SEGMENT_VERSION) {
+		int error = n < 0 ? -errno : is_blank(r->fd, 0) == 1 ? -ENODATA : -EBADMSG;
+
 		journal_reader_close(r);
-		return n < 0 ? -errno : -EBADMSG;
+		return error;
 	}
 	r->number = format_get(header + 16, 8);
 	r->identity = format_get(header + 24, 8);
@@ -129,25 +153,6 @@ int journal_reader_next(struct journal_reader *r, str *ret_body)
 	return 1;
 }
 
-/* 1: nothing but zeros from here to the end of the file. */
-static int is_blank(int fd, uint64_t at)
-{
-	char block[4096];
-	ssize_t n;
-
-	for (;;) {
-		n = pread(fd, block, sizeof block, (off_t)at);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : 1;
-		for (ssize_t i = 0; i < n; i++)
-			if (block[i])
-				return 0;
-		at += (uint64_t)n;
-	}
-}
-
 /* A write that was cut off leaves a record whose end is missing: the file ends there, or zeros are in its place, and
  * nothing follows. Anything else behind zeros are pages that came to the disk before others, or damage. */
 int journal_reader_at_end(struct journal_reader *r)
@@ -163,6 +168,41 @@ int journal_reader_at_end(struct journal_reader *r)
 		return -EBADMSG;
 	blank = is_blank(r->fd, n ? r->offset + RECORD_PREFIX + n - 1 : r->offset);
 	return blank < 0 ? blank : blank ? 0 : -EBADMSG;
+}
+
+/* A record that would follow damage: a plausible length, and a checksum that holds. */
+static size_t record_at(const char *p, size_t n, size_t *budget)
+{
+	size_t length = n > RECORD_PREFIX ? (size_t)format_get(p, 4) : 0;
+
+	if (!length || length > LIMIT_RECORD || length > n - RECORD_PREFIX || length > *budget)
+		return 0;
+	*budget -= length;
+	return format_checksum(p, p + RECORD_PREFIX, length) == format_get(p + 4, 4) ? RECORD_PREFIX + length : 0;
+}
+
+unsigned journal_reader_count_lost(struct journal_reader *r)
+{
+	struct stat st;
+	uint64_t left =
+		fstat(r->fd, &st) == 0 && (uint64_t)st.st_size > r->offset ? (uint64_t)st.st_size - r->offset : 0;
+	size_t n = (size_t)MIN(left, (uint64_t)LIMIT_SEGMENT + LIMIT_RECORD), at = 0, whole;
+	_cleanup_(freep) char *p = xmalloc(n);
+	ssize_t got = pread(r->fd, p, n, (off_t)r->offset);
+	size_t budget = COUNT_BYTES;
+	unsigned lost = 0;
+	bool gap = true; /* something is wrong at the first byte already */
+
+	n = got > 0 ? (size_t)got : 0;
+	while (n && !p[n - 1])
+		n--;
+	while (at < n) {
+		whole = record_at(p + at, n - at, &budget);
+		lost += whole ? 1 + gap : 0;
+		gap = !whole && (gap || at);
+		at += whole ? whole : 1;
+	}
+	return lost + (n && gap);
 }
 
 static int compare_numbers(const void *a, const void *b)

@@ -28,6 +28,9 @@ static int sync_and_close(int fd)
 {
 	int r = journal_fault("fsync");
 
+	if (journal_fault("fsync-hang") < 0)
+		for (;;)
+			pause();
 	if (r == 0 && fdatasync(fd) < 0)
 		r = -errno;
 	close(fd);

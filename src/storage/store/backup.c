@@ -227,35 +227,88 @@ int store_backup(const char *store, const char *to, struct store_summary *ret, s
 
 /* -- restoring --------------------------------------------------------------------------------- */
 
-static int put_in_place(const char *temp, const char *store, char aside[FS_PATH], struct err *err)
+/* A restore renames several files. It is all or nothing because the new store is complete, on the disk, before a
+ * marker says so; from then on whoever opens the store finishes it first. Without the marker nothing has changed. */
+static void restore_names(const char *store, char temp[FS_PATH + 32], char marker[FS_PATH + 32])
 {
-	int r = store_set_aside(store, "before-restore", aside);
+	snprintf(temp, FS_PATH + 32, "%s.restoring", store);
+	snprintf(marker, FS_PATH + 32, "%s.restore", store);
+}
 
-	if (r < 0 && r != -ENOENT)
-		return err_set(err, r, "the current store cannot be renamed: %s", strerror(-r));
-	if (rename(temp, store) < 0)
-		return err_set(err, -errno, "the backup cannot be put in place: %s; the current store is %s",
-			strerror(errno), aside);
-	return sync_parent(store);
+static void drop_temp(const char *temp)
+{
+	char journal[FS_PATH + 48];
+
+	snprintf(journal, sizeof journal, "%s-journal", temp);
+	unlink(temp);
+	unlink(journal);
+}
+
+int store_finish_restore(const char *store, struct err *err)
+{
+	char temp[FS_PATH + 32], marker[FS_PATH + 32], aside[FS_PATH];
+	struct buf b = BUF_INIT(FS_PATH);
+	int r;
+
+	restore_names(store, temp, marker);
+	r = fs_read_file(marker, &b);
+	if (r == 0)
+		snprintf(aside, sizeof aside, STR_FMT, STR_ARG(buf_str(&b)));
+	buf_release(&b);
+	if (r < 0) {
+		/* Cut off while it was copied; or another rewrite of the store was (store_renew_pages()). */
+		if (r == -ENOENT) {
+			drop_temp(temp);
+			snprintf(temp, sizeof temp, "%s.renewing", store);
+			drop_temp(temp);
+		}
+		return r == -ENOENT ? 0 : err_set(err, r, "%s cannot be read: %s", marker, strerror(-r));
+	}
+	store_rehearse_death();
+	if (access(temp, F_OK) == 0) {
+		r = store_set_aside_as(store, aside);
+		if (r < 0 && r != -ENOENT)
+			return err_set(err, r, "the current store cannot be renamed: %s", strerror(-r));
+		store_rehearse_death();
+		if (rename(temp, store) < 0)
+			return err_set(err, -errno, "the backup cannot be put in place: %s; the current store is %s",
+				strerror(errno), aside);
+	}
+	r = sync_parent(store);
+	store_rehearse_death();
+	if (r == 0 && unlink(marker) < 0)
+		r = -errno;
+	return r < 0 ? r : sync_parent(store);
 }
 
 int store_restore(const char *from, const char *store, char aside[4096], struct err *err)
 {
 	_cleanup_(store_closep) struct store *s = NULL;
 	struct store_summary summary, copied;
-	char temp[FS_PATH];
-	int r = store_inspect(from, &summary, err);
+	char temp[FS_PATH + 32], marker[FS_PATH + 32], when[CLOCK_TEXT];
+	int r = store_finish_restore(store, err);
 
 	aside[0] = 0;
-	if (r == 0 && snprintf(temp, sizeof temp, "%s.restoring", store) >= (int)sizeof temp)
+	restore_names(store, temp, marker);
+	if (r == 0)
+		r = store_inspect(from, &summary, err);
+	store_time_name(when);
+	if (r == 0 && snprintf(aside, FS_PATH, "%s.before-restore-%s", store, when) >= FS_PATH)
 		r = err_set(err, -ENAMETOOLONG, "the path of the store is too long");
 	if (r == 0 && (r = store_open_still(from, has_wal(from), &s)) < 0)
 		err_set(err, r, "%s cannot be read: %s", from, strerror(-r));
 	if (r == 0)
 		r = copy_and_check(s, temp, &copied, err);
-	if (r < 0)
+	if (r == 0 && (r = sync_parent(store)) == 0 && (r = fs_replace_file(marker, str_of(aside), true)) < 0)
+		err_set(err, r, "%s cannot be written: %s", marker, strerror(-r));
+	if (r < 0) {
+		drop_temp(temp);
 		return r;
-	return put_in_place(temp, store, aside, err);
+	}
+	r = store_finish_restore(store, err);
+	if (access(aside, F_OK) < 0)
+		aside[0] = 0; /* there was none */
+	return r;
 }
 
 /* -- pages of another size --------------------------------------------------------------------- */

@@ -368,6 +368,20 @@ static int finish_segment(struct writer *w, uint64_t number, const char *problem
 	return 0;
 }
 
+/* A segment that does not end behind a record was cut off in the middle of a write, or damaged. */
+static void note_missing(struct writer *w, uint64_t number)
+{
+	unsigned lost = journal_reader_count_lost(&w->reader);
+
+	if (!lost)
+		return;
+	log_warn(LOG_JOURNAL, "segment %016llx cannot be read behind byte %llu: %u or more records may be missing",
+		(unsigned long long)number, (unsigned long long)w->reader.offset, lost);
+	pthread_mutex_lock(&w->lock);
+	w->state.missing += lost;
+	pthread_mutex_unlock(&w->lock);
+}
+
 /* Folds one segment to its end. newest: it is still being written, so it is never finished, and what
  * lies behind `end` is not acknowledged yet and may be truncated away. */
 static int fold_segment(struct writer *w, uint64_t number, bool newest, uint64_t end)
@@ -377,13 +391,18 @@ static int fold_segment(struct writer *w, uint64_t number, bool newest, uint64_t
 	if (!w->reader_open || w->at.segment != number) {
 		writer_close_reader(w);
 		r = open_reader(w, number);
+		if (r == -ENODATA && !newest) {
+			/* A daemon was killed, or the power was cut, before its first event. */
+			w->at = (struct journal_pos){ .segment = number };
+			return finish_segment(w, number, NULL);
+		}
 		if (r == -EBADMSG && !newest) {
 			w->at = (struct journal_pos){ .segment = number };
 			return finish_segment(w, number, "is not a journal");
 		}
 		/* The newest one may not have its header yet. */
 		if (r < 0)
-			return r == -EBADMSG || r == -ENOENT ? 0 : r;
+			return r == -EBADMSG || r == -ENODATA || r == -ENOENT ? 0 : r;
 	}
 	w->reader.end = newest ? end : UINT64_MAX;
 	while ((r = fold_batch(w)) == 1) {
@@ -391,8 +410,10 @@ static int fold_segment(struct writer *w, uint64_t number, bool newest, uint64_t
 		if (out_of_time(w))
 			return -ECANCELED;
 	}
-	if ((r == 0 || r == -EBADMSG) && !newest)
+	if ((r == 0 || r == -EBADMSG) && !newest) {
 		r = journal_reader_at_end(&w->reader);
+		note_missing(w, number);
+	}
 	/* After an error nothing new is committed, and waiters keep waiting. */
 	if (r == 0 || r == -EBADMSG)
 		publish(w);
@@ -540,39 +561,73 @@ static int fold_spool_file(struct writer *w, const char *path, struct batch *b)
 	return 0;
 }
 
+enum { SPOOL_NAME = 64, SPOOL_LISTED_MAX = 1 << 16 };
+
+struct spool_file {
+	char name[SPOOL_NAME];
+	bool taken; /* its records are in the transaction */
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct spool_file *)a)->name, ((const struct spool_file *)b)->name);
+}
+
+/* The files of the spool, oldest first: their names are times. */
+static int list_spool(const char *dir, struct spool_file **ret, size_t *ret_n)
+{
+	struct spool_file *files = NULL;
+	size_t n = 0, cap = 0, len;
+	struct dirent *e;
+	DIR *d = opendir(dir);
+
+	if (!d && errno != ENOENT)
+		return -errno;
+	while (d && n < SPOOL_LISTED_MAX && (e = readdir(d))) {
+		len = strlen(e->d_name);
+		if (e->d_name[0] == '.' || len >= SPOOL_NAME || len < 3 || strcmp(e->d_name + len - 2, ".j") != 0)
+			continue;
+		if (n == cap)
+			files = xrealloc(files, (cap = cap ? cap * 2 : 64) * sizeof *files);
+		files[n].taken = false;
+		memcpy(files[n++].name, e->d_name, len + 1);
+	}
+	if (d)
+		closedir(d);
+	if (n)
+		qsort(files, n, sizeof *files, by_name);
+	*ret = files;
+	*ret_n = n;
+	return 0;
+}
+
 /* 0, or -errno of the first that could not be deleted. */
-static int delete_files(const char *dir, char (*names)[64], unsigned n)
+static int delete_taken(const char *dir, const struct spool_file *files, size_t n)
 {
 	char path[FS_PATH];
 	int r = 0;
 
-	for (unsigned i = 0; i < n; i++)
-		if (fs_join(path, dir, names[i]) == 0 && unlink(path) < 0 && errno != ENOENT && r == 0)
+	for (size_t i = 0; i < n; i++)
+		if (files[i].taken && fs_join(path, dir, files[i].name) == 0 && unlink(path) < 0 && errno != ENOENT &&
+			r == 0)
 			r = -errno;
 	return r;
 }
 
-enum { SPOOL_NAME = 64 };
-
 /* A transaction of spool files. Returns how many are in it, or -errno. */
-static int take_spool_batch(struct writer *w, DIR *d, char (*names)[SPOOL_NAME], struct batch *b)
+static int take_spool_batch(struct writer *w, struct spool_file *files, size_t nfiles, struct batch *b)
 {
 	char path[FS_PATH];
-	struct dirent *e;
 	int64_t before = store_total_changes(w->store);
 	unsigned n = 0;
 	int r = store_exec(w->store, "BEGIN IMMEDIATE");
 
-	while (r >= 0 && n < BATCH_RECORDS && b->bytes < BATCH_BYTES && (e = readdir(d))) {
-		size_t len = strlen(e->d_name);
-
-		if (e->d_name[0] == '.' || len >= SPOOL_NAME || len < 3 || strcmp(e->d_name + len - 2, ".j") != 0)
-			continue;
-		if (fs_join(path, w->spool_dir, e->d_name) < 0)
+	for (size_t i = 0; r >= 0 && i < nfiles && n < BATCH_RECORDS && b->bytes < BATCH_BYTES; i++) {
+		if (fs_join(path, w->spool_dir, files[i].name) < 0)
 			continue;
 		r = fold_spool_file(w, path, b);
-		if (r == 1)
-			memcpy(names[n++], e->d_name, len + 1);
+		files[i].taken = r == 1;
+		n += r == 1;
 	}
 	if (r >= 0)
 		r = n || b->records || b->broken ? commit(w, b) : store_exec(w->store, "ROLLBACK");
@@ -585,23 +640,21 @@ static int take_spool_batch(struct writer *w, DIR *d, char (*names)[SPOOL_NAME],
 /* One batch of spool files. Returns how many were folded, or -errno. They are deleted afterwards, so it is synced. */
 static int fold_spool_batch(struct writer *w)
 {
-	static char names[BATCH_RECORDS][SPOOL_NAME]; /* the writer is one thread */
-	char path[FS_PATH];
+	_cleanup_(freep) struct spool_file *files = NULL;
+	char text[128];
 	struct batch b = { 0 };
-	DIR *d = opendir(w->spool_dir);
-	int r, n;
+	size_t nfiles = 0;
+	int n, r = list_spool(w->spool_dir, &files, &nfiles);
 
-	if (!d)
-		return errno == ENOENT ? 0 : -errno;
+	if (r < 0 || !nfiles)
+		return r;
 	(void)writer_set_full(w, true);
-	r = n = take_spool_batch(w, d, names, &b);
+	r = n = take_spool_batch(w, files, nfiles, &b);
 	if (r < 0 && !store_is_environment(r)) {
 		undo(w);
-		rewinddir(d);
 		b = (struct batch){ .careful = true };
-		r = n = take_spool_batch(w, d, names, &b);
+		r = n = take_spool_batch(w, files, nfiles, &b);
 	}
-	closedir(d);
 	(void)writer_set_full(w, false);
 	if (r < 0)
 		return give_up(w, r);
@@ -613,12 +666,21 @@ static int fold_spool_batch(struct writer *w)
 	if (!n)
 		return 0;
 	log_info(LOG_SPOOL, "%u events picked up from the spool, %u of them already known", b.records, b.doubled);
-	r = delete_files(w->spool_dir, names, (unsigned)n);
+	r = delete_taken(w->spool_dir, files, nfiles);
 	if (r < 0) {
-		snprintf(path, sizeof path, "files in the spool cannot be deleted: %s", strerror(-r));
-		writer_set_trouble(w, path);
+		snprintf(text, sizeof text, "files in the spool cannot be deleted: %s", strerror(-r));
+		writer_set_trouble(w, text);
 	}
 	return r < 0 ? r : n;
+}
+
+int writer_fold_whole_spool(struct writer *w)
+{
+	int r = w->away ? 0 : 1;
+
+	while (r > 0)
+		r = writer_adopt_stores(w) < 0 ? -EIO : fold_spool_batch(w);
+	return r;
 }
 
 /* One batch per round: a spool of many thousand files must not hold up the journal, because somebody may wait for its

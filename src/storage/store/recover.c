@@ -70,7 +70,9 @@ int writer_open_store(struct writer *w)
 		return 0;
 	if (writer_is_away(w))
 		return -ENOENT;
-	r = store_open(w->store_path, STORE_WRITE, w->backup_dir, &w->store, &err);
+	r = store_finish_restore(w->store_path, &err);
+	if (r == 0)
+		r = store_open(w->store_path, STORE_WRITE, w->backup_dir, &w->store, &err);
 	if (r == 0)
 		r = store_renew_pages(&w->store, &err);
 	if (r == 0 && !w->store)

@@ -26,27 +26,34 @@ enum {
 
 /* -- setting aside ----------------------------------------------------------------------------- */
 
-int store_set_aside(const char *path, const char *what, char ret[4096])
+int store_set_aside_as(const char *path, const char *name)
 {
-	static const char *const tails[] = { "", "-wal", "-shm", "-journal" };
-	char when[CLOCK_TEXT], from[FS_PATH + 16], to[FS_PATH + 16];
+	static const char *const tails[] = { "-wal", "-shm", "-journal", "" }; /* what belongs to it goes first */
+	char from[FS_PATH + 16], to[FS_PATH + 16];
 	int r = 0;
 
-	store_time_name(when);
-	if (snprintf(ret, FS_PATH, "%s.%s-%s", path, what, when) >= FS_PATH)
-		return -ENAMETOOLONG;
 	for (size_t i = 0; i < countof(tails) && r == 0; i++) {
 		snprintf(from, sizeof from, "%s%s", path, tails[i]);
-		snprintf(to, sizeof to, "%s%s", ret, tails[i]);
+		snprintf(to, sizeof to, "%s%s", name, tails[i]);
 		if (rename(from, to) == 0)
 			chmod(to, 0600);
 		else if (errno != ENOENT)
 			r = -errno;
 	}
-	if (r == 0 && access(ret, F_OK) < 0) {
+	return r == 0 && access(name, F_OK) < 0 ? -ENOENT : r;
+}
+
+int store_set_aside(const char *path, const char *what, char ret[4096])
+{
+	char when[CLOCK_TEXT];
+	int r;
+
+	store_time_name(when);
+	if (snprintf(ret, FS_PATH, "%s.%s-%s", path, what, when) >= FS_PATH)
+		return -ENAMETOOLONG;
+	r = store_set_aside_as(path, ret);
+	if (r == -ENOENT)
 		ret[0] = 0;
-		r = -ENOENT;
-	}
 	return r;
 }
 

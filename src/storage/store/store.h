@@ -157,7 +157,9 @@ int store_inspect(const char *path, struct store_summary *ret, struct err *err);
 int store_backup(const char *store, const char *to, struct store_summary *ret, struct err *err);
 
 /* Replaces the store, which nobody may have open, with a copy of `from`; the current one is kept beside it, and aside
- * is its new name ("" when there was none). */
+ * is its new name ("" when there was none). Cut off anywhere, it has done nothing, or store_finish_restore() does the
+ * rest; the writer calls that before it opens the store. */
+int store_finish_restore(const char *store, struct err *err);
 int store_restore(const char *from, const char *store, char aside[4096], struct err *err);
 
 /* Rewrites a store that has the page size of an earlier release and replaces the old file; *s is then closed, and
@@ -184,6 +186,8 @@ int store_newest_backup(const char *dir, char ret[4096], struct store_summary *r
 
 /* Renames the store, its WAL and its index to <path>.<what>-<time>…; nobody may write to it any more. */
 int store_set_aside(const char *path, const char *what, char ret[4096]);
+/* To this name; one that was cut off is continued. */
+int store_set_aside_as(const char *path, const char *name);
 
 struct salvage {
 	unsigned read, known, fresh; /* rows of events: readable, there already, put back */
@@ -233,6 +237,7 @@ struct writer_state {
 	char trouble[320];  /* why folding is stuck, or "" */
 	char recovery[320]; /* what the last recovery did, or "" */
 	uint64_t folded, doubled, spooled, damaged, commits, checkpoints;
+	uint64_t missing;         /* records at least that may be missing from segments that were cut off or damaged */
 	uint64_t replayed;        /* new ones from segments of an earlier daemon */
 	struct store_aside aside; /* in the store, from whichever daemon */
 	uint64_t taken;           /* records read from the segments this daemon wrote itself */
@@ -263,8 +268,8 @@ void writer_notify(struct writer *w, struct journal_pos end, unsigned records, e
 /* Something may lie in the spool. */
 void writer_notify_spool(struct writer *w);
 
-/* Waits until everything up to end is committed: 0, -ETIMEDOUT, or
- * -ECANCELED when the writer has been stopped. Not for the loop thread. */
+/* Waits until everything up to end is committed, and what lay in the spool when that was last announced: 0,
+ * -ETIMEDOUT, or -ECANCELED when the writer has been stopped. Not for the loop thread. */
 int writer_wait(struct writer *w, struct journal_pos end, int timeout_ms);
 
 /* Runs something with the store on the writer thread, in a transaction of its own (-errno rolls it back):

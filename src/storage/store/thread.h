@@ -19,6 +19,7 @@ struct writer {
 	pthread_cond_t wake, folded;
 	struct journal_pos wanted;
 	bool has_wanted, spool, stop, stopped, suspect;
+	uint64_t spool_asked, spool_done;    /* passes over the spool: a reader waits for the last that was asked for */
 	struct writer_job *jobs, **last_job; /* first in, first out */
 	int64_t wanted_since_us;             /* monotonic: when the oldest unfolded mark was announced */
 	int64_t due_us;                      /* monotonic: when it is to be folded, with wanted_since_us */
@@ -81,6 +82,8 @@ void writer_report(struct writer *w, const char *text);
 /* fold.c: as far as was announced. 0, or -errno for trouble that is tried again. */
 int writer_fold_journal(struct writer *w);
 int writer_fold_spool(struct writer *w);
+/* To its end. */
+int writer_fold_whole_spool(struct writer *w);
 
 /* recover.c. Whether what is at the paths is no longer ours; once so, for good. */
 bool writer_is_away(struct writer *w);

@@ -153,7 +153,7 @@ static int run_bare_job(struct writer *w, struct writer_job *j)
 	int r = writer_fold_journal(w);
 
 	if (r == 0)
-		r = writer_fold_spool(w);
+		r = writer_fold_whole_spool(w);
 	if (r == 0)
 		r = j->run(w->store, j->arg);
 	/* A purge must delete the journal's files as well. */
@@ -259,9 +259,19 @@ static int fold_all(struct writer *w, bool fold, bool spool)
 	return r;
 }
 
+/* Whatever came of it: one that failed is tried again, and nobody waits for that. */
+static void note_spool_pass(struct writer *w, uint64_t asked)
+{
+	pthread_mutex_lock(&w->lock);
+	w->spool_done = asked;
+	pthread_cond_broadcast(&w->folded);
+	pthread_mutex_unlock(&w->lock);
+}
+
 /* One round; < 0 is an error that is retried. */
 static int do_work(struct writer *w)
 {
+	uint64_t asked;
 	bool fold, spool, suspect, quiet, idle_work = w->idle_work;
 	int64_t now = clock_mono_us();
 	int r;
@@ -272,11 +282,14 @@ static int do_work(struct writer *w)
 	fold = w->wanted_since_us && (w->stop || now >= w->due_us);
 	quiet = !w->wanted_since_us && now - w->folded_us >= CHECKPOINT_AFTER_MS * USEC_PER_MSEC;
 	spool = w->spool;
+	asked = w->spool_asked;
 	suspect = w->suspect;
 	w->spool = w->suspect = false;
 	pthread_mutex_unlock(&w->lock);
 	if (r == 0)
 		r = fold_all(w, fold, spool);
+	if (spool)
+		note_spool_pass(w, asked);
 	if ((r < 0 || suspect) && writer_is_damaged(w, r)) {
 		r = writer_recover(w);
 		if (r == 0)
@@ -356,6 +369,7 @@ struct writer *writer_start(const struct writer_config *config)
 
 	w->config = *config;
 	w->last_job = &w->jobs;
+	w->spool_asked = 1; /* what earlier hooks left there */
 	snprintf(w->store_path, sizeof w->store_path, "%s", config->store_path);
 	snprintf(w->journal_dir, sizeof w->journal_dir, "%s", config->journal_dir);
 	snprintf(w->spool_dir, sizeof w->spool_dir, "%s", config->spool_dir);
@@ -461,6 +475,7 @@ void writer_notify_spool(struct writer *w)
 {
 	pthread_mutex_lock(&w->lock);
 	w->spool = true;
+	w->spool_asked++;
 	pthread_cond_signal(&w->wake);
 	pthread_mutex_unlock(&w->lock);
 }
@@ -468,6 +483,7 @@ void writer_notify_spool(struct writer *w)
 int writer_wait(struct writer *w, struct journal_pos end, int timeout_ms)
 {
 	struct timespec until;
+	uint64_t asked;
 	int r = 0;
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
@@ -476,7 +492,8 @@ int writer_wait(struct writer *w, struct journal_pos end, int timeout_ms)
 	until.tv_nsec %= 1000000000;
 	writer_notify(w, end, 0, WRITER_NOW);
 	pthread_mutex_lock(&w->lock);
-	while (journal_pos_cmp(&w->state.committed, &end) < 0 && r == 0 && !w->stopped)
+	asked = w->spool_asked;
+	while ((journal_pos_cmp(&w->state.committed, &end) < 0 || w->spool_done < asked) && r == 0 && !w->stopped)
 		r = pthread_cond_timedwait(&w->folded, &w->lock, &until);
 	r = journal_pos_cmp(&w->state.committed, &end) >= 0 ? 0 : w->stopped ? -ECANCELED : -ETIMEDOUT;
 	pthread_mutex_unlock(&w->lock);

@@ -1,0 +1,84 @@
+/* The spool: whole files, for what cannot go through the journal. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/limits.h"
+#include "journal/format.h"
+
+static int open_and_write(const char *path, const struct ulid *id, str records, bool sync)
+{
+	uint8_t header[SEGMENT_HEADER];
+	int r = journal_fault("spool");
+	_close_ int fd = -1;
+
+	if (r < 0)
+		return r;
+	format_segment_header(header, 0, format_get(id->b + 8, 8) & INT64_MAX);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -errno;
+	r = fs_write_all(fd, header, sizeof header);
+	if (r == 0)
+		r = fs_write_all(fd, records.p, records.n);
+	if (r == 0 && sync && fsync(fd) < 0)
+		r = -errno;
+	if (r < 0)
+		unlink(path);
+	return r;
+}
+
+static int write_file(const char *dir, const struct ulid *id, str records, bool sync)
+{
+	char temp[FS_PATH], path[FS_PATH], text[ULID_TEXT + 1];
+	int r = fs_private_dir(dir);
+
+	ulid_format(id, text);
+	snprintf(temp, sizeof temp, "%s/.%s.tmp", dir, text);
+	snprintf(path, sizeof path, "%s/%s.j", dir, text);
+	if (r == 0)
+		r = open_and_write(temp, id, records, sync);
+	if (r == 0 && rename(temp, path) < 0) {
+		r = -errno;
+		unlink(temp);
+	}
+	if (r == 0 && sync)
+		r = fs_sync_dir(dir);
+	return r;
+}
+
+int spool_write(const char *dir, const struct record *r, bool sync)
+{
+	struct buf b;
+	int result;
+
+	buf_init(&b, LIMIT_RECORD + KIB(64));
+	result = format_add_record(&b, r);
+	if (result == 0)
+		result = write_file(dir, &r->id, buf_str(&b), sync);
+	buf_release(&b);
+	return result;
+}
+
+int spool_write_batch(const char *dir, str batch, bool sync)
+{
+	struct ulid id = ulid_make();
+
+	return batch.n ? write_file(dir, &id, batch, sync) : 0;
+}
+
+int spool_sync(const char *dir, const struct record *r)
+{
+	char path[FS_PATH], text[ULID_TEXT + 1];
+	_close_ int fd = -1;
+
+	ulid_format(&r->id, text);
+	snprintf(path, sizeof path, "%s/%s.j", dir, text);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	/* A daemon has taken it in, which it does with a synced commit. */
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	return fsync(fd) < 0 ? -errno : fs_sync_dir(dir);
+}
