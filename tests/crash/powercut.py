@@ -48,7 +48,7 @@ def send(s, n, rng):
 
 def record(world, recorder, log, rng, events):
     """[(bytes of the log at that moment, event)…] for everything that was promised to be on the disk."""
-    world.dir.mkdir(mode=0o700)
+    world.dir.mkdir(mode=0o700, exist_ok=True)
     (world.dir / "config.json").write_text('{"durability": "strict", "store": {"linger_ms": 40}}')
     daemon = subprocess.Popen([str(world.build / "hookd"), "run", "--dir", str(world.dir)],
                               env={**world.env, "LD_PRELOAD": str(recorder), "RECORD_UNDER": str(world.dir), "RECORD_TO": str(log)},
@@ -175,7 +175,7 @@ class Disk:
 
 def lay_out(world, top, files):
     shutil.rmtree(world.dir, ignore_errors=True)
-    world.dir.mkdir(mode=0o700)
+    world.dir.mkdir(mode=0o700, exist_ok=True)
     for path, data in files.items():
         name = pathlib.Path(path).relative_to(top)
         if name.parts[0] in ("run", "hookd.log") or str(name).endswith("-shm"):

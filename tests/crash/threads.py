@@ -45,7 +45,7 @@ def drive(build, durability, seconds):
     world = w.World(build=build, env={"TSAN_OPTIONS": "exitcode=66 halt_on_error=0 second_deadlock_stack=1"})
     try:
         load = build_load(world.top)
-        world.dir.mkdir(mode=0o700)
+        world.dir.mkdir(mode=0o700, exist_ok=True)
         (world.dir / "config.json").write_text(json.dumps({"durability": durability}))
         said = open(world.top / "said", "wb")
         daemon = subprocess.Popen([str(build / "hookd"), "run", "--dir", str(world.dir)], env=world.env, stdout=said, stderr=said)

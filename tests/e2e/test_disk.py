@@ -21,7 +21,7 @@ def small(world):
     with open(image, "wb") as f:
         f.truncate(12 << 20)
     subprocess.run(["mkfs.ext4", "-q", "-m", "0", str(image)], check=True)
-    world.dir.mkdir()
+    world.dir.mkdir(exist_ok=True)
     done = subprocess.run(["mount", "-o", "loop", str(image), str(world.dir)], capture_output=True)
     if done.returncode:
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "hookd-test", str(world.dir)], check=True)
@@ -225,7 +225,7 @@ def test_a_foreign_file_in_the_journal_and_spool(world):
 
 @pytest.mark.parametrize("contents", [b"", b"this is no database\n" * 100, b"SQLite format 3\0" + b"\0" * 84])
 def test_a_store_that_is_none(world, contents):
-    world.dir.mkdir(mode=0o700)
+    world.dir.mkdir(mode=0o700, exist_ok=True)
     (world.dir / "hookd.db").write_bytes(contents)
     world.start()
     done = world.hookc("PostToolUse", tool(1))
@@ -353,7 +353,7 @@ def test_torn_spool_files_are_kept_and_reported(world):
 
 @pytest.mark.parametrize("fault, promised", [("commit:1+", 2), ("fsync:1+", 1)])
 def test_strict_durability_promises_what_was_synced_and_waits_for_no_store(world, fault, promised):
-    world.dir.mkdir(mode=0o700)
+    world.dir.mkdir(mode=0o700, exist_ok=True)
     (world.dir / "config.json").write_text('{"durability": "strict"}')
     assert start_with_fault(world, fault)
     for n in range(3):

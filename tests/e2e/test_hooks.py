@@ -263,7 +263,7 @@ def test_environment_is_exactly_this(world):
     for shell in ("PWD", "OLDPWD", "SHLVL", "_"):
         got.pop(shell, None)
     assert got.pop("HOOKD_HOOK")
-    assert got == {"PATH": world.env["PATH"], "HOME": str(world.home), "TERM": "dumb", "HOOKD_AGENT": "claude",
+    assert got == {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(world.home), "TERM": "dumb", "HOOKD_AGENT": "claude",
                    "TOOL_NAME": "Bash", "HOOK_TOOL_NAME": "Bash", "TOOL_INPUT": '{"command":"ls"}',
                    "HOOK_TOOL_INPUT": '{"command":"ls"}', "HOOKD_NATIVE_TOOL": "Bash", "SESSION_ID": "s1",
                    "HOOK_SESSION_ID": "s1", "COMMAND": "ls", "HOOK_EVENT": "PreToolUse", "HOOK_WORKING_DIR": "/tmp"}

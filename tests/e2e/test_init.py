@@ -58,7 +58,7 @@ def test_dry_run_shows_and_touches_nothing(world, settings):
     assert plan["applied"] is False
     assert [(a["agent"], a["path"], a["added"]) for a in plan["agents"]] == [("claude", str(settings), 28)]
     assert settings.read_bytes() == SETTINGS
-    assert not world.dir.exists()
+    assert [p.name for p in world.dir.iterdir()] == ["places"]  # the harness wrote it
 
 
 def test_there_and_back(world, settings):
@@ -241,6 +241,6 @@ def test_config(world):
 
 
 def test_a_broken_config_does_not_stop_the_daemon(world):
-    world.dir.mkdir(mode=0o700)
+    world.dir.mkdir(mode=0o700, exist_ok=True)
     (world.dir / "config.json").write_text('{ "durability": ')
     assert world.start()

@@ -465,7 +465,7 @@ def foreign(path):
 
 
 def test_what_is_not_ours_is_not_moved(world):
-    world.dir.mkdir(mode=0o700)
+    world.dir.mkdir(mode=0o700, exist_ok=True)
     foreign(world.dir / "hookd.db")
     before = (world.dir / "hookd.db").read_bytes()
     world.start()
@@ -647,7 +647,7 @@ def aged(world, changes):
 
 
 def test_retention_by_days(world):
-    world.dir.mkdir(mode=0o700)
+    world.dir.mkdir(mode=0o700, exist_ok=True)
     (world.dir / "config.json").write_text('{"retention": {"days": 30}}')
     world.start()
     for name in ("old", "older", "active", "young"):
@@ -666,7 +666,7 @@ def test_retention_by_days(world):
 
 
 def test_retention_by_size_and_a_bounded_wal(world):
-    world.dir.mkdir(mode=0o700)
+    world.dir.mkdir(mode=0o700, exist_ok=True)
     (world.dir / "config.json").write_text('{"store": {"max_mb": 16}}')
     world.start()
     for n in range(30):
@@ -701,7 +701,7 @@ def store_of_release_one(path):
 
 
 def test_migration_killed_at_every_statement(world):
-    world.dir.mkdir(mode=0o700)
+    world.dir.mkdir(mode=0o700, exist_ok=True)
     path = world.dir / "hookd.db"
     killed = 0
     for n in range(1, 500):

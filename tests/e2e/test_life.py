@@ -277,7 +277,7 @@ def test_a_daemon_whose_socket_was_taken_away_is_replaced(world):
 
 
 def test_strict_durability_answers_committed(world):
-    world.dir.mkdir()
+    world.dir.mkdir(exist_ok=True)
     (world.dir / "config.json").write_text('{"durability": "strict"}')
     from world import hook, read_frame
     world.start()

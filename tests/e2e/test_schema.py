@@ -58,7 +58,7 @@ def check_new(world):
 
 
 def test_a_store_of_the_release_before_is_brought_here(world):
-    world.dir.mkdir(mode=0o700)
+    world.dir.mkdir(mode=0o700, exist_ok=True)
     old_store(world.dir / "hookd.db")
     world.start()
     world.stop()
@@ -68,7 +68,7 @@ def test_a_store_of_the_release_before_is_brought_here(world):
 
 
 def test_killed_at_every_statement_it_is_whole(world):
-    world.dir.mkdir(mode=0o700)
+    world.dir.mkdir(mode=0o700, exist_ok=True)
     store = world.dir / "hookd.db"
     for n in range(1, 60):
         for name in ("hookd.db", "hookd.db-wal", "hookd.db-shm"):

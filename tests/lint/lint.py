@@ -18,7 +18,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 LAYERS = {
     0: 'base',
     1: 'os json match event wire config loop project',
-    2: 'agents redact server shell journal store',
+    2: 'agents redact server http shell journal store',
     3: 'transcript guard trust hooks install',
     4: 'history capture',
     6: 'engine',
@@ -32,6 +32,7 @@ SAME_LAYER = {
     ('event', 'json'): 'an event holds the parsed payload',
     ('config', 'json'): 'the config file is JSON with comments',
     ('project', 'os'): 'paths that the kernel has cached',
+    ('config', 'os'): 'the home of the account',
     ('loop', 'os'): 'waking up and thread names',
     ('wire', 'os'): 'talk.c checks who is at the other end',
     ('store', 'journal'): 'the writer folds what the journal holds',
@@ -46,7 +47,10 @@ PUBLIC = {
     'base/': 'each header of base is a module of its own',
     'json/edit.h': 'editing JSON as text: for config and install, who change files of people',
     'config/names.h': 'did-you-mean, for whoever reads what people wrote',
+    'config/owner.h': 'who may change what runs, for the daemon and for commands',
     'config/paths.h': 'hookc-side code wants directories without the option table',
+    'api/mcp.h': 'the protocol of MCP, for the daemon and for hookd mcp',
+    'api/web.h': 'HTTP, which the daemon starts',
     'daemon/spawn.h': 'starting a daemon must not link one',
 }
 

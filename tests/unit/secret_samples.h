@@ -3,7 +3,8 @@
  * the values are made when the test runs, from a fixed seed.
  *
  *   a letters and digits   u capitals and digits   l small letters and digits   h hexadecimal
- *   d digits   w letters, digits, _ and -   b base64   p a password people would choose   */
+ *   d digits   w letters, digits, _ and -   b base64   p a password people would choose
+ *   c letters alone   s small letters alone   */
 #ifndef HOOKD_TESTS_SECRET_SAMPLES_H
 #define HOOKD_TESTS_SECRET_SAMPLES_H
 
@@ -140,6 +141,8 @@ static const struct sample samples[] = {
 	{ "slack-webhook", "https://hooks.slack.com/services/", "T{u8}/B{u10}/{a24}", "", "hooks.slack.com/services" },
 	{ "discord-webhook", "https://discord.com/api/webhooks/{d18}/", "{w68}", "", "discord.com/api/webhooks/1" },
 	{ "discord-token", "DISCORD_BOT=", "MT{a22}.{w6}.{w38}", "", "discord.Client.run" },
+	{ "discord-token", "", "MTEz{a20}.{w6}.{w38}", "", "MTEz.c" },
+	{ "discord-webhook", "https://ptb.discord.com/api/v10/webhooks/{d18}/", "{w68}", "", "discord.com/api/v10" },
 	{ "telegram-token", "", "{d9}:AA{w33}", "", "12:AAB" },
 	{ "teams-webhook", "https://x.webhook.office.com/webhookb2/", "{h8}-{h4}-{h4}-{h4}-{h12}@{h32}", "",
 		"webhook.office.com/" },
@@ -173,6 +176,11 @@ static const struct sample samples[] = {
 	{ "bearer-token", "using bearer ", "{a40}", "", "the bearer of this letter" },
 	{ "cookie", "Set-Cookie: sid=", "{a32}", "; Path=/; HttpOnly", "set-cookie header" },
 	{ "cookie", "Cookie: ", "session={a32}; csrf={h32}", "\n", "cookie = make_cookie(name)" },
+	{ "cookie", "cookies={'sid': '", "{a32}", "'}", "cookies={'theme': 'darkblue'}" },
+	{ "cookie", "PHPSESSID=", "{l26}", "", "PHPSESSID=none" },
+	{ "cookie", ".x.org\tTRUE\t/\tFALSE\t0\tsid\t", "{a32}", "\n", "x\tTRUE\t/usr" },
+	{ "signed-url", "https://b/k?X-Amz-Signature=", "{h64}", "", "x-amz-signature header" },
+	{ "signed-url", "https://c/a?Signature=", "{w80}", "&Key-Pair-Id=K", "the signature=short of it" },
 	{ "url-password", "postgres://admin:", "{p12}", "@db.internal:5432/x", "http://host:8080/a@b" },
 	{ "url-token", "https://", "{h32}", "@o12.ingest.example.io/3", "https://example.com/@user" },
 	{ "curl-user", "curl -s -u admin:", "{p12}", " https://x", "curl -u admin: https://x" },
@@ -187,6 +195,12 @@ static const struct sample samples[] = {
 	{ "command-password", "sshpass -p ", "{p12}", " ssh x", "sshpass -f file" },
 	{ "command-password", "docker login -u me -p ", "{p12}", " ghcr.io", "docker login ghcr.io" },
 	{ "command-password", "redis-cli -h x -a ", "{p12}", " ping", "redis-cli -h x ping" },
+	{ "env-line", "a/.env:3:COLOUR=", "{s12}", "\n", "see .env: it is not there" },
+	{ "command-secret", "create secret generic x --from-literal=colour=", "{s12}", "", "--from-literal=NAME" },
+	{ "command-secret", "heroku config:set ", "COLOUR={s12}", "", "heroku config:set" },
+	{ "command-secret", "fly secrets set ", "COLOUR={s12}", "", "fly secrets list" },
+	{ "command-secret", "vault kv put secret/x ", "colour={s12}", "", "vault kv get secret/x" },
+	{ "command-secret", "gh secret set COLOUR --body ", "{s12}", "", "gh pr create --body text" },
 	/* Names and values. */
 	{ "password", "password = \"", "{p10}", "\"", "password = get_password()" },
 	{ "password", "DB_PASSWORD=", "{p12}", "\n", "DB_PASSWORD=$PASSWORD" },
@@ -240,6 +254,8 @@ static const char *sample_alphabet(char kind)
 	case 'l': return "0123456789abcdefghijklmnopqrstuvwxyz";
 	case 'h': return "0123456789abcdef";
 	case 'd': return "1234567890";
+	case 'c': return all + 10;
+	case 's': return "abcdefghijklmnopqrstuvwxyz";
 	case 'w': return "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-";
 	case 'b': return "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+/";
 	default: return all;
@@ -268,7 +284,7 @@ static void sample_expand(struct buf *b, const char *t, uint64_t *seed)
 {
 	while (*t) {
 		char kind = t[0] == '{' ? t[1] : 0, *end;
-		size_t n = kind && strchr("aulhdwbp", kind) ? strtoul(t + 2, &end, 10) : 0;
+		size_t n = kind && strchr("aulhdwbpcs", kind) ? strtoul(t + 2, &end, 10) : 0;
 
 		if (!n || *end != '}') {
 			buf_add_char(b, *t++);

@@ -61,7 +61,7 @@ static int setup(void **state)
 	assert_int_equal(mkdir(in("home/other"), 0755), 0);
 	paths = (struct paths){ 0 };
 	snprintf(paths.config, sizeof paths.config, "%s", in("config.json"));
-	setenv("HOME", in("home"), 1);
+	snprintf(paths.home, sizeof paths.home, "%s", in("home"));
 	arena_init(&arena);
 	return 0;
 }

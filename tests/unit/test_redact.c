@@ -576,10 +576,10 @@ static void commands_that_read_them(void **state)
 	str base;
 
 	for (size_t i = 0; i < countof(reads); i++)
-		if (!file_command_reads(str_of(reads[i]), &base))
+		if (!command_touches(&arena, str_of(reads[i]), &base))
 			fail_msg("%s", reads[i]);
 	for (size_t i = 0; i < countof(not ); i++)
-		if (file_command_reads(str_of(not [i]), &base))
+		if (command_touches(&arena, str_of(not [i]), &base))
 			fail_msg("%s", not [i]);
 }
 

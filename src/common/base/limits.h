@@ -28,7 +28,7 @@
 #define LIMIT_NAME 512
 
 /* A line of the RPC dialect, and its answer, which must have room for the largest record. */
-#define LIMIT_RPC_LINE MIB(1)
+#define LIMIT_RPC_LINE MIB(4)
 #define LIMIT_RPC_REPLY MIB(24)
 
 /* A config file. A hand-written one has a few hundred lines. */

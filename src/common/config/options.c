@@ -16,6 +16,18 @@ static int check_levels(str value, struct err *err)
 	return log_set_levels(value, /* apply= */ false, err);
 }
 
+/* A relative directory would be another one in every project. */
+static int check_path(str value, struct err *err)
+{
+	char shown[NAME_SHOWN];
+	str dir;
+
+	while (str_split(&value, ':', &dir))
+		if (str_empty(dir) || dir.p[0] != '/')
+			return err_set(err, -EINVAL, "'%s' is not an absolute directory", name_shown(dir, shown));
+	return 0;
+}
+
 const struct option options[OPTION_ID_MAX] = {
 	[OPTION_DURABILITY] = { "durability", OPTION_ENUM, "normal", .choices = durabilities,
 		.text = "What an acknowledged event survives. normal: any crash of hookd or of the "
@@ -28,6 +40,14 @@ const struct option options[OPTION_ID_MAX] = {
 			"denied or asked about." },
 	[OPTION_GUARD_OBSERVE] = { "guard.observe", OPTION_LIST, "",
 		.text = "Guard rules that are only observed: their decisions are recorded but not enforced." },
+	[OPTION_HOOKS_PATH] = { "hooks.path", OPTION_TEXT, PATHS_PROGRAMS, .check = check_path,
+		.text = "PATH of the programs that hooks run: absolute directories, separated by colons. The PATH of "
+			"the agent or shell that calls is never used." },
+	[OPTION_HTTP_ENABLED] = { "http.enabled", OPTION_BOOL, "false",
+		.text = "Whether hookd listens on 127.0.0.1 from its start; otherwise only once `hookd url` asks for "
+			"it. The Unix socket api.sock is always there." },
+	[OPTION_HTTP_PORT] = { "http.port", OPTION_INT, "7717", .minimum = 0, .maximum = 65535,
+		.text = "TCP port on 127.0.0.1; if it is taken, or 0, any free one. `hookd status` shows it." },
 	[OPTION_LOG_LEVEL] = { "log.level", OPTION_TEXT, "info", .check = check_levels,
 		.text = "Level of hookd.log: error, warn, info or debug, for everything or for one module "
 			"(\"info,store=debug\")." },

@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/limits.h"
+#include "os/os.h"
 
 /* XDG wants absolute paths and says to ignore others. */
 static const char *absolute_env(const char *name)
@@ -36,8 +38,9 @@ static void copy_path(char out[FS_PATH], str path)
 	snprintf(out, FS_PATH, STR_FMT, STR_ARG(path));
 }
 
-/* "config=/…", "data=/…" and "runtime=/…" lines; absent or foreign: everything in the one directory. */
-static void read_places_file(struct paths *p)
+/* "config=/…", "data=/…", "runtime=/…" and "home=/…" lines; absent or foreign: everything in the one directory. The
+ * home is read however the directory was found. */
+static void read_places_file(struct paths *p, bool only_home)
 {
 	char path[FS_PATH];
 	struct buf b = BUF_INIT(KIB(16));
@@ -49,7 +52,11 @@ static void read_places_file(struct paths *p)
 	if (fs_read_file(path, &b) == 0) {
 		rest = buf_str(&b);
 		while (str_split(&rest, '\n', &line)) {
-			if (str_starts(line, STR("config=/")))
+			if (str_starts(line, STR("home=/")))
+				copy_path(p->home, str_from(line, 5));
+			else if (only_home)
+				continue;
+			else if (str_starts(line, STR("config=/")))
 				copy_path(p->config, str_from(line, 7));
 			else if (str_starts(line, STR("data=/")))
 				copy_path(p->data, str_from(line, 5));
@@ -58,6 +65,15 @@ static void read_places_file(struct paths *p)
 		}
 	}
 	buf_release(&b);
+}
+
+/* The environment is asked only where the system knows no account, as in some containers. */
+static void account_home(char out[FS_PATH])
+{
+	const char *env = absolute_env("HOME");
+
+	if (os_account_home(out, FS_PATH) < 0)
+		copy_path(out, str_of(env ? env : ""));
 }
 
 static void fill_state_paths(struct paths *p)
@@ -73,6 +89,10 @@ static void fill_state_paths(struct paths *p)
 		{ offsetof(struct paths, run), "run" },
 		{ offsetof(struct paths, lock), "run/hookd.lock" },
 		{ offsetof(struct paths, socket), "run/hookd.sock" },
+		{ offsetof(struct paths, token), "owner.token" },
+		{ offsetof(struct paths, http_token), "http.token" },
+		{ offsetof(struct paths, api_socket), "run/api.sock" },
+		{ offsetof(struct paths, changes), "changes.jsonl" },
 	};
 
 	for (size_t i = 0; i < countof(parts); i++)
@@ -101,8 +121,6 @@ int paths_find(const char *dir, struct paths *ret, struct err *err)
 
 	if (dir) {
 		r = use_one_dir(&p, dir, err);
-		if (r == 0)
-			read_places_file(&p);
 	} else if (hookd_dir && hookd_dir[0]) {
 		r = use_one_dir(&p, hookd_dir, err);
 	} else {
@@ -116,19 +134,32 @@ int paths_find(const char *dir, struct paths *ret, struct err *err)
 		if (r == 0 && runtime && strlen(runtime) < FS_PATH - 64)
 			snprintf(p.runtime_socket, sizeof p.runtime_socket, "%s/hookd/hookd.sock", runtime);
 	}
-	if (r < 0)
+	account_home(p.home);
+	if (r < 0) {
+		memcpy(ret->home, p.home, sizeof p.home);
 		return r;
+	}
+	read_places_file(&p, /* only_home= */ !dir);
 	fill_state_paths(&p);
 	*ret = p;
 	return 0;
 }
 
+bool paths_are_new(const struct paths *p)
+{
+	char path[FS_PATH];
+
+	return fs_join(path, p->state, "places") == 0 && access(path, F_OK) < 0 && errno == ENOENT;
+}
+
 int paths_make(const struct paths *p, struct err *err)
 {
 	const char *dirs[] = { p->state, p->data, p->run, p->journal, p->spool };
-	char path[FS_PATH], text[3 * FS_PATH + 64];
+	char path[FS_PATH], own[FS_PATH], text[4 * FS_PATH + 64];
 	struct buf b = BUF_INIT(sizeof text);
 	int r;
+
+	account_home(own);
 
 	for (size_t i = 0; i < countof(dirs); i++) {
 		r = fs_private_dir(dirs[i]);
@@ -136,7 +167,9 @@ int paths_make(const struct paths *p, struct err *err)
 			return err_set(err, r, "the directory %s cannot be used: %s", dirs[i],
 				r == -EPERM ? "it belongs to another user" : strerror(-r));
 	}
-	snprintf(text, sizeof text, "config=%s\ndata=%s\nruntime=%s\n", p->config, p->data, p->runtime_socket);
+	snprintf(text, sizeof text, "config=%s\ndata=%s\nruntime=%s\n%s%s%s", p->config, p->data, p->runtime_socket,
+		strcmp(p->home, own) ? "home=" : "", strcmp(p->home, own) ? p->home : "",
+		strcmp(p->home, own) ? "\n" : "");
 	r = fs_join(path, p->state, "places");
 	if (r == 0 && (fs_read_file(path, &b) < 0 || !str_eq(buf_str(&b), str_of(text))))
 		r = fs_replace_file(path, str_of(text), false);

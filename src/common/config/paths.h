@@ -3,7 +3,11 @@
  * HOOKD_DIR, when set, holds everything. Otherwise the XDG directories. A state directory given on the
  * command line (--dir, which `hookd init` writes into every hook line) wins over the environment: an
  * agent's environment can be set by a project, and must not lead hookc to another daemon. Such a
- * directory remembers where its config and data are in a file called `places`. */
+ * directory remembers where its config and data are in a file called `places`.
+ *
+ * The environment chooses a state directory and nothing else. The user's home, from which settings and rules are read,
+ * is the account's. Only `places` can say otherwise ("home=/…"): `hookd init` writes it there when it sets up a new
+ * state directory under another HOME, and the guard keeps agents from changing it. */
 #ifndef HOOKD_CONFIG_PATHS_H
 #define HOOKD_CONFIG_PATHS_H
 
@@ -13,6 +17,7 @@
 #include "base/fs.h"
 
 struct paths {
+	char home[FS_PATH];           /* the user's, or "" */
 	char config[FS_PATH];         /* config.json */
 	char data[FS_PATH];           /* directory */
 	char store[FS_PATH];          /* data/hookd.db */
@@ -24,11 +29,22 @@ struct paths {
 	char run[FS_PATH];            /*   state/run */
 	char lock[FS_PATH];           /*   state/run/hookd.lock, held by the daemon for life */
 	char socket[FS_PATH];         /*   state/run/hookd.sock, always */
+	char http_token[FS_PATH];     /*   state/http.token: likewise */
+	char api_socket[FS_PATH];     /*   state/run/api.sock: HTTP */
+	char token[FS_PATH];          /*   state/owner.token: see owner.h */
+	char changes[FS_PATH];        /*   state/changes.jsonl: the same */
 	char runtime_socket[FS_PATH]; /* $XDG_RUNTIME_DIR/hookd/hookd.sock, or "" */
 };
 
-/* dir: the --dir argument, or NULL. -EINVAL with a text that says what is missing (HOME). */
+/* Where hookd's own children look for programs unless the user says otherwise: nobody but root can write there. */
+#define PATHS_PROGRAMS "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+/* dir: the --dir argument, or NULL. -EINVAL with a text that says what is missing (HOME); ret->home is set even
+ * then. */
 int paths_find(const char *dir, struct paths *ret, struct err *err);
+
+/* Nobody has used this state directory yet. */
+bool paths_are_new(const struct paths *p);
 
 /* Makes the directories, private, and writes `places`. */
 int paths_make(const struct paths *p, struct err *err);

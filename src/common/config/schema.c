@@ -41,27 +41,21 @@ static void write_option(struct json_writer *w, const struct option *o)
 	jw_end_object(w);
 }
 
-/* A part of the file that another module reads. */
-static void write_part(struct json_writer *w, const char *name, const char *text)
-{
-	jw_key(w, name);
-	jw_object(w);
-	jw_field_str(w, "type", STR("object"));
-	jw_field_str(w, "description", str_of(text));
-	jw_end_object(w);
-}
-
 /* An object whose members are the options [first, end) one step further down. */
 static void write_object(struct json_writer *w, size_t first, size_t end, unsigned level)
 {
+	bool hooks = level == 1 && str_eq(option_step(&options[first], 0), STR("hooks"));
+
 	jw_field_str(w, "type", STR("object"));
-	jw_field_bool(w, "additionalProperties", false);
+	if (hooks)
+		jw_field_str(w, "description",
+			STR("Programs to run at events, by the event's name; hookd hooks validate checks them."));
+	jw_field_bool(w, "additionalProperties", hooks);
 	jw_key(w, "properties");
 	jw_object(w);
 	if (level == 0) {
 		jw_key(w, "$schema");
 		jw_raw(w, STR("{\"type\":\"string\"}"));
-		write_part(w, "hooks", "Programs to run at events; hookd hooks validate checks them.");
 	}
 	if (level == 1 && str_eq(option_step(&options[first], 0), STR("guard"))) {
 		jw_key(w, "rules");

@@ -10,6 +10,9 @@
 
 /* The effective user of the process at the other end of a Unix socket. */
 int os_peer_uid(int fd, uid_t *ret);
+/* A Unix socket that listens at path, mode 0600, nonblocking; or -errno. A dead daemon's socket file is removed; -EADDRINUSE:
+ * something else is in the way. At start only: it may change the working directory for a moment. */
+int os_listen_unix(const char *path, int backlog);
 
 /* An anonymous file in memory (elsewhere: an unlinked file in dir). It survives exec when the caller
  * clears close-on-exec. */
@@ -95,6 +98,10 @@ long long os_thread_cpu_us(void);
 void os_keep_memory_small(void);
 /* Returns memory that the allocator keeps in reserve. */
 void os_give_memory_back(void);
+
+/* Home of this user's account, whatever the environment says. -ENOENT: there is no account. May ask a directory
+ * service. */
+int os_account_home(char *out, size_t size);
 
 /* Resident memory of this process in bytes, or 0 when unknown. */
 size_t os_resident_bytes(void);

@@ -738,6 +738,7 @@ str run_code(struct run *x, str language, str code, str in)
 	*c = (struct cmd){ .v = arena_alloc(x->a, 2 * sizeof(str)), .n = 2, .name = language };
 	c->v[0] = language;
 	c->v[1] = str_head(code, 200);
+	judge_own_code(x, c, code);
 	k = arena_new(x->a, struct code);
 	*k = (struct code){ .x = x,
 		.c = c,

@@ -216,6 +216,7 @@ str run_cmd(struct run *x, struct cmd *c)
 	judge_own_vars(x, c);
 	judge_by_name(x, c);
 	judge_operands(x, c);
+	judge_own_places(x, c);
 	if (!str_is_set(c->out))
 		c->out = output_of(x, c);
 	return c->out;

@@ -282,7 +282,7 @@ struct guard *guard_new_with(const struct paths *p, const char *home, struct gua
 	char self[FS_PATH], hookc[FS_PATH + 8];
 
 	if (!home)
-		home = getenv("HOME");
+		home = p->home;
 	os_catch_crashes();
 	pthread_mutex_init(&g->lock, NULL);
 	g->config = xstrdup(p->config);

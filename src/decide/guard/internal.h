@@ -372,7 +372,10 @@ void judge_sql(struct run *x, const struct cmd *c, str sql);
 void judge_by_name(struct run *x, struct cmd *c); /* everything that knows the program */
 void judge_start_vars(struct run *x, const struct cmd *c);
 void judge_operands(struct run *x, struct cmd *c);
-void judge_own_vars(struct run *x, const struct cmd *c);
+void judge_own_vars(struct run *x, const struct cmd *c); /* own.c, as are the next three */
+void judge_own_places(struct run *x, const struct cmd *c);
+void judge_own_code(struct run *x, const struct cmd *c, str code);
+bool is_owner_token(struct run *x, str path);
 void judge_user_rules(struct run *x, const struct cmd *c);
 void lower_findings(struct guard_report *r);
 void judge_user_tool(struct run *x, const struct event *e);

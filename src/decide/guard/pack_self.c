@@ -10,10 +10,14 @@ static const char rpc_reads[] = "hello ops status sessions show events event ses
 
 static void do_hookd(struct run *x, struct cmd *c)
 {
-	struct args it = { .c = c, .shorts = "", .longs = "dir", .posix = true };
+	struct args it = { .c = c, .shorts = "", .longs = "dir token-file", .posix = true };
 	struct arg a;
 	str next;
 
+	if (cmd_has(c, "--token-file"))
+		FAULT(x, c, RULE_SELF, VERDICT_DENY, "the owner's token is not for agents");
+	if (cmd_env(c, STR("HOME")).n || cmd_env(c, STR("XDG_STATE_HOME")).n || cmd_env(c, STR("XDG_CONFIG_HOME")).n)
+		FAULT(x, c, RULE_SELF, VERDICT_DENY, "this leads hookd to another home than the user's");
 	while (args_next(&it, &a)) {
 		if (!a.operand)
 			continue;
@@ -30,6 +34,13 @@ static void do_hookd(struct run *x, struct cmd *c)
 			FAULT(x, c, RULE_SELF, VERDICT_DENY, "this would change or stop the guard itself");
 		return;
 	}
+}
+
+/* Events come from an agent's hooks, not from its commands. */
+static void do_hookc(struct run *x, struct cmd *c)
+{
+	if (c->n > 1 && !cmd_has(c, "--version") && !cmd_has(c, "--help"))
+		FAULT(x, c, RULE_SELF, VERDICT_DENY, "this reports made-up events to hookd");
 }
 
 static bool names_hookd(str word)
@@ -76,7 +87,8 @@ static const struct {
 static void do_agent(struct run *x, struct cmd *c)
 {
 	bool off = cmd_env(c, STR("CLAUDE_CONFIG_DIR")).n || cmd_env(c, STR("CODEX_HOME")).n ||
-		cmd_env(c, STR("GEMINI_CLI_HOME")).n || cmd_env(c, STR("HOME")).n;
+		cmd_env(c, STR("GEMINI_CLI_HOME")).n || cmd_env(c, STR("HOME")).n ||
+		cmd_env(c, STR("XDG_STATE_HOME")).n || cmd_env(c, STR("XDG_RUNTIME_DIR")).n;
 
 	for (size_t i = 1; i < c->n; i++) {
 		str next = i + 1 < c->n ? c->v[i + 1] : STR("");
@@ -121,23 +133,9 @@ static void do_changer(struct run *x, struct cmd *c)
 				"this would change " STR_FMT ", which the guard depends on", STR_ARG(c->v[i]));
 }
 
-/* Variables that are meant to switch hookd off, before any command. */
-void judge_own_vars(struct run *x, const struct cmd *c)
-{
-	for (const struct fact *f = c->env; f && f != c->env_end; f = f->next)
-		if (f->kind == FACT_VAR && str_starts(f->key, STR("HOOKD_")) &&
-			!str_in(f->key, "HOOKD_DIR HOOKD_PREFIX HOOKD_VERSION"))
-			FAULT(x, c, RULE_SELF, VERDICT_DENY, "this tries to switch the guard off by a variable");
-	if (!str_in(c->name, "export declare typeset"))
-		return;
-	for (size_t i = 1; i < c->n; i++)
-		if (str_starts(c->v[i], STR("HOOKD_")) && !str_starts(c->v[i], STR("HOOKD_DIR=")) &&
-			!str_starts(c->v[i], STR("HOOKD_PREFIX=")))
-			FAULT(x, c, RULE_SELF, VERDICT_DENY, "this tries to switch the guard off by a variable");
-}
-
 const struct program pack_self[] = {
 	{ "hookd", do_hookd },
+	{ "hookc", do_hookc },
 	{ "fuser", do_fuser },
 	{ "claude codex gemini qwen copilot cursor-agent agent amp droid crush kimi goose opencode "
 	  "auggie",

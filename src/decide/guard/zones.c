@@ -305,6 +305,8 @@ enum secrecy secrecy_of(struct run *x, str path)
 
 	if (x->contained)
 		return SECRET_NOT;
+	if (is_owner_token(x, path))
+		return SECRET_KEY;
 	if (home && home < path.n) {
 		str rest = str_from(path, home + 1), first = rest;
 		str part;

@@ -1,12 +1,14 @@
 /* An event in the format of the hook's file: Claude Code's, whichever agent it came from. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "agents/agents.h"
 #include "base/alloc.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "config/names.h"
+#include "config/paths.h"
 #include "hooks/internal.h"
 
 /* -- tools ------------------------------------------------------------------------------------- */
@@ -322,16 +324,20 @@ static str outer_value(const struct event *e, str name)
 	return str_of(getenv(text));
 }
 
-static void add_outer(struct env_list *l, const struct hook *h, const struct event *e)
+static void add_outer(struct env_list *l, const struct hook *h, const struct event *e,
+	const struct hook_surroundings *where)
 {
-	static const char *const always[] = { "HOME", "LANG", "TERM", "TMPDIR" };
 	char name[256];
 
-	/* The daemon decides where programs are found, not a project. */
-	env_add(l, "PATH", getenv("PATH") ? str_of(getenv("PATH")) : STR("/usr/local/bin:/usr/bin:/bin"));
-	for (size_t i = 0; i < countof(always); i++)
-		env_add(l, always[i], i == 0 ? str_of(getenv("HOME")) : outer_value(e, str_of(always[i])));
+	/* The user decides where programs and settings are found, not whoever calls. */
+	env_add(l, "PATH", str_of(where->path ? where->path : PATHS_PROGRAMS));
+	env_add(l, "HOME", where->home && where->home[0] ? str_of(where->home) : STR_NONE);
+	env_add(l, "LANG", str_of(getenv("LANG")));
+	env_add(l, "TERM", outer_value(e, STR("TERM")));
 	for (size_t i = 0; i < h->nenv && h->env[i].n < sizeof name; i++) {
+		if (str_eq(h->env[i], STR("PATH")) || str_eq(h->env[i], STR("HOME")) ||
+			str_eq(h->env[i], STR("LANG")) || str_eq(h->env[i], STR("TERM")))
+			continue;
 		memcpy(name, h->env[i].p, h->env[i].n);
 		name[h->env[i].n] = 0;
 		env_add(l, name, outer_value(e, h->env[i]));
@@ -354,19 +360,32 @@ static void add_tool(struct env_list *l, const struct event *e, str tool_name)
 	buf_release(&b);
 }
 
+/* A program that hookd itself needs, by its absolute path: it sees what no other program should. */
+static const char *helper_path(const char *program, char out[FS_PATH])
+{
+	str rest = STR(PATHS_PROGRAMS), dir;
+
+	while (str_split(&rest, ':', &dir))
+		if (snprintf(out, FS_PATH, STR_FMT "/%s", STR_ARG(dir), program) < FS_PATH && access(out, X_OK) == 0)
+			return out;
+	snprintf(out, FS_PATH, "/usr/bin/%s", program); /* its absence is an error like any other hook's */
+	return out;
+}
+
 char **hook_environment(const struct hook *h, const struct event *e, str tool_name,
 	const struct hook_surroundings *where)
 {
 	struct env_list l = { .items = xcalloc(ENV_MAX + h->nenv, sizeof(char *)), .max = ENV_MAX + h->nenv };
 	const char *name = event_kinds[e->kind].name;
-	char mark[4096];
+	char mark[4096], helper[FS_PATH];
 
-	add_outer(&l, h, e);
+	add_outer(&l, h, e, where);
 	env_add(&l, "CLAUDE_PROJECT_DIR", where->root);
 	env_add(&l, "HOOKD_AGENT", e->agent);
 	snprintf(mark, sizeof mark, "%s" STR_FMT ":%s", where->token, STR_ARG(str_head(where->chain, 3000)), h->id);
 	env_add(&l, "HOOKD_HOOK", where->token[0] ? str_of(mark) : STR_NONE);
 	if (h->type == HOOK_HTTP) {
+		env_add(&l, "HOOKD_HTTP_CURL", str_of(helper_path("curl", helper)));
 		env_add(&l, "HOOKD_HTTP_URL", h->url);
 		env_add(&l, "HOOKD_HTTP_HEADERS", h->headers);
 	}

@@ -204,6 +204,7 @@ struct hooks_config {
 	struct redactor *redactor; /* the loop's */
 	const char *home, *user_config, *state, *run;
 	const char *keeper; /* as loop_children_new() */
+	const char *path; /* where hooks find programs; NULL: PATHS_PROGRAMS */
 };
 
 struct hooks *hooks_new(const struct hooks_config *config);

@@ -73,6 +73,7 @@ void hook_write_stdin(const struct event *e, str tool_name, struct buf *b);
 
 struct hook_surroundings {
 	str root;
+	const char *home, *path;
 	const char *token; /* of the daemon: see HOOKD_HOOK */
 	str chain;         /* hooks that led to this event: ":id:id", or empty */
 };

@@ -665,8 +665,13 @@ static void take_hooks(struct parser *p, const struct json *hooks)
 		if (json_get(hooks, m->key) != m)
 			hint(p, at, "'" STR_FMT "' appears more than once; all of them are used",
 				STR_ARG(str_cut_utf8(m->key, 64)));
-		if (m != v && !str_eq(m->key, STR("exit_dialect")))
+		if (m == v || str_eq(m->key, STR("exit_dialect")))
+			continue;
+		if (!str_eq(m->key, STR("path")) || p->source->claude)
 			take_event(p, m, at);
+		else if (p->source->scope != HOOK_USER)
+			complain(p, at,
+				"hooks.path is ignored in a project: where programs are found is the user's to say");
 	}
 }
 

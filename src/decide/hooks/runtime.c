@@ -207,7 +207,7 @@ static int64_t time_of(const struct run *r)
  * without a line of network code in the daemon. Everything that varies is passed in the environment and on stdin,
  * which only this user can read; redirects are not followed, and an answer other than 2xx is a failure. */
 static const char http_script[] =
-	"exec 3<&0; printf '%s\\n' \"$HOOKD_HTTP_HEADERS\" | exec curl -q --silent "
+	"exec 3<&0; printf '%s\\n' \"$HOOKD_HTTP_HEADERS\" | exec \"$HOOKD_HTTP_CURL\" -q --silent "
 	"--show-error --fail --proto =http,https --header @- --data-binary @/dev/fd/3 -- \"$HOOKD_HTTP_URL\"";
 
 static void start(struct run *r)
@@ -380,6 +380,8 @@ static void prepare(void *arg)
 {
 	struct fire *f = arg;
 	struct hook_surroundings where = { .root = f->set->root,
+		.home = f->hooks->config.home,
+		.path = f->hooks->config.path,
 		.token = f->hooks->token,
 		.chain = chain_of(f->hooks, f->q.event) };
 	struct arena a;

@@ -84,6 +84,18 @@ static bool sibling(char *path, size_t size)
 	return true;
 }
 
+/* hookc is static and hookd is not: what tells the dynamic linker to load a project's code ends here. */
+static void drop_loader_variables(void)
+{
+	char **to = environ;
+
+	for (char **from = environ; from && *from; from++)
+		if (strncmp(*from, "LD_", 3) != 0 && strncmp(*from, "GLIBC_TUNABLES=", 15) != 0)
+			*to++ = *from;
+	if (to)
+		*to = NULL;
+}
+
 /* Each call returns only when that place has no hookd. */
 static void exec_anywhere(const struct handover *h, char **argv)
 {
@@ -110,6 +122,7 @@ void handover(const struct handover *h)
 	int fd;
 
 	fill_standard_fds();
+	drop_loader_variables();
 	fd = frame_file(h);
 	if (fd < 0)
 		return;

@@ -1,115 +1,311 @@
-/* Files that are secrets by name, and who shows their contents. */
+/* Files that are secrets by name. */
 #include "redact/internal.h"
 
-/* Last component with at most one star; `under` is the folder it must be in. */
-static const struct {
-	const char *name, *under;
-} secret_files[] = {
-	{ ".env" },
-	{ ".env.*" },
-	{ "*.env" },
-	{ ".envrc" },
-	{ "id_rsa" },
-	{ "id_dsa" },
-	{ "id_ecdsa" },
-	{ "id_ed25519" },
-	{ "id_ecdsa_sk" },
-	{ "id_ed25519_sk" },
-	{ "*.pem" },
-	{ "*.key" },
-	{ "*.p12" },
-	{ "*.pfx" },
-	{ "*.ppk" },
-	{ "*.jks" },
-	{ "*.keystore" },
-	{ "*.kdbx" },
-	{ "*.ovpn" },
-	{ "*.p8" },
-	{ ".netrc" },
-	{ "_netrc" },
-	{ ".pgpass" },
-	{ ".my.cnf" },
-	{ ".pypirc" },
-	{ ".htpasswd" },
-	{ ".git-credentials" },
-	{ ".dockercfg" },
-	{ ".vault-token" },
-	{ "kubeconfig" },
-	{ "*.kubeconfig" },
-	{ "credentials", ".aws" },
-	{ "config", ".kube" },
-	{ "config.json", ".docker" },
-	{ "credentials", ".cargo" },
-	{ "credentials.toml", ".cargo" },
-	{ "hosts.yml", "gh" },
-	{ "auth.json", ".codex" },
-	{ "shadow", "etc" },
-	{ ".credentials.json" },
-	{ "credentials.json" },
-	{ "*-credentials.json" },
-	{ "client_secret*.json" },
-	{ "service-account*.json" },
-	{ "service_account*.json" },
-	{ "serviceaccount*.json" },
-	{ "application_default_credentials.json" },
-	{ "secrets.yml" },
-	{ "secrets.yaml" },
-	{ "secrets.json" },
-	{ "secrets.toml" },
-	{ "secrets.env" },
-	{ "*.secrets.yml" },
-	{ "*.secrets.yaml" },
+/* With its length: a name is compared with a hundred of them. */
+#define P(text)                        \
+	{                              \
+		text, sizeof(text) - 1 \
+	}
+
+/* By the last component, wherever it is. */
+const struct secret_file secret_files_by_name[] = {
+	{ P("id_rsa"), FILE_IS_KEY },
+	{ P("id_dsa"), FILE_IS_KEY },
+	{ P("id_ecdsa"), FILE_IS_KEY },
+	{ P("id_ed25519"), FILE_IS_KEY },
+	{ P("id_ed25519_sk"), FILE_IS_KEY },
+	{ P("id_ecdsa_sk"), FILE_IS_KEY },
+	{ P(".env"), FILE_IS_SECRET },
+	{ P(".env.*"), FILE_IS_SECRET },
+	{ P("*.env"), FILE_IS_SECRET },
+	{ P(".env*.local"), FILE_IS_SECRET },
+	{ P(".envrc.local"), FILE_IS_SECRET },
+	{ P(".dev.vars"), FILE_IS_SECRET },
+	{ P(".secrets"), FILE_IS_SECRET },
+	{ P("secrets.yml"), FILE_IS_SECRET },
+	{ P("secrets.yaml"), FILE_IS_SECRET },
+	{ P("secrets.json"), FILE_IS_SECRET },
+	{ P("secrets.toml"), FILE_IS_SECRET },
+	{ P("credentials.json"), FILE_IS_SECRET },
+	{ P("credentials.yml"), FILE_IS_SECRET },
+	{ P("credentials.yaml"), FILE_IS_SECRET },
+	{ P("*-credentials.json"), FILE_IS_SECRET },
+	{ P("*_credentials.json"), FILE_IS_SECRET },
+	{ P("client_secret*.json"), FILE_IS_SECRET },
+	{ P("service-account*.json"), FILE_IS_SECRET },
+	{ P("serviceaccount*.json"), FILE_IS_SECRET },
+	{ P("*.pem"), FILE_IS_SECRET },
+	{ P("*.key"), FILE_IS_SECRET },
+	{ P("*.p12"), FILE_IS_SECRET },
+	{ P("*.pfx"), FILE_IS_SECRET },
+	{ P("*.ppk"), FILE_IS_SECRET },
+	{ P("*.jks"), FILE_IS_SECRET },
+	{ P("*.keystore"), FILE_IS_SECRET },
+	{ P("*.kdbx"), FILE_IS_SECRET },
+	{ P("*.agekey"), FILE_IS_SECRET },
+	{ P("*_rsa"), FILE_IS_SECRET },
+	{ P("*_ed25519"), FILE_IS_SECRET },
+	{ P("*.tfvars.secret"), FILE_IS_SECRET },
+	{ P("secring.gpg"), FILE_IS_SECRET },
+	{ P("wp-config.php"), FILE_IS_SECRET },
+	{ P("kubeconfig"), FILE_IS_SECRET },
+	{ P(".htpasswd"), FILE_IS_SECRET },
+	{ P(".pgpass"), FILE_IS_SECRET },
+	{ P(".netrc"), FILE_IS_SECRET },
+	{ P(".vault_pass"), FILE_IS_SECRET },
+	{ P("vault_pass.txt"), FILE_IS_SECRET },
+	{ P("vault-password"), FILE_IS_SECRET },
+	{ P(".envrc"), FILE_HOLDS_SECRETS },
+	{ P(".flaskenv"), FILE_HOLDS_SECRETS },
+	{ P(".env-*"), FILE_HOLDS_SECRETS },
+	{ P(".env_*"), FILE_HOLDS_SECRETS },
+	{ P("*.p8"), FILE_HOLDS_SECRETS },
+	{ P("*.ovpn"), FILE_HOLDS_SECRETS },
+	{ P("*.keytab"), FILE_HOLDS_SECRETS },
+	{ P("*.kubeconfig"), FILE_HOLDS_SECRETS },
+	{ P("*.tfvars"), FILE_HOLDS_SECRETS },
+	{ P("*.tfvars.json"), FILE_HOLDS_SECRETS },
+	{ P("*.tfstate"), FILE_HOLDS_SECRETS },
+	{ P("*.tfstate.backup"), FILE_HOLDS_SECRETS },
+	{ P("*.secrets.yml"), FILE_HOLDS_SECRETS },
+	{ P("*.secrets.yaml"), FILE_HOLDS_SECRETS },
+	{ P("service_account*.json"), FILE_HOLDS_SECRETS },
+	{ P("application_default_credentials.json"), FILE_HOLDS_SECRETS },
+	{ P(".credentials.json"), FILE_HOLDS_SECRETS },
+	{ P("_netrc"), FILE_HOLDS_SECRETS },
+	{ P(".my.cnf"), FILE_HOLDS_SECRETS },
+	{ P(".mylogin.cnf"), FILE_HOLDS_SECRETS },
+	{ P(".npmrc"), FILE_HOLDS_SECRETS },
+	{ P(".yarnrc"), FILE_HOLDS_SECRETS },
+	{ P(".yarnrc.yml"), FILE_HOLDS_SECRETS },
+	{ P(".pypirc"), FILE_HOLDS_SECRETS },
+	{ P(".terraformrc"), FILE_HOLDS_SECRETS },
+	{ P(".git-credentials"), FILE_HOLDS_SECRETS },
+	{ P(".dockercfg"), FILE_HOLDS_SECRETS },
+	{ P(".dockerconfigjson"), FILE_HOLDS_SECRETS },
+	{ P(".vault-token"), FILE_HOLDS_SECRETS },
+	{ P(".databrickscfg"), FILE_HOLDS_SECRETS },
+	{ P(".s3cfg"), FILE_HOLDS_SECRETS },
+	{ P(".boto"), FILE_HOLDS_SECRETS },
+	{ P("rclone.conf"), FILE_HOLDS_SECRETS },
+	/* What was typed at a prompt, passwords included. */
+	{ P(".*_history"), FILE_HOLDS_SECRETS },
+	{ P(".histfile"), FILE_HOLDS_SECRETS },
+	{ P("fish_history"), FILE_HOLDS_SECRETS },
+	{ P("ConsoleHost_history.txt"), FILE_HOLDS_SECRETS },
 };
+const size_t nsecret_files_by_name = countof(secret_files_by_name);
+
+/* From a home directory on; ** stands for everything below. */
+const struct secret_file secret_files_in_home[] = {
+	{ P(".aws/credentials"), FILE_IS_KEY },
+	{ P(".aws"), FILE_IS_KEY },
+	{ P(".kube/config"), FILE_IS_KEY },
+	{ P(".kube"), FILE_IS_KEY },
+	{ P(".netrc"), FILE_IS_KEY },
+	{ P("_netrc"), FILE_IS_KEY },
+	{ P(".pgpass"), FILE_IS_KEY },
+	{ P(".git-credentials"), FILE_IS_KEY },
+	{ P(".gnupg/**"), FILE_IS_KEY },
+	{ P(".gnupg"), FILE_IS_KEY },
+	{ P(".config/gcloud/**"), FILE_IS_KEY },
+	{ P(".config/gcloud"), FILE_IS_KEY },
+	{ P(".azure/**"), FILE_IS_KEY },
+	{ P(".azure"), FILE_IS_KEY },
+	{ P(".config/gh/hosts.yml"), FILE_IS_KEY },
+	{ P(".docker/config.json"), FILE_IS_KEY },
+	{ P(".vault-token"), FILE_IS_KEY },
+	{ P(".password-store/**"), FILE_IS_KEY },
+	{ P(".password-store"), FILE_IS_KEY },
+	{ P(".terraform.d/credentials.tfrc.json"), FILE_IS_KEY },
+	{ P(".cargo/credentials"), FILE_IS_KEY },
+	{ P(".cargo/credentials.toml"), FILE_IS_KEY },
+	{ P(".gem/credentials"), FILE_IS_KEY },
+	{ P(".pypirc"), FILE_IS_KEY },
+	{ P(".npmrc"), FILE_IS_KEY },
+	{ P(".yarnrc.yml"), FILE_IS_KEY },
+	{ P(".config/op/**"), FILE_IS_KEY },
+	{ P(".local/share/keyrings/**"), FILE_IS_KEY },
+	{ P("Library/Keychains/**"), FILE_IS_KEY },
+	{ P(".mozilla/firefox/*/logins.json"), FILE_IS_KEY },
+	{ P(".mozilla/firefox/*/key4.db"), FILE_IS_KEY },
+	{ P(".mozilla/firefox/*/cookies.sqlite"), FILE_IS_KEY },
+	{ P(".config/google-chrome/*/Login Data"), FILE_IS_KEY },
+	{ P(".config/google-chrome/*/Cookies"), FILE_IS_KEY },
+	{ P(".config/chromium/*/Login Data"), FILE_IS_KEY },
+	{ P(".claude/.credentials.json"), FILE_IS_KEY },
+	{ P(".codex/auth.json"), FILE_IS_KEY },
+	{ P(".gemini/oauth_creds.json"), FILE_IS_KEY },
+	{ P(".config/hub"), FILE_IS_KEY },
+	{ P(".my.cnf"), FILE_IS_KEY },
+	{ P(".s3cfg"), FILE_IS_KEY },
+	{ P(".boto"), FILE_IS_KEY },
+	{ P(".config/rclone/rclone.conf"), FILE_IS_KEY },
+	{ P(".config/doctl/config.yaml"), FILE_IS_KEY },
+	{ P(".fly/config.yml"), FILE_IS_KEY },
+	{ P(".config/heroku/**"), FILE_IS_KEY },
+	{ P(".oci/**"), FILE_IS_KEY },
+	{ P(".databrickscfg"), FILE_IS_KEY },
+	{ P(".snowsql/config"), FILE_IS_KEY },
+	{ P(".ssh"), FILE_IS_KEY },
+	{ P(".electrum/**"), FILE_IS_KEY },
+	{ P(".bitcoin/wallet.dat"), FILE_IS_KEY },
+	{ P(".config/sops/age/keys.txt"), FILE_IS_KEY },
+	{ P(".age/**"), FILE_IS_KEY },
+	{ P(".config/stripe/config.toml"), FILE_IS_KEY },
+	{ P(".ngrok2/ngrok.yml"), FILE_IS_KEY },
+	{ P(".config/github-copilot/**"), FILE_IS_KEY },
+	{ P(".bash_history"), FILE_IS_SECRET },
+	{ P(".zsh_history"), FILE_IS_SECRET },
+	{ P(".psql_history"), FILE_IS_SECRET },
+	{ P(".mysql_history"), FILE_IS_SECRET },
+	{ P(".python_history"), FILE_IS_SECRET },
+	{ P(".node_repl_history"), FILE_IS_SECRET },
+	{ P(".m2/settings.xml"), FILE_HOLDS_SECRETS },
+	{ P(".gradle/gradle.properties"), FILE_HOLDS_SECRETS },
+	{ P(".composer/auth.json"), FILE_HOLDS_SECRETS },
+	{ P(".config/composer/auth.json"), FILE_HOLDS_SECRETS },
+	{ P(".config/ngrok/ngrok.yml"), FILE_HOLDS_SECRETS },
+};
+const size_t nsecret_files_in_home = countof(secret_files_in_home);
+
+/* From the root on. */
+const struct secret_file secret_files_of_system[] = {
+	{ P("/etc/shadow"), FILE_IS_KEY },
+	{ P("/etc/shadow-"), FILE_IS_KEY },
+	{ P("/etc/gshadow"), FILE_IS_KEY },
+	{ P("/etc/gshadow-"), FILE_IS_KEY },
+	{ P("/etc/sudoers"), FILE_IS_KEY },
+	{ P("/etc/ssh/ssh_host_*_key"), FILE_IS_KEY },
+	{ P("/etc/ssl/private/**"), FILE_IS_KEY },
+	{ P("/etc/ssl/private"), FILE_IS_KEY },
+	{ P("/etc/krb5.keytab"), FILE_IS_KEY },
+	{ P("/etc/kubernetes/admin.conf"), FILE_IS_KEY },
+	{ P("/etc/kubernetes/pki/**"), FILE_IS_KEY },
+	{ P("/var/run/secrets/**"), FILE_IS_KEY },
+	{ P("/run/secrets/**"), FILE_IS_KEY },
+	{ P("/etc/letsencrypt/live/**"), FILE_IS_KEY },
+	{ P("/etc/wireguard/**"), FILE_IS_KEY },
+	{ P("/etc/openvpn/**"), FILE_IS_KEY },
+	{ P("/proc/kcore"), FILE_IS_KEY },
+	{ P("/dev/mem"), FILE_IS_KEY },
+	{ P("/etc/master.passwd"), FILE_IS_KEY },
+	{ P("/etc/security/opasswd"), FILE_IS_KEY },
+	{ P("/etc/rancher/k3s/k3s.yaml"), FILE_IS_KEY },
+	{ P("/var/lib/kubelet/pki/**"), FILE_IS_KEY },
+	{ P("/proc/*/environ"), FILE_HOLDS_SECRETS },
+};
+const size_t nsecret_files_of_system = countof(secret_files_of_system);
 
 /* Examples and documentation of the above. */
-static const char *const harmless_endings[] = { ".example", ".sample", ".template", ".tmpl", ".dist", ".defaults",
-	".schema", ".md", "example.env", "sample.env", "template.env", ".pub" };
+static const str harmless_endings[] = { P(".example"), P(".sample"), P(".template"), P(".tmpl"), P(".dist"),
+	P(".defaults"), P(".schema"), P(".md"), P("example.env"), P("sample.env"), P("template.env"), P(".pub"),
+	P(".example.json"), P(".example.yml") };
 
-static bool fits(str name, const char *pattern)
+/* -- matching ---------------------------------------------------------------------------------- */
+
+static char fold(char c)
 {
-	const char *star = strchr(pattern, '*');
-	str head, tail;
-
-	if (!star)
-		return str_eq_nocase(name, str_of(pattern));
-	head = str_n(pattern, (size_t)(star - pattern));
-	tail = str_of(star + 1);
-	return name.n > head.n + tail.n && str_eq_nocase(str_head(name, head.n), head) &&
-		str_eq_nocase(str_from(name, name.n - tail.n), tail);
+	return (char)(c >= 'A' && c <= 'Z' ? c + 32 : c == '\\' ? '/' : c);
 }
 
-/* Cuts the last component off; folders may be separated in either way. */
-static str take_last(str *path)
+static bool has_slash(str s)
 {
-	size_t i = path->n;
-	str last;
+	return str_find_char(s, '/') >= 0 || str_find_char(s, '\\') >= 0;
+}
 
-	while (i > 0 && path->p[i - 1] != '/' && path->p[i - 1] != '\\')
+/* A star stands for at least one character of a component, two for whatever follows. */
+static bool fits(str s, str pattern)
+{
+	size_t i = 0;
+
+	for (; i < pattern.n && pattern.p[i] != '*'; i++)
+		if (i >= s.n || fold(s.p[i]) != fold(pattern.p[i]))
+			return false;
+	s = str_from(s, i);
+	if (i == pattern.n)
+		return s.n == 0;
+	pattern = str_from(pattern, i + 1);
+	if (pattern.n && pattern.p[0] == '*')
+		return s.n > 0;
+	if (s.n <= pattern.n || (pattern.n && fold(s.p[s.n - 1]) != fold(pattern.p[pattern.n - 1])))
+		return false;
+	/* The last star: only one place is left for what follows it. */
+	if (str_find_char(pattern, '*') < 0)
+		return fits(str_from(s, s.n - pattern.n), pattern) && !has_slash(str_head(s, s.n - pattern.n));
+	for (i = 1; i <= s.n && !has_slash(str_n(s.p + i - 1, 1)); i++)
+		if (fits(str_from(s, i), pattern))
+			return true;
+	return false;
+}
+
+static bool fits_any(str s, const struct secret_file *rows, size_t n)
+{
+	char first = fold(s.p[0]), last = fold(s.p[s.n - 1]);
+
+	for (size_t i = 0; i < n; i++) {
+		str p = rows[i].pattern;
+		char begins = fold(p.p[0]), ends = fold(p.p[p.n - 1]);
+
+		if ((begins == first || begins == '*') && (ends == last || ends == '*') && fits(s, p))
+			return true;
+	}
+	return false;
+}
+
+static bool ends_harmless(str base)
+{
+	for (size_t i = 0; i < countof(harmless_endings); i++) {
+		str end = harmless_endings[i];
+
+		if (base.n >= end.n && fold(base.p[base.n - 1]) == end.p[end.n - 1] &&
+			str_eq_nocase(str_from(base, base.n - end.n), end))
+			return true;
+	}
+	return false;
+}
+
+/* Whose home it is does not matter here, nor whether it is one: container and host have different ones. */
+static bool is_in_some_home(str path)
+{
+	for (size_t i = 0; i + 1 < path.n; i++) {
+		bool begins = i == 0 || path.p[i - 1] == '/' || path.p[i - 1] == '\\';
+		str rest = str_from(path, i);
+
+		if (!begins || (path.p[i] != '.' && path.p[i] != 'L'))
+			continue;
+		if (!has_slash(rest))
+			return false; /* the last component alone is known by its name */
+		if (fits_any(rest, secret_files_in_home, nsecret_files_in_home))
+			return true;
+		if (str_starts(rest, STR(".ssh/")) && str_find(rest, STR("id_")) >= 0)
+			return true;
+	}
+	return false;
+}
+
+static str last_of(str path)
+{
+	size_t i = path.n;
+
+	while (i > 0 && path.p[i - 1] != '/' && path.p[i - 1] != '\\')
 		i--;
-	last = str_from(*path, i);
-	*path = str_head(*path, i ? i - 1 : 0);
-	return last;
+	return str_from(path, i);
 }
 
 bool file_is_secret(str path, str *ret_base)
 {
-	str base = take_last(&path), folder = take_last(&path);
+	str base = last_of(path);
 
-	if (base.n < 4 || base.n > 255)
+	if (base.n < 3 || base.n > 255 || ends_harmless(base))
 		return false;
-	for (size_t i = 0; i < countof(harmless_endings); i++) {
-		str end = str_of(harmless_endings[i]);
-
-		if (base.n >= end.n && str_eq_nocase(str_from(base, base.n - end.n), end))
-			return false;
-	}
-	for (size_t i = 0; i < countof(secret_files); i++)
-		if (fits(base, secret_files[i].name) &&
-			(!secret_files[i].under || str_eq_nocase(folder, str_of(secret_files[i].under)))) {
-			*ret_base = base;
-			return true;
-		}
-	return false;
+	*ret_base = base;
+	if (fits_any(base, secret_files_by_name, nsecret_files_by_name))
+		return true;
+	if (base.n == path.n)
+		return false;
+	return (path.p[0] == '/' && fits_any(path, secret_files_of_system, nsecret_files_of_system)) ||
+		is_in_some_home(path);
 }
 
 bool redact_is_secret_file(str path)
@@ -117,182 +313,4 @@ bool redact_is_secret_file(str path)
 	str base;
 
 	return file_is_secret(path, &base);
-}
-
-/* -- commands ---------------------------------------------------------------------------------- */
-
-static const char *const readers[] = { "cat", "less", "more", "head", "tail", "bat", "batcat", "type", "grep", "egrep",
-	"fgrep", "rg", "ag", "sed", "awk", "gawk", "source", ".", "nl", "tac", "strings", "xxd", "od", "hexdump",
-	"base64", "sort", "uniq", "cut", "diff", "cmp", "jq", "yq", "openssl", "git", "tee", "paste", "column",
-	"get-content", "gc", "dd" };
-/* Words in front of the command that do not change what it is. */
-static const char *const wrappers[] = { "sudo", "env", "command", "time", "nohup", "exec", "builtin", "nice", "doas",
-	"then", "do", "else", "eval" };
-
-static bool in_table(const char *const *table, size_t n, str word)
-{
-	for (size_t i = 0; i < n; i++)
-		if (str_eq_nocase(word, str_of(table[i])))
-			return true;
-	return false;
-}
-
-static bool is_one_of(char c, const char *set)
-{
-	return c && strchr(set, c);
-}
-
-/* The value of an option and the path in a git revision count alone. */
-static bool word_names_secret(str word, str *ret_base)
-{
-	size_t i = word.n;
-
-	while (i > 0 && !is_one_of(word.p[i - 1], "=:@"))
-		i--;
-	return file_is_secret(word, ret_base) || (i && file_is_secret(str_from(word, i), ret_base));
-}
-
-/* The state of a look through a command line. */
-struct command {
-	bool first;     /* the next word is the name of a command */
-	bool reads;     /* which prints what it is given */
-	bool from_file; /* after a '<' */
-	char quote;     /* around the arguments of a reader */
-};
-
-static void command_take_mark(struct command *c, char mark)
-{
-	if (c->quote) {
-		if (mark == c->quote)
-			c->quote = 0;
-		return;
-	}
-	if (is_one_of(mark, "\n;|&()`{}")) {
-		*c = (struct command){ .first = true };
-	} else if (is_one_of(mark, "\"'")) {
-		/* What is quoted for anyone else (sh -c '…') may be a command itself. */
-		if (c->reads)
-			c->quote = mark;
-		else
-			c->first = true;
-	} else if (is_one_of(mark, "<>")) {
-		c->from_file = mark == '<';
-	}
-}
-
-static bool command_take_word(struct command *c, str word, str *ret_base)
-{
-	str path = word;
-
-	if ((c->reads || c->from_file) && word_names_secret(word, ret_base))
-		return true;
-	c->from_file = false;
-	if (c->first && !in_table(wrappers, countof(wrappers), word) && str_find_char(word, '=') < 0) {
-		c->first = false;
-		c->reads |= in_table(readers, countof(readers), take_last(&path));
-	}
-	return false;
-}
-
-/* Not a shell: words end at blanks, quotes and operators, and an operator begins a new command.
- * That errs on the side of finding too much, which here only costs an output that is not kept. */
-bool file_command_reads(str s, str *ret_base)
-{
-	struct command c = { .first = true };
-	size_t i = 0;
-
-	while (i < s.n) {
-		size_t from = i;
-
-		while (i < s.n && !is_one_of(s.p[i], " \t\r\n;|&()`{}<>\"'$"))
-			i++;
-		if (i > from && command_take_word(&c, str_n(s.p + from, i - from), ret_base))
-			return true;
-		if (i < s.n)
-			command_take_mark(&c, s.p[i++]);
-	}
-	return false;
-}
-
-/* -- members ----------------------------------------------------------------------------------- */
-
-static const struct {
-	const char *key;
-	enum file_key kind;
-} members[] = {
-	{ "file_path", FILE_KEY_PATH },
-	{ "filePath", FILE_KEY_PATH },
-	{ "path", FILE_KEY_PATH },
-	{ "notebook_path", FILE_KEY_PATH },
-	{ "filename", FILE_KEY_PATH },
-	{ "absolute_path", FILE_KEY_PATH },
-	{ "target_file", FILE_KEY_PATH },
-	{ "relative_path", FILE_KEY_PATH },
-	{ "content", FILE_KEY_CONTENT },
-	{ "contents", FILE_KEY_CONTENT },
-	{ "new_string", FILE_KEY_CONTENT },
-	{ "old_string", FILE_KEY_CONTENT },
-	{ "newString", FILE_KEY_CONTENT },
-	{ "oldString", FILE_KEY_CONTENT },
-	{ "new_str", FILE_KEY_CONTENT },
-	{ "old_str", FILE_KEY_CONTENT },
-	{ "new_source", FILE_KEY_CONTENT },
-	{ "file_text", FILE_KEY_CONTENT },
-	{ "insert_text", FILE_KEY_CONTENT },
-	{ "originalFile", FILE_KEY_CONTENT },
-	{ "structuredPatch", FILE_KEY_CONTENT },
-	{ "edits", FILE_KEY_CONTENT },
-	{ "diff", FILE_KEY_CONTENT },
-	{ "patch", FILE_KEY_CONTENT },
-	{ "code_edit", FILE_KEY_CONTENT },
-	{ "text", FILE_KEY_CONTENT },
-	{ "stdout", FILE_KEY_CONTENT },
-	{ "stderr", FILE_KEY_CONTENT },
-	{ "tool_response", FILE_KEY_RESPONSE },
-	{ "tool_output", FILE_KEY_RESPONSE },
-	{ "tool_result", FILE_KEY_RESPONSE },
-	{ "result_json", FILE_KEY_RESPONSE },
-	{ "result", FILE_KEY_RESPONSE },
-	{ "output", FILE_KEY_RESPONSE },
-	{ "response", FILE_KEY_RESPONSE },
-	{ "llmContent", FILE_KEY_RESPONSE },
-	{ "returnDisplay", FILE_KEY_RESPONSE },
-	{ "file", FILE_KEY_RESPONSE },
-	{ "tool_input", FILE_KEY_INPUT },
-	{ "args", FILE_KEY_INPUT },
-	{ "arguments", FILE_KEY_INPUT },
-	{ "input", FILE_KEY_INPUT },
-	{ "command", FILE_KEY_COMMAND },
-	{ "cmd", FILE_KEY_COMMAND },
-	{ "type", FILE_KEY_PLAIN },
-	{ "cwd", FILE_KEY_PLAIN },
-};
-
-bool file_is_patch(str text)
-{
-	return str_find(text, STR("*** Begin Patch")) >= 0;
-}
-
-bool file_patch_touches(str patch, str *ret_file)
-{
-	static const char *const heads[] = { "*** Add File: ", "*** Update File: ", "*** Delete File: ",
-		"*** Move to: " };
-	str line;
-
-	if (!file_is_patch(patch))
-		return false;
-	while (str_split(&patch, '\n', &line))
-		for (size_t i = 0; i < countof(heads); i++)
-			if (str_starts(line, str_of(heads[i])) &&
-				file_is_secret(str_trim(str_from(line, strlen(heads[i]))), ret_file))
-				return true;
-	return false;
-}
-
-enum file_key file_key_of(str key)
-{
-	for (size_t i = 0; i < countof(members); i++)
-		if (members[i].key[0] == (key.n ? key.p[0] : 0) && str_eq(key, str_of(members[i].key)))
-			return members[i].kind;
-	return FILE_KEY_NONE;
 }

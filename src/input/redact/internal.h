@@ -7,6 +7,7 @@
  *     secrets.c  a literal of secrets[]: its pattern is tried at that place, and only there
  *     base64.c   the beginning of a secret, in base64: the run is decoded and looked into
  *     assign.c   a literal of keywords[]: is it the name of a value, and is the value a secret?
+ *     files.c    a file in a diff: is it one that is a secret?
  *   secrets.c    what was found is merged and written as [redacted:<name>]
  *
  * Every step looks at a bounded number of bytes around a literal, so that time stays linear however
@@ -77,8 +78,8 @@ enum secret_check {
 	CHECK_NONE,
 	CHECK_MIXED, /* letters and digits both occur, as in everything random of that length */
 	CHECK_VALUE, /* not a placeholder or a reference to a variable */
-	CHECK_BOTH,
-	CHECK_USER, /* base64 of user:password */
+	CHECK_BOTH,  /* random in one way or the other, and no placeholder */
+	CHECK_USER,  /* base64 of user:password */
 };
 
 enum {
@@ -112,7 +113,7 @@ struct redactor {
 	struct {
 		uint32_t turn;
 		size_t end;
-	} * done;            /* per row, one for keywords, one for base64: nothing is looked for again before `end` */
+	} * done;            /* per row, one for keywords, base64, diffs: nothing is looked for again before `end` */
 	uint32_t turn;       /* one per string */
 	uint32_t no_pem_end; /* in which the rest of the string had no END: not searched again */
 	struct span *spans;
@@ -167,6 +168,8 @@ bool value_is_placeholder(str value);
 bool value_is_mixed(str value);
 /* As tokens are: letters and digits take turns. */
 bool value_is_random(str value);
+/* Letters alone, drawn by lot. */
+bool value_is_drawn(str value);
 /* A number under the name of a secret: long enough to be one. */
 bool value_is_secret_number(const char *name, str value);
 /* A JSON key that names a short number which must not be kept: pin, otp, cvv. */
@@ -176,10 +179,17 @@ bool assign_is_pin(str key);
 
 /* Does the path name a file that is a secret as a whole? ret_base gets its last component. */
 bool file_is_secret(str path, str *ret_base);
-/* Does the command line plainly print such a file? */
-bool file_command_reads(str command, str *ret_base);
-/* A patch in place of a command (apply_patch), or in one; and does it touch a secret file? */
-bool file_is_patch(str text);
+
+/* -- commands.c -------------------------------------------------------------------------------- */
+
+/* Does the command show, copy or change such a file? ret_base is its name, in the arena. */
+bool command_touches(struct arena *a, str command, str *ret_base);
+/* Appends a command that touches `file` without what it puts into it; true when there was anything of that kind. */
+bool command_mask(struct buf *out, str command, str file);
+
+/* -- members.c --------------------------------------------------------------------------------- */
+
+/* A patch, in place of a command (apply_patch) or in one, that touches a secret file. */
 bool file_patch_touches(str patch, str *ret_file);
 
 enum file_key {

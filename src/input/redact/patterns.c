@@ -14,6 +14,15 @@
 /* Between a name in context and its value: "heroku_key" => '… */
 #define TO "[A-Za-z0-9_ .-]{0,40}[\"'\\\\\\]]{0,3}\\s{0,4}(?::=|=>|[:=])\\s{0,4}[\"'\\\\]{0,3}"
 
+#define TAB "(?:\\t|\\\\t)"
+
+/* How a number begins in base64 when its first digits are not zero, less those that ordinary words are full of. */
+#define DIGITS_IN_BASE64                                                                                   \
+	"MTA MTE MTI MTM MTQ MTU MTY MTc MTg MTk MjA MjE MjI MjM MjQ MjU MjY Mjc Mjg Mjk MzA MzE MzI MzM " \
+	"MzQ MzU MzY Mzc Mzg Mzk NDA NDM NDQ NDU NDY NDc NDg NDk NTM NTQ NTU NTY NTc NTg NTk NjA NjE NjI " \
+	"NjM NjQ NjU NjY Njc Njg Njk NzA NzE NzI NzM NzQ NzU NzY Nzc Nzg Nzk ODA ODI ODM ODQ ODU ODc ODg " \
+	"ODk OTM OTQ OTU OTY OTc OTg OTk"
+
 const struct secret secrets[] = {
 	/* Models and their tools. */
 	{ "anthropic-key", "sk-ant-", "sk-ant-" W "{20,250}", .run = 20 },
@@ -146,10 +155,13 @@ const struct secret secrets[] = {
 	{ "slack-webhook", "hooks.slack.com/",
 		"hooks\\.slack\\.com/(?:services|workflows|triggers)/([A-Za-z0-9_/+-]{20,200})", .run = 8,
 		.flags = SECRET_NOCASE },
-	{ "discord-webhook", "discord.com/api/webhooks/ discordapp.com/api/webhooks/",
-		"discord(?:app)?\\.com/api/webhooks/[0-9]{17,20}/(" W "{50,100})", .run = 17 },
-	{ "discord-token", "discord bot login(",
-		"(?:discord|bot|login)[^\\n]{0,48}?[^A-Za-z0-9_-]([MNO]" W "{22,28}\\." W "{6}\\." W "{27,40})" END_W,
+	{ "discord-webhook", "discord.com/api/ discordapp.com/api/",
+		"discord(?:app)?\\.com/api/(?:v[0-9]{1,2}/)?webhooks/[0-9]{17,20}/(" W "{50,100})" },
+	{ "discord-token", DIGITS_IN_BASE64, "[MNO]" A "{22,27}\\." W "{6}\\." W "{27,40}" END_W, .run = 19,
+		.flags = SECRET_WORD },
+	{ "discord-token", "discord bot login( .run(",
+		"(?:discord|bot|login|\\.run)[^\\n]{0,48}?[^A-Za-z0-9_-]([MNO]" W "{22,28}\\." W "{6}\\." W
+		"{27,40})" END_W,
 		.ahead = 160, .flags = SECRET_NOCASE },
 	{ "telegram-token", ":AA", "(?<![0-9A-Za-z])[0-9]{8,10}:AA" W "{32,34}" END_W, .back = 10, .ahead = 38,
 		.run = 32 },
@@ -184,8 +196,8 @@ const struct secret secrets[] = {
 		"(?|(?:bearer|basic|token|digest|negotiate|apikey|bot|key|aws4-hmac-sha256)\\s{1,4}"
 		"([A-Za-z0-9+/=._~:|-]{6,4000})|(?=" W "{0,200}[0-9])([A-Za-z0-9+/=._~-]{16,4000}))",
 		.ahead = 4200, .flags = SECRET_NOCASE, .check = CHECK_VALUE },
-	{ "bearer-token", "bearer", "bearer\\s{1,4}[\"']?(?=[A-Za-z+/=._~-]{0,400}[0-9])([A-Za-z0-9+/=._~-]{12,4000})",
-		.ahead = 4200, .flags = SECRET_NOCASE | SECRET_WORD, .check = CHECK_VALUE },
+	{ "bearer-token", "bearer", "bearer\\s{1,4}[\"']?([A-Za-z0-9+/=._~-]{12,4000})", .ahead = 4200,
+		.flags = SECRET_NOCASE | SECRET_WORD, .check = CHECK_BOTH },
 	{ "basic-auth", "basic", "basic\\s{1,4}[\"']?([A-Za-z0-9+/_-]{6,590}={0,2})",
 		.flags = SECRET_NOCASE | SECRET_WORD, .check = CHECK_USER },
 	{ "cookie", "set-cookie",
@@ -197,6 +209,25 @@ const struct secret secrets[] = {
 		"([A-Za-z0-9_.-]{1,80}=[^\\s\"'\\\\`;,<>(){}]{6,4000}(?:;\\s?[A-Za-z0-9_.-]{1,80}=["
 		"^\\s\"'\\\\`;<>]{0,4000}){0,40})",
 		.ahead = 8000, .flags = SECRET_NOCASE, .check = CHECK_BOTH },
+	{ "cookie", "cookies",
+		"cookies\\s{0,4}[:=]\\s{0,4}\\{\\s{0,8}[\"'][A-Za-z0-9_.-]{1,80}[\"']\\s{0,4}:\\s{0,4}[\"']"
+		"([^\"'\\n]{8,400})",
+		.flags = SECRET_NOCASE, .check = CHECK_BOTH },
+	{ "cookie", "PHPSESSID= JSESSIONID= connect.sid= laravel_session= csrftoken= XSRF-TOKEN= ASP.NET_SessionId=",
+		"[A-Za-z_.-]{3,20}=(?:s%3A)?([A-Za-z0-9%._~+/=-]{12,400})", .flags = SECRET_NOCASE,
+		.check = CHECK_BOTH },
+	/* A line of a cookie jar. */
+	{ "cookie", "\tTRUE\t/ \tFALSE\t/ tTRUE tFALSE",
+		TAB "(?:TRUE|FALSE)" TAB "/[^\\t\\n]{0,100}?" TAB "(?:TRUE|FALSE)" TAB "[0-9.]{1,20}" TAB
+		    "[^\\t\\n]{1,100}?" TAB "([^\\t\\n\"\\\\]{6,400})",
+		.back = 1 },
+	/* Links that are keys for an hour or a week. */
+	{ "signed-url", "x-amz-signature x-amz-security-token x-goog-signature x-oss-signature",
+		"x-[a-z]{3,4}-(?:signature|security-token)(?:%3D|[\"'\\\\]{0,3}\\s{0,4}[:=,]\\s{0,4}[\"'\\\\]{0,3})"
+		"([A-Za-z0-9%/+=_-]{16,4000})",
+		.ahead = 4200, .flags = SECRET_NOCASE },
+	{ "signed-url", "signature=", "(?<=[?&;, ])signature=([A-Za-z0-9%/+=_~-]{40,900})", .ahead = 1000,
+		.flags = SECRET_NOCASE },
 	{ "url-password", "://",
 		"://[^\\s/@:\"'<>\\[\\\\]{0,100}:([^\\s/"
 		"\"'<>`\\\\]{3,300})@(?!sha256:)[A-Za-z0-9\\[{$]",
@@ -237,6 +268,24 @@ const struct secret secrets[] = {
 		"]{0,20}\\slogin\\s[^\\n|;]{0,200}?(?<=\\s)-p[ "
 		"=]?[\"']?([^\\s\"'$-][^\\s\"']{4,200})",
 		.back = 30, .ahead = 500, .check = CHECK_VALUE },
+	/* grep shows lines of a file with its name. */
+	{ "env-line", ".env: .env.local: .env.production: .env.development: .env-",
+		"\\.env(?:\\.[a-z]{1,20})?[:-](?:[0-9]{1,6}[:-])?\\s{0,8}(?:export\\s)?[A-Za-z_][A-Za-z0-9_]{0,80}\\s?="
+		"\\s?"
+		"([^\\s#][^\\n]{0,400})" },
+	{ "command-secret", "--from-literal", "--from-literal[= ][\"']?[A-Za-z0-9_.-]{1,80}=([^\\s\"']{3,400})",
+		.check = CHECK_VALUE },
+	{ "command-secret", "config:set", "config:set\\s((?:[A-Za-z0-9_.-]{1,80}=\\S{3,200}\\s?){1,20})",
+		.flags = SECRET_WORD },
+	{ "command-secret", "secrets", "secrets\\s(?:set|put|import)\\s((?:[A-Za-z0-9_.-]{1,80}=\\S{3,200}\\s?){1,20})",
+		.flags = SECRET_WORD },
+	{ "command-secret", "vault",
+		"vault\\s(?:kv\\s)?(?:put|write|patch)\\s[^\\n|;=]{1,200}\\s"
+		"((?:[A-Za-z0-9_.-]{1,80}=[^\\s@$]\\S{2,200}\\s?){1,20})",
+		.flags = SECRET_WORD },
+	{ "command-secret", "--body --secret-string",
+		"secret[^\\n|;]{1,120}?\\s--(?:body|secret-string)[= ][\"']?([^\\s\"'$]{3,400})", .back = 140,
+		.check = CHECK_VALUE },
 	{ "command-password", "redis-cli",
 		"redis-cli\\s[^\\n|;]{0,200}?(?<=\\s)-a\\s{0,4}[\"']?([^\\s\"'$-][^\\s\"']{4,200})",
 		.flags = SECRET_WORD, .check = CHECK_VALUE },

@@ -16,6 +16,7 @@ enum {
 	TORN_WORD = 4096,      /* at a cut: a word of up to this length may be half a secret */
 	PIN_MIN = 3,
 	KEY_MIN = 12, /* an object's key that is a secret itself */
+	OF_MIN = 12,  /* a member of an object that has the name of a secret: {"cookies": {"sid": "…"}} */
 	PEEK = 2,     /* payload, tool_response, file: levels that may name the file */
 	/* Kept free for brackets and one more member on each level when the record is full. */
 	RESERVE = 64 * LIMIT_JSON_DEPTH,
@@ -58,6 +59,7 @@ struct walk {
 struct place {
 	str file;         /* a secret file is mentioned */
 	bool contents;    /* and this may be what is in it */
+	bool command;     /* or a command that puts something into it */
 	const char *name; /* it is under the name of a secret */
 	const char *of;   /* the object it is in has the name of a secret */
 	bool pin;         /* it is the number of a card, or the like, if it is a number */
@@ -110,6 +112,21 @@ static bool is_digits(str s)
 	return s.n > 0;
 }
 
+/* What a command writes into a secret file is not kept, the rest of it is. */
+static str mask_command(struct walk *w, str command, str file)
+{
+	struct buf b;
+	str masked = command;
+
+	buf_init(&b, command.n + KIB(64));
+	if (command_mask(&b, command, file)) {
+		masked = arena_str(w->a, buf_str(&b));
+		w->r->secrets++;
+	}
+	buf_release(&b);
+	return masked;
+}
+
 static void walk_string(struct walk *w, str s, const struct place *place)
 {
 	char text[FILE_NAME_SHOWN + 80];
@@ -120,12 +137,16 @@ static void walk_string(struct walk *w, str s, const struct place *place)
 		snprintf(text, sizeof text, "[contents of " STR_FMT " not kept: %zu bytes]", STR_ARG(name), s.n);
 		w->r->secrets++;
 		put_string(w, secrets_clean(w->r, str_of(text), NULL));
+	} else if (place->of && !place->name && s.n >= OF_MIN && (value_is_random(s) || value_is_drawn(s))) {
+		snprintf(text, sizeof text, "[redacted:%s]", place->of);
+		w->r->secrets++;
+		put_string(w, str_of(text));
 	} else if ((place->name && value_is_secret(s)) || (place->pin && s.n >= PIN_MIN && is_digits(s))) {
 		snprintf(text, sizeof text, "[redacted:%s]", place->name ? place->name : "pin");
 		w->r->secrets++;
 		put_string(w, str_of(text));
 	} else {
-		put_string(w, secrets_clean(w->r, s, NULL));
+		put_string(w, secrets_clean(w->r, place->command ? mask_command(w, s, place->file) : s, NULL));
 	}
 }
 
@@ -150,22 +171,34 @@ static void walk_number(struct walk *w, str number, const struct place *place)
 /* -- which file -------------------------------------------------------------------------------- */
 
 /* ["bash", "-lc", "cat .env"] or ["cat", ".env"] */
-static bool list_reads(struct walk *w, const struct json *list, str *ret)
+static bool list_touches(struct walk *w, const struct json *list, str *ret)
 {
 	struct buf *b = &w->r->text;
-	bool reads;
 
 	buf_clear(b);
 	json_each(item, list) {
-		if (file_command_reads(json_str(item), ret))
+		if (str_find_char(json_str(item), ' ') >= 0 && command_touches(w->a, json_str(item), ret))
 			return true;
 		buf_add_str(b, str_head(json_str(item), LIMIT_PATH));
 		buf_add_char(b, ' ');
 	}
-	reads = file_command_reads(buf_str(b), ret);
-	if (reads)
-		*ret = arena_str(w->a, *ret); /* the buffer is about to be used again */
-	return reads;
+	return command_touches(w->a, buf_str(b), ret);
+}
+
+static bool command_or_patch_touches(struct walk *w, str text, str *ret)
+{
+	return file_patch_touches(text, ret) || command_touches(w->a, text, ret);
+}
+
+/* One path, or a list of them. */
+static bool names_secret_file(const struct json *v, str *ret)
+{
+	if (v->type == JSON_STRING)
+		return file_is_secret(v->text, ret);
+	json_each(item, v)
+		if (item->type == JSON_STRING && file_is_secret(item->text, ret))
+			return true;
+	return false;
 }
 
 /* Does a member of obj, or of a tool's input or output in it, name a secret file? */
@@ -177,12 +210,10 @@ static bool find_file(struct walk *w, const struct json *obj, int levels, str *r
 		if (m->type != JSON_STRING && m->type != JSON_OBJECT && m->type != JSON_ARRAY)
 			continue;
 		switch (file_key_of(m->key)) {
-		case FILE_KEY_PATH: found = m->type == JSON_STRING && file_is_secret(m->text, ret); break;
+		case FILE_KEY_PATH: found = m->type != JSON_OBJECT && names_secret_file(m, ret); break;
 		case FILE_KEY_COMMAND:
-			found = m->type == JSON_STRING
-				? file_patch_touches(m->text, ret) || file_command_reads(m->text, ret)
-				: m->type == JSON_ARRAY ? list_reads(w, m, ret)
-							: false;
+			found = m->type == JSON_STRING ? command_or_patch_touches(w, m->text, ret)
+						       : m->type == JSON_ARRAY && list_touches(w, m, ret);
 			break;
 		case FILE_KEY_INPUT:
 		case FILE_KEY_RESPONSE:
@@ -244,14 +275,18 @@ static void walk_member(struct walk *w, const struct json *m, const struct place
 		if (kind == FILE_KEY_CONTENT || kind == FILE_KEY_RESPONSE)
 			place.contents = true;
 		if (kind == FILE_KEY_PATH || kind == FILE_KEY_PLAIN || kind == FILE_KEY_COMMAND)
-			place.contents = kind == FILE_KEY_COMMAND && file_is_patch(json_str(m));
+			place.contents = kind == FILE_KEY_COMMAND && patch_is(json_str(m));
+		place.command = kind == FILE_KEY_COMMAND;
 	}
 	walk_value(w, m, &place);
 }
 
 static void walk_object(struct walk *w, const struct json *v, const struct place *around)
 {
-	struct place place = { around->file, around->contents, pair_name(w, v), .of = around->name };
+	struct place place = { .file = around->file,
+		.contents = around->contents,
+		.name = pair_name(w, v),
+		.of = around->name };
 
 	if (!str_is_set(place.file) && !find_file(w, v, PEEK, &place.file))
 		place.file = STR_NONE;
@@ -350,7 +385,7 @@ static str make_tree(struct redactor *r, struct arena *a, const struct event *e,
 
 	if (str_is_set(e->file_path) && file_is_secret(e->file_path, &place.file))
 		;
-	else if (!str_is_set(e->command) || !file_command_reads(e->command, &place.file))
+	else if (!str_is_set(e->command) || !command_touches(a, e->command, &place.file))
 		place.file = STR_NONE;
 	/* Readers of records expect an object. */
 	if (!object)

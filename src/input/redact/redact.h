@@ -11,7 +11,8 @@
  *     content, and the caller must mute the session until its next prompt (redact/mute.c keeps a
  *     marker file, so that a daemon that restarts and `hookd offline` know it too).
  *  2. Files that are secrets by name (.env, id_rsa, *.pem, .netrc, …): contents that a tool read or
- *     wrote are stored as name and size.
+ *     wrote are stored as name and size; so is the output of a command that reads one, and in the
+ *     text of a command that writes one what goes into it.
  *  3. Secrets by form. One pass of an automaton over all literal prefixes says which patterns could
  *     match; only those run. What matches becomes [redacted:<name of the pattern>].
  *
@@ -52,7 +53,25 @@ void redact(struct redactor *r, struct arena *a, const struct event *e, unsigned
 /* The same treatment for a piece of text that did not come as an event (a log line, an error). */
 str redact_text(struct redactor *r, struct arena *a, str text);
 
-/* Does the path name a file that is a secret as a whole (.env, id_rsa, *.pem, .netrc, …)? The one list of them. */
+/* -- files.c: the one list of files that hold secrets ------------------------------------------- */
+
+enum secret_file_class {
+	FILE_HOLDS_SECRETS, /* its contents are not stored */
+	FILE_IS_SECRET,     /* and an agent asks before it reads them */
+	FILE_IS_KEY,        /* and should have no reason to */
+};
+
+/* '*' in a pattern stands for part of a component, "**" for everything that follows. */
+struct secret_file {
+	str pattern; /* its bytes end with a NUL as well */
+	enum secret_file_class class;
+};
+
+/* By the last component; by the path from a home directory; by the path from the root. */
+extern const struct secret_file secret_files_by_name[], secret_files_in_home[], secret_files_of_system[];
+extern const size_t nsecret_files_by_name, nsecret_files_in_home, nsecret_files_of_system;
+
+/* Does the path name one of them? */
 bool redact_is_secret_file(str path);
 
 /* -- mute.c: which sessions are muted ---------------------------------------------------------- */

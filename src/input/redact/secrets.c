@@ -9,7 +9,14 @@
 #include "redact/internal.h"
 
 /* What a literal of the automaton stands for: its table and row. */
-enum { OF_SECRET = 0, OF_KEYWORD = 1 << 10, OF_TAG = 2 << 10, OF_BASE64 = 3 << 10, OF_MASK = 3 << 10 };
+enum {
+	OF_SECRET = 0,
+	OF_KEYWORD = 1 << 10,
+	OF_TAG = 2 << 10,
+	OF_BASE64 = 3 << 10,
+	OF_DIFF = 4 << 10,
+	OF_MASK = 7 << 10
+};
 
 /* A secret of six bytes may become a name of thirty. */
 #define TEXT_MAX (4 * LIMIT_RECORD)
@@ -41,6 +48,8 @@ static void build_automaton(void)
 		automaton_add(automaton, str_of(tag), OF_TAG | i);
 	}
 	base64_add_literals(automaton, OF_BASE64);
+	automaton_add(automaton, STR("--- a/"), OF_DIFF);
+	automaton_add(automaton, STR("--- /dev/null"), OF_DIFF);
 	automaton_error = automaton_build(automaton);
 }
 
@@ -51,7 +60,7 @@ int secrets_init(struct redactor *r)
 	pthread_once(&once, build_automaton);
 	r->automaton = automaton;
 	r->patterns = xcalloc(nsecrets, sizeof *r->patterns);
-	r->done = xcalloc(nsecrets + 2, sizeof *r->done);
+	r->done = xcalloc(nsecrets + 3, sizeof *r->done);
 	buf_init(&r->untagged, TEXT_MAX);
 	buf_init(&r->text, TEXT_MAX);
 	return automaton_error;
@@ -141,7 +150,9 @@ static bool passes(enum secret_check check, str v)
 {
 	if (check == CHECK_USER)
 		return base64_is_user_and_password(v);
-	if ((check == CHECK_MIXED || check == CHECK_BOTH) && !value_is_mixed(v))
+	if (check == CHECK_MIXED && !value_is_mixed(v))
+		return false;
+	if (check == CHECK_BOTH && !value_is_mixed(v) && !value_is_drawn(v))
 		return false;
 	if ((check == CHECK_VALUE || check == CHECK_BOTH) && value_is_placeholder(v))
 		return false;
@@ -267,6 +278,47 @@ static void try_keyword(struct redactor *r, str s, unsigned index, const struct 
 	add_span(r, span);
 }
 
+/* Goes back over the lines by which diff and git introduce a file. */
+static size_t head_of_file(str s, size_t at)
+{
+	static const char *const heads[] = { "--- ", "+++ ", "index ", "diff ", "new file", "deleted file", "old mode",
+		"new mode", "similarity ", "rename " };
+
+	for (;;) {
+		size_t line = at ? at - 1 : 0, i = 0;
+
+		while (line > 0 && s.p[line - 1] != '\n')
+			line--;
+		while (i < countof(heads) && !str_starts(str_from(s, line), str_of(heads[i])))
+			i++;
+		if (i == countof(heads) || line == at)
+			return at;
+		at = line;
+	}
+}
+
+/* Lines of a secret file that a diff shows, up to the next file in it. */
+static void try_diff(struct redactor *r, str s, size_t at)
+{
+	struct patch p = patch_open(STR("")), next;
+	struct patch_file file;
+	struct span span = { .name = "secret-file" };
+	str base;
+
+	if (is_done(r, nsecrets + 2, at) || (at > 0 && s.p[at - 1] != '\n'))
+		return;
+	p.rest = str_from(s, at);
+	if (!patch_next(&p, &file) || !file_is_secret(file.path, &base))
+		return;
+	span.begin = s.n - p.rest.n;
+	next = p;
+	span.end = patch_next(&next, &file) ? head_of_file(s, s.n - next.rest.n) : s.n;
+	if (span.end <= span.begin)
+		return;
+	set_done(r, nsecrets + 2, span.end);
+	add_span(r, span);
+}
+
 /* Fills r->spans. False when the string has privacy tags and must be scanned without them. */
 static bool find(struct redactor *r, str s, bool tags, const char **ret_key)
 {
@@ -286,6 +338,7 @@ static bool find(struct redactor *r, str s, bool tags, const char **ret_key)
 				*ret_key = keywords[index].name;
 			break;
 		case OF_BASE64: try_base64(r, s, &hit); break;
+		case OF_DIFF: try_diff(r, s, hit.begin); break;
 		case OF_TAG:
 			if (tags)
 				return false;

@@ -1,8 +1,9 @@
-/* Requests in, answers out: the JSON-RPC shell around the table. */
+/* Running operations: each where its row says, with one answer to whoever called. */
 #include "api/api.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "api/follow.h"
@@ -12,14 +13,9 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "config/owner.h"
 
 enum {
-	/* JSON-RPC's own numbers. */
-	RPC_PARSE_ERROR = -32700,
-	RPC_NO_METHOD = -32601,
-	RPC_BAD_REQUEST = -32600,
-	RPC_BAD_PARAMS = -32602,
-	RPC_FAILED = -32000,
 	CATCH_UP_MS = 3000,  /* how long a reader waits for the writer */
 	READERS = 4,         /* handles that are kept open */
 	READER_IDLE_S = 60,  /* and for how long */
@@ -42,11 +38,10 @@ struct api {
 struct request {
 	struct request *next;
 	struct api *api;
-	struct conn *conn;
+	struct op_request asked;
 	struct arena arena;
 	const struct op *op;
 	struct op_value *values; /* the parameters, in the order of the row */
-	struct json *root;
 	struct buf result;
 	struct err err;
 	struct journal_pos seen; /* everything acknowledged when it came */
@@ -65,41 +60,13 @@ static void request_free(struct request *q)
 
 static void send_answer(struct request *q, int code)
 {
-	struct buf b;
-	struct json_writer w = JSON_WRITER(&b);
-	struct json *id = json_get(q->root, STR("id"));
-	struct iovec piece;
+	struct op_answer answer = { .code = code, .message = str_of(q->err.text), .result = buf_str(&q->result) };
 
-	buf_init(&b, LIMIT_RPC_REPLY);
-	jw_object(&w);
-	jw_field_str(&w, "jsonrpc", STR("2.0"));
-	jw_key(&w, "id");
-	if (id)
-		jw_value(&w, id);
-	else
-		jw_null(&w);
-	if (code) {
-		jw_key(&w, "error");
-		jw_object(&w);
-		jw_field_int(&w, "code", code);
-		jw_field_str(&w, "message", str_of(q->err.text));
-		jw_end_object(&w);
-	} else {
-		jw_key(&w, "result");
-		jw_raw(&w, buf_str(&q->result));
-	}
-	jw_end_object(&w);
-	buf_add_char(&b, '\n');
 	/* The result may have left out what did not fit and gone on with what did. */
-	if (b.full || (!code && q->result.full)) {
-		buf_clear(&b);
-		buf_add_str(&b,
-			STR("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,\"message\":"
-			    "\"the answer is larger than 24 MiB; ask for less\"}}\n"));
-	}
-	piece = (struct iovec){ b.p, b.len };
-	conn_answer(q->conn, &piece, 1);
-	buf_release(&b);
+	if (!code && q->result.full)
+		answer = (struct op_answer){ .code = OP_FAILED,
+			.message = STR("the answer is larger than 24 MiB; ask for less") };
+	q->asked.done(&answer, q->asked.arg);
 	request_free(q);
 }
 
@@ -266,7 +233,7 @@ static void worked(void *arg)
 	struct request *q = arg;
 
 	take_out(&q->api->pending, q);
-	send_answer(q, q->failed < 0 ? RPC_FAILED : 0);
+	send_answer(q, q->failed < 0 ? OP_FAILED : 0);
 }
 
 /* -- requests ---------------------------------------------------------------------------------- */
@@ -293,14 +260,7 @@ static void refuse_method(struct request *q, str name)
 			name_shown(name, shown), STR_ARG(near.best));
 	else
 		err_set(&q->err, -EINVAL, "%s", method_advice);
-	send_answer(q, RPC_NO_METHOD);
-}
-
-static int take_params(struct request *q)
-{
-	const struct json *params = json_get(q->root, STR("params"));
-
-	return op_take_params(q->op, params ? params : json_get(q->root, STR("args")), &q->arena, &q->values, &q->err);
+	send_answer(q, OP_UNKNOWN);
 }
 
 static void refuse(struct request *q, int code, const char *text)
@@ -309,54 +269,96 @@ static void refuse(struct request *q, int code, const char *text)
 	send_answer(q, code);
 }
 
-void api_line(struct conn *c, str line, void *arg)
-{
-	struct api *a = arg;
-	struct request *q = xcalloc(1, sizeof *q);
-	struct json *method;
+/* On a worker: the loop must not wait for a disk. */
+struct change {
+	const struct paths *paths;
+	const char *what;
+	char detail[128];
+};
 
-	q->api = a;
-	q->conn = c;
-	buf_init(&q->result, LIMIT_RPC_REPLY);
-	/* The line lies in the connection's buffer until the answer, so the tree may borrow from it. */
-	if (json_parse(&q->arena, line, JSON_LENIENT_UTF8, &q->root, &q->err) < 0) {
-		send_answer(q, RPC_PARSE_ERROR);
-		return;
+static void write_change(void *arg)
+{
+	struct change *c = arg;
+
+	owner_note(c->paths, c->what, str_of(c->detail), "token");
+}
+
+static void change_written(void *arg)
+{
+	free(arg);
+}
+
+/* Which hook or event, but never the text of a hook: it may hold a secret. */
+static void record_change(struct request *q)
+{
+	str event = json_str(json_get(q->asked.params, STR("event")));
+	str id = json_str(json_get(q->asked.params, STR("hookId")));
+	struct change *c = xcalloc(1, sizeof *c);
+
+	c->paths = q->api->ctx.paths;
+	c->what = q->op->name;
+	snprintf(c->detail, sizeof c->detail, STR_FMT "%s" STR_FMT, STR_ARG(str_cut_utf8(event, 50)), id.n ? " " : "",
+		STR_ARG(str_cut_utf8(id, 50)));
+	loop_submit_lane(q->api->ctx.loop, LOOP_BACKGROUND, write_change, change_written, c);
+}
+
+/* Found, allowed, and its parameters are right; else it has been answered. */
+static bool is_acceptable(struct request *q)
+{
+	const struct op_request *asked = &q->asked;
+
+	q->op = find_op(asked->method);
+	if (!q->op || (asked->scope != OP_OWNER && q->op->scope < asked->scope)) {
+		refuse_method(q, asked->method);
+		return false;
 	}
-	method = json_get(q->root, STR("method"));
-	if (!method)
-		method = json_get(q->root, STR("cmd"));
-	if (!method || method->type != JSON_STRING) {
-		refuse(q, RPC_BAD_REQUEST, "a request is an object with a method");
-		return;
+	if (op_take_params(q->op, asked->params, &q->arena, &q->values, &q->err) < 0) {
+		send_answer(q, OP_BAD_PARAMS);
+		return false;
 	}
-	q->op = find_op(method->text);
-	if (!q->op) {
-		refuse_method(q, method->text);
-		return;
+	if (q->op->owner && !owner_token_is(q->api->ctx.token, asked->token)) {
+		refuse(q, OP_NOT_OWNER,
+			"this is for the owner: use hookd at a terminal, or send the owner's token with the request");
+		return false;
 	}
-	if (take_params(q) < 0) {
-		send_answer(q, RPC_BAD_PARAMS);
-		return;
-	}
-	if (q->op->place == OP_LOOP) {
-		run_op(q, NULL);
-		send_answer(q, q->failed < 0 ? RPC_FAILED : 0);
-		return;
-	}
+	return true;
+}
+
+static void run_on_loop(struct request *q)
+{
+	struct api *a = q->api;
+
 	if (q->op->place == OP_LATER) {
 		q->next = a->later;
 		a->later = q;
-		run_op(q, NULL);
-		if (q->failed < 0) {
-			a->later = q->next;
-			send_answer(q, RPC_FAILED);
-		}
+	}
+	run_op(q, NULL);
+	if (q->op->place == OP_LOOP) {
+		send_answer(q, q->failed < 0 ? OP_FAILED : 0);
+	} else if (q->failed < 0) {
+		take_out(&a->later, q);
+		send_answer(q, OP_FAILED);
+	}
+}
+
+void api_call(struct api *a, const struct op_request *asked)
+{
+	struct request *q = xcalloc(1, sizeof *q);
+
+	q->api = a;
+	q->asked = *asked;
+	buf_init(&q->result, LIMIT_RPC_REPLY);
+	if (!is_acceptable(q))
+		return;
+	if (q->op->owner)
+		record_change(q);
+	if (q->op->place == OP_LOOP || q->op->place == OP_LATER) {
+		run_on_loop(q);
 		return;
 	}
 	q->seen = journal_end(a->ctx.journal);
 	if (q->op->rotates && engine_rotate(a->ctx.engine, &q->seen) < 0) {
-		refuse(q, RPC_FAILED, "the journal cannot begin a new segment; is the disk full?");
+		refuse(q, OP_FAILED, "the journal cannot begin a new segment; is the disk full?");
 		return;
 	}
 	q->next = a->pending;
@@ -379,6 +381,12 @@ void api_turn_ended(void *arg)
 	follow_soon(((struct api *)arg)->follow);
 }
 
+static void drop(struct request *q)
+{
+	q->asked.done(NULL, q->asked.arg);
+	request_free(q);
+}
+
 struct api *api_new(const struct api_context *ctx)
 {
 	struct api *a = xcalloc(1, sizeof *a);
@@ -398,11 +406,11 @@ void api_free(struct api *a)
 	/* At a stop: no worker takes them any more. */
 	for (struct request *q = a->pending; q; q = next) {
 		next = q->next;
-		request_free(q);
+		drop(q);
 	}
 	for (struct request *q = a->later; q; q = next) {
 		next = q->next;
-		request_free(q);
+		drop(q);
 	}
 	follow_free(a->follow);
 	for (int i = 0; i < READERS; i++)

@@ -10,6 +10,8 @@
  *   → {"jsonrpc":"2.0","id":1,"method":"sessions","params":{"limit":10}}
  *   ← {"jsonrpc":"2.0","id":1,"result":{…}}
  *
+ * What changes what runs, or destroys what was captured, needs the owner's token beside params: "token":"…".
+ *
  * The older form {"cmd":…,"args":…} is accepted too. */
 #ifndef HOOKD_API_API_H
 #define HOOKD_API_API_H
@@ -29,6 +31,7 @@
 
 struct api;
 struct request;
+struct web;
 
 /* What operations work on. Everything outlives the api. */
 struct api_context {
@@ -43,7 +46,9 @@ struct api_context {
 	const struct paths *paths;
 	const struct config *config;
 	const struct config_problem *config_problems;
+	const char *token;       /* the owner's; NULL: nothing that needs it can be done */
 	int64_t started_us;      /* wall clock */
+	struct web **web;        /* where the web is, once there is one */
 	void (*stop)(void *arg); /* asks the daemon to stop */
 	void *stop_arg;
 };
@@ -129,12 +134,49 @@ struct op {
 	bool alone;        /* on a worker without the shared handle: takes long, or brings its own */
 	bool rotates;      /* wants the journal to begin a new segment first */
 	bool finds_itself; /* calls op_resolve() itself, once it has a store */
+	bool owner;        /* needs the owner's token beside the uid, and is recorded: see config/owner.h */
 };
 
 extern const struct op ops[]; /* ends with a row without a name */
 
 struct api *api_new(const struct api_context *ctx);
 void api_free(struct api *a);
+
+/* -- calling them ------------------------------------------------------------------------------ */
+
+/* Why an operation was not done; the numbers are JSON-RPC's. */
+enum op_code {
+	OP_UNKNOWN = -32601, /* or not for this caller */
+	OP_BAD_PARAMS = -32602,
+	OP_FAILED = -32000,
+	OP_NOT_OWNER = -32001,
+};
+
+struct op_answer {
+	int code;    /* 0: done */
+	str result;  /* JSON, when done */
+	str message; /* else why not */
+};
+
+/* All it points to lives until done(), which is called exactly once, on the loop; with NULL when the daemon stops
+ * before there is an answer. */
+struct op_request {
+	str method;
+	const struct json *params; /* or NULL */
+	str token;                 /* the owner's, if the caller has it */
+	enum op_scope scope;       /* who calls */
+	void (*done)(const struct op_answer *answer, void *arg);
+	void *arg;
+};
+
+/* From the loop thread. */
+void api_call(struct api *a, const struct op_request *q);
+
+/* -- rpc.c: JSON-RPC 2.0 ----------------------------------------------------------------------- */
+
+/* One request as text, which must live until done(). reply: a JSON object without a newline; STR_NONE: the daemon
+ * stops. */
+void rpc_call(struct api *a, str text, enum op_scope scope, void (*done)(str reply, void *arg), void *arg);
 
 /* Handler of the server: a line has arrived. arg is the api. */
 void api_line(struct conn *c, str line, void *arg);

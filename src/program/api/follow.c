@@ -110,11 +110,11 @@ static void work(void *arg)
 	struct store *s = NULL;
 	struct err err = { 0 };
 	int64_t budget = BYTES_AT_ONCE;
-	const char *home = getenv("HOME");
+	const char *home = f->ctx.paths->home;
 	struct candidate *list = NULL;
 
 	(void)writer_wait(f->ctx.writer, f->seen, CATCH_UP_MS);
-	if (home && store_open(f->ctx.paths->store, STORE_READ, NULL, &s, &err) == 0)
+	if (home[0] && store_open(f->ctx.paths->store, STORE_READ, NULL, &s, &err) == 0)
 		list = find_candidates(s, &arena);
 	store_close(s);
 	for (struct candidate *c = list; c && budget > 0; c = c->next) {

@@ -66,7 +66,7 @@ int op_hooks(struct op_call *call)
 	str agent = op_text(call, "agent"), cwd = op_text(call, "cwd");
 	struct hooks_where where = { .agent = str_empty(agent) ? NULL : arena_cstr(call->arena, agent),
 		.cwd = str_empty(cwd) ? NULL : arena_cstr(call->arena, cwd),
-		.home = getenv("HOME"),
+		.home = p->home,
 		.user_config = p->config,
 		.state = p->state };
 	struct hook_set *s = hooks_load(&where);

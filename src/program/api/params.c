@@ -261,19 +261,14 @@ static void write_type(struct json_writer *w, const struct op_param *p)
 	static const char *const types[] = { [OP_TEXT] = "string",
 		[OP_INT] = "integer",
 		[OP_BOOL] = "boolean",
+		[OP_TIME] = "string",
 		[OP_ENUM] = "string",
+		[OP_SESSION] = "string", /* a number is taken as well; but models and their servers want one type */
+		[OP_PROJECT] = "string",
 		[OP_JSON] = "object",
 		[OP_LIST] = "array" };
 
-	jw_key(w, "type");
-	if (p->type == OP_TIME || p->type == OP_SESSION || p->type == OP_PROJECT || p->flags & OP_OR_NUMBER) {
-		jw_array(w);
-		jw_str(w, STR("string"));
-		jw_str(w, STR("integer"));
-		jw_end_array(w);
-	} else {
-		jw_str(w, str_of(types[p->type]));
-	}
+	jw_field_str(w, "type", str_of(types[p->type]));
 	if (p->type == OP_INT)
 		jw_field_int(w, "minimum", p->min);
 	if (p->type == OP_INT && p->max)

@@ -2,6 +2,7 @@
  * reference in docs/ are all generated from these rows. */
 #include "api/ops.h"
 #include "api/ops_store.h"
+#include "api/web.h"
 #include "hooks/hooks.h"
 
 /* -- parameters that many have ----------------------------------------------------------------- */
@@ -78,6 +79,8 @@ const struct op ops[] = {
 		.flags = OP_IS_READ, .scope = OP_VIEWER },
 	{ "stop", "Stops the daemon once everything in progress has been answered and stored.", OP_LOOP, op_stop,
 		.flags = OP_MUTATES },
+	{ "http", "Where HTTP is served, with a code for one login.", OP_LATER, op_http, .flags = OP_MUTATES,
+		.params = PARAMS{ { "open", OP_BOOL, .text = "listen on 127.0.0.1 if hookd does not yet" }, { 0 } } },
 	{ "sessions", "Sessions, newest first.", READS_FOR_AGENTS, .run = op_sessions,
 		.params = PARAMS{ PROJECT, AGENT, SINCE, UNTIL,
 			{ "status", OP_ENUM, .choices = statuses, .text = "only sessions with this status" },
@@ -126,7 +129,8 @@ const struct op ops[] = {
 			{ 0 } } },
 	{ "rules", "The guard's options and the user's rules that are in effect.", OP_LOOP, op_rules,
 		.flags = OP_IS_READ },
-	{ "reload", "Reloads the rules and hooks from the user's file.", OP_LATER, op_reload, .flags = OP_MUTATES },
+	{ "reload", "Reloads the rules and hooks from the user's file.", OP_LATER, op_reload, .flags = OP_MUTATES,
+		.owner = true },
 	{ "rule_counts", "How often each rule fired, and when it last did.", READS, .run = op_rule_counts },
 	{ "stats", "Counts: in total, and by day, project, agent, tool and rule.", READS_FOR_AGENTS, .run = op_stats,
 		.params = PARAMS{ PROJECT, AGENT, SINCE, UNTIL, ALL, { 0 } } },
@@ -146,7 +150,7 @@ const struct op ops[] = {
 	{ "hooks_history", "Recent runs of hooks, newest first.", OP_LOOP, op_hooks_history, .flags = OP_IS_READ,
 		.params = PARAMS{ LIMIT(HOOK_HISTORY, HOOK_HISTORY), { 0 } } },
 	{ "hooks_reload", "Takes new snapshots of the hooks for all active sessions.", OP_LATER, op_hooks_reload,
-		.flags = OP_MUTATES },
+		.flags = OP_MUTATES, .owner = true },
 	/* Other programs may add members of their own. */
 	{ "trigger", "Runs the hooks for an event.", OP_LATER, op_trigger, .flags = OP_MUTATES | OP_OPEN,
 		.params = PARAMS{ { "type", OP_TEXT, OP_REQUIRED, .text = "the event's name" },
@@ -155,11 +159,12 @@ const struct op ops[] = {
 			{ "payload", OP_JSON, .text = "toolName, input, output, error, …" },
 			{ "agent", OP_TEXT, .text = "as this agent" }, { "cwd", OP_TEXT, .text = "the directory" },
 			{ 0 } } },
-	{ "register", "Adds a hook to the user's file.", OP_READER, op_register, CHANGES, .alone = true,
+	{ "register", "Adds a hook to the user's file.", OP_READER, op_register, CHANGES, .alone = true, .owner = true,
 		.params = PARAMS{ { "event", OP_TEXT, OP_REQUIRED, .text = "the event at which it runs" },
 			{ "matcher", OP_TEXT, .text = "for which tools or sources (default: all)" },
 			{ "hook", OP_JSON, OP_REQUIRED, .text = "type, command and so on, as in the file" }, { 0 } } },
 	{ "unregister", "Removes a hook from the user's file.", OP_READER, op_unregister, CHANGES, .alone = true,
+		.owner = true,
 		.params = PARAMS{ { "event", OP_TEXT, OP_REQUIRED, .text = "the event at which it runs" },
 			{ "hookId", OP_TEXT, OP_REQUIRED, .text = "the id that register returned" }, { 0 } } },
 	{ "check", "Checks the store for damage.", SCANS, .run = op_check },
@@ -173,7 +178,7 @@ const struct op ops[] = {
 		.params = PARAMS{ { "file", OP_TEXT, .text = "an absolute path (default: a file among the backups)" },
 			{ "automatic", OP_BOOL, .text = "make the daily backup now" }, { 0 } } },
 	{ "purge", "Permanently deletes sessions and events.", OP_READER, op_purge, .flags = OP_DESTROYS, .alone = true,
-		.rotates = true, .lane = LOOP_BACKGROUND, .params = purge_params },
+		.owner = true, .rotates = true, .lane = LOOP_BACKGROUND, .params = purge_params },
 	{ "purge_preview", "What a purge would delete. Takes the parameters of purge.", READS, .run = op_purge_preview,
 		.finds_itself = true, .params = purge_params },
 	{ "retention", "The retention limits, and what exceeds them.", READS, .run = op_retention },

@@ -48,6 +48,9 @@ const struct cmd *const cmds[] = {
 	&cmd_purge,
 	&cmd_retention,
 	&cmd_rpc,
+	&cmd_mcp,
+	&cmd_url,
+	&cmd_token,
 	&cmd_offline,
 	&cmd_keeper,
 	&cmd_version,
@@ -58,6 +61,8 @@ const struct cmd *const cmds[] = {
 /* Every command has these. */
 static const struct cmd_option common_options[] = {
 	{ "dir", 0, "DIR", false, "use this state directory instead of the one from the environment" },
+	{ "token-file", 0, "FILE", false,
+		"for what only the owner may do, without a terminal: a file with the owner's token" },
 	{ "help", 'h', NULL, false, "show this help" },
 	{ 0 },
 };

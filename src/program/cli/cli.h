@@ -65,8 +65,10 @@ struct cli {
 		const char *value;
 	} given[OPTIONS_MAX];
 	int ngiven;
-	int answer_ms; /* how long to wait for the daemon's answer; 0: the default */
-	bool colour;   /* stdout is a terminal and NO_COLOR is not set */
+	const char *owner;    /* the owner's token, once cli_need_owner() has found that this is the owner; or NULL */
+	const char *owner_by; /* "terminal" or "token" */
+	int answer_ms;        /* how long to wait for the daemon's answer; 0: the default */
+	bool colour;          /* stdout is a terminal and NO_COLOR is not set */
 };
 
 extern const struct cmd *const cmds[]; /* ends with NULL */
@@ -83,6 +85,18 @@ int cli_usage_error(const struct cli *cli, const char *fmt, ...) _printf_(2, 3);
 
 /* Asks on the terminal; false without one. */
 bool cli_confirm(const char *question);
+
+/* -- what only the owner may do (owner.c) ------------------------------------------------------ */
+
+/* EXIT_DONE: this is the owner, at a terminal or with the token; calls of the daemon carry the token from now on. Else an
+ * exit code, after saying what is missing. what: "hookd trust". */
+int cli_need_owner(struct cli *cli, const char *what);
+/* The same for a command that may do without: not being the owner is no error. */
+int cli_offer_owner(struct cli *cli);
+/* Records a change that was made. */
+void cli_note_change(struct cli *cli, const char *what, str detail);
+/* A person sits there, and no agent. */
+bool cli_has_terminal(void);
 
 /* -- talking to the daemon (client.c) ---------------------------------------------------------- */
 

@@ -69,7 +69,7 @@ static int read_line(int fd, struct buf *b, int patience_ms)
 	return 0;
 }
 
-static int send_request(int fd, const char *method, str params)
+static int send_request(int fd, const char *method, str params, const char *token)
 {
 	struct buf b = BUF_INIT(LIMIT_RPC_LINE);
 	struct json_writer w = JSON_WRITER(&b);
@@ -83,6 +83,8 @@ static int send_request(int fd, const char *method, str params)
 		jw_key(&w, "params");
 		jw_raw(&w, params);
 	}
+	if (token)
+		jw_field_str(&w, "token", str_of(token));
 	jw_end_object(&w);
 	buf_add_char(&b, '\n');
 	for (size_t sent = 0; sent < b.len && r == 0;) {
@@ -116,7 +118,7 @@ int cli_call(struct cli *cli, bool start, const char *method, str params, struct
 		return err_set(err, fd == -ECONNREFUSED ? -ENOENT : fd,
 			fd == -EPERM ? "the socket %s belongs to another user" : "no daemon answers at %s",
 			cli->paths.socket);
-	r = send_request(fd, method, params);
+	r = send_request(fd, method, params, cli->owner);
 	if (r == 0)
 		r = read_line(fd, &b, cli->answer_ms ? cli->answer_ms : ANSWER_MS);
 	if (r < 0) {

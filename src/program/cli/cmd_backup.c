@@ -126,9 +126,12 @@ static int run_restore(struct cli *cli)
 			cli->paths.store);
 		return EXIT_DONE;
 	}
-	code = cli_ask_yes(cli, "Replace the current store with this one?");
+	code = cli_need_owner(cli, "replacing the store");
+	if (code == EXIT_DONE)
+		code = cli_ask_yes(cli, "Replace the current store with this one?");
 	if (code != EXIT_DONE)
 		return code;
+	cli_note_change(cli, "restore", str_of(from));
 	fd = take_daemons_place(cli, &was_running);
 	if (fd < 0)
 		return EXIT_FAILED;

@@ -194,6 +194,11 @@ static struct guard_problem *guard_trouble(const char *path)
 	return problems;
 }
 
+static void note_set(struct cli *cli, const struct option *o, str value)
+{
+	cli_note_change(cli, "config set", arena_strf(&cli->arena, "%s = " STR_FMT, o->name, STR_ARG(value)));
+}
+
 /* A guard option that names a rule nobody knows would be in the file and do nothing: the file stays as it was. */
 static int set_guard(struct cli *cli, const struct option *o, str value)
 {
@@ -215,6 +220,8 @@ static int set_guard(struct cli *cli, const struct option *o, str value)
 		print_problem(err.line ? path : "nothing was changed", &err);
 	else
 		printf("%s is now '" STR_FMT "' in %s\n", o->name, STR_ARG(value), path);
+	if (r == 0)
+		note_set(cli, o, value);
 	guard_problems_free(before);
 	guard_problems_free(after);
 	buf_release(&old);
@@ -227,11 +234,15 @@ static int set(struct cli *cli)
 	struct err err = { 0 };
 	const struct option *o = config_find(str_of(cli->args[1]), &err);
 	str value = str_of(cli->args[2]);
+	int r;
 
 	if (!o)
 		return cli_fail("%s", err.text);
 	if (cli_has(cli, "dry-run"))
 		return set_dry(path, o, value);
+	r = cli_need_owner(cli, "changing an option");
+	if (r != EXIT_DONE)
+		return r;
 	/* Guard options take effect at once; all others are read when the daemon starts. */
 	if (str_starts(str_of(o->name), STR("guard.")))
 		return set_guard(cli, o, value);
@@ -239,6 +250,7 @@ static int set(struct cli *cli)
 		print_problem(err.line ? path : "nothing was changed", &err);
 		return EXIT_FAILED;
 	}
+	note_set(cli, o, value);
 	printf("%s is now " STR_FMT " in %s; takes effect after: hookd restart\n", o->name, STR_ARG(value), path);
 	return EXIT_DONE;
 }

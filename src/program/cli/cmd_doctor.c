@@ -266,7 +266,7 @@ static int fire(struct doctor *d, const struct call *call, struct buf *out)
 	int in[2], back[2], r, status;
 	pid_t pid;
 
-	snprintf(home, FS_PATH, "HOME=%s", getenv("HOME") ? getenv("HOME") : "/");
+	snprintf(home, FS_PATH, "HOME=%.*s", FS_PATH - 8, d->cli->paths.home[0] ? d->cli->paths.home : "/");
 	if (pipe2(in, O_CLOEXEC) < 0 || pipe2(back, O_CLOEXEC) < 0)
 		return -errno;
 	posix_spawn_file_actions_init(&actions);

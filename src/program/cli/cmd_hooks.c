@@ -17,7 +17,7 @@ static struct hooks_where here(struct cli *cli)
 {
 	char *cwd = getcwd(NULL, 0);
 	struct hooks_where w = { .agent = cli_value(cli, "agent", NULL),
-		.home = getenv("HOME"),
+		.home = cli->paths.home,
 		.user_config = cli->paths.config,
 		.state = cli->paths.state,
 		.cwd = cwd ? arena_cstr(&cli->arena, str_of(cwd)) : NULL };
@@ -317,9 +317,13 @@ static int new_hook(struct cli *cli)
 
 static int reload(struct cli *cli)
 {
-	struct json *result = cli_ask(cli, "hooks_reload", STR_NONE);
+	struct json *result;
 	int64_t broken;
+	int r = cli_need_owner(cli, "taking up changed hooks");
 
+	if (r != EXIT_DONE)
+		return r;
+	result = cli_ask(cli, "hooks_reload", STR_NONE);
 	if (!result)
 		return EXIT_FAILED;
 	if (cli_has(cli, "json"))

@@ -1,6 +1,7 @@
 /* init: connects agents. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -70,6 +71,21 @@ static int start_daemon(struct cli *cli, struct err *err)
 	return r;
 }
 
+/* The settings were put where this HOME says, so this is the home that the daemon of a new state directory should
+ * know. That of an existing one stays. */
+static void remember_home(struct cli *cli)
+{
+	const char *home = getenv("HOME");
+
+	if (!home || home[0] != '/' || strcmp(home, cli->paths.home) == 0)
+		return;
+	if (paths_are_new(&cli->paths) && strlen(home) < FS_PATH)
+		snprintf(cli->paths.home, sizeof cli->paths.home, "%s", home);
+	else
+		cli_fail("HOME is %s, but hookd uses %s as your home: that is what %s was set up with", home,
+			cli->paths.home, cli->paths.state);
+}
+
 static int run(struct cli *cli)
 {
 	struct hook_work work = { install_plan_add, install_agent_found, NULL };
@@ -91,11 +107,14 @@ static int run(struct cli *cli)
 	r = hooks_agree(cli, &c, c.n == 1 ? "Change its settings as shown?" : "Change their settings as shown?");
 	if (r != 0)
 		return r < 0 ? EXIT_DONE : r;
+	remember_home(cli);
 	if (paths_make(&cli->paths, &err) < 0)
 		return cli_fail("%s", err.text);
 	r = hooks_apply(&c);
 	if (r != 0)
 		return r;
+	if (c.any)
+		cli_note_change(cli, "init", STR_NONE);
 	if (!cli_has(cli, "json"))
 		hooks_print_done(&c);
 	fflush(stdout);

@@ -104,6 +104,8 @@ static int run_rpc(struct cli *cli)
 		return cli_usage_error(cli, "the method is missing; the method 'ops' lists them");
 	if (cli->nargs > 1 && json_parse(&cli->arena, text, 0, &params, &err) < 0)
 		return cli_fail("the parameters are not JSON: %s (column %u)", err.text, err.col);
+	if (cli_offer_owner(cli) != EXIT_DONE)
+		return EXIT_FAILED;
 	result = cli_ask(cli, cli->args[0], text);
 	return result ? cli_print_json(result) : EXIT_FAILED;
 }

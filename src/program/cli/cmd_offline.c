@@ -199,7 +199,7 @@ static int answer_alone(struct offline *o)
 	if (o->decision && p->state[0])
 		hooks_decide_alone(&(struct hooks_where){ .agent = arena_cstr(a, o->event.agent),
 					   .cwd = arena_cstr(a, o->event.cwd),
-					   .home = getenv("HOME"),
+					   .home = p->home,
 					   .user_config = p->config,
 					   .state = p->state },
 			p->run, &o->event, a, &verdict);

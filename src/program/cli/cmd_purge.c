@@ -130,7 +130,9 @@ static int run_purge(struct cli *cli)
 		code = cli_print_json(result);
 	if (cli_has(cli, "dry-run"))
 		goto out;
-	code = cli_ask_yes(cli, "Delete this permanently?");
+	code = cli_need_owner(cli, "deleting what was captured");
+	if (code == EXIT_DONE)
+		code = cli_ask_yes(cli, "Delete this permanently?");
 	if (code != EXIT_DONE)
 		goto out;
 	result = cli_ask(cli, "purge", buf_str(&b));

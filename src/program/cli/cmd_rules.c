@@ -220,8 +220,12 @@ static int switch_rule(struct cli *cli, enum guard_switch how)
 	struct buf old = BUF_INIT(LIMIT_CONFIG), changed = BUF_INIT(LIMIT_CONFIG);
 	str rule = str_of(cli->args[1]);
 	struct err err = { 0 };
-	int r = fs_read_file(path, &old), code;
+	int r = fs_read_file(path, &old), code = EXIT_DONE;
 
+	if (!cli_has(cli, "dry-run"))
+		code = cli_need_owner(cli, "switching a rule");
+	if (code != EXIT_DONE)
+		goto out;
 	if (r < 0 && r != -ENOENT)
 		code = cli_fail("%s cannot be read: %s", path, strerror(-r));
 	else if (guard_edit(buf_str(&old), how, rule, &changed, &err) < 0)
@@ -229,10 +233,12 @@ static int switch_rule(struct cli *cli, enum guard_switch how)
 				: cli_fail("%s", err.text);
 	else
 		code = apply(cli, r == 0, buf_str(&old), buf_str(&changed));
+out:
 	buf_release(&old);
 	buf_release(&changed);
 	if (code != EXIT_DONE || cli_has(cli, "dry-run"))
 		return code;
+	cli_note_change(cli, "rules", arena_strf(&cli->arena, "%s " STR_FMT, cli->args[0], STR_ARG(rule)));
 	printf("rule " STR_FMT ": %s in %s\n", STR_ARG(rule), guard_switch_names[how], path);
 	if (how == GUARD_ENFORCE || how == GUARD_ENABLE)
 		tell_what_remains(cli, rule);

@@ -3,8 +3,10 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "cli/commands.h"
 #include "cli/policy.h"
+#include "config/owner.h"
 
 static int64_t number(const struct json *root, const char *a, const char *b)
 {
@@ -167,25 +169,70 @@ static void print_status(struct cli *cli, const struct json *s)
 		print_line("health", "ok");
 }
 
+/* -- what the owner changed -------------------------------------------------------------------- */
+
+/* Until a person has seen them: an agent that asks must not make them disappear. */
+static void print_changes(struct cli *cli)
+{
+	struct buf b = BUF_INIT(MIB(1));
+	struct json_writer w = JSON_WRITER(&b);
+	unsigned unseen = owner_write_changes(&cli->paths, &w);
+	struct json *list;
+
+	if (unseen && json_parse(&cli->arena, arena_str(&cli->arena, buf_str(&b)), 0, &list, NULL) == 0)
+		json_each(c, list) {
+			str detail = json_str(json_get(c, STR("detail")));
+
+			if (json_true(json_get(c, STR("seen"))))
+				continue;
+			printf("%-12s ", "changed");
+			cli_print_safe(arena_strf(&cli->arena, STR_FMT "%s" STR_FMT " at " STR_FMT " by " STR_FMT,
+				STR_ARG(json_str(json_get(c, STR("what")))), detail.n ? " " : "", STR_ARG(detail),
+				STR_ARG(cell_time(cli, c, "at_us")), STR_ARG(json_str(json_get(c, STR("by"))))));
+			putchar('\n');
+		}
+	if (unseen && cli_has_terminal())
+		owner_changes_seen(&cli->paths);
+	buf_release(&b);
+}
+
+/* The daemon's answer, if there is one, and what was changed. */
+static int print_json(struct cli *cli, const struct json *s)
+{
+	struct buf b = BUF_INIT(MIB(4));
+	struct json_writer w = JSON_WRITER(&b);
+
+	jw_object(&w);
+	if (!s)
+		jw_field_bool(&w, "running", false);
+	json_each(m, s) {
+		jw_key_str(&w, m->key);
+		jw_value(&w, m);
+	}
+	jw_key(&w, "changes");
+	(void)owner_write_changes(&cli->paths, &w);
+	jw_end_object(&w);
+	puts(b.p);
+	buf_release(&b);
+	return s ? EXIT_DONE : EXIT_FAILED;
+}
+
 static int run(struct cli *cli)
 {
 	struct json *s = NULL;
 	struct err err = { 0 };
 	int r = cli_call(cli, false, "status", STR_NONE, &s, &err);
 
-	if (r == -ENOENT) {
-		if (cli_has(cli, "json"))
-			puts("{\"running\":false}");
-		else
-			printf("hookd is not running; the next hook starts it, or: hookd start\n");
-		return EXIT_FAILED;
-	}
-	if (r < 0)
+	if (r < 0 && r != -ENOENT)
 		return cli_fail("%s", err.text);
 	if (cli_has(cli, "json"))
-		return cli_print_json(s);
-	print_status(cli, s);
-	return EXIT_DONE;
+		return print_json(cli, r == 0 ? s : NULL);
+	if (r == 0)
+		print_status(cli, s);
+	else
+		printf("hookd is not running; the next hook starts it, or: hookd start\n");
+	print_changes(cli);
+	return r == 0 ? EXIT_DONE : EXIT_FAILED;
 }
 
 static const struct cmd_option status_options[] = { { "json", 0, NULL, false, "print JSON" }, { 0 } };

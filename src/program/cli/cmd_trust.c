@@ -59,7 +59,7 @@ static void show(struct cli *cli, const struct trust_tree *t)
 /* Hooks that still will not run: better to say so now. */
 static void show_untied(struct cli *cli, const struct trust_tree *t)
 {
-	struct hooks_where where = { .cwd = t->root, .home = getenv("HOME"), .state = cli->paths.state };
+	struct hooks_where where = { .cwd = t->root, .home = cli->paths.home, .state = cli->paths.state };
 	struct hook_set *s = hooks_load(&where);
 
 	for (unsigned i = 0; i < s->count; i++)
@@ -75,6 +75,7 @@ static int grant(struct cli *cli, const struct trust_tree *t)
 	enum trust_state state = trust_look(cli->paths.state, t, NULL);
 	char question[FS_PATH + 64];
 	struct err err = { 0 };
+	int r;
 
 	if (state == TRUST_HOLDS || state == TRUST_NOTHING) {
 		printf("%s: %s\n", t->root, trust_state_names[state]);
@@ -82,13 +83,15 @@ static int grant(struct cli *cli, const struct trust_tree *t)
 	}
 	show(cli, t);
 	/* Running programs must be approved by a person who sees what runs, never by a program. */
-	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-		return cli_fail("%s is %s; trust is given at a terminal only", t->root, trust_state_names[state]);
+	r = cli_need_owner(cli, "trusting a project");
+	if (r != EXIT_DONE)
+		return r;
 	snprintf(question, sizeof question, "May the hooks of %s run, as shown above?", t->root);
 	if (!cli_has(cli, "yes") && !cli_confirm(question))
 		return cli_fail("nothing was changed");
 	if (paths_make(&cli->paths, &err) < 0 || trust_grant(cli->paths.state, t, &err) < 0)
 		return cli_fail("%s", err.text);
+	cli_note_change(cli, "trust", str_of(t->root));
 	reload(cli);
 	show_untied(cli, t);
 	printf("%s is trusted as it is now; any change to these files needs this again\n", t->root);
@@ -106,7 +109,7 @@ static int run_trust(struct cli *cli)
 		return list(cli);
 	if (!path)
 		return cli_fail("%s: %s", cli->nargs ? cli->args[0] : ".", strerror(errno));
-	r = hooks_project(path, getenv("HOME"), &cli->arena, t, &err);
+	r = hooks_project(path, cli->paths.home, &cli->arena, t, &err);
 	r = r < 0 ? cli_fail("%s", err.text) : grant(cli, t);
 	trust_tree_close(t);
 	return r;
@@ -117,15 +120,20 @@ static int run_untrust(struct cli *cli)
 	struct trust_tree *t = arena_alloc(&cli->arena, sizeof *t);
 	const char *path = place(cli);
 	struct err err = { 0 };
+	int r;
 
 	if (!path)
 		path = cli->nargs ? cli->args[0] : ".";
 	/* The project around it; one that cannot be read any more is named by its root. */
-	if (hooks_project(path, getenv("HOME"), &cli->arena, t, &err) >= 0 || t->root[0])
+	if (hooks_project(path, cli->paths.home, &cli->arena, t, &err) >= 0 || t->root[0])
 		path = t->root;
 	trust_tree_close(t);
+	r = cli_need_owner(cli, "revoking trust");
+	if (r != EXIT_DONE)
+		return r;
 	if (trust_revoke(cli->paths.state, path, &err) < 0)
 		return cli_fail("%s", err.text);
+	cli_note_change(cli, "untrust", str_of(path));
 	reload(cli);
 	printf("%s is no longer trusted\n", path);
 	return EXIT_DONE;

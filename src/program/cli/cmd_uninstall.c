@@ -36,6 +36,8 @@ static int run(struct cli *cli)
 	r = hooks_apply(&c);
 	if (r != 0)
 		return r;
+	if (c.any)
+		cli_note_change(cli, "uninstall", STR_NONE);
 	if (cli_has(cli, "json"))
 		return print_json(&c);
 	hooks_print_done(&c);

@@ -65,8 +65,11 @@ int cli_reload(struct cli *cli)
 {
 	struct json *result = NULL;
 	struct err err = { 0 };
-	int r = cli_call(cli, false, "reload", STR_NONE, &result, &err);
+	int r = cli_need_owner(cli, "taking up changed rules and hooks");
 
+	if (r != EXIT_DONE)
+		return r;
+	r = cli_call(cli, false, "reload", STR_NONE, &result, &err);
 	if (r == -ENOENT) {
 		puts("no daemon is running; the next one reads the file when it starts");
 		return EXIT_DONE;

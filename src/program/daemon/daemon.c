@@ -9,15 +9,19 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "api/api.h"
+#include "api/web.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "capture/capture.h"
 #include "config/config.h"
+#include "config/owner.h"
 #include "daemon/claim.h"
+#include "daemon/spawn.h"
 #include "os/os.h"
 
 enum {
@@ -34,6 +38,7 @@ struct daemon {
 	const struct paths *paths;
 	struct config config;
 	struct config_problem *problems;
+	char token[OWNER_TOKEN + 1]; /* the owner's, or "" */
 	struct claim claim;
 	struct loop *loop;
 	struct journal *journal;
@@ -44,6 +49,7 @@ struct daemon {
 	struct writer *writer;
 	struct journal_syncer *syncer;
 	struct api *api;
+	struct web *web;
 	struct janitor *janitor;
 	struct loop_signal *signals[3];
 	struct loop_io *spool_io, *place_io;
@@ -470,12 +476,14 @@ static int build(struct daemon *d, struct err *err)
 		.keeper = os_this_program,
 		.state = d->paths->state,
 		.user_config = d->paths->config,
-		.home = getenv("HOME"),
+		.home = d->paths->home,
+		.hook_path = config_text(&d->config, OPTION_HOOKS_PATH).p,
 		.strict = config_number(&d->config, OPTION_DURABILITY) != 0 };
 	struct server_handlers handlers = { .hook = on_hook, .records = on_records, .line = on_line, .arg = d };
 	struct api_context api = { .paths = d->paths,
 		.config = &d->config,
 		.config_problems = d->problems,
+		.token = d->token,
 		.started_us = clock_wall_us(),
 		.stop = begin_stop,
 		.stop_arg = d };
@@ -509,7 +517,10 @@ static int build(struct daemon *d, struct err *err)
 	api.writer = d->writer;
 	api.syncer = d->syncer;
 	api.capture = d->capture;
+	api.web = &d->web;
 	d->api = api_new(&api);
+	d->web = web_start(d->api, d->paths, &d->config);
+	engine_on_record(d->engine, web_event, d->web);
 	engine_on_turn_end(d->engine, api_turn_ended, d->api);
 	start_watching(d);
 	loop_submit_lane(d->loop, LOOP_BACKGROUND, clean_up, cleaned_up, d);
@@ -540,6 +551,7 @@ static void bound_stop(void)
 static void take_apart(struct daemon *d)
 {
 	bound_stop();
+	web_stop(d->web);
 	if (d->server)
 		server_close_listeners(d->server);
 	if (d->engine)
@@ -557,6 +569,7 @@ static void take_apart(struct daemon *d)
 	loop_timer_free(d->stop_timer);
 	loop_timer_free(d->relisten_timer);
 	api_free(d->api);
+	web_free(d->web);
 	server_free(d->server);
 	engine_free(d->engine);
 	guard_free(d->guard);
@@ -570,12 +583,23 @@ static void take_apart(struct daemon *d)
 	claim_release(&d->claim);
 }
 
+/* However it was started: what runs later must not depend on the shell or agent that happened to be first. */
+static void take_own_environment(const struct paths *paths)
+{
+	extern char **environ;
+
+	environ = daemon_environment(paths);
+	tzset();
+}
+
 int daemon_run(const struct paths *paths, const struct daemon_options *how, struct err *err)
 {
 	struct daemon d = { .paths = paths, .spool_watch = -1, .place_watch = -1 };
-	int r = paths_make(paths, err);
+	struct err token_err = { 0 };
+	int r = paths_make(paths, err), token;
 
 	umask(0077);
+	take_own_environment(paths);
 	os_keep_memory_small();
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is like a full disk: the write says so */
@@ -588,11 +612,14 @@ int daemon_run(const struct paths *paths, const struct daemon_options *how, stru
 		return r;
 	}
 	load_config(&d);
+	token = owner_token(paths, d.token, &token_err);
 	r = log_open(paths->log, (size_t)config_number(&d.config, OPTION_LOG_MAX_MB) << 20, how->foreground);
 	if (r < 0)
 		fprintf(stderr, "hookd: the log %s cannot be opened: %s; continuing without it\n", paths->log,
 			strerror(-r));
 	log_config_problems(&d);
+	if (token < 0)
+		log_error(LOG_DAEMON, "%s; what needs it is refused", token_err.text);
 	r = build(&d, err);
 	if (r == 0) {
 		log_info(LOG_DAEMON, "hookd %s listens at %s, pid %ld", HOOKD_VERSION, paths->socket, (long)getpid());

@@ -1,5 +1,5 @@
 /* Starting a daemon that has nothing to do with whoever starts it: own session, no inherited file descriptors, no
- * environment beyond what it needs. An agent waits for the end of its hook's output, so a daemon that kept it open
+ * environment but its own. An agent waits for the end of its hook's output, so a daemon that kept it open
  * would hang the agent. Used by commands and by `hookd offline`; links no store. */
 #include "daemon/spawn.h"
 
@@ -13,29 +13,61 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/limits.h"
 #include "os/os.h"
 
-/* What the daemon inherits of its starter's environment: an agent's may contain anything, credentials included, and a
- * project may have set it. */
-static const char *const kept_env[] = { "HOME", "USER", "LOGNAME", "PATH", "LANG", "TZ", "XDG_RUNTIME_DIR",
-	"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", NULL };
+/* -- the environment --------------------------------------------------------------------------- */
 
-static void clean_environment(char **out, size_t max)
+/* What the daemon takes from its starter. Language and time zone are names, never paths: libc would open the file. The
+ * sanitizers read their options only in builds for tests. */
+static const char *const kept_env[] = { "LANG", "TZ",
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS",
+#endif
+	NULL };
+
+static bool is_plain_name(const char *value)
 {
-	extern char **environ;
+	return value[0] && value[0] != '/' && value[0] != ':' && !strstr(value, "..") && strlen(value) < 64 &&
+		strspn(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.@+-/,<>") ==
+		strlen(value);
+}
+
+char **daemon_environment(const struct paths *p)
+{
+	char **out = xcalloc(countof(kept_env) + 3, sizeof *out);
+	struct buf home = BUF_INIT(FS_PATH + 8);
 	size_t n = 0;
 
-	for (char **e = environ; *e && n + 1 < max; e++)
-		for (size_t i = 0; kept_env[i]; i++) {
-			size_t len = strlen(kept_env[i]);
+	if (p->home[0]) {
+		buf_addf(&home, "HOME=%s", p->home);
+		out[n++] = buf_detach(&home, NULL);
+	}
+	out[n++] = xstrdup("PATH=" PATHS_PROGRAMS);
+	for (size_t i = 0; kept_env[i]; i++) {
+		const char *value = getenv(kept_env[i]);
+		struct buf b = BUF_INIT(KIB(4));
 
-			if (strncmp(*e, kept_env[i], len) == 0 && (*e)[len] == '=')
-				out[n++] = *e;
-		}
-	out[n] = NULL;
+		if (!value || (i < 2 && !is_plain_name(value)))
+			continue;
+		buf_addf(&b, "%s=%s", kept_env[i], value);
+		out[n++] = buf_detach(&b, NULL);
+	}
+	return out;
 }
+
+static void environment_free(char **env)
+{
+	for (char **e = env; *e; e++)
+		free(*e);
+	free(env);
+}
+
+/* -- the process ------------------------------------------------------------------------------- */
 
 /* Between fork and exec only what is safe there. The second fork makes init the parent, so nobody has
  * to wait for the daemon. */
@@ -96,16 +128,18 @@ int daemon_spawn(const char *self, const struct paths *paths, int timeout_ms, st
 {
 	char *argv[] = { (char *)self, (char *)"run", (char *)"--detached", (char *)"--dir", (char *)paths->state,
 		NULL };
-	char *env[countof(kept_env) + 1];
+	char **env = daemon_environment(paths);
 	int fds[2], r;
 	pid_t pid;
 
-	clean_environment(env, countof(env));
-	if (pipe2(fds, O_CLOEXEC) < 0)
+	if (pipe2(fds, O_CLOEXEC) < 0) {
+		environment_free(env);
 		return err_set(err, -errno, "no pipe for the daemon's start: %s", strerror(errno));
+	}
 	pid = fork();
 	if (pid == 0)
 		become_daemon(self, argv, env, fds[1]);
+	environment_free(env);
 	close(fds[1]);
 	if (pid < 0) {
 		r = err_set(err, -errno, "the daemon cannot be started: %s", strerror(errno));

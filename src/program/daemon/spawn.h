@@ -10,6 +10,10 @@
  * text when another daemon has the lock, "-" and a text when it failed. */
 enum { SPAWN_READY_FD = 3 };
 
+/* All of the daemon's environment, whoever starts it: the user's home, a fixed PATH, language and time zone. From
+ * malloc, with a NULL at its end. */
+char **daemon_environment(const struct paths *p);
+
 /* Starts `self run --detached --dir STATE` in a session of its own, with none of the caller's file descriptors, and
  * waits up to timeout_ms until it listens (0: does not wait). -EEXIST: another one is already running. err has the
  * message. */

@@ -41,10 +41,11 @@ struct engine_config {
 	const char *run_dir; /* for the markers of muted sessions; must outlive the engine */
 	/* Where user hooks are configured and remembered; state NULL: none run. Must outlive the engine. */
 	const char *home, *user_config, *state;
-	const char *spool;   /* for what the journal cannot take; NULL: there is none. Must outlive the engine */
-	const char *keeper;  /* the program that ends hooks when this one is killed; NULL: none */
-	bool strict;         /* durability: answer after the journal's sync */
-	struct guard *guard; /* must outlive the engine */
+	const char *spool;     /* for what the journal cannot take; NULL: there is none. Must outlive the engine */
+	const char *keeper;    /* the program that ends hooks when this one is killed; NULL: none */
+	const char *hook_path; /* PATH of user hooks; must outlive the engine */
+	bool strict;           /* durability: answer after the journal's sync */
+	struct guard *guard;   /* must outlive the engine */
 };
 
 struct engine *engine_new(const struct engine_config *config);
@@ -53,6 +54,9 @@ DEFINE_FREEP(struct engine, engine_free);
 
 /* Called when an agent's turn or session has ended; set once, before the loop runs. */
 void engine_on_turn_end(struct engine *e, void (*fn)(void *arg), void *arg);
+
+/* Called for every record, once it is stored; set once, before the loop runs. */
+void engine_on_record(struct engine *e, void (*fn)(const struct record *r, void *arg), void *arg);
 
 /* Writer and sync thread are started after the engine, because they report to it. */
 void engine_set_writer(struct engine *e, struct writer *w, struct journal_syncer *s);

@@ -121,6 +121,8 @@ void pipeline_answer(struct turn *t)
 		agent_render(t->agent, &t->event, &t->verdict, &t->arena, &answer);
 	t->call.caller.done(t->call.caller.arg, t->stored, &answer);
 	log_turn(t);
+	if (t->engine->stored && t->stored != WIRE_STORED_NO)
+		t->engine->stored(&t->record, t->engine->stored_arg);
 }
 
 /* -- all of it --------------------------------------------------------------------------------- */
@@ -137,6 +139,12 @@ static void count(struct engine_state *s, const struct turn *t)
 	s->secrets += t->report.secrets;
 	s->last_event_us = t->record.at_us;
 	notice_count_agent(s, e);
+}
+
+void engine_on_record(struct engine *e, void (*fn)(const struct record *r, void *arg), void *arg)
+{
+	e->stored = fn;
+	e->stored_arg = arg;
 }
 
 void engine_on_turn_end(struct engine *e, void (*fn)(void *arg), void *arg)

@@ -328,6 +328,7 @@ struct engine *engine_new(const struct engine_config *config)
 		e->hooks = hooks_new(&(struct hooks_config){ .loop = config->loop,
 			.redactor = e->redactor,
 			.home = config->home,
+			.path = config->hook_path,
 			.user_config = config->user_config,
 			.state = config->state,
 			.run = config->run_dir,

@@ -89,6 +89,8 @@ struct engine {
 	bool patience_set;
 	bool audit_waits; /* the journal's batch has decisions that no turn waits for */
 	struct engine_state state;
+	void (*stored)(const struct record *r, void *arg);
+	void *stored_arg;
 	void (*turn_ended)(void *arg);
 	void *turn_ended_arg;
 	struct {

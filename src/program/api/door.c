@@ -1,0 +1,158 @@
+/* The door: who may come in over HTTP, decided from the head alone. */
+#include <stdio.h>
+#include <sys/random.h>
+
+#include "api/web.h"
+#include "config/owner.h"
+
+#define COOKIE "hookd_login"
+
+static bool is_same(const char *a, str b)
+{
+	unsigned char different = b.n != WEB_CODE || !a[0];
+
+	for (size_t i = 0; i < WEB_CODE; i++)
+		different |= (unsigned char)a[i] ^ (unsigned char)(i < b.n ? b.p[i] : 0);
+	return !different;
+}
+
+static bool make_code(char out[WEB_CODE + 1])
+{
+	unsigned char random[WEB_CODE / 2];
+
+	if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+		return false;
+	for (size_t i = 0; i < sizeof random; i++)
+		snprintf(out + 2 * i, 3, "%02x", random[i]);
+	return true;
+}
+
+bool door_new_code(struct door *d, char ret[WEB_CODE + 1])
+{
+	bool made = make_code(ret);
+
+	pthread_mutex_lock(&d->lock);
+	if (made)
+		memcpy(d->codes[d->next_code++ % WEB_LOGINS], ret, WEB_CODE + 1);
+	pthread_mutex_unlock(&d->lock);
+	return made;
+}
+
+bool door_log_in(struct door *d, const char *code, char ret_cookie[WEB_CODE + 1])
+{
+	bool found = false;
+
+	pthread_mutex_lock(&d->lock);
+	for (unsigned i = 0; i < WEB_LOGINS; i++)
+		if (is_same(d->codes[i], str_of(code))) {
+			d->codes[i][0] = 0; /* once */
+			found = true;
+		}
+	found = found && make_code(ret_cookie);
+	if (found)
+		memcpy(d->cookies[d->next_cookie++ % WEB_LOGINS], ret_cookie, WEB_CODE + 1);
+	pthread_mutex_unlock(&d->lock);
+	return found;
+}
+
+/* -- who --------------------------------------------------------------------------------------- */
+
+/* A name that a foreign page's name server could point at us must not do. */
+static bool is_our_host(str host, unsigned port)
+{
+	static const char *const names[] = { "127.0.0.1", "localhost" };
+	char ours[64];
+
+	for (size_t i = 0; i < countof(names); i++) {
+		snprintf(ours, sizeof ours, "%s:%u", names[i], port);
+		if (str_eq_nocase(host, str_of(ours)))
+			return true;
+	}
+	return false;
+}
+
+/* A page may call us only if it is ours. */
+static bool is_our_page(const struct http_head *h, enum http_door way)
+{
+	static const str scheme = { "http://", 7 };
+
+	if (str_is_set(h->sec_fetch_site) && !str_eq(h->sec_fetch_site, STR("same-origin")) &&
+		!str_eq(h->sec_fetch_site, STR("none")))
+		return false;
+	if (!str_is_set(h->origin))
+		return true;
+	return way == HTTP_TCP && str_starts(h->origin, scheme) &&
+		str_eq_nocase(str_from(h->origin, scheme.n), h->host);
+}
+
+static bool is_known(struct door *d, const struct http_head *h)
+{
+	static const str bearer = { "Bearer ", 7 };
+	str cookie = http_cookie(h->cookie, STR(COOKIE));
+	bool known = false;
+
+	if (str_starts(h->authorization, bearer))
+		return owner_token_is(d->token, str_from(h->authorization, bearer.n));
+	pthread_mutex_lock(&d->lock);
+	for (unsigned i = 0; i < WEB_LOGINS; i++)
+		known |= is_same(d->cookies[i], cookie);
+	pthread_mutex_unlock(&d->lock);
+	return known;
+}
+
+static bool is_json(str type)
+{
+	static const str json = { "application/json", 16 };
+
+	return str_eq_nocase(str_head(type, json.n), json) && (type.n == json.n || type.p[json.n] == ';');
+}
+
+/* -- what -------------------------------------------------------------------------------------- */
+
+static bool is_path(const struct route *r, str path)
+{
+	str own = str_of(r->path);
+
+	return r->flags & ROUTE_PREFIX ? str_starts(path, own) && path.n > own.n : str_eq(path, own);
+}
+
+const struct route *route_find(str method, str path, const char **ret_allow)
+{
+	*ret_allow = NULL;
+	for (const struct route *r = routes; r->method; r++) {
+		if (!is_path(r, path))
+			continue;
+		if (str_eq(method, str_of(r->method)))
+			return r;
+		*ret_allow = strcmp(r->method, "GET") == 0 ? "Allow: GET\r\n" : "Allow: POST\r\n";
+	}
+	return NULL;
+}
+
+int door_admit(struct door *d, const struct http_head *h, enum http_door way, size_t *ret_max, const char **ret_field)
+{
+	const char *allow;
+	const struct route *r = route_find(h->method, h->path, &allow);
+	bool open = r && r->flags & ROUTE_OPEN;
+
+	*ret_max = 0;
+	if (way == HTTP_TCP && !is_our_host(h->host, d->port))
+		return 403;
+	if (!is_our_page(h, way))
+		return 403;
+	if (way == HTTP_TCP && !open && !is_known(d, h)) {
+		*ret_field = "WWW-Authenticate: Bearer\r\n";
+		return 401;
+	}
+	if (!r) {
+		*ret_field = allow;
+		return allow ? 405 : 404;
+	}
+	if (r->flags & ROUTE_JSON && !is_json(h->content_type))
+		return 415;
+	/* A body that nobody announced: GET has none. */
+	if (!r->body_max && (h->chunked || h->length))
+		return 413;
+	*ret_max = r->body_max;
+	return 0;
+}

@@ -1,0 +1,93 @@
+/* web: HTTP in front of the operations: one thread, one door, one table of routes.
+ *
+ * DESIGN. Connections live on a thread and loop of their own, so that a thousand slow clients cannot delay a hook. A
+ * request that was admitted becomes a web_call, which is handed to the daemon's loop, calls an operation or the engine
+ * there, and is handed back to be answered; its bytes stay in its connection meanwhile.
+ *
+ * The door (door.c) is the only place that decides who may go on, and it decides before a byte of the body is read:
+ * on the Unix socket the peer's uid is enough; over TCP the Host must be ours, an Origin or Sec-Fetch-Site must not be
+ * another page's, and there must be the bearer token or the cookie of a login. Only GET /api/health is open.
+ *
+ * TCP is opened on demand, on 127.0.0.1 only. The bearer token lies in <state>/http.token; it is less than the owner's
+ * token, which operations that change what runs want as well. */
+#ifndef HOOKD_API_WEB_H
+#define HOOKD_API_WEB_H
+
+#include <pthread.h>
+
+#include "api/api.h"
+#include "http/http.h"
+
+struct web;
+
+/* Serves the Unix socket at once, TCP when the configuration says so or somebody asks. Without a socket or a token it
+ * says so in the log and does without. */
+struct web *web_start(struct api *a, const struct paths *paths, const struct config *config);
+/* Ends the thread; calls that are still with the daemon's loop may come back afterwards. */
+void web_stop(struct web *w);
+void web_free(struct web *w);
+
+/* An event was stored; for /events. From the daemon's loop. arg is the web. */
+void web_event(const struct record *r, void *arg);
+
+/* -- for the files of web ---------------------------------------------------------------------- */
+
+enum { WEB_CODE = 32, WEB_LOGINS = 16 };
+
+/* One request on its way. Handlers run on the daemon's loop. */
+struct web_call {
+	struct web_call *prev, *next;
+	struct web *web;
+	struct http_conn *conn;
+	const struct http_request *request;
+	const struct route *route;
+	struct arena arena;
+	struct buf body; /* of the answer */
+	int status;
+	const char *type;
+	char fields[256];
+	void *state; /* the handler's own */
+};
+
+enum { ROUTE_OPEN = 1 << 0, ROUTE_STREAM = 1 << 1, ROUTE_PREFIX = 1 << 2, ROUTE_JSON = 1 << 3 };
+
+struct route {
+	const char *method, *path;
+	void (*run)(struct web_call *c); /* web_done() must follow exactly once */
+	size_t body_max;
+	unsigned flags;
+};
+
+extern const struct route routes[]; /* ends with a row without a method */
+
+/* The call has its answer. Daemon's loop. */
+void web_done(struct web_call *c);
+/* With a JSON object {"error": …}. */
+void web_fail(struct web_call *c, int status, const char *error);
+struct api *web_api(struct web *w);
+struct door *web_door(struct web *w);
+
+/* -- door.c ------------------------------------------------------------------------------------ */
+
+/* Who may come in over TCP. Used on the web's thread; codes are made on the daemon's loop. */
+struct door {
+	pthread_mutex_t lock;
+	unsigned port; /* 0: not open */
+	char token[65];
+	char codes[WEB_LOGINS][WEB_CODE + 1];   /* logins that nobody has used */
+	char cookies[WEB_LOGINS][WEB_CODE + 1]; /* logins that somebody has */
+	unsigned next_code, next_cookie;
+};
+
+/* As http_handlers.admit. */
+int door_admit(struct door *d, const struct http_head *h, enum http_door way, size_t *ret_max, const char **ret_field);
+/* A code for one login. False: the system has no random numbers. */
+bool door_new_code(struct door *d, char ret[WEB_CODE + 1]);
+/* Exchanges a code for a cookie. */
+bool door_log_in(struct door *d, const char *code, char ret_cookie[WEB_CODE + 1]);
+/* NULL: no such path; *ret_allow: the methods it has, when it is not the method's. */
+const struct route *route_find(str method, str path, const char **ret_allow);
+
+int op_http(struct op_call *call);
+
+#endif
