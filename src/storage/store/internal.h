@@ -55,6 +55,8 @@ int store_open_still(const char *path, bool wal, struct store **ret);
 /* -- payload.c: what one handle needs to read and write payloads. -- */
 struct packer *packer_new(void);
 void packer_free(struct packer *p);
+/* Frees its buffers until they are needed again. */
+void packer_trim(struct packer *p);
 /* False: not worth it. *ret lies in p until the next call. */
 bool packer_pack(struct packer *p, str text, str *ret);
 int packer_unpack(struct packer *p, str packed, str *ret);

@@ -89,6 +89,7 @@ int store_exec(struct store *s, const char *sql)
 void store_release_memory(struct store *s)
 {
 	sqlite3_db_release_memory(s->db);
+	packer_trim(s->packer);
 	os_give_memory_back();
 }
 
