@@ -45,6 +45,8 @@ struct store {
 void store_rehearse_death(void);
 /* SQLite's codes as -errno. */
 int store_errno(int rc);
+/* Nobody closed it: there is something in its WAL. */
+bool store_was_left(const char *path);
 /* SQLite's settings for the process; before the first connection. */
 void store_initialize(void);
 
