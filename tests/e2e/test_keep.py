@@ -743,3 +743,33 @@ def world_is_migrated(path):
             db.close()
     except sqlite3.Error:
         return False
+
+
+@pytest.mark.parametrize("index", ("activities_session", "sqlite_autoindex_sessions_1"))
+def test_a_damaged_index_is_found_after_a_crash_and_built_again(world, index):
+    """An entry that points to another row: every page is as SQLite writes it, and only the contents disagree."""
+    world.start()
+    for n in range(60):
+        world.hookc("PostToolUse", tool(n, session=f"s{n % 7}"))
+    assert len(world.events()) == 60
+    world.stop()
+    with sqlite3.connect(world.dir / "hookd.db") as db:
+        row = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (index,)).fetchone()
+        size = db.execute("PRAGMA page_size").fetchone()[0]
+    if not row:
+        pytest.skip("there is no such index")
+    with open(world.dir / "hookd.db", "r+b") as f:
+        f.seek((row[0] - 1) * size)
+        page = bytearray(f.read(size))
+        assert page[0] == 10  # a leaf of an index
+        page[-1] ^= 3  # the rowid of the first entry that was made
+        f.seek((row[0] - 1) * size)
+        f.write(page)
+    world.start()
+    world.hookc("PostToolUse", tool("crash"))
+    assert len(world.events()) == 61
+    world.kill()
+    world.start()
+    wait_for(lambda: "has been built again" in world.status()["store"]["recovery"], what="the damage to be found")
+    assert len(world.events()) == 61
+    assert world.rpc("check")["ok"]

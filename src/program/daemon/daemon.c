@@ -26,6 +26,7 @@
 
 enum {
 	WORKERS = 4,        /* a backup, a reader and a transcript may each take long; events need one more */
+	OPEN_LOOKS = 100,   /* ten a second: a migration may take longer, and nothing is checked then */
 	TEMP_AGE_S = 60,    /* a temporary file that is older belongs to nobody who still runs */
 	SETTLE_AT_ONCE = 8, /* sessions that an import left */
 	STALL_S = 15,       /* a connection that stalls in the middle of something */
@@ -62,6 +63,7 @@ struct daemon {
 	struct loop_timer *stop_timer;
 	int64_t stop_until_us;
 	bool stopping, backing_up;
+	_Atomic bool cancelled; /* stopping, for workers */
 	/* The writer thread's. */
 	bool retain; /* look for what exceeds the limits */
 	struct capture_count retained;
@@ -244,6 +246,26 @@ static bool is_home(void *arg)
 
 /* -- after the start --------------------------------------------------------------------------- */
 
+/* The pages were checked when the store was opened. Whether every index agrees with its table takes longer. */
+static void check_after_crash(struct daemon *d)
+{
+	const struct timespec pause = { .tv_nsec = 100000000 };
+	struct writer_state state;
+	char problem[200];
+
+	writer_get_state(d->writer, &state);
+	for (int i = 0; i < OPEN_LOOKS && !state.open && !d->cancelled; i++) {
+		nanosleep(&pause, NULL);
+		writer_get_state(d->writer, &state);
+	}
+	if (!state.open || !state.unclean)
+		return;
+	if (store_check_indexes(d->paths->store, &d->cancelled, problem) == -EUCLEAN) {
+		log_error(LOG_STORE, "a check after a crash found: %s", problem);
+		writer_suspect(d->writer);
+	}
+}
+
 /* On a worker: what an earlier daemon left behind. */
 static void clean_up(void *arg)
 {
@@ -251,6 +273,7 @@ static void clean_up(void *arg)
 
 	paths_sweep(d->paths, TEMP_AGE_S);
 	api_resume(d->api);
+	check_after_crash(d);
 }
 
 static void cleaned_up(void *arg)
@@ -288,7 +311,7 @@ static void begin_stop(void *arg)
 
 	if (d->stopping)
 		return;
-	d->stopping = true;
+	d->stopping = d->cancelled = true;
 	server_close_listeners(d->server);
 	engine_stop_hooks(d->engine);
 	d->stop_until_us = clock_mono_us() + STOP_MS * USEC_PER_MSEC;

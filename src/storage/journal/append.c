@@ -143,6 +143,23 @@ static int open_segment(struct journal *j)
 	return 0;
 }
 
+/* The clock may have been set back between two daemons as well. 0: there is no record in this segment. */
+static int64_t last_order(struct journal *j, uint64_t number)
+{
+	struct journal_reader reader;
+	struct record record;
+	int64_t last = 0;
+	str body;
+
+	if (journal_reader_open_at(&reader, j->owed.dir_fd, number) < 0)
+		return 0;
+	while (journal_reader_next(&reader, &body) == 1)
+		if (record_decode(body, &record) == 0 && !(record.marks & EVENT_SPOOLED))
+			last = MAX(last, record.order_us);
+	journal_reader_close(&reader);
+	return last;
+}
+
 int journal_open(const char *dir, struct journal **ret)
 {
 	struct journal *j = xcalloc(1, sizeof *j);
@@ -160,6 +177,8 @@ int journal_open(const char *dir, struct journal **ret)
 		r = journal_settle(j);
 	if (r == 0)
 		r = journal_list_at(j->owed.dir_fd, &numbers, &n);
+	for (size_t i = n; r == 0 && i-- > 0 && !j->now_us;)
+		j->now_us = last_order(j, numbers[i]);
 	if (r == 0) {
 		j->end.segment = n ? numbers[n - 1] : 0;
 		r = open_segment(j);

@@ -138,6 +138,9 @@ void journal_reader_close(struct journal_reader *r);
 /* Goes on at offset, which must be a record's beginning. */
 void journal_reader_seek(struct journal_reader *r, uint64_t offset);
 
+/* Frees the room for bytes that have been read and used. */
+void journal_reader_trim(struct journal_reader *r);
+
 /* The next record's bytes, valid until the next call. 1: one record; 0: no whole record is there
  * (yet); -EBADMSG: a bad checksum or length, the segment ends here; other -errno: reading failed. */
 int journal_reader_next(struct journal_reader *r, str *ret_body);

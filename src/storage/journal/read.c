@@ -94,6 +94,14 @@ void journal_reader_seek(struct journal_reader *r, uint64_t offset)
 	r->offset = offset;
 }
 
+void journal_reader_trim(struct journal_reader *r)
+{
+	if (r->used < r->data.len)
+		return;
+	buf_release(&r->data);
+	r->used = 0;
+}
+
 /* Makes at least `need` unused bytes available; 0 when the file has no more. */
 static int fill(struct journal_reader *r, size_t need)
 {

@@ -45,6 +45,8 @@ struct store {
 void store_rehearse_death(void);
 /* SQLite's codes as -errno. */
 int store_errno(int rc);
+/* Nobody closed it: there is something in its WAL. */
+bool store_was_left(const char *path);
 /* SQLite's settings for the process; before the first connection. */
 void store_initialize(void);
 
@@ -55,6 +57,8 @@ int store_open_still(const char *path, bool wal, struct store **ret);
 /* -- payload.c: what one handle needs to read and write payloads. -- */
 struct packer *packer_new(void);
 void packer_free(struct packer *p);
+/* Frees its buffers until they are needed again. */
+void packer_trim(struct packer *p);
 /* False: not worth it. *ret lies in p until the next call. */
 bool packer_pack(struct packer *p, str text, str *ret);
 int packer_unpack(struct packer *p, str packed, str *ret);

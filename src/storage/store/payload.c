@@ -74,6 +74,14 @@ void packer_free(struct packer *p)
 	free(p);
 }
 
+void packer_trim(struct packer *p)
+{
+	if (!p)
+		return;
+	buf_release(&p->packed);
+	buf_release(&p->text);
+}
+
 /* The buffer of a giant payload is freed at the next ordinary one. */
 static char *room_in(struct buf *b, size_t need)
 {

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "store/internal.h"
 #include "store/thread.h"
 
 enum {
@@ -64,12 +65,14 @@ void writer_let_settle(struct writer *w)
 int writer_open_store(struct writer *w)
 {
 	struct err err = { 0 };
+	bool left;
 	int r;
 
 	if (w->store)
 		return 0;
 	if (writer_is_away(w))
 		return -ENOENT;
+	left = store_was_left(w->store_path);
 	r = store_finish_restore(w->store_path, &err);
 	if (r == 0)
 		r = store_open(w->store_path, STORE_WRITE, w->backup_dir, &w->store, &err);
@@ -90,6 +93,9 @@ int writer_open_store(struct writer *w)
 	writer_set_trouble(w, "");
 	w->full = true; /* as it was opened */
 	(void)writer_set_full(w, false);
+	pthread_mutex_lock(&w->lock);
+	w->state.unclean |= left;
+	pthread_mutex_unlock(&w->lock);
 	load_recovery(w);
 	writer_count_aside(w);
 	return 0;
@@ -300,6 +306,25 @@ static bool is_index_damaged(struct writer *w, struct buf *problems)
 	return true;
 }
 
+/* Indexes say nothing that the tables do not: if all problems are theirs, they are built again and nothing else has to
+ * go. */
+static bool mend_indexes(struct writer *w, struct buf *problems)
+{
+	str rest = buf_str(problems), line;
+
+	while (str_split(&rest, '\n', &line))
+		if (!str_empty(str_trim(line)) && str_find(line, STR(" index ")) < 0)
+			return false;
+	if (store_exec(w->store, "REINDEX") < 0)
+		return false;
+	buf_clear(problems);
+	if (store_check(w->store, problems) < 0)
+		return false;
+	w->unsynced = true;
+	writer_report(w, "an index of the store was damaged and has been built again; nothing is missing");
+	return true;
+}
+
 bool writer_is_damaged(struct writer *w, int trouble)
 {
 	/* These have other reasons, and end by themselves or need a person. */
@@ -318,8 +343,8 @@ bool writer_is_damaged(struct writer *w, int trouble)
 		return false;
 	w->suspected_us = now;
 	store_exec(w->store, "ROLLBACK");
-	damaged = store_check(w->store, &problems) < 0 || store_check_schema(w->store, &problems) == -EUCLEAN ||
-		is_index_damaged(w, &problems);
+	damaged = (store_check(w->store, &problems) < 0 && !mend_indexes(w, &problems)) ||
+		store_check_schema(w->store, &problems) == -EUCLEAN || is_index_damaged(w, &problems);
 	if (damaged)
 		log_error(LOG_STORE, "the store is damaged: " STR_FMT, STR_ARG(str_head(buf_str(&problems), 500)));
 	buf_release(&problems);

@@ -89,6 +89,7 @@ int store_exec(struct store *s, const char *sql)
 void store_release_memory(struct store *s)
 {
 	sqlite3_db_release_memory(s->db);
+	packer_trim(s->packer);
 	os_give_memory_back();
 }
 
@@ -320,6 +321,55 @@ int store_quick_check(struct store *s, struct err *err)
 	return r;
 }
 
+/* 1: the next table's name. */
+static int next_table(struct store *s, char name[128])
+{
+	struct query *q = store_ask(s,
+		"SELECT name FROM sqlite_schema WHERE type = 'table' AND name > ?1 AND name NOT LIKE 'sqlite_%' AND "
+		"sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name LIMIT 1",
+		"s", str_of(name));
+	int got = query_step(q);
+
+	if (got == 1)
+		snprintf(name, 128, STR_FMT, STR_ARG(query_str(q, 0)));
+	query_reset(q);
+	return got;
+}
+
+static int check_table(struct store *s, const char *name, char ret_problem[200])
+{
+	char sql[200];
+	sqlite3_stmt *stmt = NULL;
+	int rc;
+
+	snprintf(sql, sizeof sql, "PRAGMA integrity_check(\"%s\")", name);
+	rc = sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(stmt);
+	if (rc == SQLITE_ROW && strcmp((const char *)sqlite3_column_text(stmt, 0), "ok") != 0) {
+		snprintf(ret_problem, 200, "%s", (const char *)sqlite3_column_text(stmt, 0));
+		rc = SQLITE_CORRUPT;
+	}
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : store_errno(rc);
+}
+
+int store_check_indexes(const char *path, const _Atomic bool *cancelled, char ret_problem[200])
+{
+	_cleanup_(store_closep) struct store *s = NULL;
+	struct err err = { 0 };
+	char name[128] = "";
+	int r = store_open(path, STORE_READ, NULL, &s, &err), got = 1;
+
+	ret_problem[0] = 0;
+	if (r < 0)
+		return r;
+	store_limit(s, 0, cancelled);
+	while (r == 0 && (got = next_table(s, name)) == 1)
+		r = check_table(s, name, ret_problem);
+	return r < 0 ? r : got < 0 ? got : 0;
+}
+
 /* What cannot be damage of the file itself stays as it is: a full disk, somebody's lock, no permission. */
 static int damage_or(struct store *s, int r)
 {
@@ -408,14 +458,21 @@ static int prepare(struct store *s, enum store_mode mode, const char *backups, b
 	return mode == STORE_WRITE ? migrate(s, backups, version, err) : 0;
 }
 
-/* Read whole when that is quick, or when the last daemon did not close it. */
-static bool should_check(const char *path)
+bool store_was_left(const char *path)
 {
 	char wal[FS_PATH + 8];
 	struct stat st;
 
 	snprintf(wal, sizeof wal, "%s-wal", path);
-	if (stat(wal, &st) == 0 && st.st_size > 0)
+	return stat(wal, &st) == 0 && st.st_size > 0;
+}
+
+/* Read whole when that is quick, or when the last daemon did not close it. */
+static bool should_check(const char *path)
+{
+	struct stat st;
+
+	if (store_was_left(path))
 		return true;
 	return stat(path, &st) == 0 && st.st_size <= always_check_bytes;
 }

@@ -112,6 +112,10 @@ int store_check_schema(struct store *s, struct buf *out);
 /* The pages only, and the first problem only: a second for half a gigabyte. 0, -EUCLEAN, -errno. */
 int store_quick_check(struct store *s, struct err *err);
 
+/* Every table against its indexes, one statement each, through a handle of its own: *ret_problem says what the first
+ * damaged one has. Takes as long as reading everything does. -ECANCELED: the flag was set. Any thread. */
+int store_check_indexes(const char *path, const _Atomic bool *cancelled, char ret_problem[200]);
+
 /* The text of SQLite's last error. */
 const char *store_error(struct store *s);
 /* Why something gave r: SQLite's own words and the statement, of the last that failed since BEGIN; else the errno's. */
@@ -234,6 +238,7 @@ struct writer_config {
 /* What the writer did, for status. Counters rise; from any thread. */
 struct writer_state {
 	bool open;          /* the store is open and migrated */
+	bool unclean;       /* nobody closed it before it was opened */
 	char trouble[320];  /* why folding is stuck, or "" */
 	char recovery[320]; /* what the last recovery did, or "" */
 	uint64_t folded, doubled, spooled, damaged, commits, checkpoints;

@@ -298,6 +298,8 @@ static int do_work(struct writer *w)
 	run_jobs(w);
 	if (w->store)
 		writer_checkpoint(w, quiet);
+	if (quiet && w->reader_open)
+		journal_reader_trim(&w->reader);
 	if (quiet && w->store)
 		store_release_memory(w->store);
 	w->idle_work = false;
