@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_parts(in, &h);
 	in_pieces(in, n);
 	n = http_parse_chunk_size(in, &length);
-	check(n <= (ssize_t)size && length < (1u << 28));
+	check(n <= (ssize_t)size && (n <= 0 || length < 1u << 28));
 	if (http_query_value(in, STR("code"), value, sizeof value))
 		check(strlen(value) < sizeof value);
 	check_inside(in, http_cookie(in, STR("hookd_login")));
