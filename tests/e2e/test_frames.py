@@ -158,7 +158,7 @@ def test_endless_line(world):
     world.start()
     with world.connect() as s:
         try:
-            for _ in range(64):
+            for _ in range(128):
                 s.sendall(b"x" * 65536)
             assert s.recv(1) == b""
         except (BrokenPipeError, ConnectionResetError):

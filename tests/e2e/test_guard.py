@@ -156,7 +156,7 @@ def test_rules_of_a_project_hold_at_once_and_only_restrict(world):
                                                  tool_input={"command": command}))
 
     done = ask("./deploy --now")
-    assert decision(done) == "deny" and "not from here" in reason(done)
+    assert decision(done) == "deny" and "rule 1 of this project" in reason(done)  # in its own words once trusted
     # What would weaken the guard is left out, and said.
     assert decision(ask("rm -rf ~")) == "deny"
     log = world.hookd("logs").stdout.decode()
@@ -172,7 +172,7 @@ def test_rules_of_a_project_hold_at_once_and_only_restrict(world):
     (other / ".hookd").chmod(0o777)
     done = world.hookc("PreToolUse", payload("PreToolUse", "r", cwd=str(other), tool_name="Bash", tool_use_id="x",
                                              tool_input={"command": "deploy"}))
-    assert decision(done) == "deny" and "not from here" in reason(done)
+    assert decision(done) == "deny" and "rule 1 of this project" in reason(done)  # in its own words once trusted
 
 
 

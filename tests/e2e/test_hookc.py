@@ -4,6 +4,7 @@ Every test has its own directory with a short name (socket addresses end after 1
 copy of hookc, and beside that copy a stand-in for hookd that writes down how it was called. Times
 appear only as bounds against hanging. HOOKC names another binary, e.g. one built with sanitizers.
 """
+import fcntl
 import hashlib
 import json
 import os
@@ -159,10 +160,15 @@ class Place:
         self.hookd = self.bin / "hookd"
         self.hookd.write_text(FAKE_HOOKD.format(python=sys.executable))
         self.hookd.chmod(0o755)
-        self.daemons, self.children = [], []
+        self.daemons, self.children, self.lock = [], [], None
 
-    def daemon(self, answer=reply(DONE), path=None, **more):
+    def daemon(self, answer=reply(DONE), path=None, proof=True, **more):
+        """With `proof` it holds the daemon's lock, as hookd does."""
         self.daemons.append(Daemon(path or self.sock, answer, **more))
+        if proof and not self.lock:
+            self.sock.parent.mkdir(parents=True, exist_ok=True)
+            self.lock = open(self.sock.parent / "hookd.lock", "w")
+            fcntl.lockf(self.lock, fcntl.LOCK_EX)
         return self.daemons[-1]
 
     def start(self, *args, env=None, **more):
@@ -732,6 +738,43 @@ def test_wait_frames_extend(place):
     assert place.run("claude", "PostToolUse").stdout == b"at last"
 
 
+@pytest.mark.parametrize("event", ["PostToolUse", "PreToolUse"])
+@pytest.mark.parametrize("pause", [0.001, 0.02, 0.1])
+def test_who_only_listens_cannot_make_hookc_wait(place, event, pause):
+    """It says WAIT for ever, but does not hold the daemon's lock: the first deadline is the last."""
+    def answer(conn, hook):
+        for _ in range(int(5 / pause)):  # then it closes, and hookc would call it absent
+            conn.sendall(reply(WAIT, stored=1, wait_ms=50))
+            time.sleep(pause)
+
+    place.daemon(answer, proof=False)
+    assert_offline(place.run_once("claude", event))
+    assert place.reason() == "timeout"
+
+
+def test_another_process_with_the_lock_proves_nothing(place):
+    """Somebody holds the lock, but not who listens."""
+    place.sock.parent.mkdir(parents=True)
+    holder = subprocess.Popen([sys.executable, "-c", "import fcntl, sys, time\n"
+                               "f = open(sys.argv[1], 'w')\nfcntl.lockf(f, fcntl.LOCK_EX)\nprint('held', flush=True)\n"
+                               "sys.stdin.read()", str(place.sock.parent / "hookd.lock")],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert holder.stdout.readline() == b"held\n"
+
+        def answer(conn, hook):
+            for _ in range(600):
+                conn.sendall(reply(WAIT, stored=1, wait_ms=50))
+                time.sleep(0.05)
+
+        place.daemon(answer, proof=False)
+        assert_offline(place.run_once("claude", "PreToolUse"))
+        assert place.reason() == "timeout"
+    finally:
+        holder.stdin.close()
+        holder.wait(HANG)
+
+
 def test_answer_in_pieces(place):
     def answer(conn, hook):
         for byte in reply(WAIT) + reply(DONE, b"out", b"err", 4):
@@ -874,7 +917,7 @@ def test_no_socket_there(place, make, reason):
 
 def test_symlink_to_our_own_socket(place):
     daemon = place.daemon(path=place.root / "real.sock")
-    place.sock.parent.mkdir(parents=True)
+    place.sock.parent.mkdir(parents=True, exist_ok=True)
     place.sock.symlink_to(place.root / "real.sock")
     assert_neutral(place.run("claude", "Stop"))
     assert len(daemon.hooks) == 1

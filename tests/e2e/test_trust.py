@@ -183,9 +183,9 @@ def test_words_are_tied_to_their_files(world, project):  # noqa: F811
     settle(project, {"PreToolUse": [{"hooks": [
         {"type": "command", "command": 'sh "$CLAUDE_PROJECT_DIR"/tools/run.sh', "files": ["tools/lib.sh"], "name": "plain"},
         {"type": "command", "command": "cd tools && sh ./run.sh", "name": "shell"},
-        {"type": "command", "command": "sh tools/run.sh || true", "name": "untied"}]}]})
+        {"type": "command", "command": "sh -c 'sh tools/run.sh || true'", "name": "untied"}]}]})
     shown = trust(world, project)
-    assert "names a file of the project inside shell syntax" in shown
+    assert "names a file of the project inside another text" in shown
     (project / "tools/lib.sh").write_text("say() { echo new bytes >&2; exit 2; }\n")
     assert ask(world, project, "w1") == ""  # changed: inert
     (project / "tools/lib.sh").write_text("say() { echo from lib >&2; exit 2; }\n")

@@ -38,6 +38,7 @@ SAME_LAYER = {
     ('store', 'journal'): 'the writer folds what the journal holds',
     ('guard', 'trust'): 'rules of a project come from files that are read as trust reads them',
     ('hooks', 'install'): 'an entry that calls hookc is us, and install knows what that looks like',
+    ('hooks', 'guard'): 'what a trusted command runs is resolved as the guard resolves it',
     ('hooks', 'trust'): 'hooks of a project run only as they were trusted',
     ('daemon', 'api'): 'the daemon serves the operations',
 }

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -320,7 +322,7 @@ struct peer {
 	const char *say;
 	size_t n, piece;
 	useconds_t pause;
-	bool hang, deaf;
+	bool hang, deaf, stranger; /* stranger: not who holds the lock */
 	pthread_t thread;
 };
 
@@ -355,6 +357,87 @@ static void *run_peer(void *arg)
 	return NULL;
 }
 
+/* Who holds the lock is another process, which also made the sockets: to the client it is the daemon. */
+static char lock_path[64];
+static pid_t daemon_pid;
+static int daemon_life[2] = { -1, -1 };
+
+/* Two descriptors over a socket. */
+static void send_pair(int fd, const int pair[2])
+{
+	char byte = 0, room[CMSG_SPACE(2 * sizeof(int))] = { 0 };
+	struct iovec iov = { &byte, 1 };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+
+	*c = (struct cmsghdr){ .cmsg_level = SOL_SOCKET,
+		.cmsg_type = SCM_RIGHTS,
+		.cmsg_len = CMSG_LEN(2 * sizeof(int)) };
+	memcpy(CMSG_DATA(c), pair, 2 * sizeof(int));
+	sendmsg(fd, &m, MSG_NOSIGNAL);
+}
+
+static void receive_pair(int fd, int pair[2])
+{
+	char byte, room[CMSG_SPACE(2 * sizeof(int))];
+	struct iovec iov = { &byte, 1 };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room };
+
+	assert_int_equal(recvmsg(fd, &m, 0), 1);
+	assert_non_null(CMSG_FIRSTHDR(&m));
+	memcpy(pair, CMSG_DATA(CMSG_FIRSTHDR(&m)), 2 * sizeof(int));
+}
+
+/* Makes a pair of sockets for every byte it is sent, and ends with whoever sends them. */
+static void run_daemon(int fd)
+{
+	int lock = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	char byte;
+
+	if (lock < 0 || wire_hold(lock) < 0)
+		_exit(1);
+	while (read(fd, &byte, 1) == 1) {
+		int pair[2];
+
+		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+			_exit(1);
+		send_pair(fd, pair);
+		close(pair[0]);
+		close(pair[1]);
+	}
+	_exit(0);
+}
+
+static int start_daemon(void **state)
+{
+	snprintf(lock_path, sizeof lock_path, "/tmp/hookd-wire-%ld.lock", (long)getpid());
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, daemon_life) < 0)
+		return -1;
+	daemon_pid = fork();
+	if (daemon_pid == 0) {
+		close(daemon_life[0]);
+		run_daemon(daemon_life[1]);
+	}
+	close(daemon_life[1]);
+	return daemon_pid < 0 ? -1 : 0;
+}
+
+static int stop_daemon(void **state)
+{
+	int status = 0;
+
+	close(daemon_life[0]);
+	waitpid(daemon_pid, &status, 0);
+	unlink(lock_path);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
+}
+
+static void sockets_of_daemon(int pair[2])
+{
+	assert_int_equal(write(daemon_life[0], "x", 1), 1);
+	receive_pair(daemon_life[0], pair);
+}
+
 /* One exchange with that peer; the payload is larger than a socket holds when `large`. */
 static int exchange(struct peer *p, int ms, bool large, char *room, size_t size, struct wire_reply *ret)
 {
@@ -366,12 +449,15 @@ static int exchange(struct peer *p, int ms, bool large, char *room, size_t size,
 
 	h.payload = str_n(payload, large ? sizeof payload : 10);
 	n = wire_hook_encode(&h, head, sizeof head);
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	if (p->stranger)
+		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	else
+		sockets_of_daemon(pair);
 	p->fd = pair[1];
 	if (!p->piece)
 		p->piece = p->n ? p->n : 1;
 	pthread_create(&p->thread, NULL, run_peer, p);
-	r = wire_exchange(pair[0], str_n(head, (size_t)n), h.payload, soon(ms), room, size, ret);
+	r = wire_exchange(pair[0], str_n(head, (size_t)n), h.payload, lock_path, soon(ms), room, size, ret);
 	close(pair[0]);
 	pthread_join(p->thread, NULL);
 	return r;
@@ -424,6 +510,23 @@ static void test_exchange_wait_outlives_the_first_deadline(void **state)
 		p.n += put_reply(say + p.n, (struct wire_reply){ .type = WIRE_WAIT });
 	p.n += put_reply(say + p.n, (struct wire_reply){ .type = WIRE_DONE });
 	assert_int_equal(exchange(&p, 300, false, room, sizeof room, &r), 0);
+}
+
+/* Who listens is not who holds the lock, or nobody holds one: the first deadline stays. */
+static void test_exchange_wait_of_a_stranger_moves_nothing(void **state)
+{
+	static char room[4096], say[WIRE_REPLY_FIXED * 2000];
+	struct peer p = { .say = say, .piece = WIRE_REPLY_FIXED, .pause = 5000, .stranger = true };
+	struct wire_reply r;
+
+	while (p.n < sizeof say)
+		p.n += put_reply(say + p.n, (struct wire_reply){ .type = WIRE_WAIT });
+	assert_int_equal(exchange(&p, 100, false, room, sizeof room, &r), -ETIMEDOUT);
+	/* An answer in time is taken from anybody of this user. */
+	p.n = put_reply(say, (struct wire_reply){ .type = WIRE_WAIT });
+	p.n += put_reply(say + p.n, (struct wire_reply){ .type = WIRE_DONE, .exit_code = 3 });
+	assert_int_equal(exchange(&p, 5000, false, room, sizeof room, &r), 0);
+	assert_int_equal(r.exit_code, 3);
 }
 
 static void test_exchange_refused(void **state)
@@ -485,7 +588,7 @@ static void test_exchange_no_answer(void **state)
 	p = (struct peer){ .say = say };
 	p.n = put_reply(say, (struct wire_reply){ .type = WIRE_DONE, .out = STR("abc") }) - 1;
 	assert_int_equal(exchange(&p, 5000, false, room, sizeof room, &r), -EPIPE);
-	assert_int_equal(wire_exchange(-1, STR("x"), STR_NONE, soon(50), room, 10, &r), -ENOBUFS);
+	assert_int_equal(wire_exchange(-1, STR("x"), STR_NONE, lock_path, soon(50), room, 10, &r), -ENOBUFS);
 }
 
 static void test_exchange_flood(void **state)
@@ -512,11 +615,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_connect, make_dir, remove_dir),
 		cmocka_unit_test(test_exchange_done),
 		cmocka_unit_test(test_exchange_wait_outlives_the_first_deadline),
+		cmocka_unit_test(test_exchange_wait_of_a_stranger_moves_nothing),
 		cmocka_unit_test(test_exchange_refused),
 		cmocka_unit_test(test_exchange_nonsense),
 		cmocka_unit_test(test_exchange_no_answer),
 		cmocka_unit_test(test_exchange_flood),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, start_daemon, stop_daemon);
 }

@@ -10,9 +10,11 @@
 
 /* The effective user of the process at the other end of a Unix socket. */
 int os_peer_uid(int fd, uid_t *ret);
-/* A Unix socket that listens at path, mode 0600, nonblocking; or -errno. A dead daemon's socket file is removed; -EADDRINUSE:
- * something else is in the way. At start only: it may change the working directory for a moment. */
+/* A Unix socket that listens at path, mode 0600, nonblocking; or -errno. A dead daemon's socket file is removed;
+ * -EADDRINUSE: something else is in the way. At start only: it may change the working directory for a moment. */
 int os_listen_unix(const char *path, int backlog);
+/* The process that opened the other end (who listens, seen from a client). -ENOSYS where nobody can tell. */
+int os_peer_pid(int fd, pid_t *ret);
 
 /* An anonymous file in memory (elsewhere: an unlinked file in dir). It survives exec when the caller
  * clears close-on-exec. */

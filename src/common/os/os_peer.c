@@ -7,20 +7,38 @@
 
 #if defined(__linux__)
 
+/* struct ucred, spelled out because musl hides it without _GNU_SOURCE. */
+struct credentials {
+	pid_t pid;
+	uid_t uid;
+	gid_t gid;
+};
+
+static int peer(int fd, struct credentials *ret)
+{
+	socklen_t n = sizeof *ret;
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret, &n) < 0 ? -errno : 0;
+}
+
 int os_peer_uid(int fd, uid_t *ret)
 {
-	/* struct ucred, spelled out because musl hides it without _GNU_SOURCE. */
-	struct {
-		pid_t pid;
-		uid_t uid;
-		gid_t gid;
-	} cred;
-	socklen_t n = sizeof cred;
+	struct credentials c;
+	int r = peer(fd, &c);
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) < 0)
-		return -errno;
-	*ret = cred.uid;
-	return 0;
+	if (r == 0)
+		*ret = c.uid;
+	return r;
+}
+
+int os_peer_pid(int fd, pid_t *ret)
+{
+	struct credentials c;
+	int r = peer(fd, &c);
+
+	if (r == 0)
+		*ret = c.pid;
+	return r;
 }
 
 #else
@@ -30,6 +48,13 @@ int os_peer_uid(int fd, uid_t *ret)
 	gid_t gid;
 
 	return getpeereid(fd, ret, &gid) < 0 ? -errno : 0;
+}
+
+int os_peer_pid(int fd, pid_t *ret)
+{
+	(void)fd;
+	(void)ret;
+	return -ENOSYS;
 }
 
 #endif

@@ -225,11 +225,38 @@ static int receive_more(int fd, int64_t deadline_us, char *room, size_t room_siz
 	return 0;
 }
 
-static int receive_done(int fd, int64_t deadline_us, char *room, size_t room_size, struct wire_reply *ret)
+/* -- who is the daemon ------------------------------------------------------------------------- */
+
+int wire_hold(int lock_fd)
+{
+	struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	return fcntl(lock_fd, F_SETLK, &l) < 0 ? -errno : 0;
+}
+
+/* The kernel says who holds the lock, and who listens at the other end. */
+static bool is_daemon(int fd, const char *lock)
+{
+	struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	int file = open(lock, O_RDONLY | O_CLOEXEC), r;
+	pid_t peer = -1;
+
+	if (file < 0)
+		return false;
+	r = fcntl(file, F_GETLK, &l);
+	close(file);
+	if (r < 0 || l.l_type == F_UNLCK)
+		return false;
+	return os_peer_pid(fd, &peer) == -ENOSYS || peer == l.l_pid;
+}
+
+static int receive_done(int fd, const char *lock, int64_t deadline_us, char *room, size_t room_size,
+	struct wire_reply *ret)
 {
 	int64_t last_us = clock_mono_us() + LONGEST_EXCHANGE_S * USEC_PER_SEC;
 	size_t start = 0, have = 0, size = 0;
 	unsigned waits = 0;
+	bool proven = false;
 
 	for (;;) {
 		int r = take_frame(room + start, have - start, room_size, ret, &size);
@@ -239,11 +266,13 @@ static int receive_done(int fd, int64_t deadline_us, char *room, size_t room_siz
 		if (r > 0 && ret->type == WIRE_DONE)
 			return 0;
 		if (r > 0) {
-			if (++waits > MOST_WAITS)
+			if (waits++ == 0)
+				proven = is_daemon(fd, lock);
+			if (waits > MOST_WAITS)
 				return -EPROTO;
 			start += size;
-			deadline_us = clock_mono_us() + WIRE_NEXT_FRAME_MS * USEC_PER_MSEC;
-			deadline_us = MIN(deadline_us, last_us);
+			if (proven)
+				deadline_us = MIN(clock_mono_us() + WIRE_NEXT_FRAME_MS * USEC_PER_MSEC, last_us);
 			continue;
 		}
 		/* What is left of an answered WAIT makes room for the whole of the next frame. */
@@ -258,7 +287,7 @@ static int receive_done(int fd, int64_t deadline_us, char *room, size_t room_siz
 	}
 }
 
-int wire_exchange(int fd, str head, str payload, int64_t deadline_us, char *room, size_t room_size,
+int wire_exchange(int fd, str head, str payload, const char *lock, int64_t deadline_us, char *room, size_t room_size,
 	struct wire_reply *ret)
 {
 	int r;
@@ -270,5 +299,5 @@ int wire_exchange(int fd, str head, str payload, int64_t deadline_us, char *room
 	/* A daemon that closes before it has read everything has usually said why. */
 	if (r < 0 && r != -EPIPE && r != -ECONNRESET)
 		return r;
-	return receive_done(fd, deadline_us, room, room_size, ret);
+	return receive_done(fd, lock, deadline_us, room, room_size, ret);
 }

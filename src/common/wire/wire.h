@@ -142,10 +142,15 @@ int wire_records_next(str *rest, str *ret);
 int wire_connect(const char *path, int64_t deadline_us);
 
 /* Sends head and payload and reads frames until DONE. Each WAIT moves the deadline to
- * WIRE_NEXT_FRAME_MS from then: a daemon that hangs in the middle is noticed. `room` receives the
- * reply; ret->out and ret->err point into it.
+ * WIRE_NEXT_FRAME_MS from then: a daemon that hangs in the middle is noticed. It must come from the daemon, which is
+ * who holds `lock` (a path): WAIT from anybody else moves nothing, so that whoever only listens where the daemon
+ * should cannot keep a client. `room` receives the reply; ret->out and ret->err point into it.
  * 0: DONE. -EPROTO: nonsense, or REFUSED, which ret->type then says. -ETIMEDOUT, -EPIPE, …: no usable answer. */
-int wire_exchange(int fd, str head, str payload, int64_t deadline_us, char *room, size_t room_size,
+int wire_exchange(int fd, str head, str payload, const char *lock, int64_t deadline_us, char *room, size_t room_size,
 	struct wire_reply *ret);
+
+/* Takes the lock for wire_exchange() of others, on the descriptor of the daemon's lock file. The kernel gives it back
+ * when the process closes any descriptor of that file: nobody else in the daemon may open it. */
+int wire_hold(int lock_fd);
 
 #endif

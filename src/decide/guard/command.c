@@ -199,6 +199,8 @@ str run_cmd(struct run *x, struct cmd *c)
 	c->out = STR_NONE;
 	c->name = program_name(x, word);
 	note_step(x, c);
+	if (x->watcher)
+		watch_command(x, c);
 	judge_user_rules(x, c);
 	if (has_mark(word, MARKS_ANY) && unknown_program(x, c))
 		return STR("\1");

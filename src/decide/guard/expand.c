@@ -322,7 +322,7 @@ static void expand_parts(struct run *x, const struct shell_part *parts, bool was
 
 void expand_words(struct run *x, const struct shell_word *w, struct fields *out)
 {
-	for (; w; w = w->next) {
+	for (size_t index = 0; w; w = w->next, index++) {
 		struct fields got = { 0 };
 		unsigned count = 0;
 
@@ -333,6 +333,8 @@ void expand_words(struct run *x, const struct shell_word *w, struct fields *out)
 		else
 			for (const struct partlist *l = unbrace(x, w->parts, &count, 0); l; l = l->next)
 				expand_parts(x, l->first, false, &got);
+		if (x->watcher)
+			watch_word(x, w, &got, index);
 		for (size_t i = 0; i < got.n; i++) {
 			(void)spend(x, (unsigned)(got.v[i].n / TEXT_PER_STEP));
 			fields_add(x->a, out, got.v[i]);

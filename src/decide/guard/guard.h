@@ -50,7 +50,7 @@ int guard_policy_read(const char *path, struct guard_policy **ret, struct guard_
 struct guard_policy *guard_policy_parse(str text, struct guard_problem **ret_problems);
 /* Of a project's file: only its rules that deny or ask, and without the built-in ones. They apply at once, trusted or
  * not, because they can only restrict. */
-struct guard_policy *guard_policy_parse_project(str text, struct guard_problem **ret_problems);
+struct guard_policy *guard_policy_parse_project(str text, bool trusted, struct guard_problem **ret_problems);
 struct guard_policy *guard_policy_ref(struct guard_policy *p);
 void guard_policy_unref(struct guard_policy *p);
 void guard_problems_free(struct guard_problem *p);
@@ -130,6 +130,43 @@ struct guard_context guard_context_of(const struct event *e);
 enum verdict_action guard_command(const struct guard_policy *policy, const struct guard_context *c, str command,
 	struct arena *a, struct guard_report *report);
 
+/* -- what a command would run ------------------------------------------------------------------- */
+
+/* The same resolution for whoever wants to know which programs and files a command line is about. Nothing is judged. In
+ * fields, bytes below 32 may stand for what is only known when it runs: see guard_is_known(). */
+struct guard_word {
+	uint32_t begin, end; /* in the text */
+	size_t index;        /* among the words of its command; 0: the program, or what a redirection names */
+	const str *fields;   /* what it becomes */
+	size_t n;
+	str cwd; /* where; may not be known */
+};
+
+struct guard_command {
+	const str *v; /* behind env, timeout, sh -c and the like */
+	size_t n;
+	str name, cwd;
+	str in;      /* what it reads from a pipe or a here-document; STR_NONE: nothing of the command's own */
+	str loader;  /* a variable that is set for it and decides which code is loaded, or STR_NONE */
+	bool nested; /* it stands in a text within the text, or is made by another program */
+};
+
+struct guard_watcher {
+	void (*word)(const struct guard_word *w, void *arg);
+	void (*command)(const struct guard_command *c, void *arg);
+	void *arg;
+};
+
+/* Each word of the text (not of texts in it), each resolved command, maybe several times. 0; -EBADMSG: it is not the
+ * shell's grammar; -E2BIG: it was not read to its end. Asks no disk. */
+int guard_watch(const struct guard_context *c, str command, struct arena *a, const struct guard_watcher *w,
+	struct err *err);
+int guard_watch_argv(const struct guard_context *c, str *v, size_t n, struct arena *a, const struct guard_watcher *w,
+	struct err *err);
+bool guard_is_known(str field);    /* nothing in it is left to the run */
+bool guard_has_pattern(str field); /* a live pattern for file names */
+bool guard_is_loader_variable(str name);
+
 /* -- a process that decides ------------------------------------------------------------------- */
 
 /* What a process needs to decide: the user's policy, the home, hookd's own paths, and what is known of the directories
@@ -160,6 +197,9 @@ void guard_event_by_text(struct guard *g, const struct event *e, struct arena *a
 struct guard_policy *guard_in_force(struct guard *g);
 /* What was wrong with the rules when they were read; the caller's to free. */
 struct guard_problem *guard_problems(struct guard *g);
+
+/* Every project is looked at afresh at its next event: trust in one may have changed. */
+void guard_forget_projects(struct guard *g);
 
 /* Both read the user's file and may block. */
 

@@ -43,7 +43,7 @@ struct directory {
 };
 
 struct guard {
-	char *config, *home;
+	char *config, *home, *state;
 	char *published; /* where what is in force is written down; NULL: nowhere */
 	char *own_paths[OWN_MAX];
 	str own[OWN_MAX];
@@ -114,7 +114,7 @@ static void directory_unref(struct directory *d)
 }
 
 /* The user is shown the first problem that keeps a rule of the project from taking effect; the log has all of them. */
-static void complain(struct directory *d, const char *file, const struct err *err)
+static void complain(struct directory *d, const char *file, const struct err *err, bool trusted)
 {
 	char text[FS_PATH + sizeof err->text];
 
@@ -123,25 +123,29 @@ static void complain(struct directory *d, const char *file, const struct err *er
 	else
 		snprintf(text, sizeof text, "%s", err->text);
 	log_warn(LOG_CONFIG, "%s", text);
+	/* A message quotes what is wrong, and this may reach an agent. */
+	if (err->line && !trusted)
+		snprintf(text, sizeof text, "%s/%s:%u:%u: see: hookd logs", d->root, file, err->line, err->col);
 	if (!d->trouble)
 		d->trouble = xstrdup(text);
 }
 
 /* Rules of the project. They stay as they were when the directory was first seen, until somebody reloads. */
-static void load_project(struct directory *d)
+static void load_project(const struct guard *g, struct directory *d)
 {
 	for (int i = 0; i < PROJECT_FILES; i++) {
 		struct buf b = BUF_INIT(TRUST_FILE_MAX + 1);
 		struct guard_problem *problems = NULL;
 		struct err err = { 0 };
 		int r = trust_read_restriction(d->root, project_files[i], &b, &err);
+		bool trusted = r == 1 && g->state[0] && trust_covers(g->state, d->root, project_files[i], buf_str(&b));
 
 		if (r < 0)
-			complain(d, project_files[i], &err);
+			complain(d, project_files[i], &err, trusted);
 		if (r == 1)
-			d->rules[i] = guard_policy_parse_project(buf_str(&b), &problems);
+			d->rules[i] = guard_policy_parse_project(buf_str(&b), trusted, &problems);
 		for (const struct guard_problem *p = problems; p; p = p->next)
-			complain(d, project_files[i], &p->err);
+			complain(d, project_files[i], &p->err, trusted);
 		guard_problems_free(problems);
 		buf_release(&b);
 	}
@@ -176,7 +180,7 @@ static struct directory *look_up_directory(struct guard *g, const char *path)
 	d->refs = 2; /* the table's and the caller's */
 	d->path = xstrdup(path);
 	d->root = xstrdup(project_find(path, g->home, &p) == 0 ? p.root : path);
-	load_project(d);
+	load_project(g, d);
 	pthread_mutex_lock(&g->lock);
 	old = g->directories[g->next_directory % DIRECTORIES];
 	g->directories[g->next_directory++ % DIRECTORIES] = d;
@@ -286,6 +290,7 @@ struct guard *guard_new_with(const struct paths *p, const char *home, struct gua
 	os_catch_crashes();
 	pthread_mutex_init(&g->lock, NULL);
 	g->config = xstrdup(p->config);
+	g->state = xstrdup(p->state);
 	g->policy = policy ? guard_policy_ref(policy) : guard_policy_load(p->config, &g->problems);
 	g->home = home && home[0] == '/' ? xstrdup(home) : NULL;
 	add_own(g, p->config);
@@ -307,6 +312,7 @@ void guard_free(struct guard *g)
 	guard_policy_unref(g->policy);
 	guard_problems_free(g->problems);
 	free(g->config);
+	free(g->state);
 	free(g->published);
 	free(g->home);
 	for (size_t i = 0; i < g->nown; i++)
@@ -362,6 +368,13 @@ int guard_reload(struct guard *g, struct err *err)
 	guard_problems_free(old_problems);
 	publish(g);
 	return 0;
+}
+
+void guard_forget_projects(struct guard *g)
+{
+	pthread_mutex_lock(&g->lock);
+	g->generation++;
+	pthread_mutex_unlock(&g->lock);
 }
 
 int guard_differs(struct guard *g)

@@ -147,9 +147,10 @@ struct run {
 	bool contained;      /* in a container that is thrown away */
 	bool elevated;       /* sudo and the like around */
 	bool deferred;
-	bool refs;           /* there is a FACT_REF */
-	uint32_t begin, end; /* of the simple command in the outermost text */
-	bool inner;          /* in a text of which offsets mean nothing */
+	bool refs;                           /* there is a FACT_REF */
+	const struct guard_watcher *watcher; /* or NULL */
+	uint32_t begin, end;                 /* of the simple command in the outermost text */
+	bool inner;                          /* in a text of which offsets mean nothing */
 };
 
 enum { DEPTH_MAX = 40 };
@@ -204,6 +205,11 @@ void run_lisp(struct run *x, const struct cmd *c, str code);
 str cmd_env(const struct cmd *c, str name);
 str cmd_text(struct run *x, const struct cmd *c);       /* for people: its first words */
 str cmd_whole_text(struct run *x, const struct cmd *c); /* for patterns */
+
+/* -- for others to look at (watch.c) ----------------------------------------------------------- */
+
+void watch_word(struct run *x, const struct shell_word *w, const struct fields *got, size_t index);
+void watch_command(struct run *x, const struct cmd *c);
 
 /* -- options (args.c) ------------------------------------------------------------------------- */
 

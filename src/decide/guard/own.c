@@ -73,11 +73,11 @@ static void judge_place(struct run *x, const struct cmd *c, str word)
 			STR_ARG(word));
 }
 
-/* Paths inside a word: UNIX-CONNECT:/x, --unix-socket=/x, of=/x, @/x, -U/x. */
+/* Paths inside a word: UNIX-CONNECT:/x, --unix-socket=/x, of=/x, @/x, -U/x, /x:/y. */
 static void judge_inside(struct run *x, const struct cmd *c, str word)
 {
-	for (size_t i = 1; i + 1 < word.n && spend(x, 1); i++) {
-		bool begins = strchr(":=,@", word.p[i - 1]) || (i == 2 && word.p[0] == '-');
+	for (size_t i = 0; i + 1 < word.n && spend(x, 1); i++) {
+		bool begins = i == 0 || strchr(":=,@", word.p[i - 1]) || (i == 2 && word.p[0] == '-');
 		size_t end = i;
 
 		if (!begins || (word.p[i] != '/' && word.p[i] != '~' && !has_mark(str_n(word.p + i, 1), MARKS_HOLE)))
@@ -144,7 +144,7 @@ void judge_own_vars(struct run *x, const struct cmd *c)
 		if (f->kind == FACT_VAR && is_own_variable(f->key))
 			FAULT(x, c, RULE_SELF, VERDICT_DENY,
 				"this tries to switch the guard off, or to lead to another one, by a variable");
-	if (!str_in(c->name, "export declare typeset local readonly unset setenv set env"))
+	if (!str_in(c->name, "export declare typeset local readonly unset setenv set env sudo doas systemd-run"))
 		return;
 	for (size_t i = 1; i < c->n; i++) {
 		ptrdiff_t eq = str_find_char(c->v[i], '=');

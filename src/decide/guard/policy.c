@@ -455,12 +455,13 @@ struct guard_policy *guard_policy_parse(str text, struct guard_problem **ret_pro
 	return p;
 }
 
-struct guard_policy *guard_policy_parse_project(str text, struct guard_problem **ret_problems)
+struct guard_policy *guard_policy_parse_project(str text, bool trusted, struct guard_problem **ret_problems)
 {
 	struct guard_policy *p;
 	struct err err = { 0 };
 
 	(void)parse(text, /* project= */ true, &p, ret_problems, &err);
+	p->trusted = trusted;
 	return p;
 }
 

@@ -7,9 +7,13 @@ static bool is_net(str path)
 
 static str target_of(struct run *x, const struct shell_redirect *r)
 {
+	const struct guard_watcher *watcher = x->watcher;
 	struct fields f = { 0 };
 
+	if (r->op != SHELL_IN)
+		x->watcher = NULL; /* what is written is not what is run */
 	expand_words(x, r->target, &f);
+	x->watcher = watcher;
 	return f.n ? f.v[0] : STR("\1");
 }
 

@@ -226,6 +226,7 @@ static str run_while(struct run *x, const struct shell_node *n)
 
 static str run_case(struct run *x, const struct shell_node *n)
 {
+	const struct guard_watcher *watcher = x->watcher;
 	struct state base, last;
 	struct fields subject = { 0 };
 	str out = STR("");
@@ -237,7 +238,9 @@ static str run_case(struct run *x, const struct shell_node *n)
 		struct state one;
 
 		x->st = base;
+		x->watcher = NULL; /* patterns for texts, not for files */
 		expand_words(x, c->patterns, &patterns);
+		x->watcher = watcher;
 		out = join_out(x, out, run_node(x, c->body));
 		one = x->st;
 		state_join(x, &base, &one, &last);

@@ -92,6 +92,20 @@ static bool all_hold(const struct subject *s, const struct cond *c)
 	return true;
 }
 
+/* Names and messages of a project that nobody has trusted are text from anybody: its rules hold, in hookd's words. */
+static void add_foreign_finding(struct run *x, const struct cmd *c, const struct guard_user_rule *r, size_t number)
+{
+	add_finding(x, c,
+		&(struct guard_finding){ .rule = arena_strf(x->a, "project.rule-%zu", number),
+			.action = r->decision,
+			.reason = arena_strf(x->a,
+				"rule %zu of this project %s; the project is not trusted, so its own words are not "
+				"shown "
+				"(for the user: hookd trust)",
+				number, r->decision == VERDICT_DENY ? "denies this" : "asks about this"),
+			.observed = r->observe });
+}
+
 /* Copies what it says: the policy may be replaced before the verdict is read. */
 static void add_user_finding(struct run *x, const struct cmd *c, const struct guard_user_rule *r)
 {
@@ -115,7 +129,10 @@ static void ask_rules(struct run *x, const struct cmd *c, const struct event *e,
 
 		if (!spend(x, 8) || (whole && p->rules[i].needs_command) || !all_hold(&s, p->rules[i].when))
 			continue;
-		add_user_finding(x, c, r);
+		if (p->project && !p->trusted)
+			add_foreign_finding(x, c, r, i + 1);
+		else
+			add_user_finding(x, c, r);
 	}
 }
 

@@ -27,6 +27,7 @@ struct guard_policy {
 	struct arena arena;
 	bool observe;
 	bool project; /* a project's: only adds rules that deny or ask; the built-in ones are the user's policy's */
+	bool trusted; /* a project's: somebody has read it, so its words may reach an agent */
 	struct fields disabled, observed; /* names of rules */
 	struct guard_user_rule *listed;   /* what others see; the same order */
 	struct user_rule *rules;

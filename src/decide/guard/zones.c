@@ -1,6 +1,7 @@
 /* places: which kind of place a path is: system, home, project, build output, secrets, hookd's own.
  * Tables. */
 #include "guard/internal.h"
+#include "redact/redact.h"
 
 /* Directories of the system: neither they nor their contents are build output. */
 static const char *const system_dirs[] = { "/etc", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
@@ -227,26 +228,6 @@ enum place place_of(struct run *x, str path)
 
 /* -- secrets ---------------------------------------------------------------------------------- */
 
-/* In a home; what opens other doors. */
-static const char *const keys_in_home[] = { ".aws/credentials", ".aws", ".kube/config", ".kube", ".netrc", "_netrc",
-	".pgpass", ".git-credentials", ".gnupg/**", ".gnupg", ".config/gcloud/**", ".config/gcloud", ".azure/**",
-	".azure", ".config/gh/hosts.yml", ".docker/config.json", ".vault-token", ".password-store/**",
-	".password-store", ".terraform.d/credentials.tfrc.json", ".cargo/credentials", ".cargo/credentials.toml",
-	".gem/credentials", ".pypirc", ".npmrc", ".yarnrc.yml", ".config/op/**", ".local/share/keyrings/**",
-	"Library/Keychains/**", ".mozilla/firefox/*/logins.json", ".mozilla/firefox/*/key4.db",
-	".mozilla/firefox/*/cookies.sqlite", ".config/google-chrome/*/Login Data", ".config/google-chrome/*/Cookies",
-	".config/chromium/*/Login Data", ".claude/.credentials.json", ".codex/auth.json", ".gemini/oauth_creds.json",
-	".config/hub", ".my.cnf", ".s3cfg", ".boto", ".config/rclone/rclone.conf", ".config/doctl/config.yaml",
-	".fly/config.yml", ".config/heroku/**", ".oci/**", ".databrickscfg", ".snowsql/config", ".ssh", ".electrum/**",
-	".bitcoin/wallet.dat", ".config/sops/age/keys.txt", ".age/**", ".config/stripe/config.toml",
-	".ngrok2/ngrok.yml", ".config/github-copilot/**" };
-
-static const char *const system_keys[] = { "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-",
-	"/etc/sudoers", "/etc/ssh/ssh_host_*_key", "/etc/ssl/private/**", "/etc/ssl/private", "/etc/krb5.keytab",
-	"/etc/kubernetes/admin.conf", "/etc/kubernetes/pki/**", "/var/run/secrets/**", "/run/secrets/**",
-	"/etc/letsencrypt/live/**", "/etc/wireguard/**", "/etc/openvpn/**", "/proc/kcore", "/dev/mem",
-	"/etc/master.passwd", "/etc/security/opasswd", "/etc/rancher/k3s/k3s.yaml", "/var/lib/kubelet/pki/**" };
-
 static const char open_in_ssh[] = "config known_hosts known_hosts.old authorized_keys "
 				  "authorized_keys2 environment rc config.d";
 
@@ -259,78 +240,76 @@ static enum secrecy secrecy_in_ssh(str rest)
 	return SECRET_KEY;
 }
 
-static const char key_names[] = "id_rsa id_dsa id_ecdsa id_ed25519 id_ed25519_sk id_ecdsa_sk";
-static const char project_names[] = ".env .envrc.local .env.local secrets.yml secrets.yaml secrets.json secrets.toml "
-				    "secrets.env credentials.json "
-				    "credentials.yml credentials.yaml .secrets .htpasswd master.key production.key "
-				    "service-account.json serviceAccountKey.json "
-				    "client_secret.json kubeconfig .vault_pass vault_pass.txt vault-password .dev.vars "
-				    "secring.gpg wp-config.php .pgpass .netrc";
-static const char project_patterns[] =
-	".env.* *.env service-account*.json serviceaccount*.json *-credentials.json "
-	"*_credentials.json *.pem *.p12 *.pfx *.jks *.keystore *.kdbx "
-	"*.key *.ppk *_rsa *_ed25519 *.agekey *.tfvars.secret client_secret*.json .env*.local";
+/* Secrets by the list, but nobody minds when they are read: examples, certificates, settings of tests. */
 static const char harmless_names[] = "*.example *.sample *.template *.dist *.tmpl *.tpl *example* "
 				     "*sample* *.defaults *.default *.schema *.pub cert.pem "
 				     "ca.pem *cert*.pem *chain*.pem *public* *.crt *ca*.pem "
 				     ".env.test .env.ci .env.vault *.env.test";
 
+static enum secrecy secrecy_of_class(enum secret_file_class class)
+{
+	return class == FILE_IS_KEY ? SECRET_KEY : class == FILE_IS_SECRET ? SECRET_PROJECT : SECRET_NOT;
+}
+
+/* The strictest row that the path may be. */
+static enum secrecy secrecy_by(const struct secret_file *rows, size_t n, str path)
+{
+	enum secrecy worst = SECRET_NOT;
+
+	for (size_t i = 0; i < n && worst != SECRET_KEY; i++)
+		if (secrecy_of_class(rows[i].class) > worst && path_like(rows[i].pattern.p, path))
+			worst = secrecy_of_class(rows[i].class);
+	return worst;
+}
+
 static enum secrecy secrecy_of_name(str path)
 {
+	enum secrecy s;
 	str last = str_base(path);
 
 	if (has_mark(last, MARKS_HOLE) || (has_mark(last, "\2\3") && last.n < 4))
 		return SECRET_NOT;
-	for (const char *w = key_names; *w;) {
-		size_t n = strcspn(w, " ");
-		char name[32];
-
-		memcpy(name, w, n);
-		name[n] = 0;
-		if (path_like(name, last) && !str_ends(last, STR(".pub")))
-			return SECRET_KEY;
-		w += n + (w[n] == ' ');
-	}
-	if (glob_any(last, harmless_names))
+	s = secrecy_by(secret_files_by_name, nsecret_files_by_name, last);
+	/* Of what a live pattern may cover only keys and .env count: *.json would cover half of the list. */
+	if (has_mark(last, "\2\3") && s == SECRET_PROJECT && !path_like(".env", last) &&
+		!glob_any(last, "*.pem *.key *.env .env.*"))
 		return SECRET_NOT;
-	if (str_in(last, project_names) || glob_any(last, project_patterns) ||
-		(has_mark(last, "\2\3") && path_like(".env", last)))
-		return SECRET_PROJECT;
-	return SECRET_NOT;
+	if (s == SECRET_KEY ? str_ends(last, STR(".pub")) : glob_any(last, harmless_names))
+		return SECRET_NOT;
+	return s;
+}
+
+/* The path from a home directory on. */
+static enum secrecy secrecy_in_home(str rest)
+{
+	str first = rest, part;
+
+	if (str_split(&first, '/', &part) &&
+		(str_eq(part, STR(".ssh")) || (has_mark(part, "\2\3") && path_like(".ssh", part))))
+		return secrecy_in_ssh(str_from(rest, MIN(part.n + 1, rest.n)));
+	if (rest.p[0] != '.' && rest.p[0] != 'L' && rest.p[0] != '_' && rest.p[0] != MARK_ANY)
+		return SECRET_NOT;
+	return secrecy_by(secret_files_in_home, nsecret_files_in_home, rest);
 }
 
 enum secrecy secrecy_of(struct run *x, str path)
 {
 	size_t home = path_is_dynamic(path) ? 0 : home_length(x, path);
+	enum secrecy s = SECRET_NOT;
 
 	if (x->contained)
 		return SECRET_NOT;
 	if (is_owner_token(x, path))
 		return SECRET_KEY;
-	if (home && home < path.n) {
-		str rest = str_from(path, home + 1), first = rest;
-		str part;
-
-		if (str_split(&first, '/', &part) &&
-			(str_eq(part, STR(".ssh")) || (has_mark(part, "\2\3") && path_like(".ssh", part))))
-			return secrecy_in_ssh(str_from(rest, MIN(part.n + 1, rest.n)));
-		for (size_t i = 0; rest.p[0] == '.' || rest.p[0] == 'L' || rest.p[0] == '_' || rest.p[0] == MARK_ANY;
-			i++) {
-			if (i == countof(keys_in_home))
-				break;
-			if (path_like(keys_in_home[i], rest))
-				return SECRET_KEY;
-		}
-		if (str_in(rest,
-			    ".bash_history .zsh_history .psql_history .mysql_history "
-			    ".python_history .node_repl_history"))
-			return SECRET_PROJECT;
-	}
+	if (home && home < path.n)
+		s = secrecy_in_home(str_from(path, home + 1));
+	if (s != SECRET_NOT)
+		return s;
 	if (path_like("/proc/*/environ", path))
 		return SECRET_ENVIRON;
-	for (size_t i = 0; path.n > 4 && path.p[0] == '/' && i < countof(system_keys); i++)
-		if (path_like(system_keys[i], path))
-			return SECRET_KEY;
+	if (path.n > 4 && path.p[0] == '/' &&
+		secrecy_by(secret_files_of_system, nsecret_files_of_system, path) == SECRET_KEY)
+		return SECRET_KEY;
 	/* Unknown in front, but then a key's own place. */
 	if (str_has(path, "/.ssh/id_") || str_has(path, "/.aws/credentials"))
 		return str_ends(path, STR(".pub")) ? SECRET_NOT : SECRET_KEY;

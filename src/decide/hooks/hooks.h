@@ -3,6 +3,8 @@
  *   parse.c      a file's text → groups and hooks; each problem with its line and column
  *   matcher.c    which hooks an event is for
  *   words.c      which files a command names
+ *   pin.c        what a project's command runs, and the text that runs the copies instead
+ *   scripts.c    changes to the scripts of the user's own hooks
  *   dialect.c    tool names, stdin and environment as the hook's file expects them
  *   answer.c     what a hook printed → its part of the verdict
  *   load.c       all sources of a project → one set; the files a project's trust covers
@@ -68,7 +70,7 @@ enum hook_state {
 	HOOK_OURS,      /* it calls hookc: that is us */
 	HOOK_NOT_RUN,   /* a type that this release does not run */
 	HOOK_UNTRUSTED, /* a project's, and nobody has trusted it */
-	HOOK_UNTIED,    /* a project's, and its text does not show which files it runs */
+	HOOK_UNTIED,    /* a project's, and what it runs cannot be pinned */
 	HOOK_STATE_MAX,
 };
 extern const char *const hook_state_names[HOOK_STATE_MAX]; /* a sentence each */
@@ -114,6 +116,7 @@ struct hook {
 	unsigned line, col;
 	/* A project's, after trust: words to be executed instead of the text, the first one a path. */
 	const char *const *tied;
+	str why;        /* HOOK_UNTIED: it cannot be tied */
 	unsigned index; /* in the set */
 };
 
@@ -146,7 +149,9 @@ void hooks_write_problems(struct json_writer *w, const struct hook_source *sourc
 struct hook_set {
 	struct arena arena;
 	unsigned refs;
-	str root; /* the project, or STR_NONE */
+	str root;           /* the project, or STR_NONE */
+	str home;           /* the user's, or STR_NONE */
+	str changed_script; /* of a hook of the user, since the last session; or STR_NONE */
 	struct hook_source *sources;
 	struct hook_group *groups[EVENT_KIND_MAX];
 	struct hook *all[HOOKS_MAX];
@@ -203,8 +208,8 @@ struct hooks_config {
 	struct loop *loop;
 	struct redactor *redactor; /* the loop's */
 	const char *home, *user_config, *state, *run;
+	const char *path;   /* where hooks find programs; NULL: PATHS_PROGRAMS */
 	const char *keeper; /* as loop_children_new() */
-	const char *path; /* where hooks find programs; NULL: PATHS_PROGRAMS */
 };
 
 struct hooks *hooks_new(const struct hooks_config *config);

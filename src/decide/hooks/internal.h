@@ -51,6 +51,28 @@ str hook_expand_root(str word, str root, struct arena *a);
 /* A word as a path relative to root, or STR_NONE when it leaves it. */
 str hook_relative(str word, str root, struct arena *a);
 
+/* -- pin.c ------------------------------------------------------------------------------------- */
+
+/* Calls fn with every name in the tree that a command, resolved as the guard does, is about; whether it is there or
+ * not. */
+void hook_each_file(const struct hook *h, str root, str home, struct arena *a, void (*fn)(str name, void *arg),
+	void *arg);
+
+/* Calls fn with the absolute path of everything a user's command names that is not the system's, there or not. */
+void hook_each_script(const struct hook *h, str home, struct arena *a, void (*fn)(str path, void *arg), void *arg);
+
+/* The words of an exec form with the copies in the place of the files, and a NULL. */
+const char *const *hook_pin_words(const struct hook *h, str root, const char *copies, struct arena *a);
+
+/* The text to run instead of the command's own, with the copies in the place of the files, or STR_NONE: it names none.
+ * *ret_why is set if it must not run. The exec form is only checked. */
+str hook_pin_text(const struct hook *h, str root, str home, const char *copies, struct arena *a, str *ret_why);
+
+/* -- scripts.c --------------------------------------------------------------------------------- */
+
+/* Compares the scripts of the user's hooks with what they were, and tells of changes. */
+void hook_scripts_check(struct hook_set *set, const char *state);
+
 /* -- dialect.c --------------------------------------------------------------------------------- */
 
 enum { HOOK_NAMES = AGENT_TOOL_NAMES, HOOK_VIEWS = 32 };

@@ -92,7 +92,7 @@ static void gather_name(str name, void *arg)
 		g->failed = g->err->code;
 }
 
-static int gather(struct trust_tree *t, struct err *err)
+static int gather(struct trust_tree *t, str home, struct err *err)
 {
 	struct gathering g = { .tree = t, .err = err };
 	const struct trust_file *f;
@@ -106,8 +106,10 @@ static int gather(struct trust_tree *t, struct err *err)
 				hook_source_new(s, project_files[i].scope, project_files[i].claude, f->name, f->bytes));
 	}
 	for (unsigned i = 0; r >= 0 && i < s->count; i++)
-		if (s->all[i]->state != HOOK_OURS)
+		if (s->all[i]->state != HOOK_OURS) {
 			hook_each_name(s->all[i], str_of(t->root), t->arena, gather_name, &g);
+			hook_each_file(s->all[i], str_of(t->root), home, t->arena, gather_name, &g);
+		}
 	hook_set_unref(s);
 	return r < 0 ? r : g.failed;
 }
@@ -122,7 +124,7 @@ int hooks_project(const char *cwd, const char *home, struct arena *a, struct tru
 		return err_set(err, -ENOENT, "%s is not in a project", cwd ? cwd : "this");
 	r = trust_tree_open(p.root, a, ret, err);
 	if (r == 0)
-		r = gather(ret, err);
+		r = gather(ret, str_of(home), err);
 	if (r == 0)
 		trust_tree_finish(ret);
 	return r;
@@ -130,98 +132,39 @@ int hooks_project(const char *cwd, const char *home, struct arena *a, struct tru
 
 /* -- tying a project's commands to the copies of its files ------------------------------------- */
 
-struct tie {
-	struct hook_set *set;
-	const char *copies;
-	bool names_file; /* a file of the tree */
-};
-
-static bool copy_exists(const struct tie *t, str name, char out[FS_PATH])
+static void tie(struct hook_set *s, const char *copies, struct hook *h)
 {
-	struct stat st;
+	struct arena *a = &s->arena;
+	str text;
 
-	return fs_join(out, t->copies, arena_cstr(&t->set->arena, name)) == 0 && lstat(out, &st) == 0 &&
-		S_ISREG(st.st_mode);
-}
-
-static void note_file(str name, void *arg)
-{
-	struct tie *t = arg;
-	char path[FS_PATH];
-
-	t->names_file |= copy_exists(t, name, path);
-}
-
-static bool is_tree_dir(const struct tie *t, str name)
-{
-	struct arena *a = &t->set->arena;
-	char path[FS_PATH];
-	struct stat st;
-
-	return fs_join(path, arena_cstr(a, t->set->root), arena_cstr(a, name)) == 0 && lstat(path, &st) == 0 &&
-		S_ISDIR(st.st_mode);
-}
-
-/* A word that names a file of the tree means the copy of it; one that could name a file that is not there yet means
- * the copy, too, which will not be there either. */
-static const char *tied_word(struct tie *t, str word)
-{
-	struct arena *a = &t->set->arena;
-	str name = hook_relative(word, t->set->root, a);
-	char path[FS_PATH];
-
-	if (!str_is_set(name))
-		return arena_cstr(a, word);
-	if (!copy_exists(t, name, path) && (str_find_char(word, '/') < 0 || is_tree_dir(t, name)))
-		return arena_cstr(a, word);
-	t->names_file = true;
-	return arena_strf(a, "%s/" STR_FMT, t->copies, STR_ARG(name)).p;
-}
-
-static const char *const *tied_words(struct tie *t, const str *words, size_t n)
-{
-	const char **out = arena_alloc(&t->set->arena, (n + 1) * sizeof *out);
-
-	for (size_t i = 0; i < n; i++)
-		out[i] = tied_word(t, words[i]);
-	return out;
-}
-
-static void tie(struct tie *t, struct hook *h)
-{
-	struct arena *a = &t->set->arena;
-	const char *const *tied;
-	const str *words;
-	size_t n;
-
-	t->names_file = false;
 	if (h->type == HOOK_HTTP)
 		return; /* runs nothing of the tree */
+	text = hook_pin_text(h, s->root, s->home, copies, a, &h->why);
+	if (str_is_set(h->why)) {
+		h->state = HOOK_UNTIED;
+		return;
+	}
 	if (h->exec_form) {
-		str *all = arena_alloc(a, (h->nargs + 1) * sizeof *all);
+		h->tied = hook_pin_words(h, s->root, copies, a);
+	} else if (str_is_set(text)) {
+		const char **words = arena_alloc(a, 4 * sizeof *words);
 
-		all[0] = hook_expand_root(h->command, t->set->root, a);
-		for (size_t i = 0; i < h->nargs; i++)
-			all[i + 1] = hook_expand_root(h->args[i], t->set->root, a);
-		h->tied = tied_words(t, all, h->nargs + 1);
-	} else if (hook_plain_words(h->command, t->set->root, a, &words, &n)) {
-		tied = tied_words(t, words, n);
-		if (t->names_file)
-			h->tied = tied;
-	} else {
-		hook_each_name(h, t->set->root, a, note_file, t);
-		if (t->names_file)
-			h->state = HOOK_UNTIED;
+		words[0] = h->bash ? "/bin/bash" : "/bin/sh";
+		words[1] = "-c";
+		words[2] = arena_cstr(a, text);
+		words[3] = NULL;
+		h->tied = words;
 	}
 }
 
 void hook_set_settle(struct hook_set *s, const char *copies)
 {
-	struct tie t = { .set = s, .copies = copies };
-
 	for (unsigned i = 0; i < s->count; i++) {
 		struct hook *h = s->all[i];
 
+		/* Of a project that nobody has trusted not even the name of a hook may reach an agent. */
+		if (h->state == HOOK_NOT_RUN && h->group->source->scope != HOOK_USER && !copies)
+			h->state = HOOK_UNTRUSTED;
 		if (h->state != HOOK_LIVE)
 			continue;
 		if (h->group->source->scope == HOOK_USER) {
@@ -237,7 +180,7 @@ void hook_set_settle(struct hook_set *s, const char *copies)
 		} else if (!copies) {
 			h->state = HOOK_UNTRUSTED;
 		} else {
-			tie(&t, h);
+			tie(s, copies, h);
 		}
 	}
 }
@@ -382,6 +325,8 @@ struct hook_set *hooks_load(const struct hooks_where *w)
 	char copies[FS_PATH] = "", path[FS_PATH];
 	struct hook_set *s = hook_set_new();
 
+	if (w->home)
+		s->home = arena_str(&s->arena, str_of(w->home));
 	if (w->cwd)
 		add_project(s, w, claude, copies);
 	if (w->user_config)
@@ -390,6 +335,8 @@ struct hook_set *hooks_load(const struct hooks_where *w)
 		add_user_file(s, path, true, w->state);
 	hook_set_settle(s, copies[0] ? copies : NULL);
 	s->copies = arena_str(&s->arena, str_of(copies));
+	if (w->state)
+		hook_scripts_check(s, w->state);
 	make_digest(s);
 	return s;
 }

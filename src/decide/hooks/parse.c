@@ -32,7 +32,7 @@ const char *const hook_state_names[HOOK_STATE_MAX] = {
 	[HOOK_OURS] = "hookd itself",
 	[HOOK_NOT_RUN] = "not run in this release",
 	[HOOK_UNTRUSTED] = "waits for: hookd trust",
-	[HOOK_UNTIED] = "not run: write it as plain words or with args",
+	[HOOK_UNTIED] = "not run: what it runs cannot be pinned",
 };
 
 struct parser {

@@ -427,7 +427,12 @@ static void tell_trouble(const struct hook_set *s, const struct hooks_request *q
 				source->problems->line, source->problems->col, STR_ARG(source->problems->text),
 				source->kept ? "; its last valid version is used" : "");
 	if (!str_is_set(say) && s->trouble.text[0])
-		say = arena_strf(a, "hookd: %s", s->trouble.text);
+		/* The reason names files as the project calls them. */
+		say = STR("hookd: files of this project must not be used, so its hooks do not run; to see why: hookd "
+			  "trust");
+	if (!str_is_set(say) && str_is_set(s->changed_script))
+		say = arena_strf(a, "hookd: " STR_FMT ", which a hook of yours runs, has changed; it runs as it is now",
+			STR_ARG(s->changed_script));
 	if (!str_is_set(say) && untrusted)
 		say = arena_strf(a, "hookd: %u hooks of this project %s and do not run; to review them: hookd trust",
 			untrusted, trust_state_names[s->trust == TRUST_CHANGED ? TRUST_CHANGED : TRUST_NONE]);

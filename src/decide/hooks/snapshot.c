@@ -31,6 +31,7 @@ static void write_set(struct json_writer *w, const struct hook_set *s)
 	jw_object(w);
 	jw_field_int(w, "version", 1);
 	jw_field_str(w, "root", s->root);
+	jw_field_str(w, "home", s->home);
 	jw_field_int(w, "trust", s->trust);
 	jw_field_str(w, "copies", s->copies);
 	jw_key(w, "sources");
@@ -152,6 +153,7 @@ struct hook_set *hook_snapshot_read(const char *run, str agent, str session)
 		str root = json_str(json_get(v, STR("root"))), copies = json_str(json_get(v, STR("copies")));
 
 		s->root = root;
+		s->home = json_str(json_get(v, STR("home")));
 		s->copies = copies;
 		(void)json_int(json_get(v, STR("trust")), &trust);
 		s->trust = trust >= 0 && trust < TRUST_STATE_MAX ? (enum trust_state)trust : TRUST_NONE;

@@ -131,6 +131,39 @@ enum trust_state trust_look(const char *state, const struct trust_tree *t, char 
 	return TRUST_HOLDS;
 }
 
+static const struct json *find_file(const struct json *files, str name)
+{
+	json_each(f, files)
+		if (str_eq(json_str(json_get(f, STR("name"))), name))
+			return f;
+	return NULL;
+}
+
+bool trust_covers(const char *state, const char *root, const char *name, str bytes)
+{
+	char place[FS_PATH], hex[SHA256_HEX + 1], *real = realpath(root, NULL);
+	uint8_t digest[SHA256_BYTES];
+	const struct json *record, *file;
+	struct sha256 h;
+	struct arena a;
+	bool covered = false;
+
+	arena_init(&a);
+	if (real && place_of(state, real, place) == 0 && (record = read_record(place, &a)) &&
+		str_eq(json_str(json_get(record, STR("root"))), str_of(real)) &&
+		(file = find_file(json_get(record, STR("files")), str_of(name)))) {
+		sha256_init(&h);
+		sha256_add(&h, bytes.p ? bytes.p : "", bytes.n);
+		sha256_end(&h, digest);
+		sha256_hex(digest, hex);
+		covered = !json_true(json_get(file, STR("absent"))) &&
+			str_eq(json_str(json_get(file, STR("sha256"))), str_of(hex));
+	}
+	arena_release(&a);
+	free(real);
+	return covered;
+}
+
 /* -- granting ---------------------------------------------------------------------------------- */
 
 static int write_copy(const char *copies, const struct trust_file *f)
@@ -273,14 +306,6 @@ static void write_file_diff(const char *copies, const struct json *was, const st
 	if (was && now && !was_absent && !now->absent && json_true(json_get(was, STR("executable"))) != now->executable)
 		buf_addf(b, "%s is %s executable\n", shown, now->executable ? "now" : "no longer");
 	buf_release(&old);
-}
-
-static const struct json *find_file(const struct json *files, str name)
-{
-	json_each(f, files)
-		if (str_eq(json_str(json_get(f, STR("name"))), name))
-			return f;
-	return NULL;
 }
 
 void trust_write_diff(const char *state, const struct trust_tree *t, struct buf *b)

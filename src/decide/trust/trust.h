@@ -76,6 +76,9 @@ void trust_tree_finish(struct trust_tree *t);
  * when it holds. */
 enum trust_state trust_look(const char *state, const struct trust_tree *t, char ret_copies[FS_PATH]);
 
+/* Whether somebody has seen and trusted this one file of a project with exactly these bytes. */
+bool trust_covers(const char *state, const char *root, const char *name, str bytes);
+
 /* Records the tree as trusted and copies its files. */
 int trust_grant(const char *state, const struct trust_tree *t, struct err *err);
 /* -ENOENT: it was not trusted. */

@@ -22,13 +22,13 @@ enum {
 	ARGS_BYTES_MAX = 16 << 10,
 };
 
-/* All memory. cwd, head, socket path and reply lie in `work` one behind the other, each only as
+/* All memory. cwd, head, the path of the lock, socket path and reply lie in `work` one behind the other, each only as
  * long as it is: an ordinary event touches a single page there, and page faults are a good part
  * of what a start costs. */
 static struct {
 	struct wire_hook hook;
 	size_t used;
-	char work[2 * PATH_MAX + LIMIT_FRAME_HEAD + WIRE_REPLY_FIXED + LIMIT_REPLY];
+	char work[3 * PATH_MAX + LIMIT_FRAME_HEAD + WIRE_REPLY_FIXED + LIMIT_REPLY];
 	char payload[LIMIT_PAYLOAD];
 } mem;
 
@@ -206,18 +206,24 @@ static size_t list_places(const struct call *c, const struct env_places *env, st
 	return n;
 }
 
-static int connect_place(const struct place *place, int64_t deadline_us)
+/* The place and a name in it, where the next piece of `work` begins. Its length, or 0 when it is too long. */
+static size_t join(const struct place *place, const char *name)
 {
-	static const char name[] = "/hookd.sock";
-	size_t base = strlen(place->base), tail = strlen(place->tail);
-	char *path = work_here(); /* until the reply comes */
+	size_t base = strlen(place->base), tail = strlen(place->tail), n = strlen(name);
+	char *path = work_here();
 
-	if (base + tail + sizeof name > PATH_MAX)
-		return -ENAMETOOLONG;
+	if (base + tail + n >= PATH_MAX)
+		return 0;
 	memcpy(path, place->base, base);
 	memcpy(path + base, place->tail, tail);
-	memcpy(path + base + tail, name, sizeof name);
-	return wire_connect(path, deadline_us);
+	memcpy(path + base + tail, name, n + 1);
+	return base + tail + n;
+}
+
+static int connect_place(const struct place *place, int64_t deadline_us)
+{
+	/* Good until the reply comes. */
+	return join(place, "/hookd.sock") ? wire_connect(work_here(), deadline_us) : -ENAMETOOLONG;
 }
 
 static enum handover_reason reason_for(int error, const struct wire_reply *reply)
@@ -240,13 +246,18 @@ static enum handover_reason ask_daemon(const struct call *c, const struct env_pl
 	enum handover_reason reason = REASON_ABSENT;
 	struct place places[PLACES_MAX];
 	size_t n = list_places(c, env, places);
+	const char *lock = work_here();
 
+	/* The last place is the directory of the state, where the daemon's lock is. */
+	if (n)
+		mem.used += join(&places[n - 1], "/hookd.lock") + 1;
 	for (size_t i = 0; i < n; i++) {
 		struct wire_reply reply = { .type = 0 };
 		int fd = connect_place(&places[i], deadline_us), r = fd;
 
 		if (fd >= 0) {
-			r = wire_exchange(fd, head, mem.hook.payload, deadline_us, work_here(), work_left(), &reply);
+			r = wire_exchange(fd, head, mem.hook.payload, lock, deadline_us, work_here(), work_left(),
+				&reply);
 			if (r == 0)
 				finish(&reply);
 			/* It may have accepted the event; a second daemon must not get it too. */

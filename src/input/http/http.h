@@ -8,8 +8,8 @@
  *                                              └──▶ http_stream() ─▶ STREAM
  *
  * admit() sees the head before a byte of the body is read, and says how much body it will take. Deadlines are totals,
- * not idle times: HTTP_HEAD_S for a head, HTTP_REQUEST_S for the whole request and for sending its answer. A client that
- * disconnects while its request is BUSY is noticed when it is answered.
+ * not idle times: HTTP_HEAD_S for a head, HTTP_REQUEST_S for the whole request and for sending its answer. A client
+ * that disconnects while its request is BUSY is noticed when it is answered.
  *
  * Streams share one ring of the newest bytes and have a cursor each, so a thousand clients that never read cost no more
  * than one; who falls off the ring is disconnected, and says with Last-Event-ID what it has when it comes back. */
@@ -48,9 +48,9 @@ struct http_head {
 	str mcp_version, mcp_method, mcp_name;
 };
 
-/* How many bytes the head at the beginning of `in` takes; its parts point into them. 0: it is not complete; -EBADMSG: it
- * is none, or could be read in two ways; -E2BIG: too long or too many fields. seen: so many bytes were there the last
- * time, when it was not complete. */
+/* How many bytes the head at the beginning of `in` takes; its parts point into them. 0: it is not complete; -EBADMSG:
+ * it is none, or could be read in two ways; -E2BIG: too long or too many fields. seen: so many bytes were there the
+ * last time, when it was not complete. */
 ssize_t http_parse_head(str in, size_t seen, struct http_head *ret);
 
 /* The size line of a chunk. How many bytes it takes; 0: not complete; -EBADMSG. */
@@ -76,8 +76,8 @@ struct http_request {
 };
 
 struct http_handlers {
-	/* 0: read the body, at most *ret_max bytes; else the status to refuse it with, and *ret_field: a header line for
-	 * that, or NULL. */
+	/* 0: read the body, at most *ret_max bytes; else the status to refuse it with, and *ret_field: a header line
+	 * for that, or NULL. */
 	int (*admit)(const struct http_head *head, enum http_door door, size_t *ret_max, const char **ret_field,
 		void *arg);
 	/* A whole request; its bytes live until it is answered, by exactly one http_answer() or http_stream(). */

@@ -90,7 +90,7 @@ static const char *const harmless_values[] = { "string", "number", "integer", "b
 	"change_me", "placeholder", "redacted", "hidden", "removed", "example", "inherit", "prompt", "static", "public",
 	"private", "return", "function", "char", "void", "const", "struct", "unsigned", "credentials", "credential",
 	"pass", "pwd", "user", "api_key", "apikey", "identifier", "symbol", "options", "option", "argument",
-	"arguments", "parameter", NULL };
+	"arguments", "parameter", "include", "same-origin", "omit", NULL };
 /* How references to something kept elsewhere begin, and what hookd itself wrote, */
 static const char *const reference_starts[] = { "<", "$", "{", "%(", "%s", "%{", "[redacted", "[contents of", "[hidden",
 	"process.env", "os.environ", "os.getenv", "getenv", "env.", "env(", "env[", "import.meta", "system.getenv",

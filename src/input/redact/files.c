@@ -88,6 +88,7 @@ const struct secret_file secret_files_by_name[] = {
 	{ P(".s3cfg"), FILE_HOLDS_SECRETS },
 	{ P(".boto"), FILE_HOLDS_SECRETS },
 	{ P("rclone.conf"), FILE_HOLDS_SECRETS },
+	{ P("owner.token"), FILE_HOLDS_SECRETS }, /* hookd's own */
 	/* What was typed at a prompt, passwords included. */
 	{ P(".*_history"), FILE_HOLDS_SECRETS },
 	{ P(".histfile"), FILE_HOLDS_SECRETS },

@@ -205,7 +205,7 @@ const struct secret secrets[] = {
 		"([^;\\s\"'\\\\,<>]{6,4000})",
 		.ahead = 4200, .flags = SECRET_NOCASE, .check = CHECK_VALUE },
 	{ "cookie", "cookie",
-		"(?<!set-)cookies?[\"'\\\\]{0,3}\\s{0,4}[:=,]\\s{0,4}[\"'\\\\`]{0,3}"
+		"(?<!set-)cookies?[\"'\\\\]{0,3}\\s{0,4}(?:[:=]|,(?=\\s{0,4}[\"'\\\\`]))\\s{0,4}[\"'\\\\`]{0,3}"
 		"([A-Za-z0-9_.-]{1,80}=[^\\s\"'\\\\`;,<>(){}]{6,4000}(?:;\\s?[A-Za-z0-9_.-]{1,80}=["
 		"^\\s\"'\\\\`;<>]{0,4000}){0,40})",
 		.ahead = 8000, .flags = SECRET_NOCASE, .check = CHECK_BOTH },

@@ -6,6 +6,7 @@
 #include "agents/agents.h"
 #include "api/ops.h"
 #include "base/clock.h"
+#include "guard/guard.h"
 #include "hooks/hooks.h"
 
 /* -- hooks ------------------------------------------------------------------------------------- */
@@ -57,6 +58,7 @@ static void write_hook(struct json_writer *w, const struct hook *h)
 	jw_field_int(w, "line", h->line);
 	jw_field_bool(w, "runs", h->state == HOOK_LIVE);
 	jw_field_str(w, "state", str_of(hook_state_names[h->state]));
+	jw_field_str(w, "why", str_is_set(h->why) ? h->why : STR(""));
 	jw_end_object(w);
 }
 
@@ -135,6 +137,7 @@ static void reloaded(unsigned sessions, unsigned broken, void *arg)
 
 int op_hooks_reload(struct op_call *call)
 {
+	guard_forget_projects(call->ctx->guard);
 	hooks_reload(engine_hooks(call->ctx->engine), reloaded, call->later);
 	return 0;
 }

@@ -295,6 +295,9 @@ int cli_main(int argc, char **argv)
 	if (strcmp(name, "--version") == 0)
 		name = "version";
 	cli.cmd = cli_find(name);
+	/* What an agent reads is not for a terminal, and every byte of it counts. */
+	if (cli.cmd != &cmd_offline)
+		cli_guard_output();
 	if (!cli.cmd) {
 		fprintf(stderr, "hookd: there is no command '%s'; see: hookd help\n", name);
 		return EXIT_USAGE;

@@ -88,8 +88,8 @@ bool cli_confirm(const char *question);
 
 /* -- what only the owner may do (owner.c) ------------------------------------------------------ */
 
-/* EXIT_DONE: this is the owner, at a terminal or with the token; calls of the daemon carry the token from now on. Else an
- * exit code, after saying what is missing. what: "hookd trust". */
+/* EXIT_DONE: this is the owner, at a terminal or with the token; calls of the daemon carry the token from now on.
+ * Else an exit code, after saying what is missing. what: "hookd trust". */
 int cli_need_owner(struct cli *cli, const char *what);
 /* The same for a command that may do without: not being the owner is no error. */
 int cli_offer_owner(struct cli *cli);
@@ -125,6 +125,13 @@ void table_print(const struct table *t, bool colour);
 /* Columns of the terminal; SIZE_MAX when stdout is none. */
 size_t cli_terminal_width(void);
 
+/* -- terminal.c: text that may come from anywhere ------------------------------------------------ */
+
+/* From here on nothing printed with stdio can drive a terminal: see terminal.c. Made for main(). */
+void cli_guard_output(void);
+
+/* Characters, not bytes; wide ones count as one, which only costs alignment. */
+size_t cli_width(str s);
 /* Text that may come from anywhere: control characters are made visible, lines become one. */
 void cli_print_safe(str text);
 /* The same into a buf, at most limit characters with "…" for the rest. Returns how many characters. */

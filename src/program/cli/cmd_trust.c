@@ -64,9 +64,9 @@ static void show_untied(struct cli *cli, const struct trust_tree *t)
 
 	for (unsigned i = 0; i < s->count; i++)
 		if (s->all[i]->state == HOOK_UNTIED)
-			cli_fail(STR_FMT ":%u: %s: it names a file of the project inside shell syntax",
-				STR_ARG(s->all[i]->group->source->path), s->all[i]->line,
-				hook_state_names[HOOK_UNTIED]);
+			cli_fail(STR_FMT ":%u: %s: " STR_FMT "; a hook in your own config is not pinned",
+				STR_ARG(s->all[i]->group->source->path), s->all[i]->line, hook_state_names[HOOK_UNTIED],
+				STR_ARG(s->all[i]->why));
 	hook_set_unref(s);
 }
 

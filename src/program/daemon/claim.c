@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
+#include "wire/wire.h"
 
 enum { LOCK_WAIT_MS = 2000 }; /* a restart: the old daemon may still be closing its store */
 
@@ -75,6 +77,9 @@ int claim_take(struct claim *c, const struct paths *paths, struct err *err)
 	}
 	if (r < 0)
 		return err_set(err, r, "the lock %s cannot be taken: %s", paths->lock, strerror(-r));
+	/* By this one clients tell us from others who listen; without it they do not wait for long hooks. */
+	if (wire_hold(c->lock_fd) < 0)
+		log_warn(LOG_DAEMON, "the lock %s cannot be shown to clients", paths->lock);
 	/* For people only; the lock is the truth. */
 	snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
 	if (ftruncate(c->lock_fd, 0) == 0)

@@ -41,9 +41,9 @@ struct engine_config {
 	const char *run_dir; /* for the markers of muted sessions; must outlive the engine */
 	/* Where user hooks are configured and remembered; state NULL: none run. Must outlive the engine. */
 	const char *home, *user_config, *state;
+	const char *hook_path; /* PATH of user hooks; must outlive the engine */
 	const char *spool;     /* for what the journal cannot take; NULL: there is none. Must outlive the engine */
 	const char *keeper;    /* the program that ends hooks when this one is killed; NULL: none */
-	const char *hook_path; /* PATH of user hooks; must outlive the engine */
 	bool strict;           /* durability: answer after the journal's sync */
 	struct guard *guard;   /* must outlive the engine */
 };
