@@ -103,6 +103,7 @@ int op_unregister(struct op_call *call);
 void op_write_hooks_state(struct json_writer *w, struct engine *e);
 int op_sessions(struct op_call *call);
 int op_show(struct op_call *call);
+int op_sums(struct op_call *call);
 int op_events(struct op_call *call);
 int op_event(struct op_call *call);
 int op_session_events(struct op_call *call);

@@ -178,6 +178,7 @@ const struct route routes[] = {
 	{ "GET", "/events", run_events, .flags = ROUTE_STREAM },
 	{ "GET", "/metrics", run_metrics },
 	{ "POST", "/rpc", run_rpc, LIMIT_RPC_LINE, ROUTE_JSON },
+	{ "POST", "/api/oak/ci/", web_run_oak, LIMIT_PAYLOAD, ROUTE_JSON | ROUTE_PREFIX },
 	{ "POST", "/mcp", run_mcp, LIMIT_RPC_LINE, ROUTE_JSON },
 	{ 0 },
 };

@@ -90,6 +90,8 @@ const struct op ops[] = {
 		.run = op_show,
 		.params = PARAMS{ THE_SESSION, { "skip", OP_INT, .text = "skip this many prompts" },
 			LIMIT(10000, 10000), { 0 } } },
+	{ "sums", "What a session, or its last turn, came to: calls, files, tools, minutes.", READS, .run = op_sums,
+		.params = PARAMS{ THE_SESSION, { "turn", OP_BOOL, .text = "only the last turn" }, { 0 } } },
 	{ "events", "The newest events, or those after a given number.", READS, .run = op_events,
 		.params = PARAMS{ PROJECT, AGENT, SESSION, LIMIT(20, 100000),
 			{ "after", OP_INT, .text = "an event's number: only later events, oldest first" }, { 0 } } },

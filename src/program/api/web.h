@@ -88,6 +88,9 @@ bool door_log_in(struct door *d, const char *code, char ret_cookie[WEB_CODE + 1]
 /* NULL: no such path; *ret_allow: the methods it has, when it is not the method's. */
 const struct route *route_find(str method, str path, const char **ret_allow);
 
+/* oak.c */
+void web_run_oak(struct web_call *c);
+
 int op_http(struct op_call *call);
 
 #endif
