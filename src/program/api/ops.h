@@ -98,6 +98,7 @@ int op_hooks(struct op_call *call);
 int op_hooks_history(struct op_call *call);
 int op_hooks_reload(struct op_call *call);
 int op_trigger(struct op_call *call);
+int op_call_hook(struct op_call *call);
 int op_register(struct op_call *call);
 int op_unregister(struct op_call *call);
 void op_write_hooks_state(struct json_writer *w, struct engine *e);
