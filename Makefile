@@ -36,7 +36,7 @@ crash: build
 	@$(PYTHON) tests/crash/step.py --build $(BUILD) --points $(or $(N),500)
 
 soak: build
-	@$(PYTHON) tests/crash/soak.py --build $(BUILD) --events $(or $(N),500000)
+	@$(PYTHON) tests/crash/soak.py --build $(BUILD) --events $(or $(N),500000) --large 200
 
 bench: build
 	@$(PYTHON) tests/bench/bench.py --build $(BUILD)
