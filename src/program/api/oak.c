@@ -5,12 +5,9 @@
  * the store once the event is in it. */
 #include "agents/agents.h"
 #include "api/web.h"
-#include "base/clock.h"
 #include "base/limits.h"
 
 #define PREFIX "/api/oak/ci/"
-
-enum { PATIENCE_MS = 10000 };
 
 /* What follows the answer of the engine. */
 enum sums { SUMS_NONE, SUMS_TURN, SUMS_SESSION };
@@ -35,10 +32,8 @@ static const struct endpoint {
 };
 
 struct oak {
-	struct web_call *call;
 	const struct endpoint *endpoint; /* NULL: one we do not know, which is stored under its own name */
-	str name, session;
-	struct buf reply; /* members of the answer's object, without its braces */
+	str session;
 };
 
 static const struct endpoint *find_endpoint(str path)
@@ -146,68 +141,33 @@ static void encode(const struct event *e, const struct verdict *v, struct arena 
 /* The sums are members of one more object, which is put together with the first. */
 static void add_sums(const struct op_answer *answer, void *arg)
 {
-	struct oak *o = arg;
-	struct web_call *c = o->call;
+	struct web_call *c = arg;
 
-	if (!answer) {
-		buf_release(&o->reply);
+	if (!answer)
 		return;
-	}
-	buf_add_str(&c->body, buf_str(&o->reply));
 	if (!answer->code && answer->result.n > 2 && c->body.len) {
 		c->body.len--; /* } */
 		buf_add_char(&c->body, ',');
 		buf_add_str(&c->body, str_from(answer->result, 1));
 	}
-	buf_release(&o->reply);
 	web_done(c);
 }
 
-static void on_done(void *arg, enum wire_stored stored, const struct answer *answer)
+static void then_sums(struct web_call *c)
 {
-	struct oak *o = arg;
-
-	buf_add_str(&o->reply, buf_str(answer->out));
-	if (stored == WIRE_STORED_NO)
-		o->call->status = 503;
-}
-
-/* Nobody uses the body any more: the connection may have it back. */
-static void on_release(void *arg)
-{
-	struct oak *o = arg;
-	struct web_call *c = o->call;
-	struct json_writer w;
+	struct oak *o = c->state;
 	struct buf params = BUF_INIT(KIB(8));
+	struct json_writer w = JSON_WRITER(&params);
 	struct json *parsed = NULL;
 
-	c->type = "application/json";
-	if (o->endpoint && o->endpoint->sums && !str_empty(o->session)) {
-		w = (struct json_writer)JSON_WRITER(&params);
-		jw_object(&w);
-		jw_field_str(&w, "session", o->session);
-		jw_field_bool(&w, "turn", o->endpoint->sums == SUMS_TURN);
-		jw_end_object(&w);
-		if (json_parse(&c->arena, arena_str(&c->arena, buf_str(&params)), 0, &parsed, NULL) == 0) {
-			buf_release(&params);
-			api_call(web_api(c->web),
-				&(struct op_request){ .method = STR("sums"),
-					.params = parsed,
-					.done = add_sums,
-					.arg = o });
-			return;
-		}
-	}
+	jw_object(&w);
+	jw_field_str(&w, "session", o->session);
+	jw_field_bool(&w, "turn", o->endpoint->sums == SUMS_TURN);
+	jw_end_object(&w);
+	(void)json_parse(&c->arena, arena_str(&c->arena, buf_str(&params)), 0, &parsed, NULL);
 	buf_release(&params);
-	buf_add_str(&c->body, buf_str(&o->reply));
-	buf_release(&o->reply);
-	web_done(c);
-}
-
-static bool is_gone(void *arg)
-{
-	(void)arg;
-	return false;
+	api_call(web_api(c->web),
+		&(struct op_request){ .method = STR("sums"), .params = parsed, .done = add_sums, .arg = c });
 }
 
 static str session_in(const struct json *body)
@@ -228,25 +188,21 @@ void web_run_oak(struct web_call *c)
 {
 	struct oak *o = arena_alloc(&c->arena, sizeof *o);
 	str name = str_from(c->request->head.path, sizeof PREFIX - 1);
-	struct hook_call call = { .way = HOOK_WAY_HTTP,
-		.encode = encode,
-		.caller = { .done = on_done, .release = on_release, .is_gone = is_gone, .arg = o } };
 	struct json *body = NULL;
+	bool sums;
 
 	if (json_parse(&c->arena, c->request->body, JSON_LENIENT_UTF8, &body, NULL) < 0 || body->type != JSON_OBJECT) {
 		web_fail(c, 400, "the body must be a JSON object");
 		return;
 	}
-	*o = (struct oak){ .call = c, .endpoint = find_endpoint(name), .name = name, .session = session_in(body) };
-	buf_init(&o->reply, LIMIT_REPLY * 2);
-	call.hook = (struct wire_hook){ .at_ms = clock_wall_us() / USEC_PER_MSEC,
-		.deadline_ms = PATIENCE_MS,
-		.agent = json_str(json_get(body, STR("agent"))),
-		.event = o->endpoint ? str_of(o->endpoint->event) : name,
-		.cwd = json_str(json_get(body, STR("cwd"))),
-		.payload = c->request->body };
-	if (str_empty(call.hook.agent))
-		call.hook.agent = STR("generic");
-	call.hook.id = ulid_make();
-	engine_call(api_context_of(web_api(c->web))->engine, &call);
+	*o = (struct oak){ find_endpoint(name), session_in(body) };
+	c->state = o;
+	sums = o->endpoint && o->endpoint->sums && !str_empty(o->session);
+	web_forward(c,
+		&(struct web_event){ .agent = json_str(json_get(body, STR("agent"))),
+			.event = o->endpoint ? str_of(o->endpoint->event) : name,
+			.cwd = json_str(json_get(body, STR("cwd"))),
+			.payload = c->request->body,
+			.encode = encode },
+		sums ? then_sums : NULL);
 }
