@@ -49,13 +49,20 @@ struct web_call {
 	void *state; /* the handler's own */
 };
 
-enum { ROUTE_OPEN = 1 << 0, ROUTE_STREAM = 1 << 1, ROUTE_PREFIX = 1 << 2, ROUTE_JSON = 1 << 3 };
+enum {
+	ROUTE_OPEN = 1 << 0,
+	ROUTE_STREAM = 1 << 1,
+	ROUTE_PREFIX = 1 << 2,
+	ROUTE_JSON = 1 << 3,
+	ROUTE_OTLP = 1 << 4, /* JSON or protobuf, and gzip of them */
+};
 
 struct route {
 	const char *method, *path;
 	void (*run)(struct web_call *c); /* web_done() must follow exactly once */
 	size_t body_max;
 	unsigned flags;
+	size_t gzip_max; /* of a compressed body; 0: none is taken */
 };
 
 extern const struct route routes[]; /* ends with a row without a method */
