@@ -343,7 +343,7 @@ bool writer_is_damaged(struct writer *w, int trouble)
 		return false;
 	w->suspected_us = now;
 	store_exec(w->store, "ROLLBACK");
-	damaged = (store_check(w->store, &problems) < 0 && !mend_indexes(w, &problems)) ||
+	damaged = (store_check(w->store, &problems) == -EUCLEAN && !mend_indexes(w, &problems)) ||
 		store_check_schema(w->store, &problems) == -EUCLEAN || is_index_damaged(w, &problems);
 	if (damaged)
 		log_error(LOG_STORE, "the store is damaged: " STR_FMT, STR_ARG(str_head(buf_str(&problems), 500)));
