@@ -97,7 +97,7 @@ static void refine_notify(struct event *e)
 			e->prompt = m->text;
 }
 
-static void refine(struct event *e)
+static void refine(struct event *e, struct arena *a)
 {
 	if (str_empty(e->native) && str_eq(json_str(json_get(e->payload, STR("type"))), STR("agent-turn-complete"))) {
 		e->native = STR("agent-turn-complete");
@@ -175,6 +175,7 @@ static const char *const history[] = { "sessions", "archived_sessions", NULL };
 const struct agent agent_codex = {
 	.name = "codex",
 	.label = "Codex CLI",
+	.verified = "0.166.0",
 	.dir = ".codex",
 	.dir_env = "CODEX_HOME",
 	.history = history,
