@@ -42,7 +42,7 @@ bench: build
 	@$(PYTHON) tests/bench/bench.py --build $(BUILD)
 
 fuzz: setup
-	@tests/fuzz/run $(or $(T),60)
+	@tests/fuzz/run $(or $(N),1000000)
 
 # Writes what the adapters make of the recorded payloads beside them; git shows what changed.
 golden-update: $(SANITIZE)/build.ninja

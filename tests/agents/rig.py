@@ -86,6 +86,7 @@ class Rig:
         self.tmp = self.root / "tmp"
         for d in (self.home, self.project, self.hookd_dir, self.bin, self.tmp):
             d.mkdir(mode=0o700)
+        (self.hookd_dir / "places").write_text(f"home={self.home}\n")  # the daemon does not ask HOME
         self.model = None
         git = ["git", "-C", str(self.project),
                "-c", "user.name=t", "-c", "user.email=t@example.org"]

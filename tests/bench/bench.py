@@ -113,6 +113,7 @@ class Place:
         self.env = {"HOOKD_DIR": str(self.dir / "d"), "HOME": str(self.home), "LANG": "C.UTF-8",
                     "PATH": "/usr/local/bin:/usr/bin:/bin", "NO_COLOR": "1"}
         (self.dir / "d").mkdir(mode=0o700)
+        (self.dir / "d/places").write_text(f"home={self.home}\n")  # the daemon does not ask HOME
         self.payload = self.dir / "payload.json"
         self.payload.write_text(run([tools.load, "-p"]))
         self.children = []

@@ -430,7 +430,7 @@ def frame_of(world, n, deadline_ms=60000):
 
 @pytest.mark.parametrize("durability, promised", [("normal", 1), ("strict", 2)])
 def test_what_the_journal_cannot_take_goes_to_the_spool(world, durability, promised):
-    world.dir.mkdir(mode=0o700)
+    world.dir.mkdir(mode=0o700, exist_ok=True)
     (world.dir / "config.json").write_text(json.dumps({"durability": durability}))
     assert start_with_fault(world, "write:2+,commit:1+")  # the store takes nothing either, so that files stay where they are
     assert [frame_of(world, n) for n in range(3)] == [(DONE, promised)] * 3
@@ -449,7 +449,7 @@ def test_with_neither_journal_nor_spool_the_answer_says_so(world):
 
 def test_a_slow_sync_keeps_the_callers_deadline_and_says_journaled(world):
     """fsync-hang: the sync thread never comes back from it."""
-    world.dir.mkdir(mode=0o700)
+    world.dir.mkdir(mode=0o700, exist_ok=True)
     (world.dir / "config.json").write_text('{"durability": "strict"}')
     assert start_with_fault(world, "fsync-hang:1")
     before = time.monotonic()

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import shutil
 import socket
 import subprocess
 import time
@@ -189,6 +190,7 @@ def test_another_user_is_turned_away_by_the_daemon(world):
 
 
 def test_an_unwritable_state_directory_never_reaches_the_agent(world):
+    shutil.rmtree(world.dir, ignore_errors=True)
     world.dir.write_text("a file where the directory should be")
     assert best_of(world, "PostToolUse", tool, 3) <= CAPTURE_S
     world.dir.unlink()

@@ -21,7 +21,7 @@ def test_start_status_stop(world):
     world.hookd("stop")
     assert not alive(pid)
     assert world.hookd("status", ok=False).returncode == 1
-    assert json.loads(world.hookd("status", "--json", ok=False).stdout) == {"running": False}
+    assert json.loads(world.hookd("status", "--json", ok=False).stdout) == {"running": False, "changes": []}
     assert b"not running" in world.hookd("stop").stdout
 
 

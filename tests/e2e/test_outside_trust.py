@@ -36,8 +36,9 @@ def foreign(world):
 
 def environment_cases():
     yield "restart", lambda w, env: w.hookd("restart", env=env)
-    yield "killed and started by hookc", lambda w, env: (w.start(), w.kill(), w.hookc("Stop", payload("Stop", "k"), env=env),
-                                                         wait_for(w.daemons, what="a daemon"))
+    # The lock of a killed process is held until its last thread has ended: the hook after that starts the daemon.
+    yield "killed and started by hookc", lambda w, env: (w.start(), w.kill(), wait_for(
+        lambda: w.hookc("Stop", payload("Stop", "k"), env=env) and w.daemons(), what="a daemon"))
     yield "doctor", lambda w, env: w.hookd("doctor", env=env, ok=False)
     yield "status starts nothing", lambda w, env: (w.hookd("status", env=env, ok=False), w.start())
     yield "sessions starts it", lambda w, env: w.hookd("sessions", env=env)

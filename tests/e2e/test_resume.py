@@ -76,9 +76,8 @@ def test_a_purge_reaches_the_whole_spool_and_temporary_files(world):
 
 def restore_killed_at(world, backup, call):
     """hookd restore under a shim that kills it before its n-th change of a name. False: it came to its end."""
-    done = subprocess.run([str(BUILD / "hookd"), "restore", "--token-file", str(world.dir / "owner.token"), str(backup), "--yes"],
-                          capture_output=True, timeout=30,
-                          env={**world.env, "LD_PRELOAD": str(call[0]), "FAULT_CALLS": "names", "FAULT_AT": str(call[1]), "FAULT_HOW": "kill"})
+    done = world.hookd("restore", backup, "--yes", ok=False,
+                       env={"LD_PRELOAD": str(call[0]), "FAULT_CALLS": "names", "FAULT_AT": str(call[1]), "FAULT_HOW": "kill"})
     return done.returncode != 0
 
 

@@ -57,6 +57,9 @@ READERS = {
     "purge": [["--session", "1", "--dry-run"], ["--session", ARGUMENT], ["--match", "evil", "--dry-run"], ["--project", ARGUMENT]],
     "retention": [["--dry-run"], ["--dry-run", "--json"]],
     "rpc": [["ops"], ["sessions.list"], [ARGUMENT], ["sessions.list", ARGUMENT], ["events.tail", "{}"]],
+    "mcp": [[], [ARGUMENT]],
+    "url": [["--json"], [ARGUMENT]],
+    "token": [[], [ARGUMENT]],
     "version": [[], ["--json"], [ARGUMENT]],
     "help": [[], ["show"], [ARGUMENT]],
     "start": [[], [ARGUMENT]],
@@ -189,3 +192,57 @@ def test_on_a_terminal_only_colours_are_left(captured, args):
     assert "evil" in text or args[0] in ("status", "hooks", "usage", "plans")
     rest = re.sub("\x1b\\[(0|1|2|31|32|33|36|1;33)m", "", text).replace("\r\n", "\n").replace("\r\x1b[K", "")
     assert not FORBIDDEN.search(rest), rest[max(0, FORBIDDEN.search(rest).start() - 60):][:150]
+
+
+# -- other ways in: directories, settings, variables, raw bytes ------------------------------------------
+
+ODD = "d\x1b[7m\u202e\x9b"
+RAW = [b'{"session_id":"raw1","hook_event_name":"Notification","cwd":"/tmp","message":"\\u001b]52;c;eA==\\u0007\\u009b201~\\u202e"}',
+       b'{"session_id":"raw2","hook_event_name":"Notification","cwd":"/tmp","message":"a\x9bb \xc0\x9b \xe0\x80\x9b \xed\xa0\x80 \xff"}',
+       b'not json \x1b[5n \x9b \xe2\x80\xae \x07',
+       b'{"session_id":"raw3","hook_event_name":"PreToolUse","cwd":"/tmp/\\u001b[3m","permission_mode":"\\u001b[1m","tool_name":"mcp__\\u202e__x",'
+       b'"tool_use_id":"\\u001b[H","agent_id":"\\u001b[H","agent_type":"\\u2066x","prompt_id":"\\u001bc","tool_input":{"\\u001b[2J":"\\u0085"}}']
+
+
+@pytest.fixture(scope="module")
+def odd():
+    w = World()
+    try:
+        w.dir, w.home = w.top / ODD, w.top / ("h" + ODD)
+        w.home.mkdir()
+        w.env |= {"HOOKD_DIR": str(w.dir), "HOME": str(w.home), "AGENT_NAME": ODD, "TERM_PROGRAM": ODD, "COLUMNS": "40"}
+        w.dir.mkdir()
+        (w.dir / "config.json").write_text(json.dumps({ODD: 1, "log": {"level": ODD}, "guard": {"rules": [{ODD: ODD, "name": ODD}]},
+                                                       "hooks": {ODD: [], "Stop": [{"hooks": [{"type": ODD, "command": ODD}]}]}}))
+        project = w.top / "project"
+        (project / ".claude").mkdir(parents=True)
+        (project / ".claude/settings.json").write_text(json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": ODD}]}]}}))
+        w.start()
+        for raw in RAW:
+            w.hookc("Notification" if b"Notification" in raw else "PreToolUse", raw)
+        w.hookc("Stop", {"session_id": "odd", "hook_event_name": "Stop", "cwd": str(project)}, env={"TMUX_PANE": ODD})
+        yield w
+    finally:
+        w.close()
+
+
+@pytest.mark.parametrize("args", [
+    ["status"], ["status", "--json"], ["doctor"], ["config", "show", "--origin"], ["config", "validate"], ["config", "validate", "--json"],
+    ["guard", "validate"], ["hooks"], ["hooks", "validate"], ["hooks", "validate", "--json"], ["rules"], ["logs", "-n", "500"], ["sessions"],
+    ["sessions", "--json"], ["show", "1"], ["show", "2", "--full"], ["show", "3"], ["tail"], ["tail", "--json"], ["backup"], ["db", "check"],
+    ["export"], ["export", "--format", "jsonl"], ["trust", "--list"], ["trust", "project"], ["retention", "--dry-run"], ["init", "--dry-run"],
+    ["restore", ODD], ["purge", "--match", ODD, "--dry-run"], ["rpc", "status"], ["rpc", ODD], ["--dir", ODD, "status"], ["status", "--" + ODD],
+], ids=lambda a: " ".join(a).encode("unicode_escape").decode())
+def test_odd_directories_settings_and_bytes(odd, args):
+    done = odd.hookd(*args, ok=False)
+    for stream in (done.stdout, done.stderr):
+        text = stream.decode("utf-8")
+        assert not FORBIDDEN.search(text), text[max(0, FORBIDDEN.search(text).start() - 60):][:150]
+
+
+def test_an_exported_file_is_as_clean_as_the_terminal(captured):
+    for form in ("md", "html"):
+        path = captured.top / f"out.{form}"
+        captured.hookd("export", "1", "--format", form, "-o", path)
+        text = path.read_text("utf-8")
+        assert "evil" in text and not FORBIDDEN.search(text), form

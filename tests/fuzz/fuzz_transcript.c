@@ -1,6 +1,7 @@
 /* Bytes as a transcript of each agent in turn: reading ends, every item has a kind, an id and valid texts, a position
  * lies within the file and only moves forward, and reading in two pieces gives as many prompts, calls and results
  * as reading at once. The first byte says whose it is, where it is cut, and whether it is a document. */
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,9 +91,18 @@ static void write_markdown(const char *path, const char *agent)
 	arena_release(&a);
 }
 
+/* In memory where there is such a file system: a hundred thousand files take long on a disk. */
+static void write_file(const char *path, str text)
+{
+	_close_ int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	check(fd >= 0 && write(fd, text.p, text.n) == (ssize_t)text.n);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const agents[] = { "claude", "codex", "gemini" };
+	static unsigned long inputs;
 	const char *agent;
 	struct buf kept = BUF_INIT(MIB(2)), more = BUF_INIT(MIB(2));
 	struct transcript_request unknown;
@@ -108,17 +118,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	agent = agents[data[0] % 3];
 	text = str_n((const char *)data + 1, size - 1);
 	cut = text.n * (data[0] / 3 % 16) / 16;
-	snprintf(path, sizeof path, "/tmp/hookd-fuzz-%d.%s", (int)getpid(), data[0] >= 192 ? "json" : "jsonl");
-	check(fs_replace_file(path, text, false) == 0);
+	snprintf(path, sizeof path, "%s/hookd-fuzz-%d.%s", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp",
+		(int)getpid(), data[0] >= 192 ? "json" : "jsonl");
+	write_file(path, text);
 	read_all(path, agent, NULL, &whole, &kept, &end);
-	write_markdown(path, agent);
-	unknown = (struct transcript_request){ .path = path };
-	if (transcript_open(&unknown, &t, NULL) == 0)
-		transcript_close(t);
+	/* These open the file three times more, to read the same: of many inputs every fourth gets them. */
+	if (inputs++ < 256 || inputs % 4 == 0) {
+		write_markdown(path, agent);
+		unknown = (struct transcript_request){ .path = path };
+		if (transcript_open(&unknown, &t, NULL) == 0)
+			transcript_close(t);
+	}
 	/* The same inode, shorter first. */
 	check(truncate(path, (off_t)cut) == 0);
 	read_all(path, agent, NULL, &parts, &kept, &at);
-	check(fs_replace_file(path, text, false) == 0);
+	write_file(path, text);
 	at.identity = STR_NONE;
 	read_all(path, agent, &at, &parts, &more, &end);
 	if (data[0] < 192) {

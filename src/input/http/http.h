@@ -33,6 +33,7 @@ enum {
 	HTTP_IDLE_S = 60, /* between requests */
 	HTTP_CONNECTIONS_MAX = 1200,
 	HTTP_RING = 256 << 10,
+	HTTP_BODIES_MAX = 64 << 20, /* of all requests together; beyond it they are asked to come again (503) */
 };
 
 /* -- parse.c: the reader ----------------------------------------------------------------------- */

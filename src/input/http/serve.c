@@ -45,6 +45,7 @@ struct http_conn {
 	struct http_request request;
 	struct buf body; /* of chunks, put together */
 	size_t body_max;
+	size_t promised;     /* how large it may become: counted in server->promised */
 	uint64_t chunk_left; /* of the current chunk */
 	bool in_chunk;
 	uint64_t cursor;  /* of a stream: what it has, counted from the first byte ever pushed */
@@ -69,6 +70,7 @@ struct http_server {
 	int64_t timer_us; /* when it fires; 0: not set */
 	char *ring;       /* the newest HTTP_RING bytes of all streams; made with the first */
 	uint64_t pushed;
+	size_t promised; /* bytes of bodies that are being read or worked on */
 	struct http_state state;
 };
 
@@ -81,6 +83,12 @@ static void watch(struct http_conn *c, int what)
 	loop_io_set(c->io, what);
 }
 
+static void free_promise(struct http_conn *c)
+{
+	c->server->promised -= c->promised;
+	c->promised = 0;
+}
+
 static void drop(struct http_conn *c)
 {
 	struct http_server *s = c->server;
@@ -89,6 +97,7 @@ static void drop(struct http_conn *c)
 		c->dead = true;
 		return;
 	}
+	free_promise(c);
 	if (c->prev)
 		c->prev->next = c->next;
 	else
@@ -165,6 +174,7 @@ static void end_request(struct http_conn *c)
 		trim(&c->in);
 	trim(&c->body);
 	trim(&c->out);
+	free_promise(c);
 	c->seen = c->head_bytes = 0;
 	c->request = (struct http_request){ .door = c->door };
 	c->state = CONN_HEAD;
@@ -179,6 +189,8 @@ static void linger(struct http_conn *c)
 	(void)shutdown(c->fd, SHUT_WR);
 	c->state = CONN_LINGER;
 	buf_release(&c->in);
+	buf_release(&c->body);
+	free_promise(c);
 	set_deadline(c, LINGER_S);
 	watch(c, LOOP_READ);
 }
@@ -436,6 +448,16 @@ static void hand_over(struct http_conn *c)
 	c->server->handlers.request(c, &c->request, c->server->handlers.arg);
 }
 
+/* Small ones always fit. */
+static bool promise(struct http_conn *c, size_t bytes)
+{
+	if (bytes > READ_AT_ONCE && c->server->promised + bytes > HTTP_BODIES_MAX)
+		return false;
+	c->promised = bytes;
+	c->server->promised += bytes;
+	return true;
+}
+
 /* The head is complete: who may go on, and with how much? False: it has been refused. */
 static bool admit(struct http_conn *c)
 {
@@ -446,6 +468,10 @@ static bool admit(struct http_conn *c)
 
 	if (status == 0 && h->has_length && h->length > c->body_max)
 		status = 413;
+	if (status == 0 && !promise(c, h->has_length ? (size_t)h->length : h->chunked ? c->body_max : 0)) {
+		status = 503;
+		fields = "Retry-After: 1\r\n";
+	}
 	if (status) {
 		refuse(c, status, fields);
 		return false;

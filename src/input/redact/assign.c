@@ -33,6 +33,7 @@ const struct keyword keywords[] = {
 	{ "passcode", "password", STRONG | NUMBERS },
 	{ "pass", "password", STRONG | WORD | NUMBERS },
 	{ "pwd", "password", STRONG | WORD | NUMBERS },
+	{ "psk", "password", STRONG | WORD | NUMBERS },
 	{ "secret", "secret", STRONG },
 	{ "secretkey", "secret-key", STRONG },
 	{ "api_key", "api-key", STRONG },
@@ -377,7 +378,7 @@ bool assign_is_name(str s, const struct keyword *k, size_t begin, size_t end)
 
 /* How name and value were written. */
 struct style {
-	char sep;    /* = : > or ' ' after a flag, 'i' for "is", ',' for anything else */
+	char sep;    /* = : > or ' ' after a flag, 'i' for "is", 't' for "to", ',' for anything else */
 	bool tight;  /* no blank around the separator */
 	bool upper;  /* the name is in capitals */
 	bool flag;   /* --name value */
@@ -511,8 +512,8 @@ static size_t find_loose_separator(str s, const struct span *name, size_t keywor
 		st->sep = ' ';
 		return i;
 	}
-	if (blanks && str_starts(rest, STR("is "))) {
-		st->sep = 'i';
+	if (blanks && (str_starts(rest, STR("is ")) || str_starts(rest, STR("to ")))) {
+		st->sep = rest.p[0];
 		return i + 2;
 	}
 	st->sep = ',';
@@ -641,9 +642,9 @@ static bool judge_letters(const struct keyword *k, str v, struct makeup m, const
 		return true;
 	if (!value_is_drawn(v))
 		return false;
-	if (st->sep == 'i' || (st->sep == '=' && !st->tight) || st->sep == ',')
+	if (st->sep == 'i' || st->sep == 't' || (st->sep == '=' && !st->tight) || st->sep == ',')
 		return v.n >= ((k->flags & STRONG) ? DRAWN_MIN : DRAWN_LONG) &&
-			(st->ends || st->boxed || st->sep == 'i');
+			(st->ends || st->boxed || st->sep == 'i' || st->sep == 't');
 	return st->flag || st->query || st->listed || st->sep == '>' || (st->upper && st->tight) || st->boxed ||
 		(st->ends && (st->starts || st->tight)) || ((k->flags & STRONG) && v.n >= DRAWN_LONG);
 }
@@ -678,6 +679,9 @@ static bool judge_bare(const struct keyword *k, str v, const struct style *st)
 		return judge_word(k, v, m, st);
 	if (st->sep == 'i' && !m.digits)
 		return value_is_drawn(v);
+	/* "set the password to …", but also "convert a token to base64". */
+	if (st->sep == 't')
+		return v.n >= 10 && (value_is_random(v) || value_is_drawn(v));
 	/* {"password": 4815162342}, in a text; a count of what passed has another name. */
 	if (m.lower + m.upper == 0)
 		return (k->flags & NUMBERS) &&

@@ -107,6 +107,10 @@ static int list(struct cli *cli)
 					(long long)cell_int(h, "line")),
 				what_runs(cli, h) });
 	table_print(&t, cli->colour);
+	json_each(h, json_get(result, STR("hooks")))
+		if (cell_text(h, "why").n)
+			cli_fail(STR_FMT " does not run: " STR_FMT, STR_ARG(cell_text(h, "hookId")),
+				STR_ARG(cell_text(h, "why")));
 	return EXIT_DONE;
 }
 

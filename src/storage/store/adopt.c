@@ -111,9 +111,12 @@ int writer_adopt_stores(struct writer *w)
 	struct dirent *e;
 	DIR *d = opendir(w->spool_dir);
 
-	while (d && !name[0] && (e = readdir(d)))
-		if (e->d_name[0] != '.' && str_ends(str_of(e->d_name), STR(".db")) && strlen(e->d_name) < sizeof name)
-			snprintf(name, sizeof name, "%s", e->d_name);
+	while (d && !name[0] && (e = readdir(d))) {
+		str found = str_of(e->d_name);
+
+		if (found.p[0] != '.' && str_ends(found, STR(".db")) && found.n < sizeof name)
+			memcpy(name, found.p, found.n + 1);
+	}
 	if (d)
 		closedir(d);
 	if (!name[0])
