@@ -1,5 +1,5 @@
-/* Hostile batches: the first byte says how the rest is encoded. Whatever is handed over lies inside the input, is within
- * the limits, and becomes valid JSON; a second reading says the same. */
+/* Hostile batches: the first byte says how the rest is encoded. Whatever is handed over lies inside the input, is
+ * within the limits, and becomes valid JSON; a second reading says the same. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
