@@ -125,8 +125,10 @@ static void open_telemetry(struct cli *cli, const struct telemetry *t)
 	str address = json_str(json_get(got, STR("address")));
 
 	if (!str_empty(address) && !str_starts(str_of(t->endpoint), address))
-		cli_fail("hookd listens at " STR_FMT ", because the port of %s is taken; set another one with hookd "
-			 "config set http.port, and run hookd init --otel again",
+		cli_fail("the daemon listens at " STR_FMT ", not at the port of %s: http.port has changed since it "
+			 "started (hookd stop; hookd start), or the port is taken (hookd config set http.port, then "
+			 "hookd "
+			 "init --otel again)",
 			STR_ARG(address), t->endpoint);
 }
 
