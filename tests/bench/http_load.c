@@ -1,5 +1,5 @@
 /* http_load SOCKET|PORT CONNECTIONS SECONDS REQUEST: sends one request again and again on connections that are kept,
- * one at a time on each, and prints how many were answered with 200 in a second. All answers must be as long as the
+ * one at a time on each, and prints how many were answered with 200 in a second. Answers must all be as long as the
  * first. */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -174,8 +174,8 @@ def restore(rig, calls, how, at):
     rig.world.stop()
     for p in (rig.world.dir / "journal").iterdir():
         p.unlink()
-    done = subprocess.run([str(rig.world.build / "hookd"), "restore", str(rig.backup), "--yes"], capture_output=True, timeout=60,
-                          env={**rig.world.env, **shim_env(rig, calls, how, at)})
+    done = subprocess.run([str(rig.world.build / "hookd"), "restore", "--token-file", str(rig.world.dir / "owner.token"), str(rig.backup),
+                           "--yes"], capture_output=True, timeout=60, env={**rig.world.env, **shim_env(rig, calls, how, at)})
     if done.returncode in CRASHES:
         raise Failure(f"restore crashed: {done.returncode}")
     names = stored(rig.world)

@@ -221,8 +221,8 @@ def test_gemini_settings_may_hold_comments(world):
 
 def test_words_that_are_wrong(world):
     assert world.hookd("init", "--agent", "nobody", ok=False).returncode == 64
-    done = world.hookd("init", "--agent", "cursor", "--yes", ok=False)
-    assert done.returncode == 1 and b"Cursor" in done.stderr
+    done = world.hookd("init", "--agent", "generic", "--yes", ok=False)
+    assert done.returncode == 1 and b"hookc generic EVENT" in done.stderr
     assert world.hookd("config", "get", ok=False).returncode == 64
     assert world.hookd("config", "what", ok=False).returncode == 64
 

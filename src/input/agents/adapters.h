@@ -37,6 +37,16 @@ struct answer_parts {
 	str specific;      /* from specific_end() */
 };
 
+/* What the agents of Claude's family read: `block` for a refusal, a decision of its own before a tool. */
+void answer_like_claude(const struct event *e, const struct verdict *v, unsigned takes, struct arena *a,
+	struct answer *ret);
+
+/* All context in one text, in the arena. *ret_full is set if it is too long, and is left alone otherwise. */
+str answer_context(const struct verdict *v, struct arena *a, bool *ret_full);
+
+/* The event came under Claude Code's spelling (PreToolUse, not preToolUse): from a file that was written for it. */
+bool event_has_claude_name(const struct event *e);
+
 /* For agents that understand an exit code: 2, with the reason on stderr. */
 void answer_by_exit_code(const struct event *e, const struct verdict *v, unsigned takes, struct arena *a,
 	struct answer *ret);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "agents/adapters.h"
+#include "base/base64.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 
@@ -43,10 +44,13 @@ static const char *absolute_env(const char *name)
 int agent_dir(const struct agent *agent, const char *home, char out[FS_PATH])
 {
 	const char *moved = absolute_env(agent->dir_env), *other_home = absolute_env(agent->home_env);
+	const char *config = absolute_env("XDG_CONFIG_HOME");
 	int n;
 
 	if (!agent->dir)
 		return -EINVAL;
+	if (!moved && agent->xdg_dir && config)
+		return fs_join(out, config, agent->xdg_dir);
 	if (!moved)
 		return fs_join(out, other_home ? other_home : home, agent->dir);
 	n = snprintf(out, FS_PATH, "%s", moved);
@@ -210,12 +214,39 @@ static void take_input(struct event *e, str input)
 		e->command = STR_NONE;
 }
 
-void agent_replace_input(const struct agent *agent, struct event *e, const struct json *input)
+void agent_replace_input(const struct agent *agent, struct event *e, const struct json *input, struct arena *a)
 {
 	e->tool_input = input;
 	take_input(e, STR_NONE);
 	if (agent->refine && e->payload)
-		agent->refine(e);
+		agent->refine(e, a);
+}
+
+/* Text that holds an object is that object. Any other text stays what it is: rules know what to make of it. */
+static void unpack_input(struct event *e, struct arena *a)
+{
+	str text = str_trim(json_str(e->tool_input));
+	struct json *inner = NULL;
+
+	if (str_starts(text, STR("{")) && json_parse(a, text, JSON_LENIENT_UTF8, &inner, NULL) == 0 &&
+		inner->type == JSON_OBJECT)
+		e->tool_input = inner;
+}
+
+/* Some callers send a tool's output in base64, beside or instead of the text; it is the more exact one. */
+static void unpack_output(struct event *e, struct arena *a)
+{
+	str packed = json_str(json_get(e->payload, STR("tool_output_b64"))), text;
+	struct json *tree = NULL;
+
+	if (str_empty(packed) || !base64_to_bytes(a, packed, &text))
+		return;
+	if (json_parse(a, text, JSON_LENIENT_UTF8, &tree, NULL) < 0) {
+		tree = arena_new(a, struct json);
+		tree->type = JSON_STRING;
+		tree->text = text;
+	}
+	e->tool_response = tree;
 }
 
 /* A call without a tool may be wrapped in something that nobody told us of. */
@@ -237,6 +268,8 @@ void agent_parse(const struct agent *agent, const struct wire_hook *hook, struct
 	unsigned wrong = 0;
 
 	take_call(hook, ret);
+	if (agent_find(hook->agent) != agent)
+		ret->agent = str_of(agent->name);
 	if (json_parse(a, input, JSON_LENIENT_UTF8, &root, NULL) < 0 || root->type != JSON_OBJECT) {
 		ret->marks |= EVENT_NOT_JSON;
 	} else {
@@ -255,9 +288,11 @@ void agent_parse(const struct agent *agent, const struct wire_hook *hook, struct
 		take_from_envelope(agent, ret, input);
 	find_tool(agent, ret);
 	ret->marks |= wrong ? EVENT_INCOMPLETE : 0;
+	unpack_input(ret, a);
+	unpack_output(ret, a);
 	take_input(ret, input);
 	if (agent->refine && ret->payload)
-		agent->refine(ret);
+		agent->refine(ret, a);
 	check_required(ret);
 }
 
@@ -288,19 +323,31 @@ void specific_begin(struct specific *s, const char *name)
 	s->empty = s->text.len;
 }
 
-void specific_context(struct specific *s, const struct verdict *v, struct arena *a)
+str answer_context(const struct verdict *v, struct arena *a, bool *ret_full)
 {
 	struct buf text = BUF_INIT(LIMIT_REPLY);
+	str result;
 
 	for (const struct context_block *b = v->context; b; b = b->next) {
 		if (text.len)
 			buf_add_str(&text, STR("\n\n"));
 		buf_add_str(&text, b->text);
 	}
-	if (v->context)
-		jw_field_str(&s->w, "additionalContext", arena_str(a, buf_str(&text)));
-	s->text.full |= text.full;
+	result = arena_str(a, buf_str(&text));
+	*ret_full |= text.full;
 	buf_release(&text);
+	return result;
+}
+
+void specific_context(struct specific *s, const struct verdict *v, struct arena *a)
+{
+	if (v->context)
+		jw_field_str(&s->w, "additionalContext", answer_context(v, a, &s->text.full));
+}
+
+bool event_has_claude_name(const struct event *e)
+{
+	return !str_empty(e->native) && e->native.p[0] >= 'A' && e->native.p[0] <= 'Z';
 }
 
 str specific_end(struct specific *s, struct arena *a, bool *ret_full)
@@ -378,6 +425,15 @@ static struct verdict sayable(const struct agent *agent, const struct event *e, 
 		say.reason = arena_strf(a, "this needs confirmation, and %s cannot ask from a hook: " STR_FMT,
 			agent->label, STR_ARG(str_empty(v->reason) ? STR("no reason was given") : v->reason));
 	}
+	/* To allow the call as it is would be more than was decided. */
+	if (say.updated_input && !(takes & TAKES_INPUT)) {
+		say.updated_input = NULL;
+		say.action = say.action == VERDICT_ALLOW ? VERDICT_NONE : say.action;
+	}
+	/* Where the turn cannot be ended, what must not happen at the least is the call. */
+	if (say.end_turn && !(takes & TAKES_END) && takes & TAKES_DENY &&
+		(e->kind == EVENT_PRE_TOOL_USE || e->kind == EVENT_PERMISSION_REQUEST))
+		say.action = VERDICT_DENY;
 	needs_reason = say.action == VERDICT_DENY || say.continue_turn || say.end_turn;
 	if (needs_reason && str_empty(str_trim(say.reason)))
 		say.reason = str_empty(say.rule)

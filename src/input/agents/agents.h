@@ -70,6 +70,8 @@ struct answer {
 struct agent {
 	const char *name;  /* first argument of hookc */
 	const char *label; /* for people */
+	const char
+		*verified; /* the release whose real program this was tested with; NULL: written from documentation */
 	/* One session under two names keeps the higher one: agents that also run another one's hooks report both. */
 	int rank;
 	const struct agent_event *events;
@@ -79,10 +81,11 @@ struct agent {
 	/* Its folder in the home directory (and, for some, in a project); a variable may name the folder itself, or
 	 * another home. */
 	const char *dir, *dir_env, *home_env;
+	const char *xdg_dir;        /* its folder below XDG_CONFIG_HOME, where that is set; or NULL */
 	const char *const *history; /* folders below it with its transcripts, and a NULL; NULL: none are read */
 	bool runs_claude_settings;  /* it runs the hooks of .claude/settings.json itself */
 	/* After the tables, before anything is missed. May be NULL. */
-	void (*refine)(struct event *e);
+	void (*refine)(struct event *e, struct arena *a);
 	/* The verdict is not neutral; `takes` is what this event honours. Writes nothing that the agent cannot
 	 * honour. If it does not fit, ret->out->full is set. */
 	void (*render)(const struct event *e, const struct verdict *v, unsigned takes, struct arena *a,
@@ -93,6 +96,10 @@ extern const struct agent *const agents[]; /* ends with NULL; the generic one is
 
 /* Never NULL: unknown agents get the generic adapter. */
 const struct agent *agent_find(str name);
+
+/* The agent that made this call. It is not always the one that the hook line names: Copilot CLI and Cursor also run the
+ * hooks of Claude Code's settings, and those say "claude". */
+const struct agent *agent_of_call(const struct wire_hook *hook);
 
 /* The agent's folder for a user with this home, wherever the environment has moved it. -EINVAL: it has none. */
 int agent_dir(const struct agent *agent, const char *home, char out[FS_PATH]);
@@ -113,7 +120,7 @@ const struct agent_tool *agent_tool_row(const struct agent *agent, str native);
 void agent_parse(const struct agent *agent, const struct wire_hook *hook, struct arena *a, struct event *ret);
 
 /* Gives the event another input, and everything that is derived from one. */
-void agent_replace_input(const struct agent *agent, struct event *e, const struct json *input);
+void agent_replace_input(const struct agent *agent, struct event *e, const struct json *input, struct arena *a);
 
 /* The same from a record, whose payload is the agent's own shape, redacted. */
 void agent_read_record(const struct record *r, struct arena *a, struct event *ret);

@@ -112,23 +112,24 @@ static str specific_output(const struct event *e, const struct verdict *v, unsig
 	struct specific s;
 
 	specific_begin(&s, event_kinds[e->kind].name);
-	if (e->kind == EVENT_PERMISSION_REQUEST)
+	if (e->kind == EVENT_PERMISSION_REQUEST && takes & TAKES_DECISION)
 		write_permission(&s.w, v);
-	else if (has_own_words(e->kind))
+	else if (has_own_words(e->kind) && takes & TAKES_DECISION)
 		write_pre_tool(&s.w, v);
 	if (takes & TAKES_CONTEXT)
 		specific_context(&s, v, a);
 	return specific_end(&s, a, ret_full);
 }
 
-static void render(const struct event *e, const struct verdict *v, unsigned takes, struct arena *a, struct answer *ret)
+void answer_like_claude(const struct event *e, const struct verdict *v, unsigned takes, struct arena *a,
+	struct answer *ret)
 {
 	bool deny = v->action == VERDICT_DENY && takes & TAKES_DENY && !has_own_words(e->kind);
 	bool more = v->continue_turn && takes & TAKES_MORE;
-	const struct answer_parts parts = { .end = v->end_turn,
+	const struct answer_parts parts = { .end = v->end_turn && takes & TAKES_END,
 		.block = deny || more ? "block" : NULL,
 		.reason = v->reason,
-		.message = true,
+		.message = takes & TAKES_MESSAGE,
 		.specific = specific_output(e, v, takes, a, &ret->out->full) };
 
 	answer_write(ret, v, &parts);
@@ -139,6 +140,7 @@ static const char *const history[] = { "projects", NULL };
 const struct agent agent_claude = {
 	.name = "claude",
 	.label = "Claude Code",
+	.verified = "2.1.325",
 	.dir = ".claude",
 	.dir_env = "CLAUDE_CONFIG_DIR",
 	.history = history,
@@ -147,5 +149,5 @@ const struct agent agent_claude = {
 	.fields = generic_fields,
 	.rank = 1,
 	.runs_claude_settings = true,
-	.render = render,
+	.render = answer_like_claude,
 };

@@ -116,7 +116,7 @@ static void refine_telemetry(struct event *e)
 		e->kind = EVENT_POST_TOOL_USE_FAILURE;
 }
 
-static void refine(struct event *e)
+static void refine(struct event *e, struct arena *a)
 {
 	if (str_starts(e->native, STR("codex.")))
 		refine_telemetry(e);
@@ -196,6 +196,7 @@ static const char *const history[] = { "sessions", "archived_sessions", NULL };
 const struct agent agent_codex = {
 	.name = "codex",
 	.label = "Codex CLI",
+	.verified = "0.166.0",
 	.dir = ".codex",
 	.dir_env = "CODEX_HOME",
 	.history = history,

@@ -104,7 +104,7 @@ static void find_failure(struct event *e)
 	}
 }
 
-static void refine(struct event *e)
+static void refine(struct event *e, struct arena *a)
 {
 	if (str_empty(e->transcript_path))
 		e->transcript_path = STR_NONE;
@@ -168,6 +168,7 @@ static const char *const history[] = { "tmp", NULL };
 const struct agent agent_gemini = {
 	.name = "gemini",
 	.label = "Gemini CLI",
+	.verified = "0.61.0",
 	.dir = ".gemini",
 	.home_env = "GEMINI_CLI_HOME",
 	.history = history,

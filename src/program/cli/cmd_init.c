@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -141,6 +142,21 @@ static int enable_http(struct cli *cli)
 	return 0;
 }
 
+/* What the hooks call must stay where it is. */
+static void warn_of_build_folder(const char *hookc)
+{
+	char ninja[FS_PATH];
+	int dir = (int)(strrchr(hookc, '/') - hookc);
+	struct stat st;
+
+	if (snprintf(ninja, sizeof ninja, "%.*s/build.ninja", dir, hookc) >= FS_PATH || stat(ninja, &st) < 0)
+		return;
+	printf("note: the hooks call %s, which is in a build folder. If that goes away nothing is captured or denied\n"
+	       "      any more; make install puts hookd in a place that stays, and hookd init from there moves the "
+	       "hooks.\n",
+		hookc);
+}
+
 static int run(struct cli *cli)
 {
 	struct hook_work work = { install_plan_add, install_agent_found, NULL, NULL };
@@ -180,6 +196,8 @@ static int run(struct cli *cli)
 		cli_note_change(cli, "init", STR_NONE);
 	if (!cli_has(cli, "json"))
 		hooks_print_done(&c);
+	if (!cli_has(cli, "json"))
+		warn_of_build_folder(hookc);
 	fflush(stdout);
 	daemon = start_daemon(cli, &err);
 	if (daemon == 0 || daemon == -EEXIST) {
@@ -193,9 +211,10 @@ static int run(struct cli *cli)
 			backtest_tell(cli);
 	}
 	if (cli_has(cli, "json"))
-		return print_json(&c, daemon, &err, &history);
-	print_next_steps(&c, imported);
-	return EXIT_DONE;
+		r = print_json(&c, daemon, &err, &history);
+	else
+		print_next_steps(&c, imported);
+	return c.failed ? c.failed : EXIT_DONE;
 }
 
 static const struct cmd_option init_options[] = {

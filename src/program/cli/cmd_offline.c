@@ -279,7 +279,7 @@ static int run(struct cli *cli)
 	if (!str_to_int(str_of(cli_value(cli, "fd", "")), &fd) || read_frame(&o, (int)fd) < 0)
 		return EXIT_DONE; /* nothing that could be kept, and nobody to tell */
 	o.started_us = str_to_int(str_of(cli_value(cli, "started-us", "")), &started) ? started : clock_mono_us();
-	o.agent = agent_find(o.hook.agent);
+	o.agent = agent_of_call(&o.hook);
 	agent_parse(o.agent, &o.hook, &cli->arena, &o.event);
 	o.decision = event_kinds[o.event.kind].flags & EVENT_IS_DECISION;
 	/* Without a HOME there is nowhere to store anything, but the rules apply. A daemon that is there but hangs,

@@ -145,7 +145,7 @@ enum stage_result stage_guard_again(struct turn *t)
 		return STAGE_DONE;
 	t->changed = arena_new(&t->arena, struct event);
 	*t->changed = t->event;
-	agent_replace_input(t->agent, t->changed, t->verdict.updated_input);
+	agent_replace_input(t->agent, t->changed, t->verdict.updated_input, &t->arena);
 	if (t->event.kind == EVENT_PRE_TOOL_USE && !t->call.encode && !(agent_takes(t->agent, &t->event) & TAKES_INPUT))
 		refuse_change(t);
 	return stage_guard(t);

@@ -195,7 +195,7 @@ static void large_is_done(void *arg)
 
 void pipeline_start(struct turn *t)
 {
-	t->agent = agent_find(t->call.hook.agent);
+	t->agent = agent_of_call(&t->call.hook);
 	t->late = is_late(t);
 	if (t->call.hook.payload.n > LIMIT_INLINE_PAYLOAD) {
 		turn_hold(t);

@@ -68,7 +68,7 @@ void twins_free(struct twins *t)
 
 static bool came_another_way(const struct twin *w, const struct turn *t)
 {
-	return w->way != t->call.way || !str_eq(w->event.agent, t->event.agent) ||
+	return w->way != t->call.way || !str_eq(w->event.agent, t->call.hook.agent) ||
 		!str_eq(w->event.native, t->event.native);
 }
 
@@ -104,12 +104,13 @@ static struct twin *find_leader(struct twins *all, const struct turn *t, uint64_
 	return NULL;
 }
 
-static void keep_names(struct twin *w, const struct event *e)
+/* By whose hook line it came, which need not be the agent that ran it. */
+static void keep_names(struct twin *w, const struct event *e, str called)
 {
 	w->event = (struct event){
 		.id = e->id,
 		.kind = e->kind,
-		.agent = arena_str(&w->arena, e->agent),
+		.agent = arena_str(&w->arena, called),
 		.native = arena_str(&w->arena, e->native),
 		.tool_use_id = arena_str(&w->arena, e->tool_use_id),
 		.prompt_id = arena_str(&w->arena, e->prompt_id),
@@ -132,7 +133,7 @@ static void lead(struct twins *all, struct turn *t, uint64_t key, int64_t now)
 	w->happened = t->live ? t->live->happened : 0;
 	w->leader = t;
 	w->refs = 1;
-	keep_names(w, &t->event);
+	keep_names(w, &t->event, t->call.hook.agent);
 	all->kept += w->arena.total;
 	t->twin = w;
 }

@@ -529,7 +529,7 @@ static int fold_spool_records(struct writer *w, const char *path, struct batch *
 	int got = journal_reader_open(&reader, path);
 
 	if (got < 0)
-		return got;
+		return got == -ENODATA ? -EBADMSG : got;
 	while (*ret_store == 0 && (got = journal_reader_next(&reader, &body)) == 1) {
 		*ret_store = fold_bytes(w, body, true, b);
 		records++;
