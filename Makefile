@@ -5,7 +5,7 @@ MESON    := meson
 PYTHON   := /usr/bin/python3
 SANITIZE := build-asan
 
-.PHONY: build run test test-agents crash bench fuzz tsan lint golden-update reference install uninstall clean
+.PHONY: build run test test-agents crash soak bench fuzz tsan lint golden-update reference install uninstall clean
 build: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet hookd hookc
 
@@ -33,6 +33,10 @@ test-agents: build
 crash: build
 	@$(PYTHON) tests/crash/crash.py --build $(BUILD) --rounds $(or $(N),500)
 	@$(PYTHON) tests/crash/powercut.py --build $(BUILD) --cases $(or $(N),500)
+	@$(PYTHON) tests/crash/step.py --build $(BUILD) --points $(or $(N),500)
+
+soak: build
+	@$(PYTHON) tests/crash/soak.py --build $(BUILD) --events $(or $(N),500000) --large 200
 
 bench: build
 	@$(PYTHON) tests/bench/bench.py --build $(BUILD)

@@ -27,6 +27,7 @@ package libevent-dev
 package libsqlite3-dev
 package libpcre2-dev
 package libzstd-dev
+package zlib1g-dev
 package libcmocka-dev
 package python3-pytest
 need iproute2 ip

@@ -4,6 +4,7 @@ release binaries; the machine's own noise is allowed for by taking the best of a
 import fcntl
 import json
 import os
+import shutil
 import signal
 import shutil
 import socket
@@ -334,3 +335,72 @@ def test_the_log_of_a_daemon_is_not_rotated_by_others(world):
         subprocess.run(["umount", spool], check=True)
     assert not (world.dir / "hookd.log.1").exists()
     assert b"could not be kept" in (world.dir / "hookd.log").read_bytes()[-2000:]
+
+
+@pytest.mark.parametrize("durability, syncs", [("normal", 0), ("strict", 2)])
+def test_strict_means_strict_for_the_spool_too(world, durability, syncs):
+    """Counted by a shim: the file and its directory are synced before the answer, and the answer is there."""
+    counts = build_counter(world.top)
+    world.dir.mkdir(mode=0o700, exist_ok=True)
+    (world.dir / "config.json").write_text(json.dumps({"durability": durability}))
+    world.start()
+    os.kill(world.pid(), signal.SIGSTOP)
+    try:
+        done = hookc_with(world, counts, SYNC_LOG=world.top / "syncs")
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+        log = world.top / "syncs"
+        assert len(log.read_text().split() if log.exists() else []) == syncs
+        assert len(list((world.dir / "spool").glob("*.j"))) == 1
+    finally:
+        os.kill(world.pid(), signal.SIGCONT)
+    wait_for(lambda: len(world.events()) == 1, what="the event")
+
+
+def test_a_sync_that_hangs_does_not_hold_up_the_answer_without_a_daemon(world):
+    counts = build_counter(world.top)
+    world.dir.mkdir(mode=0o700, exist_ok=True)
+    (world.dir / "config.json").write_text('{"durability": "strict"}')
+    world.start()
+    os.kill(world.pid(), signal.SIGSTOP)
+    try:
+        before = time.monotonic()
+        hookc_with(world, counts, SYNC_LOG=world.top / "syncs", SYNC_HANGS=3)
+        assert time.monotonic() - before < 2  # the sync takes three
+    finally:
+        os.kill(world.pid(), signal.SIGCONT)
+    assert b"did not confirm it in time" in world.hookd("logs").stdout
+
+
+def hookc_with(world, shim, **env):
+    """hookc beside a hookd that runs with a shim: hookc itself passes nothing like it on."""
+    folder = world.top / "bin"
+    folder.mkdir()
+    shutil.copy(world.build / "hookc", folder / "hookc")
+    sets = " ".join(f"{k}={v}" for k, v in env.items())
+    (folder / "hookd").write_text(f'#!/bin/sh\nLD_PRELOAD={shim} {sets} exec {world.build}/hookd "$@"\n')
+    (folder / "hookd").chmod(0o755)
+    return subprocess.run([str(folder / "hookc"), "claude", "PostToolUse"], input=json.dumps(tool(1)).encode(), capture_output=True,
+                          env=world.env, timeout=30, cwd=world.top)
+
+
+def build_counter(folder):
+    source, out = folder / "syncs.c", folder / "syncs.so"
+    source.write_text(r"""
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int fsync(int fd)
+{
+	const char *log = getenv("SYNC_LOG"), *hangs = getenv("SYNC_HANGS");
+	int to = log ? open(log, O_WRONLY | O_CREAT | O_APPEND, 0600) : -1;
+	if (hangs)
+		sleep(atoi(hangs));
+	if (to >= 0)
+		(void)!write(to, "sync ", 5);
+	return syscall(SYS_fsync, fd);
+}
+""")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", str(out), str(source)], check=True)
+    return out

@@ -1,6 +1,7 @@
 """Purge and restore are killed at every step; the next daemon finishes them, or nothing has happened."""
 import os
 import shutil
+import sqlite3
 import subprocess
 
 import pytest
@@ -118,3 +119,32 @@ def build_shim(folder):
     subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", str(out),
                     str(ROOT / "tests/crash/faults.c"), "-ldl", "-lpthread"], check=True)
     return out
+
+
+# -- recovery ----------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("backup", (False, True))
+@pytest.mark.parametrize("step", range(1, 5))
+def test_a_recovery_that_is_killed_is_finished_by_the_next_daemon(world, step, backup):
+    world.start()
+    for i in range(12):
+        world.hookc("PostToolUse", tool(f"r{i}"))
+        if i == 5 and backup:
+            world.rpc("backup", automatic=True)
+    assert len(world.events()) == 12
+    world.stop()
+    for p in (world.dir / "journal").iterdir():
+        p.unlink()
+    with sqlite3.connect(world.dir / "hookd.db") as db:
+        page = db.execute("SELECT rootpage FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'activities'").fetchone()[0]
+    with open(world.dir / "hookd.db", "r+b") as f:
+        f.seek((page - 1) * 4096)
+        f.write(b"\xff" * 64)
+    if not start_with_fault(world, f"recover:{step}"):
+        pass  # it died at once
+    wait_for(lambda: not world.daemons(), what="the daemon to die")
+    world.hookd("start")
+    wait_for(lambda: "was damaged" in world.status()["store"]["recovery"], what="the recovery")
+    assert sorted(e["tool_use_id"] for e in world.events()) == sorted(f"tr{i}" for i in range(12))
+    assert world.rpc("check")["ok"]
+    assert not (world.dir / "hookd.db.recovery").exists()

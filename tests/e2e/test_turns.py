@@ -70,7 +70,8 @@ def test_two_events_of_one_call_run_hooks_once_and_both_are_answered(world):
     world.start()
     for native in ("preToolUse", "beforeShellExecution"):
         done = world.hookc(native, cursor("make all", 1, native), agent="cursor")
-        assert (done.returncode, done.stderr) == (2, b"not now\n")
+        answer = json.loads(done.stdout)
+        assert (done.returncode, answer["permission"], answer["agent_message"]) == (0, "deny", "not now")
     assert lines(log) == 1
     assert len(world.json("decisions", "--json")["decisions"]) == 1
     assert len(world.events()) == 2
@@ -91,7 +92,8 @@ def test_a_follower_waits_for_its_leader_and_speaks_its_own_language(world):
             answers["claude"] = ask(world, data, event=b"PreToolUse")
 
     in_threads(2, call)
-    assert answers["cursor"][2] == 2 and answers["cursor"][4] == b"busy\n"
+    answer = json.loads(answers["cursor"][3])
+    assert (answers["cursor"][2], answer["permission"], answer["agent_message"]) == (0, "deny", "busy")
     assert json.loads(answers["claude"][3])["hookSpecificOutput"]["permissionDecisionReason"] == "busy"
     assert lines(log) == 1
 

@@ -18,7 +18,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 LAYERS = {
     0: 'base',
     1: 'os json match event wire config loop project',
-    2: 'agents redact server http shell journal store',
+    2: 'agents redact server http otlp shell journal store',
     3: 'transcript guard trust hooks install',
     4: 'history capture',
     6: 'engine',
@@ -59,7 +59,7 @@ PUBLIC = {
 GENERATED = {'decision_names.h'}
 
 # Third-party headers and the only modules that see them.
-LIBRARIES = {'event2/': {'loop'}, 'sqlite3.h': {'store'}, 'pcre2.h': {'match'}}
+LIBRARIES = {'event2/': {'loop'}, 'sqlite3.h': {'store'}, 'pcre2.h': {'match'}, 'zlib.h': {'otlp'}}
 
 # Records are made by redact(), by decoding, and from the rows of a damaged store; tests make samples.
 RECORD_MAKERS = ('src/input/redact/', 'src/common/event/record.c', 'src/storage/store/salvage.c',

@@ -367,7 +367,10 @@ static void test_torn_tail(void **state)
 		size_t whole = len < at[1] ? 0 : len < at[2] ? 1 : len < at[3] ? 2 : 3;
 
 		test_write(copy, file.p, len);
-		assert_int_equal(read_numbers(copy, numbers, 4, &n), len == 0 ? -ENODATA : len < JOURNAL_FIRST_OFFSET ? -EBADMSG : 0);
+		assert_int_equal(read_numbers(copy, numbers, 4, &n),
+			len == 0                             ? -ENODATA
+				: len < JOURNAL_FIRST_OFFSET ? -EBADMSG
+							     : 0);
 		assert_int_equal(n, whole);
 		assert_true(is_run(numbers, n, 0));
 	}

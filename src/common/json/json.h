@@ -59,6 +59,9 @@ enum {
  * -EBADMSG: not JSON; -E2BIG: deeper or larger than the limits. err names line and column. */
 int json_parse(struct arena *a, str input, unsigned flags, struct json **ret, struct err *err);
 
+/* The same for the value at the beginning of the input, after blanks; *ret_used: how many bytes it takes. */
+int json_parse_next(struct arena *a, str input, unsigned flags, struct json **ret, size_t *ret_used);
+
 const char *json_type_name(enum json_type type);
 
 /* Line and column, counted from 1, of a byte of the input. */

@@ -411,6 +411,22 @@ int json_parse(struct arena *a, str input, unsigned flags, struct json **ret, st
 	return 0;
 }
 
+int json_parse_next(struct arena *a, str input, unsigned flags, struct json **ret, size_t *ret_used)
+{
+	const unsigned char *start = (const unsigned char *)(input.p ? input.p : "");
+	struct parser s = { .a = a, .start = start, .p = start, .end = start + input.n, .flags = flags };
+	struct json *v;
+
+	if (input.n >= UINT32_MAX)
+		return -E2BIG;
+	v = parse_value(&s);
+	if (!v || s.code)
+		return s.code ? s.code : -EBADMSG;
+	*ret = v;
+	*ret_used = (size_t)(s.p - start);
+	return 0;
+}
+
 void json_locate(str input, size_t at, unsigned *ret_line, unsigned *ret_col)
 {
 	unsigned line = 1, col = 1;

@@ -23,6 +23,11 @@ static const struct agent_event events[] = {
 	 * command line, the second is in the payload. */
 	{ "notify", EVENT_TURN_COMPLETE, 0, AGENT_EVENT_NOT_A_HOOK },
 	{ "agent-turn-complete", EVENT_TURN_COMPLETE, 0, AGENT_EVENT_NOT_A_HOOK },
+	/* Its telemetry, in the form that otlp/codex.c gives it. */
+	{ "codex.conversation_starts", EVENT_SESSION_START, 0, AGENT_EVENT_NOT_A_HOOK },
+	{ "codex.user_prompt", EVENT_USER_PROMPT_SUBMIT, 0, AGENT_EVENT_NOT_A_HOOK },
+	{ "codex.tool_decision", EVENT_PRE_TOOL_USE, 0, AGENT_EVENT_NOT_A_HOOK },
+	{ "codex.tool_result", EVENT_POST_TOOL_USE, 0, AGENT_EVENT_NOT_A_HOOK },
 	{ 0 },
 };
 
@@ -69,6 +74,8 @@ static const struct json_field fields[] = {
 	JSON_FIELD("tool_input", TREE, struct event, tool_input),
 	JSON_FIELD("tool_response", TREE, struct event, tool_response),
 	JSON_FIELD("stop_hook_active", BOOL, struct event, stop_hook_active),
+	JSON_FIELD("error", STR, struct event, error),
+	JSON_FIELD("duration_ms", INT, struct event, duration_ms),
 	{ 0 },
 };
 
@@ -97,8 +104,22 @@ static void refine_notify(struct event *e)
 			e->prompt = m->text;
 }
 
+/* Telemetry has one name for a decision either way, and one for a result either way. */
+static void refine_telemetry(struct event *e)
+{
+	const struct json *success = json_get(e->payload, STR("success"));
+
+	if (str_eq(e->native, STR("codex.tool_decision")) &&
+		!str_starts(json_str(json_get(e->payload, STR("decision"))), STR("approved")))
+		e->kind = EVENT_PERMISSION_DENIED;
+	if (str_eq(e->native, STR("codex.tool_result")) && success && !json_true(success))
+		e->kind = EVENT_POST_TOOL_USE_FAILURE;
+}
+
 static void refine(struct event *e, struct arena *a)
 {
+	if (str_starts(e->native, STR("codex.")))
+		refine_telemetry(e);
 	if (str_empty(e->native) && str_eq(json_str(json_get(e->payload, STR("type"))), STR("agent-turn-complete"))) {
 		e->native = STR("agent-turn-complete");
 		e->kind = EVENT_TURN_COMPLETE;

@@ -76,6 +76,7 @@ static void run_op(struct request *q, struct store *store)
 	struct op_call call = { .api = q->api,
 		.op = q->op,
 		.values = q->values,
+		.params = q->asked.params,
 		.ctx = &q->api->ctx,
 		.store = store,
 		.arena = &q->arena,

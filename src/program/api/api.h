@@ -94,6 +94,7 @@ struct op_call {
 	struct api *api;
 	const struct op *op;
 	struct op_value *values;
+	const struct json *params; /* as they were given, or NULL */
 	const struct api_context *ctx;
 	struct store *store; /* OP_READER: read-only, one snapshot; OP_WRITER: the writer's, in a transaction */
 	struct arena *arena;

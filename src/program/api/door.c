@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <sys/random.h>
 
+#include "api/otlp.h"
 #include "api/web.h"
 #include "config/owner.h"
 
@@ -107,6 +108,11 @@ static bool is_json(str type)
 	return str_eq_nocase(str_head(type, json.n), json) && (type.n == json.n || type.p[json.n] == ';');
 }
 
+static bool is_encoded(const struct http_head *h)
+{
+	return str_is_set(h->content_encoding) && !str_eq_nocase(h->content_encoding, STR("identity"));
+}
+
 /* -- what -------------------------------------------------------------------------------------- */
 
 static bool is_path(const struct route *r, str path)
@@ -150,9 +156,13 @@ int door_admit(struct door *d, const struct http_head *h, enum http_door way, si
 	}
 	if (r->flags & ROUTE_JSON && !is_json(h->content_type))
 		return 415;
+	if (r->flags & ROUTE_OTLP && !otlp_is_type(h))
+		return 415;
+	if (is_encoded(h) && (!r->gzip_max || !str_eq_nocase(h->content_encoding, STR("gzip"))))
+		return 415;
 	/* A body that nobody announced: GET has none. */
 	if (!r->body_max && (h->chunked || h->length))
 		return 413;
-	*ret_max = r->body_max;
+	*ret_max = is_encoded(h) ? r->gzip_max : r->body_max;
 	return 0;
 }

@@ -29,6 +29,12 @@ static bool wants_all_copies(const struct op_call *call)
 	return op_bool(call, "all_copies");
 }
 
+/* Without a filter everything would match, which nobody can ask for. */
+static bool chooses_something(const struct capture_choice *c)
+{
+	return str_is_set(c->sessions) || c->project || str_is_set(c->agent) || c->before_us || str_is_set(c->match);
+}
+
 static int read_choice(struct op_call *call, struct capture_choice *ret)
 {
 	str match = op_text(call, "match");
@@ -48,8 +54,7 @@ static int read_choice(struct op_call *call, struct capture_choice *ret)
 		return r;
 	if (!str_empty(match))
 		ret->match = capture_match_text(call->arena, match);
-	if (!str_is_set(ret->sessions) && !ret->project && !str_is_set(ret->agent) && !ret->before_us &&
-		!str_is_set(ret->match))
+	if (!chooses_something(ret))
 		return err_set(call->err, -EINVAL,
 			"specify what to delete: sessions, project, agent, before_us or match");
 	return 0;
@@ -205,7 +210,7 @@ static int read_order(struct purge *p, struct arena *a)
 	json_int(json_get(root, STR("before_us")), &p->choice.before_us);
 	p->keep_backups = json_true(json_get(root, STR("keep_backups")));
 	p->all_copies = json_true(json_get(root, STR("all_copies")));
-	return 1;
+	return chooses_something(&p->choice) ? 1 : -EBADMSG;
 }
 
 /* -- doing it ---------------------------------------------------------------------------------- */
@@ -353,7 +358,9 @@ void purge_resume(const struct api_context *ctx)
 		log_warn(LOG_STORE, "a purge was cut off; continuing it");
 		r = carry_out(&p, fresh);
 	}
-	if (r < 0)
+	if (r == -EBADMSG)
+		log_error(LOG_STORE, "purge.order does not say what is to be deleted; nothing is");
+	else if (r < 0)
 		log_error(LOG_STORE, "a purge was cut off and could not be continued (%s); the next start tries again",
 			strerror(-r));
 	arena_release(&arena);

@@ -32,13 +32,13 @@ static const struct stats_of {
 } stats_of_batch = { STATS_SELECT "batch = ?1", TOOLS_SELECT "batch = ?1" TOOLS_ORDER, MINUTES("batches") },
   stats_of_session = { STATS_SELECT "session = ?1", TOOLS_SELECT "session = ?1" TOOLS_ORDER, MINUTES("sessions") };
 
-static int write_stats(struct op_call *call, const struct stats_of *of, int64_t key)
+static int write_stats(struct op_call *call, const char *name, const struct stats_of *of, int64_t key)
 {
 	struct json_writer *w = call->w;
 	struct query *q = store_ask(call->store, of->numbers, "i", key);
 	int got = query_step(q);
 
-	jw_key(w, "stats");
+	jw_key(w, name);
 	jw_object(w);
 	if (got == 1)
 		op_write_columns(w, q, stats_columns);
@@ -162,7 +162,7 @@ static int write_batches(struct op_call *call, int64_t session, int64_t skip, in
 		}
 		jw_object(w);
 		op_write_columns(w, q, batch_columns);
-		r = write_stats(call, &stats_of_batch, query_int(q, 0));
+		r = write_stats(call, "stats", &stats_of_batch, query_int(q, 0));
 		if (r == 0)
 			r = write_activities(call, "activities",
 				store_ask(call->store, ACTIVITY_SELECT "a.batch = ?1 ORDER BY a.ord, a.key", "i",
@@ -246,7 +246,7 @@ static int write_frame(struct op_call *call, int64_t session)
 		r = op_write_list(call, lists[i].key, store_ask(call->store, lists[i].sql, "i", session),
 			lists[i].columns);
 	if (r == 0)
-		r = write_stats(call, &stats_of_session, session);
+		r = write_stats(call, "stats", &stats_of_session, session);
 	return r;
 }
 
@@ -273,5 +273,74 @@ int op_show(struct op_call *call)
 	if (next)
 		jw_field_int(w, "next", next);
 	jw_end_object(w);
+	return r;
+}
+
+/* -- sums -------------------------------------------------------------------------------------- */
+
+static int write_turn_sums(struct op_call *call, int64_t session)
+{
+	char text[ULID_TEXT + 1];
+	struct ulid id = { { 0 } };
+	int64_t batch = 0;
+	struct query *q = store_ask(call->store,
+		"SELECT s.last_batch, e.id FROM sessions s LEFT JOIN events e ON e.seq = s.last_batch / 4 WHERE s.key "
+		"= ?1",
+		"i", session);
+	int got = query_step(q);
+
+	if (got == 1) {
+		batch = query_int(q, 0);
+		if (query_str(q, 1).n == ULID_BYTES)
+			memcpy(id.b, query_str(q, 1).p, ULID_BYTES);
+	}
+	query_reset(q);
+	if (got < 0 || !batch)
+		return got < 0 ? got : 0;
+	ulid_format(&id, text);
+	jw_field_str(call->w, "prompt_batch_id", str_of(text));
+	return write_stats(call, "prompt_batch_stats", &stats_of_batch, batch);
+}
+
+static int write_session_sums(struct op_call *call, int64_t session)
+{
+	static const struct op_column columns[] = {
+		{ "tool_calls", 'i' },
+		{ "files_modified", 'i' },
+		{ "files_created", 'i' },
+		{ 0 },
+	};
+	struct query *q = store_ask(call->store,
+		"SELECT count(*), count(DISTINCT CASE WHEN state = 'done' AND change = 'modified' THEN file END), "
+		"  count(DISTINCT CASE WHEN state = 'done' AND change = 'created' THEN file END) "
+		"FROM activities WHERE kind = 'tool' AND session = ?1",
+		"i", session);
+	int got = query_step(q);
+
+	if (got == 1)
+		op_write_columns(call->w, q, columns);
+	query_reset(q);
+	jw_field_int(call->w, "observations_captured", 0);
+	if (got >= 0) {
+		q = store_ask(call->store, MINUTES("sessions"), "i", session);
+		got = query_step(q);
+		if (got == 1) {
+			jw_key(call->w, "duration_minutes");
+			jw_raw(call->w, query_str(q, 0));
+		}
+		query_reset(q);
+	}
+	return got < 0 ? got : write_stats(call, "activity_stats", &stats_of_session, session);
+}
+
+/* What the last turn of a session, or all of it, came to. */
+int op_sums(struct op_call *call)
+{
+	int64_t session = op_int(call, "session");
+	int r;
+
+	jw_object(call->w);
+	r = op_bool(call, "turn") ? write_turn_sums(call, session) : write_session_sums(call, session);
+	jw_end_object(call->w);
 	return r;
 }

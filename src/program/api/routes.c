@@ -3,9 +3,11 @@
 #include <stdlib.h>
 
 #include "api/mcp.h"
+#include "api/otlp.h"
 #include "api/web.h"
 #include "base/alloc.h"
 #include "base/limits.h"
+#include "otlp/otlp.h"
 
 /* -- health and login -------------------------------------------------------------------------- */
 
@@ -151,7 +153,9 @@ static void run_metrics(struct web_call *c)
 	const struct api_context *ctx = api_context_of(web_api(c->web));
 	struct engine_state e;
 	struct writer_state w;
+	struct otlp_counts o;
 
+	otlp_get_counts(&o);
 	engine_get_state(ctx->engine, &e);
 	writer_get_state(ctx->writer, &w);
 	c->type = "text/plain; version=0.0.4; charset=utf-8";
@@ -164,6 +168,14 @@ static void run_metrics(struct web_call *c)
 		"# TYPE hookd_events_folded_total counter\nhookd_events_folded_total %llu\n",
 		(unsigned long long)e.received, (unsigned long long)e.journaled, (unsigned long long)e.unstored,
 		(unsigned long long)e.late, (unsigned long long)e.secrets, (unsigned long long)w.folded);
+	buf_addf(&c->body,
+		"# TYPE hookd_otlp_requests_total counter\nhookd_otlp_requests_total %llu\n"
+		"# TYPE hookd_otlp_records_total counter\nhookd_otlp_records_total %llu\n"
+		"# TYPE hookd_otlp_events_total counter\nhookd_otlp_events_total %llu\n"
+		"# TYPE hookd_otlp_refused_total counter\nhookd_otlp_refused_total %llu\n"
+		"# TYPE hookd_otlp_postponed_total counter\nhookd_otlp_postponed_total %llu\n",
+		(unsigned long long)o.requests, (unsigned long long)o.records, (unsigned long long)o.events,
+		(unsigned long long)o.refused, (unsigned long long)o.postponed);
 	buf_add_str(&c->body, STR("# TYPE hookd_decisions_total counter\n"));
 	for (int i = 0; i < VERDICT_ACTION_MAX; i++)
 		buf_addf(&c->body, "hookd_decisions_total{action=\"%s\"} %llu\n", verdict_action_names[i],
@@ -178,6 +190,15 @@ const struct route routes[] = {
 	{ "GET", "/events", run_events, .flags = ROUTE_STREAM },
 	{ "GET", "/metrics", run_metrics },
 	{ "POST", "/rpc", run_rpc, LIMIT_RPC_LINE, ROUTE_JSON },
+	{ "GET", "/api/context/inject", web_run_mem_inject },
+	{ "POST", "/sessions/", web_run_mem_init, LIMIT_PAYLOAD, ROUTE_JSON | ROUTE_PREFIX },
+	{ "POST", "/api/sessions/init", web_run_mem_init, LIMIT_PAYLOAD, ROUTE_JSON },
+	{ "POST", "/api/sessions/observations", web_run_mem_observation, LIMIT_PAYLOAD, ROUTE_JSON },
+	{ "POST", "/api/sessions/summarize", web_run_mem_summarize, LIMIT_PAYLOAD, ROUTE_JSON },
+	{ "POST", "/api/sessions/complete", web_run_mem_complete, LIMIT_PAYLOAD, ROUTE_JSON },
+	{ "POST", "/api/processing", web_run_mem_processing, LIMIT_RPC_LINE, ROUTE_JSON },
+	{ "POST", "/api/oak/ci/", web_run_oak, LIMIT_PAYLOAD, ROUTE_JSON | ROUTE_PREFIX },
 	{ "POST", "/mcp", run_mcp, LIMIT_RPC_LINE, ROUTE_JSON },
+	{ "POST", "/v1/logs", run_otlp_logs, OTLP_BODY_MAX, ROUTE_OTLP, OTLP_GZIP_MAX },
 	{ 0 },
 };

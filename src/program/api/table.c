@@ -68,6 +68,7 @@ static const struct op_param purge_params[] = {
 	OP_READER, .flags = OP_IS_READ | OP_MCP, .lane = LOOP_PEOPLE, .budget_ms = 10000, .scope = OP_AGENT
 /* No time limit. */
 #define SCANS OP_READER, .flags = OP_IS_READ, .lane = LOOP_PEOPLE
+#define FORWARDS OP_LATER, op_call_hook, .flags = OP_MUTATES | OP_OPEN
 #define CHANGES .flags = OP_MUTATES, .lane = LOOP_PEOPLE
 
 const struct op ops[] = {
@@ -90,6 +91,8 @@ const struct op ops[] = {
 		.run = op_show,
 		.params = PARAMS{ THE_SESSION, { "skip", OP_INT, .text = "skip this many prompts" },
 			LIMIT(10000, 10000), { 0 } } },
+	{ "sums", "What a session, or its last turn, came to: calls, files, tools, minutes.", READS, .run = op_sums,
+		.params = PARAMS{ THE_SESSION, { "turn", OP_BOOL, .text = "only the last turn" }, { 0 } } },
 	{ "events", "The newest events, or those after a given number.", READS, .run = op_events,
 		.params = PARAMS{ PROJECT, AGENT, SESSION, LIMIT(20, 100000),
 			{ "after", OP_INT, .text = "an event's number: only later events, oldest first" }, { 0 } } },
@@ -159,6 +162,22 @@ const struct op ops[] = {
 			{ "payload", OP_JSON, .text = "toolName, input, output, error, …" },
 			{ "agent", OP_TEXT, .text = "as this agent" }, { "cwd", OP_TEXT, .text = "the directory" },
 			{ 0 } } },
+	/* An agent's events, forwarded by a script. */
+	{ "hooks.sessionStart", "An agent's window begins.", FORWARDS },
+	{ "hooks.sessionEnd", "A session ends.", FORWARDS },
+	{ "hooks.preCompact", "The context is about to be compacted.", FORWARDS },
+	{ "hooks.preToolUse", "A tool is about to run: may it?", FORWARDS },
+	{ "hooks.postToolUse", "A tool has run.", FORWARDS },
+	{ "hooks.postToolUseFailure", "A tool has failed.", FORWARDS },
+	{ "hooks.stop", "The agent has finished its turn.", FORWARDS },
+	{ "hooks.userPrompt", "The user has written.", FORWARDS },
+	{ "hooks.notification", "The agent wants to be noticed.", FORWARDS },
+	{ "hooks.permissionRequest", "The agent asks for a permission.", FORWARDS },
+	{ "hooks.teammateIdle", "A teammate has nothing to do.", FORWARDS },
+	{ "hooks.taskCompleted", "A task is done.", FORWARDS },
+	{ "hooks.subagentStart", "A subagent begins.", FORWARDS },
+	{ "hooks.subagentStop", "A subagent has finished.", FORWARDS },
+	{ "hooks.configChange", "The agent's settings have changed.", FORWARDS },
 	{ "register", "Adds a hook to the user's file.", OP_READER, op_register, CHANGES, .alone = true, .owner = true,
 		.params = PARAMS{ { "event", OP_TEXT, OP_REQUIRED, .text = "the event at which it runs" },
 			{ "matcher", OP_TEXT, .text = "for which tools or sources (default: all)" },

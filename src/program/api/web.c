@@ -144,7 +144,7 @@ static void push(void *arg)
 	free(p);
 }
 
-void web_event(const struct record *r, void *arg)
+void web_tell(const struct record *r, void *arg)
 {
 	struct web *w = arg;
 	struct push *p;

@@ -28,7 +28,7 @@ void web_stop(struct web *w);
 void web_free(struct web *w);
 
 /* An event was stored; for /events. From the daemon's loop. arg is the web. */
-void web_event(const struct record *r, void *arg);
+void web_tell(const struct record *r, void *arg);
 
 /* -- for the files of web ---------------------------------------------------------------------- */
 
@@ -49,13 +49,20 @@ struct web_call {
 	void *state; /* the handler's own */
 };
 
-enum { ROUTE_OPEN = 1 << 0, ROUTE_STREAM = 1 << 1, ROUTE_PREFIX = 1 << 2, ROUTE_JSON = 1 << 3 };
+enum {
+	ROUTE_OPEN = 1 << 0,
+	ROUTE_STREAM = 1 << 1,
+	ROUTE_PREFIX = 1 << 2,
+	ROUTE_JSON = 1 << 3,
+	ROUTE_OTLP = 1 << 4, /* JSON or protobuf, and gzip of them */
+};
 
 struct route {
 	const char *method, *path;
 	void (*run)(struct web_call *c); /* web_done() must follow exactly once */
 	size_t body_max;
 	unsigned flags;
+	size_t gzip_max; /* of a compressed body; 0: none is taken */
 };
 
 extern const struct route routes[]; /* ends with a row without a method */
@@ -87,6 +94,27 @@ bool door_new_code(struct door *d, char ret[WEB_CODE + 1]);
 bool door_log_in(struct door *d, const char *code, char ret_cookie[WEB_CODE + 1]);
 /* NULL: no such path; *ret_allow: the methods it has, when it is not the method's. */
 const struct route *route_find(str method, str path, const char **ret_allow);
+
+/* -- forward.c: requests that are events ------------------------------------------------------- */
+
+struct web_event {
+	str agent, event, cwd, payload; /* live until the call is answered */
+	void (*encode)(const struct event *e, const struct verdict *v, struct arena *a, struct answer *ret);
+};
+
+/* Makes it a call of the engine. What encode() wrote is in c->body when then() is called; NULL: that is the answer. */
+void web_forward(struct web_call *c, const struct web_event *e, void (*then)(struct web_call *c));
+
+void web_run_oak(struct web_call *c); /* oak.c */
+
+/* -- mem.c ------------------------------------------------------------------------------------- */
+
+void web_run_mem_inject(struct web_call *c);
+void web_run_mem_init(struct web_call *c);
+void web_run_mem_observation(struct web_call *c);
+void web_run_mem_summarize(struct web_call *c);
+void web_run_mem_complete(struct web_call *c);
+void web_run_mem_processing(struct web_call *c);
 
 int op_http(struct op_call *call);
 

@@ -9,6 +9,7 @@
  * (a test reads the link map). */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "cli/commands.h"
+#include "config/config.h"
 #include "daemon/spawn.h"
 #include "guard/guard.h"
 #include "hooks/hooks.h"
@@ -35,6 +37,7 @@ enum {
 	 * remains after these is for parsing, the spool and the end of the process. */
 	GIVE_UP_CAPTURE_MS = 190,
 	GIVE_UP_DECISION_MS = 440,
+	SYNC_LATE_MS = 40, /* and this for a sync */
 	RETRY_EVERY_MS = 2,
 };
 
@@ -45,7 +48,8 @@ struct offline {
 	const struct agent *agent;
 	struct event event;
 	int64_t started_us;
-	bool decision; /* the answer can stop or change what the agent does */
+	enum { STRICT_UNKNOWN, STRICT_NO, STRICT_YES } strict; /* durability */
+	bool decision;                                         /* the answer can stop or change what the agent does */
 };
 
 /* -- the frame --------------------------------------------------------------------------------- */
@@ -149,13 +153,64 @@ static bool deliver(struct offline *o, int *ret_exit)
 
 /* -- alone ------------------------------------------------------------------------------------- */
 
+static bool is_strict(struct offline *o)
+{
+	struct config_problem *problems = NULL;
+	struct config config = { 0 };
+
+	if (o->strict == STRICT_UNKNOWN) {
+		config_load(o->cli->paths.config, &config, &problems);
+		o->strict = config_number(&config, OPTION_DURABILITY) ? STRICT_YES : STRICT_NO;
+		config_problems_free(problems);
+		config_release(&config);
+	}
+	return o->strict == STRICT_YES;
+}
+
+/* Not rotated from here: the daemon would go on writing to the file that was put aside. */
+static bool open_log(const struct paths *p)
+{
+	struct stat st;
+
+	return (stat(p->log, &st) < 0 || st.st_size < (off_t)(2 * LIMIT_LOG_FILE)) && log_open(p->log, 0, false) == 0;
+}
+
+/* Durability strict: on the disk before the answer, but the answer is not late because of it. A sync cannot be
+ * interrupted, so a process of its own does it, and goes on if this one cannot wait for it. */
+static void sync_in_time(struct offline *o, const struct record *record)
+{
+	const struct paths *p = &o->cli->paths;
+	int fds[2], left = (int)((give_up_us(o) + SYNC_LATE_MS * USEC_PER_MSEC - clock_mono_us()) / USEC_PER_MSEC);
+	struct pollfd done;
+	char result = 0;
+	pid_t pid;
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return;
+	pid = fork();
+	if (pid == 0) {
+		/* The agent waits for the end of our output, not of this. */
+		for (int fd = 0; fd < 3; fd++)
+			close(fd);
+		result = spool_sync(p->spool, record) == 0 ? '+' : '-';
+		_exit(write(fds[1], &result, 1) == 1 ? 0 : 1);
+	}
+	close(fds[1]);
+	done = (struct pollfd){ .fd = fds[0], .events = POLLIN };
+	if (pid > 0 && poll(&done, 1, MAX(left, 0)) == 1)
+		(void)!read(fds[0], &result, 1);
+	close(fds[0]);
+	if (result != '+' && open_log(p))
+		log_warn(LOG_SPOOL, "an event of " STR_FMT " is in the spool, but the disk did not confirm it in time",
+			STR_ARG(record->agent));
+}
+
 static void keep_in_spool(struct offline *o, const struct event *e)
 {
 	const struct paths *p = &o->cli->paths;
 	_cleanup_(redactor_freep) struct redactor *redactor = redactor_new();
 	struct redact_report report = { 0 };
 	struct record record;
-	struct stat st;
 	struct err err;
 	int r;
 
@@ -168,9 +223,9 @@ static void keep_in_spool(struct offline *o, const struct event *e)
 	record.at_us += USEC_PER_MSEC - 1;
 	record.order_us = record.at_us;
 	r = spool_write(p->spool, &record, false);
-	/* Not rotated from here: the daemon would go on writing to the file that was put aside. */
-	if (r < 0 && (stat(p->log, &st) < 0 || st.st_size < (off_t)(2 * LIMIT_LOG_FILE)) &&
-		log_open(p->log, 0, false) == 0)
+	if (r == 0 && is_strict(o))
+		sync_in_time(o, &record);
+	if (r < 0 && open_log(p))
 		log_error(LOG_SPOOL, "an event of " STR_FMT " could not be kept: %s", STR_ARG(record.agent),
 			strerror(-r));
 }

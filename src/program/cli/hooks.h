@@ -24,6 +24,7 @@ struct hook_work {
 	/* Which agents are meant when none is named. */
 	bool (*wanted)(const struct install_request *q);
 	const char *hookc; /* absolute, or NULL when it is not needed */
+	const struct install_otel *otel;
 };
 
 /* The plans for the agents that were named, or for all that are wanted. An agent whose file cannot be used is left out,

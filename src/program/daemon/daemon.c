@@ -543,7 +543,7 @@ static int build(struct daemon *d, struct err *err)
 	api.web = &d->web;
 	d->api = api_new(&api);
 	d->web = web_start(d->api, d->paths, &d->config);
-	engine_on_record(d->engine, web_event, d->web);
+	engine_on_record(d->engine, web_tell, d->web);
 	engine_on_turn_end(d->engine, api_turn_ended, d->api);
 	start_watching(d);
 	loop_submit_lane(d->loop, LOOP_BACKGROUND, clean_up, cleaned_up, d);

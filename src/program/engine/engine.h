@@ -7,6 +7,7 @@
  *   audit.c        a stage: what was decided, as events of hookd's own
  *   turn.c         what one call owns while it is open; exactly one answer
  *   frames.c       calls of hookc: frames in, frames out
+ *   reports.c      what was reported after the fact
  *   rescue.c       what the journal cannot take goes to the spool
  *   twins.c        duplicate calls about one event
  *   live.c         what is known of a session between its events
@@ -86,6 +87,17 @@ struct hook_call {
 };
 
 void engine_call(struct engine *e, const struct hook_call *call);
+
+/* -- reports ----------------------------------------------------------------------------------- */
+
+/* What was reported after the fact, and nobody waits for a verdict on (telemetry). It goes the way of every event but
+ * for its stages: no rule judges it, no hook runs for it. */
+
+/* Makes the record of an event. On a worker only; *ret_secrets: pieces replaced. */
+void engine_redact(struct engine *e, struct arena *a, const struct event *event, struct record *ret,
+	unsigned *ret_secrets);
+/* Has records journaled with the next write, all or none of them; then done(), on the loop. They live until then. */
+void engine_store(struct engine *e, struct record *records, size_t n, void (*done)(bool stored, void *arg), void *arg);
 
 /* Handler of the server: a frame from hookc has arrived. arg is the engine. */
 void engine_hook(struct conn *c, str body, void *arg);

@@ -234,6 +234,7 @@ static void flush_once(struct engine *e)
 	int r = journal_flush(e->config.journal, &pos);
 
 	e->audit_waits = false;
+	records += reports_written(e, r == 0);
 	note_journal_trouble(e, r);
 	turn_list_init(&e->unflushed);
 	if (r < 0 && rescue_start(e, t))
@@ -270,9 +271,9 @@ void engine_before_sleep(void *arg)
 	int round = 0;
 
 	/* Answering may bring in the next pipelined request, which then needs a write of its own. */
-	while ((e->unflushed.first || e->audit_waits) && round++ < FLUSH_ROUNDS)
+	while ((e->unflushed.first || e->audit_waits || e->reports) && round++ < FLUSH_ROUNDS)
 		flush_once(e);
-	if (e->unflushed.first)
+	if (e->unflushed.first || e->reports)
 		loop_post(e->config.loop, nothing, NULL);
 	/* Turns that are not answered by now wait for something: a worker, a child, the disk, another call. */
 	if (e->open)
@@ -364,6 +365,7 @@ void engine_free(struct engine *e)
 		destroy(t);
 	}
 	rescue_free(e);
+	reports_free(e);
 	twins_free(e->twins);
 	loop_timer_free(e->patience);
 	pthread_mutex_destroy(&e->worker_lock);

@@ -87,7 +87,8 @@ struct engine {
 	unsigned nspare, turns;
 	struct loop_timer *patience; /* WAIT frames */
 	bool patience_set;
-	bool audit_waits; /* the journal's batch has decisions that no turn waits for */
+	struct report *reports; /* whose records wait for the write */
+	bool audit_waits;       /* the journal's batch has decisions that no turn waits for */
 	struct engine_state state;
 	void (*stored)(const struct record *r, void *arg);
 	void *stored_arg;
@@ -125,6 +126,12 @@ bool rescue_start(struct engine *e, struct turn *turns);
 /* Answers those that have waited too long. */
 void rescue_expire(struct engine *e, int64_t now);
 void rescue_free(struct engine *e);
+
+/* -- reports.c: what was reported after the fact ----------------------------------------------- */
+
+/* The write has been made, or could not be. Returns how many records there were. */
+unsigned reports_written(struct engine *e, bool stored);
+void reports_free(struct engine *e);
 
 /* -- judge.c: the guard ------------------------------------------------------------------------ */
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "install/notify.h"
+#include "install/otel.h"
 #include "install/plugin.h"
 
 static const struct hook_format hooks_json = {
@@ -15,10 +16,10 @@ static const struct hook_format hooks_json = {
 	.is_empty = install_edit_is_empty,
 };
 
-static const struct hook_format notify_toml = {
-	.noun = "notify line",
-	.add = install_notify_add,
-	.remove = install_notify_remove,
+static const struct hook_format codex_toml = {
+	.noun = "setting",
+	.add = install_otel_add,
+	.remove = install_otel_remove,
 	.list = install_notify_list,
 	.is_empty = install_notify_is_empty,
 };
@@ -55,7 +56,7 @@ static const struct hook_file hook_files[] = {
 		.how_to_trust = "start codex, which asks about new hooks, or type /hooks there, and trust hookc" },
 	/* Reports turns even while the hooks are not trusted. In the user's file only: one program is notified, and a
 	 * project's would replace it. */
-	{ .agent = "codex", .user = "config.toml", .format = &notify_toml },
+	{ .agent = "codex", .user = "config.toml", .format = &codex_toml },
 	/* Here any exit code above 1 with a word on stderr is a refusal, and a shell that does not find a
 	 * program says just that: without the suffix a hookc that is gone would refuse every prompt. */
 	{ .agent = "gemini",

@@ -197,10 +197,22 @@ static int insert_call(struct step *t, bool before, struct call *call)
 	return r < 0 || e->tool_class != TOOL_SHELL ? r : add_words(t, key_of(t->seq, 0));
 }
 
+/* Telemetry says that a call begins without saying what is called. */
+static int add_input(struct step *t, const struct call *call)
+{
+	const struct event *e = &t->event;
+	int r = store_do(t->store, "UPDATE activities SET input = ?2, file = ?3 WHERE key = ?1 AND input IS NULL",
+		"iss", call->key, summary_of_input(t->arena, e->tool_input),
+		project_relative(t->store, t->arena, t->session.project, e->file_path));
+
+	return r < 0 || !store_changes(t->store) || e->tool_class != TOOL_SHELL ? r : add_words(t, call->key);
+}
+
 /* The other half of a call that is known. */
 static int complete_call(struct step *t, bool before, const struct call *call)
 {
 	const struct event *e = &t->event;
+	int r;
 
 	if (before)
 		return store_do(t->store,
@@ -208,12 +220,13 @@ static int complete_call(struct step *t, bool before, const struct call *call)
 			"duration_ms = coalesce(duration_ms, CASE WHEN ended_at IS NOT NULL "
 			"THEN max(0, (ended_at - ?2) / 1000) END) WHERE key = ?1",
 			"iii", call->key, t->record.at_us, t->record.order_us);
-	return store_do(t->store,
+	r = store_do(t->store,
 		"UPDATE activities SET ended_at = ?2, state = ?3, output = ?4, error = ?5, change = ?6, "
 		"  duration_ms = coalesce(?7, CASE WHEN started_at IS NOT NULL "
 		"  THEN max(0, (?2 - started_at) / 1000) END) WHERE key = ?1",
 		"iissssk", call->key, t->record.at_us, state_of(t->record.kind), summary_of_output(t->arena, e),
 		error_of(t), str_of(change_of(e)), e->duration_ms);
+	return r < 0 || !session_is_outside(&t->record) ? r : add_input(t, call);
 }
 
 int activity_on_tool(struct step *t)

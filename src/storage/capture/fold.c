@@ -216,7 +216,7 @@ int capture_fold(struct capture *c, struct store *s, const struct record *r)
 		got = is_in_order(&t);
 	if (got == 1)
 		got = fold_apply(&t);
-	else if (got == 0 && r->marks & EVENT_IMPORTED)
+	else if (got == 0 && r->marks & EVENT_IMPORTED && !session_is_outside(r))
 		got = rewind_note_import(&t);
 	else if (got == 0)
 		rewind_note(c, t.session.key);
@@ -247,6 +247,7 @@ void fold_read_row(struct step *t, struct query *q, str agent, str native)
 void fold_parse(struct step *t)
 {
 	agent_read_record(&t->record, t->arena, &t->event);
+	session_note_thread(t);
 }
 
 struct capture *capture_new(void)

@@ -11,6 +11,11 @@ enum { TOLD_WITHIN_US = 30 * 1000000 };
 
 static int knows_start(struct step *t, int64_t *ret)
 {
+	/* Telemetry has a start for each thread; that of a subagent has been reported as such. */
+	if (!str_empty(t->event.agent_id)) {
+		*ret = 1;
+		return 1;
+	}
 	return store_number(t->store, ret,
 		"SELECT 1 FROM windows WHERE session = ?1 AND agent_id IS NULL AND "
 		"(?2 IS NOT 'compact' OR (source IS 'compact' AND ord BETWEEN ?3 - ?4 AND ?3 + ?4)) LIMIT 1",

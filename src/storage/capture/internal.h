@@ -105,6 +105,12 @@ int session_link_parent(struct step *t);
 bool session_is_behind(const struct session *s, const struct record *r);
 /* The transcript that the event names for its session; STR_NONE inside a subagent. */
 str session_transcript(const struct event *e);
+/* How the native names of an agent's telemetry begin. */
+#define TELEMETRY_PREFIX "codex."
+/* Reported outside the hooks, where a subagent's thread is a session like any other. */
+bool session_is_outside(const struct record *r);
+/* What is reported of a subagent's thread happens in the subagent. */
+void session_note_thread(struct step *t);
 /* A turn of a subagent's thread belongs to the session that has the subagent. 1: that is in t->session now, and
  * the thread in t->record.agent_id; 0: no such thread is known. */
 int session_find_thread(struct step *t);

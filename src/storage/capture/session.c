@@ -107,12 +107,23 @@ int session_find(struct store *s, const struct record *r, struct session *ret)
 
 /* -- threads of subagents ---------------------------------------------------------------------- */
 
+bool session_is_outside(const struct record *r)
+{
+	return r->kind == EVENT_TURN_COMPLETE || str_starts(r->native, STR(TELEMETRY_PREFIX));
+}
+
+void session_note_thread(struct step *t)
+{
+	if (t->record.kind != EVENT_TURN_COMPLETE && session_is_outside(&t->record) && str_empty(t->event.agent_id))
+		t->event.agent_id = t->record.agent_id;
+}
+
 int session_find_thread(struct step *t)
 {
 	int64_t key = 0;
 	int got;
 
-	if (t->record.kind != EVENT_TURN_COMPLETE || str_empty(t->record.session))
+	if (!session_is_outside(&t->record) || str_empty(t->record.session))
 		return 0;
 	got = store_number(t->store, &key,
 		"SELECT w.session FROM windows w JOIN sessions s ON s.key = w.session WHERE "
@@ -122,6 +133,7 @@ int session_find_thread(struct step *t)
 	if (got != 1)
 		return got;
 	t->record.agent_id = t->record.session;
+	session_note_thread(t);
 	got = session_load(t->store, key, &t->session);
 	return got < 0 ? got : 1;
 }
@@ -138,8 +150,9 @@ int session_adopt_thread(struct step *t, str thread)
 	if (got != 1)
 		return got;
 	got = store_do(t->store,
-		"UPDATE events SET session = ?1, agent_id = ?3 WHERE session = ?2 AND kind = 'TurnComplete'", "iis",
-		t->session.key, stray, thread);
+		"UPDATE events SET session = ?1, agent_id = ?3 WHERE session = ?2 AND "
+		"(kind = 'TurnComplete' OR native GLOB '" TELEMETRY_PREFIX "*')",
+		"iis", t->session.key, stray, thread);
 	if (got < 0 || !store_changes(t->store))
 		return got;
 	rewind_note(t->capture, t->session.key);

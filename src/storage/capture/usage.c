@@ -1,11 +1,24 @@
 /* Tokens: one row per answer of a model. */
 #include "capture/internal.h"
+#include "otlp/otlp.h"
 
 static int64_t tokens(const struct step *t, const char *name)
 {
 	int64_t n = 0;
 
 	return json_int(json_get(t->event.payload, str_of(name)), &n) && n > 0 ? n : 0;
+}
+
+/* Telemetry and the transcript report the same tokens under different ids. The transcript's replace the others for the
+ * whole session, whichever come first. */
+static int is_known_better(struct step *t, str id, int64_t *ret)
+{
+	if (str_starts(id, STR(OTLP_MESSAGE)))
+		return store_number(t->store, ret,
+			"SELECT 1 FROM usage WHERE session = ?1 AND id NOT GLOB '" OTLP_MESSAGE "*' LIMIT 1", "i",
+			t->session.key);
+	return store_do(t->store, "DELETE FROM usage WHERE session = ?1 AND id GLOB '" OTLP_MESSAGE "*'", "i",
+		t->session.key);
 }
 
 /* An answer that is still being written is reported with its cost so far; the last numbers are the largest. */
@@ -17,6 +30,9 @@ int usage_on_event(struct step *t)
 
 	if (str_empty(id))
 		return 0;
+	r = is_known_better(t, id, &elsewhere);
+	if (r < 0 || elsewhere)
+		return r < 0 ? r : 0;
 	/* Resuming copies lines into a new session with some agents: paid once. */
 	r = store_number(t->store, &elsewhere, "SELECT 1 FROM usage WHERE id = ?1 AND session <> ?2 LIMIT 1", "si", id,
 		t->session.key);

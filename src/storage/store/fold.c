@@ -529,7 +529,7 @@ static int fold_spool_records(struct writer *w, const char *path, struct batch *
 	int got = journal_reader_open(&reader, path);
 
 	if (got < 0)
-		return got;
+		return got == -ENODATA ? -EBADMSG : got;
 	while (*ret_store == 0 && (got = journal_reader_next(&reader, &body)) == 1) {
 		*ret_store = fold_bytes(w, body, true, b);
 		records++;
@@ -552,7 +552,8 @@ static int fold_spool_file(struct writer *w, const char *path, struct batch *b)
 		return trouble;
 	if (r == 0)
 		return 1;
-	if (r != -EBADMSG)
+	/* It was renamed into place whole, so one that is empty has lost what it held. */
+	if (r != -EBADMSG && r != -ENODATA)
 		return 0;
 	snprintf(aside, sizeof aside, "%s.damaged", path);
 	log_error(LOG_SPOOL, "%s is damaged and kept as %s", path, aside);

@@ -1,5 +1,6 @@
 /* How the writer looks after its store: opening it, noticing that it is damaged or gone, and rebuilding it. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,6 +15,13 @@ enum {
 	RECOVER_EVERY_MS = 10000, /* a disk that keeps damaging stores must not be filled with them */
 	SUSPECT_EVERY_MS = 60000, /* a full check because of an error elsewhere */
 };
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
 
 /* The report of a recovery is in the store until somebody has shown it. */
 static void load_recovery(struct writer *w)
@@ -62,6 +70,9 @@ void writer_let_settle(struct writer *w)
 	(void)writer_is_away(w);
 }
 
+static void continue_recovery(struct writer *w);
+static void end_recovery(struct writer *w);
+
 int writer_open_store(struct writer *w)
 {
 	struct err err = { 0 };
@@ -73,6 +84,7 @@ int writer_open_store(struct writer *w)
 	if (writer_is_away(w))
 		return -ENOENT;
 	left = store_was_left(w->store_path);
+	continue_recovery(w);
 	r = store_finish_restore(w->store_path, &err);
 	if (r == 0)
 		r = store_open(w->store_path, STORE_WRITE, w->backup_dir, &w->store, &err);
@@ -97,6 +109,7 @@ int writer_open_store(struct writer *w)
 	w->state.unclean |= left;
 	pthread_mutex_unlock(&w->lock);
 	load_recovery(w);
+	end_recovery(w);
 	writer_count_aside(w);
 	return 0;
 }
@@ -179,22 +192,89 @@ int writer_salvage(struct writer *w, const char *damaged, struct salvage *found)
 	return r;
 }
 
-static const char *base_name(const char *path)
+/* The store is damaged: what there is of it is set aside, and a new one is made from the newest good backup, from what
+ * can be read of the old one, and (by folding as usual) from the journal. A file that names the old one is there from
+ * before the first step until after the last: a daemon that finds it goes on where the other was killed. */
+static void marker_path(const struct writer *w, char out[FS_PATH + 16])
 {
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
+	snprintf(out, FS_PATH + 16, "%s.recovery", w->store_path);
 }
 
-/* The store is damaged: what there is of it is set aside, and a new one is made from the newest good backup,
- * from what can be read of the old one, and (by folding as usual) from the journal. */
+static void rehearse_death(void)
+{
+	if (journal_fault("recover") < 0)
+		raise(SIGKILL);
+}
+
+/* Its place is empty: nothing has been made there yet. */
+static void start_from_backup(struct writer *w)
+{
+	char backup[FS_PATH], before[FS_PATH];
+	struct store_summary summary = { 0 };
+	struct err err = { 0 };
+
+	if (access(w->store_path, F_OK) == 0 || store_newest_backup(w->backup_dir, backup, &summary) < 0)
+		return;
+	if (store_restore(backup, w->store_path, before, &err) < 0)
+		log_error(LOG_STORE, "%s", err.text);
+	else
+		snprintf(w->backup_used, sizeof w->backup_used, "%.200s", base_name(backup));
+}
+
+static void continue_recovery(struct writer *w)
+{
+	struct buf b = BUF_INIT(FS_PATH);
+	char marker[FS_PATH + 16];
+	int r;
+
+	marker_path(w, marker);
+	r = fs_read_file(marker, &b);
+	if (r == 0)
+		snprintf(w->recovering, sizeof w->recovering, STR_FMT, STR_ARG(buf_str(&b)));
+	buf_release(&b);
+	if (r < 0)
+		return;
+	rehearse_death();
+	/* The file itself is renamed last: as long as it has its name, what is there is the old one. */
+	r = access(w->recovering, F_OK) < 0 ? store_set_aside_as(w->store_path, w->recovering) : 0;
+	if (r < 0 && r != -ENOENT)
+		log_error(LOG_STORE, "the store is damaged and cannot be renamed: %s", strerror(-r));
+	rehearse_death();
+	if (r == 0)
+		start_from_backup(w);
+	rehearse_death();
+}
+
+static void end_recovery(struct writer *w)
+{
+	char marker[FS_PATH + 16], text[320];
+	struct salvage found = { 0 };
+	int r;
+
+	if (!w->recovering[0])
+		return;
+	r = access(w->recovering, F_OK) == 0 ? writer_salvage(w, w->recovering, &found) : 0;
+	rehearse_death();
+	/* No room, no memory: at the next start. */
+	if (r == 0 || r == -EUCLEAN || !store_is_environment(r)) {
+		snprintf(text, sizeof text,
+			"the store was damaged and is kept as %.60s; the new one has %s%.60s%s%u events read from the "
+			"damaged "
+			"file%s, and what is in the journal",
+			base_name(w->recovering), w->backup_used[0] ? "the backup " : "", w->backup_used,
+			w->backup_used[0] ? ", " : "", found.fresh, found.cut ? " (not all, it took too long)" : "");
+		writer_report(w, text);
+		writer_checkpoint(w, true); /* what was read from the old file must not depend on this one's memory */
+		marker_path(w, marker);
+		(void)unlink(marker);
+	}
+	w->recovering[0] = w->backup_used[0] = 0;
+}
+
 int writer_recover(struct writer *w)
 {
-	char aside[FS_PATH], backup[FS_PATH], before[FS_PATH], text[320];
-	struct store_summary summary = { 0 };
-	struct salvage found = { 0 };
-	struct err err = { 0 };
-	int r;
+	char aside[FS_PATH], marker[FS_PATH + 16], text[320], when[CLOCK_TEXT];
+	int r = 0;
 
 	if (w->away)
 		return -ESTALE;
@@ -202,29 +282,19 @@ int writer_recover(struct writer *w)
 		return -EUCLEAN;
 	close_store(w);
 	w->recovered_us = clock_mono_us();
-	r = store_set_aside(w->store_path, "damaged", aside);
+	store_time_name(when);
+	marker_path(w, marker);
+	if (snprintf(aside, sizeof aside, "%s.damaged-%s", w->store_path, when) >= (int)sizeof aside)
+		r = -ENAMETOOLONG;
+	if (r == 0)
+		r = fs_replace_file(marker, str_of(aside), true);
 	if (r < 0) {
 		snprintf(text, sizeof text, "the store is damaged and cannot be renamed: %s", strerror(-r));
 		writer_set_trouble(w, text);
 		return r;
 	}
 	log_error(LOG_STORE, "the store is damaged; it is kept as %s", aside);
-	if (store_newest_backup(w->backup_dir, backup, &summary) == 0 &&
-		store_restore(backup, w->store_path, before, &err) < 0) {
-		log_error(LOG_STORE, "%s", err.text);
-		backup[0] = 0;
-	}
-	r = writer_open_store(w);
-	if (r < 0)
-		return r;
-	(void)writer_salvage(w, aside, &found);
-	snprintf(text, sizeof text,
-		"the store was damaged and is kept as %.60s; the new one has %s%.60s%s%u events read from the damaged "
-		"file%s, and what is in the journal",
-		base_name(aside), backup[0] ? "the backup " : "", base_name(backup), backup[0] ? ", " : "", found.fresh,
-		found.cut ? " (not all, it took too long)" : "");
-	writer_report(w, text);
-	return 0;
+	return writer_open_store(w);
 }
 
 /* -- a file that is no longer there ------------------------------------------------------------ */
@@ -343,7 +413,7 @@ bool writer_is_damaged(struct writer *w, int trouble)
 		return false;
 	w->suspected_us = now;
 	store_exec(w->store, "ROLLBACK");
-	damaged = (store_check(w->store, &problems) < 0 && !mend_indexes(w, &problems)) ||
+	damaged = (store_check(w->store, &problems) == -EUCLEAN && !mend_indexes(w, &problems)) ||
 		store_check_schema(w->store, &problems) == -EUCLEAN || is_index_damaged(w, &problems);
 	if (damaged)
 		log_error(LOG_STORE, "the store is damaged: " STR_FMT, STR_ARG(str_head(buf_str(&problems), 500)));

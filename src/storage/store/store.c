@@ -546,9 +546,14 @@ void store_abandon(struct store *s)
 
 /* -- queries ----------------------------------------------------------------------------------- */
 
+/* Why this thread has no query to step. A statement that SQLite does not understand is one that the schema does not
+ * fit, and so damage; anything else is what it is. */
+static __thread int unprepared = -EUCLEAN;
+
 struct query *store_query(struct store *s, const char *sql)
 {
 	struct query *q;
+	int r;
 
 	for (size_t i = 0; i < s->nqueries; i++)
 		if (s->queries[i].sql == sql) {
@@ -559,7 +564,8 @@ struct query *store_query(struct store *s, const char *sql)
 		abort(); /* a query text that is not a literal: a bug */
 	q = &s->queries[s->nqueries];
 	if (sqlite3_prepare_v3(s->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &q->stmt, NULL) != SQLITE_OK) {
-		(void)note_failure(s, sqlite3_extended_errcode(s->db), sql);
+		r = note_failure(s, sqlite3_extended_errcode(s->db), sql);
+		unprepared = r == 0 || r == -EPROTO ? -EUCLEAN : r;
 		if (!s->still)
 			log_error(LOG_STORE, "cannot prepare a query: %s", s->failure);
 		q->stmt = NULL;
@@ -608,7 +614,7 @@ int query_step(struct query *q)
 	int rc;
 
 	if (!q)
-		return -EUCLEAN;
+		return unprepared;
 	rc = sqlite3_step(q->stmt);
 	if (rc == SQLITE_ROW)
 		return 1;
@@ -738,7 +744,7 @@ int64_t store_last_rowid(struct store *s)
 int store_check(struct store *s, struct buf *out)
 {
 	static const char *const checks[] = { "PRAGMA integrity_check(100)", "PRAGMA foreign_key_check" };
-	int bad = 0;
+	int bad = 0, failed = 0;
 
 	for (size_t i = 0; i < countof(checks); i++) {
 		struct query *q = store_query(s, checks[i]);
@@ -751,11 +757,11 @@ int store_check(struct store *s, struct buf *out)
 			}
 		if (r < 0) {
 			buf_addf(out, "%s\n", store_error(s));
-			bad = 1;
+			failed = r;
 		}
 		query_reset(q);
 	}
-	return bad ? -EUCLEAN : 0;
+	return bad ? -EUCLEAN : failed;
 }
 
 /* Everything but SQLite's own tables, as one text. */
@@ -779,6 +785,7 @@ int store_check_schema(struct store *s, struct buf *out)
 	struct buf is = BUF_INIT(1 << 20), should = BUF_INIT(1 << 20);
 	int version = store_version(s), r;
 
+	model->held_fd = -1;
 	r = store_errno(sqlite3_open_v2(":memory:", &model->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL));
 	if (r == 0)
 		r = store_add_functions(model);
@@ -786,7 +793,9 @@ int store_check_schema(struct store *s, struct buf *out)
 		r = store_exec(model, migrations[i].sql);
 	if (r == 0)
 		r = schema_text(model, &should);
-	if (r == 0 && (version < 0 || schema_text(s, &is) < 0 || !str_eq(buf_str(&is), buf_str(&should)))) {
+	if (r == 0)
+		r = schema_text(s, &is);
+	if (r == 0 && (version < 0 || !str_eq(buf_str(&is), buf_str(&should)))) {
 		buf_add_str(out, STR("its tables are not as hookd created them\n"));
 		r = -EUCLEAN;
 	}

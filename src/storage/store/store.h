@@ -103,7 +103,8 @@ int64_t store_last_rowid(struct store *s);
 /* Runs SQL that needs no binding; for migrations and pragmas. */
 int store_exec(struct store *s, const char *sql);
 
-/* integrity_check and foreign keys; problems as lines in out. 0 when there are none, -EUCLEAN else. */
+/* integrity_check and foreign keys; problems as lines in out. 0 when there are none, -EUCLEAN; other -errno: it cannot
+ * be said (no memory, a failing disk). */
 int store_check(struct store *s, struct buf *out);
 
 /* Whether tables and indexes are what the migrations make: a flipped bit in their text is no damage to SQLite. */

@@ -43,6 +43,8 @@ struct writer {
 	uint64_t first_own;                 /* number of the first segment of this daemon */
 	bool away;                          /* from home, as of this round */
 	bool idle_work;                     /* the idle callback has more to do */
+	char recovering[FS_PATH];           /* the damaged store that a new one is made from; "" */
+	char backup_used[256];              /* with this backup, or "" */
 	int64_t recovered_us, suspected_us; /* monotonic: when last, or 0 */
 };
 
