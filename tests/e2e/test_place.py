@@ -74,6 +74,18 @@ def test_removed_and_another_daemon_there_at_once(world):
     wait_for(lambda: stored(world) == sorted([*taken, "tb1"]), what="the events of both")
 
 
+def test_removed_under_load(world):
+    """More than the writer can fold while it stops."""
+    pid = world.start()
+    taken = []
+    with world.connect() as s:
+        taken += acknowledged(s, [f"a{n}" for n in range(6000)])
+        remove(world.dir)
+        taken += acknowledged(s, [f"b{n}" for n in range(6000)])
+    gone(pid)
+    wait_for(lambda: not set(taken) - set(stored(world)), what="everything to be back")
+
+
 def test_moved_away_whole(world):
     pid = world.start()
     with world.connect() as s:

@@ -69,6 +69,32 @@ int spool_write_batch(const char *dir, str batch, bool sync)
 	return batch.n ? write_file(dir, &id, batch, sync) : 0;
 }
 
+enum { REST_BYTES = 4 << 20 }; /* of one file; a record may make it larger */
+
+int spool_write_rest(const char *dir, struct journal_reader *r)
+{
+	struct buf b = BUF_INIT(REST_BYTES + LIMIT_RECORD + KIB(64));
+	uint8_t prefix[RECORD_PREFIX];
+	str body;
+	int result = 0, got = 1;
+
+	while (result == 0 && got == 1) {
+		got = journal_reader_next(r, &body);
+		if (got == 1) {
+			format_put(prefix, body.n, 4);
+			format_put(prefix + 4, format_checksum(prefix, body.p, body.n), 4);
+			buf_add(&b, prefix, sizeof prefix);
+			buf_add_str(&b, body);
+		}
+		if (b.len >= REST_BYTES || got != 1) {
+			result = spool_write_batch(dir, buf_str(&b), true);
+			buf_clear(&b);
+		}
+	}
+	buf_release(&b);
+	return result < 0 ? result : got < 0 && got != -EBADMSG ? got : 0;
+}
+
 int spool_sync(const char *dir, const struct record *r)
 {
 	char path[FS_PATH], text[ULID_TEXT + 1];
