@@ -230,7 +230,67 @@ class GenerateContent:
         yield answer
 
 
-APIS = (Messages, Responses, GenerateContent)
+class ChatCompletions:
+    """OpenAI's older one: Copilot CLI with a provider of one's own, Qwen Code, opencode."""
+
+    @staticmethod
+    def handles(path):
+        return path == "/v1/chat/completions"
+
+    @staticmethod
+    def count(path, size):
+        return None
+
+    @staticmethod
+    def opening(request):
+        return "\n".join(plain(m.get("content")) for m in request.get("messages", []) if m.get("role") == "user")
+
+    @staticmethod
+    def system(request):
+        return "\n".join(plain(m.get("content")) for m in request.get("messages", [])
+                         if m.get("role") in ("system", "developer"))
+
+    @staticmethod
+    def results(request):
+        for message in request.get("messages", []):
+            if message.get("role") == "tool":
+                yield message["tool_call_id"], (plain(message.get("content")), False)
+
+    @staticmethod
+    def error(kind, message):
+        return {"error": {"type": kind, "code": None, "message": message}}
+
+    @staticmethod
+    def streams(path, request):
+        return bool(request.get("stream"))
+
+    @staticmethod
+    def answer(request, step):
+        message = {"role": "assistant", "content": step.get("say") or None}
+        calls = [{"index": n, "id": call["id"], "type": "function",
+                  "function": {"name": call["tool"], "arguments": json.dumps(call["input"])}}
+                 for n, call in enumerate(step.get("use") or ())]
+        if calls:
+            message["tool_calls"] = calls
+        asked, said = step.get("tokens", 120), 30
+        return {
+            "id": new_id("chatcmpl-"), "object": "chat.completion", "created": int(time.time()),
+            "model": request.get("model", "scripted"),
+            "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop"}],
+            "usage": {"prompt_tokens": asked, "completion_tokens": said, "total_tokens": asked + said},
+        }
+
+    @staticmethod
+    def events(answer):
+        [choice] = answer["choices"]
+        head = {**answer, "object": "chat.completion.chunk", "usage": None}
+        yield {**head, "choices": [{"index": 0, "delta": choice["message"], "finish_reason": None}]}
+        yield {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]}
+        yield {**head, "choices": [], "usage": answer["usage"]}
+        yield "[DONE]"
+
+
+APIS = (Messages, Responses, GenerateContent, ChatCompletions)
 
 
 def api_for(path):

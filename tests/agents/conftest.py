@@ -1,9 +1,12 @@
 import pytest
 
 import codex_cli
+import copilot_cli
 import gemini_cli
 import hookd as adapter
 import model as scripted
+import opencode_cli
+import qwen_cli
 import rig as rigs
 
 OFFLINE = rigs.leave_network()
@@ -55,6 +58,21 @@ def codex(rig):
 @pytest.fixture
 def gemini(rig):
     return gemini_cli.Gemini(rig)
+
+
+@pytest.fixture
+def copilot(rig):
+    return copilot_cli.Copilot(rig)
+
+
+@pytest.fixture
+def qwen(rig):
+    return qwen_cli.Qwen(rig)
+
+
+@pytest.fixture
+def opencode(rig):
+    return opencode_cli.Opencode(rig)
 
 
 @pytest.fixture

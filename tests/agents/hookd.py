@@ -49,7 +49,7 @@ class Session:
 
 
 def _sessions(value):
-    return [Session(s["agent"], s["id"], s["cwd"], s["events"], s["status"])
+    return [Session(s["agent"], s["id"], s.get("cwd"), s["events"], s["status"])
             for s in value["sessions"]]
 
 
@@ -65,6 +65,12 @@ class Hookd:
 
     def init(self, agent, *more):
         return self.call("init", "--agent", agent, "--yes", *more).ok()
+
+    def set_option(self, name, value):
+        """Without a terminal that needs the owner's token, which a first start makes."""
+        self.start()
+        self.call("config", "--token-file", str(self.rig.hookd_dir / "owner.token"), "set", name, str(value)).ok()
+        return self.call("stop").ok()
 
     def uninstall(self):
         return self.call("uninstall", "--yes").ok()

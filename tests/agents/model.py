@@ -219,6 +219,7 @@ def _handler(model):
             self.end_headers()
             for event in api.events(answer):
                 name = f"event: {event['type']}\n" if "type" in event else ""
-                self.wfile.write(f"{name}data: {json.dumps(event)}\n\n".encode())
+                data = event if isinstance(event, str) else json.dumps(event)
+                self.wfile.write(f"{name}data: {data}\n\n".encode())
 
     return Handler

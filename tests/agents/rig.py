@@ -194,7 +194,7 @@ class Agent:
 
     def cached(self):
         """The program in the cache, when pytest is called without tests/agents/run."""
-        [version] = json.loads((HERE / self.pins / "package.json").read_text())["dependencies"].values()
+        version = next(iter(json.loads((HERE / self.pins / "package.json").read_text())["dependencies"].values()))
         cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
         folder = cache / "hookd/agents" / f"{self.pins}-{version}"
         program = folder / "program"

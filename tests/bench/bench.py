@@ -23,6 +23,7 @@ import tempfile
 import time
 
 import cost
+import ways
 
 HERE = pathlib.Path(__file__).resolve().parent
 SRC = HERE.parent.parent / "src/common"
@@ -53,6 +54,7 @@ GOALS = {
     "rss_idle": ("memory, idle (resident)", "MB", 7, False),
     "rss_10k": ("memory after 10,000 events (resident)", "MB", 14, False),
     "cold_start": ("start to first answer, existing store", "ms", 50, False),
+    **ways.GOALS,
 }
 
 MB = 1000 * 1000
@@ -82,7 +84,7 @@ class Tools:
     """Our own small programs, compiled when their source is newer."""
 
     WIRE = ["wire/frame.c", "base/sha256.c", "base/str.c", "base/ulid.c"]
-    SOURCES = {"spawn": [], "floor": [], "echo": WIRE, "load": WIRE}
+    SOURCES = {"spawn": [], "floor": [], "echo": WIRE, "load": WIRE, "http_load": []}
     COMMON = ["-std=gnu17", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wno-unused-parameter", "-I", SRC]
     # As hookc is built: the floor shall not win or lose by its flags.
     LIKE_HOOKC = ["-Os", "-static", "-s", "-fno-stack-protector", "-fno-asynchronous-unwind-tables",
@@ -243,6 +245,9 @@ class Place:
 
 
 class Bench:
+    run = staticmethod(run)
+    Unmeasured = Unmeasured
+
     def __init__(self, build, quick, captures=None, trickle_events=60):
         self.build, self.quick, self.captures, self.trickle_events = build, quick, captures, trickle_events
         self.tools = Tools(build / "bench-tools")
@@ -421,6 +426,13 @@ class Bench:
                 "forks": sum(c in ("fork", "vfork", "clone", "clone3") for c in calls),
                 "calls": len(calls), "names": calls}
 
+    def ways(self):
+        for measure, names in ways.PARTS:
+            def part(measure=measure):
+                measure(self)
+            part.__name__ = measure.__name__
+            self.part(part, *names)
+
     # -- report --------------------------------------------------------------------------------
 
     def all(self):
@@ -434,6 +446,7 @@ class Bench:
         self.part(self.store_size, "store_times")
         self.part(self.cold_start, "cold_start")
         self.part(self.system_calls, "strace")
+        self.ways()
 
     def rows(self):
         for name, (title, unit, goal, more) in GOALS.items():
@@ -495,6 +508,7 @@ def main():
     parser = argparse.ArgumentParser(description="Measure hookd against its goals.")
     parser.add_argument("--build", required=True, type=pathlib.Path,
                         help="folder with hookd and hookc")
+    parser.add_argument("--ways", action="store_true", help="HTTP and telemetry only")
     parser.add_argument("--quick", action="store_true", help="fewer runs: a look, not a figure")
     args = parser.parse_args()
     build = args.build.resolve()
@@ -505,7 +519,7 @@ def main():
         bench = Bench(build, args.quick)
     except Unmeasured as e:
         sys.exit(f"bench: the tools could not be compiled: {e}")
-    bench.all()
+    (bench.ways if args.ways else bench.all)()
     bench.print()
     bench.save()
     return 1 if bench.missing else 0

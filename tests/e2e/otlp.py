@@ -82,7 +82,10 @@ def turn(session, ns, call="call_1", prompt="Say hello", command="echo hi", outp
     ms = 1000000
     head = f"Chunk ID: 896a2e\nWall time: 0.0000 seconds\nProcess exited with code {code}\nOutput:\n"
     return [
-        Log("codex.conversation_starts", session, ns, provider_name="scripted", auth__env_key=False),
+        Log("codex.conversation_starts", session, ns, provider_name="scripted", auth__env_openai_api_key_present=False,
+            auth__env_codex_api_key_present=False, auth__env_codex_api_key_enabled=True,
+            auth__env_provider_key_name="configured", auth__env_provider_key_present=True, reasoning_summary="auto",
+            approval_policy="never", sandbox_policy="danger-full-access", mcp_servers=""),
         Log("codex.user_prompt", session, ns + 10 * ms, prompt_length=str(len(prompt)), prompt=prompt),
         Log("codex.sse_event", session, ns + 20 * ms, event__kind="response.created", duration_ms="0"),
         Log("codex.tool_decision", session, ns + 30 * ms, tool_name="exec_command", tool_namespace="functions",

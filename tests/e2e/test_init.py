@@ -5,12 +5,20 @@ import os
 import pty
 import re
 import select
+import socket
 import subprocess
 import time
+import tomllib
 
 import pytest
 
 SETTINGS = b'{\r\n\t"model" : "opus",\r\n\t"hooks": { "Stop": [ ] }\r\n}'
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
 
 
 @pytest.fixture
@@ -121,7 +129,7 @@ def test_codex_has_two_files(world):
     [note] = plan["notes"]
     assert note.startswith(str(hooks)) and "/hooks" in note
     done = world.hookd("init", "--yes")
-    assert b"12 hooks added in" in done.stdout and b"1 notify line added in" in done.stdout
+    assert b"12 hooks added in" in done.stdout and b"1 setting added in" in done.stdout
     for event, groups in json.loads(hooks.read_bytes())["hooks"].items():
         [entry] = [e for g in groups for e in g["hooks"]]
         assert entry["command"] == f"{world.build / 'hookc'} --dir {world.dir} codex {event}"
@@ -213,8 +221,8 @@ def test_gemini_settings_may_hold_comments(world):
 
 def test_words_that_are_wrong(world):
     assert world.hookd("init", "--agent", "nobody", ok=False).returncode == 64
-    done = world.hookd("init", "--agent", "cursor", "--yes", ok=False)
-    assert done.returncode == 1 and b"Cursor" in done.stderr
+    done = world.hookd("init", "--agent", "generic", "--yes", ok=False)
+    assert done.returncode == 1 and b"hookc generic EVENT" in done.stderr
     assert world.hookd("config", "get", ok=False).returncode == 64
     assert world.hookd("config", "what", ok=False).returncode == 64
 
@@ -244,3 +252,84 @@ def test_a_broken_config_does_not_stop_the_daemon(world):
     world.dir.mkdir(mode=0o700, exist_ok=True)
     (world.dir / "config.json").write_text('{ "durability": ')
     assert world.start()
+
+
+OTEL = {
+    "no table": b'model = "x"\r\n\r\n[tui]\r\nnotifications = true',
+    "nothing": b"",
+    "a table with other keys": b'[otel]\nmetrics_exporter = "none" # mine\n[tui]\nx = 1\n',
+    "an empty table at the end": b'model = "x"\n[otel]',
+    "a table below it": b'[otel.trace]\nx = 1\n',
+    "prompts are kept out": b'[otel]  # mine\nlog_user_prompt = false\n',
+    "it stands in a string": b'x = """\n[otel]\nexporter = 1 # hookd\n"""\n',
+}
+
+
+@pytest.mark.parametrize("name", OTEL)
+def test_telemetry_is_put_in_once_and_taken_out_byte_for_byte(world, name):
+    config = world.home / ".codex/config.toml"
+    config.parent.mkdir()
+    config.write_bytes(OTEL[name])
+    port = free_port()
+    world.hookd("config", "set", "http.port", port)
+    shown = world.hookd("init", "--agent", "codex", "--otel", "--dry-run").stdout
+    assert b"/v1/logs" in shown and config.read_bytes() == OTEL[name]
+    world.hookd("init", "--agent", "codex", "--otel", "--yes")
+    wrote = config.read_bytes()
+    otel = tomllib.loads(wrote.decode())["otel"]
+    token = world.hookd("token").stdout.decode().strip()
+    assert otel["exporter"] == {"otlp-http": {"endpoint": f"http://127.0.0.1:{port}/v1/logs", "protocol": "binary",
+                                              "headers": {"Authorization": f"Bearer {token}"}}}
+    assert otel["log_user_prompt"] is (name != "prompts are kept out")
+    # Nothing else has changed.
+    before, after = tomllib.loads(OTEL[name].decode()), tomllib.loads(wrote.decode())
+    assert {k: v for k, v in after.items() if k not in ("otel", "notify")} == {
+        k: v for k, v in before.items() if k != "otel"}
+    # It is open now, and after a restart.
+    for _ in range(2):
+        with socket.create_connection(("127.0.0.1", port), 5) as s:
+            s.sendall(f"POST /v1/logs HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n"
+                      "Content-Type: application/x-protobuf\r\nContent-Length: 0\r\n\r\n".encode())
+            assert s.recv(100).startswith(b"HTTP/1.1 200 ")
+        world.stop()
+        world.start()
+    world.hookd("init", "--agent", "codex", "--otel", "--yes")
+    world.hookd("init", "--agent", "codex", "--yes")
+    assert config.read_bytes() == wrote
+    world.hookd("uninstall", "--yes")
+    assert config.read_bytes() == OTEL[name] if OTEL[name] else not config.exists() or config.read_bytes() == b""
+
+
+@pytest.mark.parametrize("name", ["no table", "a table with other keys"])
+def test_telemetry_is_taken_out_of_a_file_that_others_changed(world, name):
+    config = world.home / ".codex/config.toml"
+    config.parent.mkdir()
+    config.write_bytes(OTEL[name] + b"\n")
+    world.hookd("config", "set", "http.port", free_port())
+    world.hookd("init", "--agent", "codex", "--otel", "--yes")
+    config.write_bytes(config.read_bytes() + b"[mine]\ny = 2\n")
+    world.hookd("uninstall", "--yes")
+    assert config.read_bytes() == OTEL[name] + b"\n[mine]\ny = 2\n"
+
+
+@pytest.mark.parametrize("text", [b'otel.environment = "dev"\n', b'[otel]\nexporter = "none"\n',
+                                  b'[otel.exporter.otlp-http]\nendpoint = "http://127.0.0.1:4318/v1/logs"\n'])
+def test_a_foreign_exporter_stays(world, text):
+    config = world.home / ".codex/config.toml"
+    config.parent.mkdir()
+    config.write_bytes(text)
+    world.hookd("config", "set", "http.port", free_port())
+    assert b"otel is already configured" in world.hookd("init", "--agent", "codex", "--otel", "--yes").stdout
+    before = tomllib.loads(text.decode())
+    assert tomllib.loads(config.read_bytes().decode())["otel"] == before["otel"]
+
+
+def test_telemetry_follows_a_changed_port(world):
+    config = world.home / ".codex/config.toml"
+    config.parent.mkdir()
+    for port in [free_port(), free_port()]:
+        world.hookd("config", "set", "http.port", port)
+        world.hookd("init", "--agent", "codex", "--otel", "--yes")
+        endpoint = tomllib.loads(config.read_text())["otel"]["exporter"]["otlp-http"]["endpoint"]
+        assert endpoint == f"http://127.0.0.1:{port}/v1/logs"
+        world.stop()

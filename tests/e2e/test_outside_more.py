@@ -396,7 +396,7 @@ def test_geminis_three_session_ends_run_hooks_once(world):
     assert ran() == 1
 
 
-@pytest.mark.parametrize("agent", ["codex", "gemini", "cursor", "qwen", "windsurf"])
+@pytest.mark.parametrize("agent", ["codex", "gemini", "cursor", "windsurf"])
 def test_a_question_that_was_told_as_a_denial_is_shown_as_denied(world, agent):
     """protocol.md: prevailed is what the agent was told; the denied call is shown as denied."""
     world.start()

@@ -60,6 +60,7 @@ READERS = {
     "mcp": [[], [ARGUMENT]],
     "url": [["--json"], [ARGUMENT]],
     "token": [[], [ARGUMENT]],
+    "agents": [[], ["--json"], [ARGUMENT]],
     "version": [[], ["--json"], [ARGUMENT]],
     "help": [[], ["show"], [ARGUMENT]],
     "start": [[], [ARGUMENT]],

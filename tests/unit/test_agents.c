@@ -528,10 +528,12 @@ static void test_notify(void **state)
 	/* Something else that may be told this way one day. */
 	assert_int_equal(parse_as("codex", "notify", STR("{\"type\":\"new\",\"thread-id\":\"t\"}")).kind,
 		EVENT_UNKNOWN);
-	/* Never written into a hook file. */
-	for (const struct agent_event *row = agent_codex.events; row->native; row++)
-		assert_int_equal(row->flags,
-			row->kind == EVENT_TURN_COMPLETE ? AGENT_EVENT_NOT_A_HOOK : AGENT_EVENT_DEFAULT);
+	/* Never written into a hook file: notify, and what telemetry reports. */
+	for (const struct agent_event *row = agent_codex.events; row->native; row++) {
+		bool hook = row->kind != EVENT_TURN_COMPLETE && !str_starts(str_of(row->native), STR("codex."));
+
+		assert_int_equal(row->flags, hook ? AGENT_EVENT_DEFAULT : AGENT_EVENT_NOT_A_HOOK);
+	}
 }
 
 static void test_failures_of_gemini(void **state)

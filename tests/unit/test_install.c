@@ -587,7 +587,7 @@ static void project_and_other_agents(void **state)
 	p = add_plan();
 	assert_true(str_ends(str_of(p.files[0].path), STR("/.claude/settings.local.json")));
 	assert_true(str_starts(str_of(p.files[0].path), str_of(root)));
-	request.agent = agent_find(STR("windsurf"));
+	request.agent = agent_find(STR("generic"));
 	assert_int_equal(install_plan_add(&request, &arena, &p, &err), -EOPNOTSUPP);
 	assert_false(install_agent_found(&request));
 	request.agent = agent_find(STR("claude"));

@@ -117,6 +117,43 @@ str path_join(struct run *x, str dir, str word)
 	return t.n ? text_str(&t) : STR("/");
 }
 
+/* Takes the first part of a path in /proc off: self, thread-self, or a number. */
+static bool take_process(str *rest)
+{
+	ptrdiff_t end = str_find_char(*rest, '/');
+	str part = end < 0 ? *rest : str_head(*rest, (size_t)end);
+	bool number = part.n > 0;
+
+	for (size_t i = 0; i < part.n; i++)
+		number = number && part.p[i] >= '0' && part.p[i] <= '9';
+	if (end < 0 || (!number && !str_eq(part, STR("self")) && !str_eq(part, STR("thread-self"))))
+		return false;
+	*rest = str_from(*rest, (size_t)end + 1);
+	return true;
+}
+
+/* /proc/self/root is the root again, whoever's it is called. */
+static str without_proc_root(str path)
+{
+	static const str proc = { "/proc/", 6 }, task = { "task/", 5 }, root = { "root", 4 };
+
+	while (str_starts(path, proc)) {
+		str rest = str_from(path, proc.n);
+
+		if (!take_process(&rest))
+			return path;
+		if (str_starts(rest, task)) {
+			rest = str_from(rest, task.n);
+			if (!take_process(&rest))
+				return path;
+		}
+		if (!str_starts(rest, root) || (rest.n > root.n && rest.p[root.n] != '/'))
+			return path;
+		path = rest.n > root.n ? str_from(rest, root.n) : STR("/");
+	}
+	return path;
+}
+
 str path_resolve(struct run *x, str word)
 {
 	str path;
@@ -125,7 +162,7 @@ str path_resolve(struct run *x, str word)
 		return STR("\1");
 	if (word.n && word.p[0] == '~' && (word.n == 1 || word.p[1] == '/')) /* a program may expand it itself */
 		word = arena_strf(x->a, STR_FMT STR_FMT, STR_ARG(x->c->home), STR_ARG(str_from(word, 1)));
-	path = path_join(x, x->st.cwd, word);
+	path = without_proc_root(path_join(x, x->st.cwd, word));
 	for (int i = 0; x->fs; i++) {
 		const struct fact *f = link_on(x, path);
 

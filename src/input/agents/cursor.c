@@ -84,6 +84,13 @@ static const struct json_field fields[] = {
 	JSON_FIELD("error", TEXT, struct event, error),
 	JSON_FIELD("stop_hook_active", BOOL, struct event, stop_hook_active),
 	JSON_FIELD("is_interrupt", BOOL, struct event, is_interrupt),
+	JSON_FIELD("sessionId", TEXT, struct event, session),
+	JSON_FIELD("conversationId", TEXT, struct event, session),
+	JSON_FIELD("trajectory_id", TEXT, struct event, session),
+	JSON_FIELD("prompt_id", TEXT, struct event, prompt_id),
+	JSON_FIELD("generationId", TEXT, struct event, prompt_id),
+	JSON_FIELD("turn_id", TEXT, struct event, prompt_id),
+	JSON_FIELD("execution_id", TEXT, struct event, prompt_id),
 	{ 0 },
 };
 

@@ -60,6 +60,15 @@ static const struct json_field fields[] = {
 	JSON_FIELD("tool_input", TREE, struct event, tool_input),
 	JSON_FIELD("reason", STR, struct event, reason),
 	JSON_FIELD("text", STR, struct event, message),
+	JSON_FIELD("sessionId", TEXT, struct event, session),
+	JSON_FIELD("conversation_id", TEXT, struct event, session),
+	JSON_FIELD("conversationId", TEXT, struct event, session),
+	JSON_FIELD("trajectory_id", TEXT, struct event, session),
+	JSON_FIELD("prompt_id", TEXT, struct event, prompt_id),
+	JSON_FIELD("generation_id", TEXT, struct event, prompt_id),
+	JSON_FIELD("generationId", TEXT, struct event, prompt_id),
+	JSON_FIELD("turn_id", TEXT, struct event, prompt_id),
+	JSON_FIELD("execution_id", TEXT, struct event, prompt_id),
 	{ 0 },
 };
 

@@ -11,8 +11,10 @@
  * not idle times: HTTP_HEAD_S for a head, HTTP_REQUEST_S for the whole request and for sending its answer. A client
  * that disconnects while its request is BUSY is noticed when it is answered.
  *
- * Streams share one ring of the newest bytes and have a cursor each, so a thousand clients that never read cost no more
- * than one; who falls off the ring is disconnected, and says with Last-Event-ID what it has when it comes back. */
+ * Streams share one ring of the newest bytes and have a cursor each, so a thousand clients that never read cost no
+ * more than one; who falls off the ring is disconnected, and says with Last-Event-ID what it has when it comes back.
+ * An event is sent at once after a quiet moment, and otherwise together with those of the next HTTP_STREAM_MS: the
+ * events of a busy agent, each sent to hundreds of clients by itself, would take a core from it. */
 #ifndef HOOKD_HTTP_HTTP_H
 #define HOOKD_HTTP_HTTP_H
 
@@ -33,6 +35,7 @@ enum {
 	HTTP_IDLE_S = 60, /* between requests */
 	HTTP_CONNECTIONS_MAX = 1200,
 	HTTP_RING = 256 << 10,
+	HTTP_STREAM_MS = 100,
 	HTTP_BODIES_MAX = 64 << 20, /* of all requests together; beyond it they are asked to come again (503) */
 };
 

@@ -48,6 +48,7 @@ struct http_conn {
 	size_t promised;     /* how large it may become: counted in server->promised */
 	uint64_t chunk_left; /* of the current chunk */
 	bool in_chunk;
+	bool full;        /* a stream whose client does not read: it waits for room */
 	uint64_t cursor;  /* of a stream: what it has, counted from the first byte ever pushed */
 	int64_t until_us; /* monotonic: it is closed then; 0: never */
 };
@@ -70,7 +71,10 @@ struct http_server {
 	int64_t timer_us; /* when it fires; 0: not set */
 	char *ring;       /* the newest HTTP_RING bytes of all streams; made with the first */
 	uint64_t pushed;
-	size_t promised; /* bytes of bodies that are being read or worked on */
+	struct loop_timer *streamer; /* the streams get what was pushed meanwhile */
+	bool streaming;              /* it is set */
+	size_t unsent;               /* bytes that wait for it */
+	size_t promised;             /* bytes of bodies that are being read or worked on */
 	struct http_state state;
 };
 
@@ -303,6 +307,7 @@ static bool stream_more(struct http_conn *c)
 		if (sent < 0 && errno == EINTR)
 			continue;
 		if (sent < 0 && errno == EAGAIN) {
+			c->full = true;
 			watch(c, LOOP_READ | LOOP_WRITE);
 			return true;
 		}
@@ -312,7 +317,9 @@ static bool stream_more(struct http_conn *c)
 		}
 		c->cursor += (uint64_t)sent;
 	}
-	watch(c, LOOP_READ); /* to see it go */
+	if (c->full)
+		watch(c, LOOP_READ); /* to see it go */
+	c->full = false;
 	return true;
 }
 
@@ -340,10 +347,29 @@ void http_stream(struct http_conn *c)
 	watch(c, LOOP_READ);
 }
 
-void http_push(struct http_server *s, str event)
+/* Who has no room is told by the kernel when it has; until then only its place on the ring counts. */
+static void send_streams(struct http_server *s)
 {
 	struct http_conn *next;
 
+	for (struct http_conn *c = s->conns; c; c = next) {
+		next = c->next;
+		if (c->state == CONN_STREAM && (!c->full || s->pushed - c->cursor > HTTP_RING))
+			stream_more(c);
+	}
+}
+
+static void on_streamer(void *arg)
+{
+	struct http_server *s = arg;
+
+	s->streaming = false;
+	s->unsent = 0;
+	send_streams(s);
+}
+
+void http_push(struct http_server *s, str event)
+{
 	if (!s->state.streams || event.n > HTTP_RING)
 		return;
 	for (size_t done = 0; done < event.n;) {
@@ -353,11 +379,14 @@ void http_push(struct http_server *s, str event)
 		done += n;
 	}
 	s->pushed += event.n;
-	for (struct http_conn *c = s->conns; c; c = next) {
-		next = c->next;
-		if (c->state == CONN_STREAM)
-			stream_more(c);
+	s->unsent += event.n;
+	if (!s->streaming || s->unsent > HTTP_RING / 2) {
+		s->unsent = 0;
+		send_streams(s);
 	}
+	if (!s->streaming)
+		loop_timer_set(s->streamer, HTTP_STREAM_MS * USEC_PER_MSEC);
+	s->streaming = true;
 }
 
 /* -- reading ----------------------------------------------------------------------------------- */
@@ -671,6 +700,7 @@ struct http_server *http_new(struct loop *l, const struct http_handlers *handler
 	s->loop = l;
 	s->handlers = *handlers;
 	s->timer = loop_timer_new(l, on_timer, s);
+	s->streamer = loop_timer_new(l, on_streamer, s);
 	return s;
 }
 
@@ -682,6 +712,7 @@ void http_free(struct http_server *s)
 	while (s->conns)
 		drop(s->conns);
 	loop_timer_free(s->timer);
+	loop_timer_free(s->streamer);
 	free(s->ring);
 	free(s);
 }

@@ -8,7 +8,7 @@
 #include "json/json.h"
 #include "otlp/otlp.h"
 
-enum { PAYLOAD_MAX = 2 * OTLP_BODY_MAX };
+enum { PAYLOAD_MAX = 2 * OTLP_BODY_MAX, PAYLOAD_USUAL = 2 << 10 };
 
 struct words {
 	const struct otlp_record *record;
@@ -220,26 +220,6 @@ static const struct row {
 
 /* -- all of it --------------------------------------------------------------------------------- */
 
-/* Times and attributes, in order; the same from both encodings. */
-static void hash_record(const struct otlp_record *r, uint8_t out[SHA256_BYTES])
-{
-	struct sha256 s;
-
-	sha256_init(&s);
-	sha256_add(&s, &r->time_ns, sizeof r->time_ns);
-	sha256_add(&s, &r->observed_ns, sizeof r->observed_ns);
-	for (size_t i = 0; i < r->nattributes; i++) {
-		const struct otlp_attribute *a = &r->attributes[i];
-		uint64_t lengths[3] = { a->key.n, a->text.n, a->type };
-
-		sha256_add(&s, lengths, sizeof lengths);
-		sha256_add(&s, a->key.n ? a->key.p : "", a->key.n);
-		sha256_add(&s, a->text.n ? a->text.p : "", a->text.n);
-		sha256_add(&s, &a->number, sizeof a->number);
-	}
-	sha256_end(&s, out);
-}
-
 static const struct row *find_row(const struct otlp_record *r)
 {
 	str name = otlp_text(r, "event.name");
@@ -250,12 +230,18 @@ static const struct row *find_row(const struct otlp_record *r)
 	return NULL;
 }
 
-static void set_id(const struct otlp_record *r, struct otlp_hook *ret)
+/* The key: what it says, and when, to the nanosecond; the same from both encodings. */
+static void set_id(const struct otlp_record *r, str said, struct otlp_hook *ret)
 {
 	uint64_t ns = r->time_ns ? r->time_ns : r->observed_ns;
 	uint8_t hash[SHA256_BYTES];
+	struct sha256 s;
 
-	hash_record(r, hash);
+	sha256_init(&s);
+	sha256_add(&s, &ns, sizeof ns);
+	sha256_add(&s, ret->event, strlen(ret->event) + 1);
+	sha256_add(&s, said.p, said.n);
+	sha256_end(&s, hash);
 	ret->at_us = (int64_t)(ns / 1000);
 	ret->id = ulid_from(ret->at_us / USEC_PER_MSEC, hash);
 }
@@ -272,12 +258,13 @@ bool otlp_hook(const struct otlp_record *r, struct arena *a, struct otlp_hook *r
 
 	if (!row || str_empty(session))
 		return false;
+	(void)buf_reserve(&b, PAYLOAD_USUAL);
 	*ret = (struct otlp_hook){ .agent = "codex", .event = row->name, .is_usage = row->is_usage };
 	jw_object(&w);
 	jw_field_str(&w, "session_id", session);
 	told = row->write(&k);
 	if (told)
-		set_id(r, ret);
+		set_id(r, buf_str(&b), ret);
 	if (told && row->is_usage) {
 		ulid_format(&ret->id, id);
 		jw_field_str(&w, "message_id", arena_strf(a, OTLP_MESSAGE "%s", id));

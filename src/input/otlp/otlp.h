@@ -11,8 +11,7 @@
  *                   adapter then understands like any other; most records are none (each piece of a streamed answer is
  *                   one) and are only counted
  *
- * An id is made from what a record says (times and attributes, whatever the encoding), so a batch that is sent twice
- * changes nothing.
+ * An id is made from what a record says and when, whatever the encoding, so a batch that is sent twice changes nothing.
  *
  * Refused are bad varints, field 0, groups, lengths that lead outside, values nested deeper than OTLP_DEPTH_MAX, and
  * more than OTLP_RECORDS_MAX records (an empty one takes two bytes). Unknown fields are skipped. Memory is bounded by

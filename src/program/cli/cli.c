@@ -22,6 +22,7 @@ const struct cmd *const cmds[] = {
 	&cmd_doctor,
 	&cmd_init,
 	&cmd_uninstall,
+	&cmd_agents,
 	&cmd_sessions,
 	&cmd_show,
 	&cmd_tail,

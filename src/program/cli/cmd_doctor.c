@@ -134,6 +134,7 @@ static const struct form {
 	const char *more;      /* members that only this agent sends */
 	const char *response;  /* of a tool */
 	const char *denial[3]; /* where in the answer "deny" must be */
+	bool denies_by_exit;   /* instead: exit code 2, and the reason on stderr */
 	const char *note;
 } forms[] = {
 	{ .agent = "claude",
@@ -153,6 +154,24 @@ static const struct form {
 		.response = "{\"llmContent\":\"\",\"returnDisplay\":\"\"}",
 		.denial = { "decision" },
 		.note = "it runs no hooks in untrusted folders; nothing is captured there" },
+	{ .agent = "copilot",
+		.shell_tool = "bash",
+		.more = "\"timestamp\":0",
+		.response = "{\"resultType\":\"success\",\"textResultForLlm\":\"\"}",
+		.denial = { "permissionDecision" },
+		.note = "it runs the hooks of a project only in trusted folders; those of the user always" },
+	{ .agent = "cursor",
+		.shell_tool = "Shell",
+		.more = "\"generation_id\":\"hookd-doctor\"",
+		.response = "\"\"",
+		.denial = { "permission" },
+		.note = "this is written from its documentation: no release of it can be tested offline" },
+	{ .agent = "windsurf",
+		.shell_tool = "Bash",
+		.more = "\"execution_id\":\"hookd-doctor\"",
+		.response = "\"\"",
+		.denies_by_exit = true,
+		.note = "this is written from its documentation: no release of it can be tested offline" },
 };
 
 static const struct form *form_of(const struct agent *agent)
@@ -292,11 +311,13 @@ static int fire(struct doctor *d, const struct call *call, struct buf *out)
 }
 
 /* Whether the answer denies in the agent's own form. */
-static bool says_deny(struct doctor *d, const struct agent *agent, str answer)
+static bool says_deny(struct doctor *d, const struct agent *agent, int exit_code, str answer)
 {
 	const struct form *f = form_of(agent);
 	struct json *v = NULL;
 
+	if (f->denies_by_exit)
+		return exit_code == 2 && str_find(answer, STR("hookd-selftest-deny")) >= 0;
 	if (json_parse(&d->cli->arena, arena_str(&d->cli->arena, answer), 0, &v, NULL) < 0)
 		return false;
 	for (size_t i = 0; v && f->denial[i]; i++)
@@ -336,11 +357,11 @@ static void check_line(struct doctor *d, const struct agent *agent, const struct
 	exit_code = fire(d, &call, &out);
 	began = clock_mono_us() - began;
 	stored = count_stored(d, session, e->is_notify ? STR_NONE : e->event);
-	denied = says_deny(d, agent, buf_str(&out));
+	denied = says_deny(d, agent, exit_code, buf_str(&out));
 	if (exit_code < 0)
 		tell(d, FINDING_BAD, agent->name, STR_FMT ": " STR_FMT " cannot be run: %s", STR_ARG(e->event),
 			STR_ARG(e->command), strerror(-exit_code));
-	else if (exit_code != 0)
+	else if (exit_code != 0 && !(denied && form_of(agent)->denies_by_exit))
 		tell(d, FINDING_BAD, agent->name, STR_FMT ": the hook exited with %d: " STR_FMT, STR_ARG(e->event),
 			exit_code, STR_ARG(str_head(buf_str(&out), 200)));
 	else if (stored != 1)

@@ -2,12 +2,15 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/limits.h"
 #include "cli/backtest.h"
 #include "cli/hooks.h"
 #include "cli/import.h"
+#include "config/config.h"
+#include "config/owner.h"
 
 /* hookc is in the same directory as hookd. */
 static int find_hookc(struct cli *cli, char out[FS_PATH])
@@ -86,9 +89,78 @@ static void remember_home(struct cli *cli)
 			cli->paths.home, cli->paths.state);
 }
 
+/* -- telemetry --------------------------------------------------------------------------------- */
+
+struct telemetry {
+	struct install_otel otel;
+	char endpoint[64], token[OWNER_TOKEN + 1];
+};
+
+/* Where agents will find us, and what opens the door. 0, or the exit code after the reason was printed. */
+static int plan_telemetry(struct cli *cli, struct telemetry *t)
+{
+	struct config_problem *problems;
+	struct config config;
+	struct err err = { 0 };
+	int64_t port;
+
+	config_load(cli->paths.config, &config, &problems);
+	port = config_number(&config, OPTION_HTTP_PORT);
+	config_problems_free(problems);
+	if (!port)
+		return cli_fail("telemetry needs a port that stays the same: hookd config set http.port 7717");
+	snprintf(t->endpoint, sizeof t->endpoint, "http://127.0.0.1:%lld/v1/logs", (long long)port);
+	if (cli_has(cli, "dry-run"))
+		snprintf(t->token, sizeof t->token, "(hookd token)");
+	else if (paths_make(&cli->paths, &err) < 0 || owner_http_token(&cli->paths, t->token, &err) < 0)
+		return cli_fail("%s", err.text);
+	t->otel = (struct install_otel){ t->endpoint, t->token };
+	return 0;
+}
+
+/* From now on and from every start. */
+static void open_telemetry(struct cli *cli, const struct telemetry *t)
+{
+	struct json *got = cli_ask(cli, "http", STR("{\"open\":true}"));
+	str address = json_str(json_get(got, STR("address")));
+
+	if (!str_empty(address) && !str_starts(str_of(t->endpoint), address))
+		cli_fail("the daemon listens at " STR_FMT ", not at the port of %s: http.port has changed since it "
+			 "started (hookd stop; hookd start), or the port is taken (hookd config set http.port, then "
+			 "hookd "
+			 "init --otel again)",
+			STR_ARG(address), t->endpoint);
+}
+
+static int enable_http(struct cli *cli)
+{
+	const struct option *o = config_find(STR("http.enabled"), NULL);
+	struct err err = { 0 };
+
+	if (config_set(cli->paths.config, o, STR("true"), &err) < 0)
+		return cli_fail("%s: %s", cli->paths.config, err.text);
+	return 0;
+}
+
+/* What the hooks call must stay where it is. */
+static void warn_of_build_folder(const char *hookc)
+{
+	char ninja[FS_PATH];
+	int dir = (int)(strrchr(hookc, '/') - hookc);
+	struct stat st;
+
+	if (snprintf(ninja, sizeof ninja, "%.*s/build.ninja", dir, hookc) >= FS_PATH || stat(ninja, &st) < 0)
+		return;
+	printf("note: the hooks call %s, which is in a build folder. If that goes away nothing is captured or denied\n"
+	       "      any more; make install puts hookd in a place that stays, and hookd init from there moves the "
+	       "hooks.\n",
+		hookc);
+}
+
 static int run(struct cli *cli)
 {
-	struct hook_work work = { install_plan_add, install_agent_found, NULL };
+	struct hook_work work = { install_plan_add, install_agent_found, NULL, NULL };
+	struct telemetry telemetry;
 	char hookc[FS_PATH];
 	struct hook_changes c;
 	struct err err = { 0 };
@@ -97,6 +169,11 @@ static int run(struct cli *cli)
 	int r = find_hookc(cli, hookc), daemon;
 
 	work.hookc = hookc;
+	if (r == 0 && cli_has(cli, "otel")) {
+		remember_home(cli);
+		r = plan_telemetry(cli, &telemetry);
+		work.otel = &telemetry.otel;
+	}
 	if (r == 0)
 		r = hooks_plan(cli, &work, &c);
 	if (r != 0)
@@ -111,15 +188,21 @@ static int run(struct cli *cli)
 	if (paths_make(&cli->paths, &err) < 0)
 		return cli_fail("%s", err.text);
 	r = hooks_apply(&c);
+	if (r == 0 && work.otel)
+		r = enable_http(cli);
 	if (r != 0)
 		return r;
 	if (c.any)
 		cli_note_change(cli, "init", STR_NONE);
 	if (!cli_has(cli, "json"))
 		hooks_print_done(&c);
+	if (!cli_has(cli, "json"))
+		warn_of_build_folder(hookc);
 	fflush(stdout);
 	daemon = start_daemon(cli, &err);
 	if (daemon == 0 || daemon == -EEXIST) {
+		if (work.otel)
+			open_telemetry(cli, &telemetry);
 		if (!cli_has(cli, "json"))
 			puts("The daemon is running.");
 		if (!cli_has(cli, "no-import"))
@@ -128,15 +211,19 @@ static int run(struct cli *cli)
 			backtest_tell(cli);
 	}
 	if (cli_has(cli, "json"))
-		return print_json(&c, daemon, &err, &history);
-	print_next_steps(&c, imported);
-	return EXIT_DONE;
+		r = print_json(&c, daemon, &err, &history);
+	else
+		print_next_steps(&c, imported);
+	return c.failed ? c.failed : EXIT_DONE;
 }
 
 static const struct cmd_option init_options[] = {
 	{ "agent", 'a', "NAME", true, "connect this agent (default: every agent that is found)" },
 	{ "project", 0, NULL, false, "only in the current directory, in the file that is not checked in" },
 	{ "all-events", 0, NULL, false, "also install hooks for events that hookd does not need by default" },
+	{ "otel", 0, NULL, false,
+		"also have Codex send its telemetry here; hookd then listens on 127.0.0.1, and the bearer token is in "
+		"Codex's settings" },
 	{ "no-import", 0, NULL, false, "do not offer to import the history that agents have written" },
 	{ "dry-run", 'n', NULL, false, "show the change without making it" },
 	{ "yes", 'y', NULL, false, "do not ask" },

@@ -25,7 +25,7 @@ static int print_json(const struct hook_changes *c)
 
 static int run(struct cli *cli)
 {
-	const struct hook_work work = { install_plan_remove, every_agent, NULL };
+	const struct hook_work work = { install_plan_remove, every_agent, NULL, NULL };
 	struct hook_changes c;
 	int r = hooks_plan(cli, &work, &c);
 
@@ -38,12 +38,14 @@ static int run(struct cli *cli)
 		return r;
 	if (c.any)
 		cli_note_change(cli, "uninstall", STR_NONE);
-	if (cli_has(cli, "json"))
-		return print_json(&c);
+	if (cli_has(cli, "json")) {
+		r = print_json(&c);
+		return c.failed ? c.failed : r;
+	}
 	hooks_print_done(&c);
 	puts(c.any ? "Captured sessions stay where they are; hookd stop ends the daemon."
 		   : "No hooks of hookd are installed here.");
-	return EXIT_DONE;
+	return c.failed ? c.failed : EXIT_DONE;
 }
 
 static const struct cmd_option uninstall_options[] = {

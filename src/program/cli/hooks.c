@@ -15,9 +15,9 @@ enum { SHOWN_LINE = 400 };
 static int print_plan_error(const struct install_plan *p, const struct err *err)
 {
 	if (err->line && p->n)
-		return cli_fail("%s:%u:%u: %s; nothing was changed", p->files[p->n - 1].path, err->line, err->col,
+		return cli_fail("%s:%u:%u: %s; nothing was changed there", p->files[p->n - 1].path, err->line, err->col,
 			err->text);
-	return cli_fail("%s; nothing was changed", err->text);
+	return cli_fail("%s; nothing was changed there", err->text);
 }
 
 static int add_change(struct cli *cli, const struct hook_work *work, const struct install_request *q, bool named,
@@ -34,8 +34,10 @@ static int add_change(struct cli *cli, const struct hook_work *work, const struc
 	r = work->plan(q, &cli->arena, &change->plan, &err);
 	if (r == -EOPNOTSUPP && !named)
 		return 0;
-	if (r < 0)
-		return print_plan_error(&change->plan, &err);
+	if (r < 0) {
+		c->failed = print_plan_error(&change->plan, &err);
+		return 0;
+	}
 	if (c->n == HOOK_CHANGES_MAX)
 		return cli_fail("too many agents at once");
 	c->list[c->n++] = change;
@@ -59,6 +61,7 @@ int hooks_plan(struct cli *cli, const struct hook_work *work, struct hook_change
 {
 	struct install_request q = { .home = getenv("HOME"),
 		.hookc = work->hookc,
+		.otel = work->otel,
 		.state = cli->paths.state,
 		.all_events = cli_has(cli, "all-events") };
 	static char project[FS_PATH];
@@ -82,7 +85,7 @@ int hooks_plan(struct cli *cli, const struct hook_work *work, struct hook_change
 		if (work->wanted(&q))
 			r = add_change(cli, work, &q, /* named= */ false, ret);
 	}
-	return r;
+	return r == 0 && !ret->n ? ret->failed : r;
 }
 
 /* -- showing ----------------------------------------------------------------------------------- */

@@ -15,7 +15,8 @@ struct hook_change {
 struct hook_changes {
 	struct hook_change *list[HOOK_CHANGES_MAX];
 	unsigned n;
-	bool any; /* a file would change */
+	bool any;   /* a file would change */
+	int failed; /* the exit code when an agent was left out because a file of it cannot be used */
 };
 
 struct hook_work {
@@ -23,10 +24,11 @@ struct hook_work {
 	/* Which agents are meant when none is named. */
 	bool (*wanted)(const struct install_request *q);
 	const char *hookc; /* absolute, or NULL when it is not needed */
+	const struct install_otel *otel;
 };
 
-/* The plans for the agents that were named, or for all that are wanted. 0, or the exit code after
- * the reason was printed; nothing has been changed then. */
+/* The plans for the agents that were named, or for all that are wanted. An agent whose file cannot be used is left out,
+ * after the reason was printed; the others are not affected. 0, or the exit code when there is nothing left to do. */
 int hooks_plan(struct cli *cli, const struct hook_work *work, struct hook_changes *ret);
 
 /* Shows the change and its notes, and asks for confirmation. 0: proceed. Otherwise the exit code: --dry-run, or a no.

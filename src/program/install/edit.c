@@ -112,6 +112,7 @@ static bool is_array(const struct json *v)
 
 /* What goes: every entry of ours, or, when one is to be kept, its doubles. */
 struct sieve {
+	bool flat;
 	const struct json *keep;
 	const struct json *original; /* its "hooks": what was there before us stays */
 };
@@ -137,6 +138,8 @@ static bool group_gone(const struct json *group, void *ctx)
 	const struct sieve *s = ctx;
 	struct json *entries = group_entries(group);
 
+	if (s->flat)
+		return entry_gone(group, ctx) && !(s->keep && !is_unrestricted(group));
 	if (!entries || !entries->first || (s->keep && !is_unrestricted(group)))
 		return false;
 	json_each(entry, entries)
@@ -173,7 +176,10 @@ static unsigned count_gone(const struct json *event, struct sieve *s)
 {
 	unsigned n = 0;
 
-	if (is_array(event))
+	if (is_array(event) && s->flat)
+		json_each(entry, event)
+			n += group_gone(entry, s);
+	else if (is_array(event))
 		json_each(group, event)
 			if (group_entries(group) && !(s->keep && !is_unrestricted(group)))
 				json_each(entry, group_entries(group))
@@ -186,7 +192,7 @@ static void sift_event(struct work *w, const struct json *event, struct sieve *s
 	if (!is_array(event))
 		return;
 	json_edit_remove(&w->edit, event, group_gone, s);
-	json_each(group, event)
+	json_each(group, s->flat ? NULL : event)
 		if (group_entries(group) && !group_gone(group, s) && !(s->keep && !is_unrestricted(group)))
 			json_edit_remove(&w->edit, group_entries(group), entry_gone, s);
 }
@@ -222,7 +228,7 @@ static struct json *original_hooks(const struct install_request *q, str original
 int install_edit_remove(const struct install_request *q, str text, str original, struct arena *a, str *ret,
 	struct install_counts *ret_counts, struct err *err)
 {
-	struct sieve s = { .original = original_hooks(q, original, a) };
+	struct sieve s = { .flat = hook_file_first(q->agent)->flat, .original = original_hooks(q, original, a) };
 	struct work w;
 	int r = open_work(&w, q, text, a, err);
 
@@ -247,6 +253,11 @@ int install_edit_remove(const struct install_request *q, str text, str original,
 	return close_work(&w, ret, err);
 }
 
+static bool is_only_version(const struct work *w)
+{
+	return w->file->version && w->root->count == 1 && str_eq(w->root->first->key, STR("version"));
+}
+
 bool install_edit_is_empty(const struct install_request *q, str text)
 {
 	struct arena a;
@@ -254,7 +265,7 @@ bool install_edit_is_empty(const struct install_request *q, str text)
 	bool empty;
 
 	arena_init(&a);
-	empty = open_work(&w, q, text, &a, NULL) == 0 && !w.root->first;
+	empty = open_work(&w, q, text, &a, NULL) == 0 && (!w.root->first || is_only_version(&w));
 	arena_release(&a);
 	return empty;
 }
@@ -271,8 +282,7 @@ static void refresh_entry(struct work *w, const struct install_request *q, str e
 	if (entry_is_current(q, event, entry, w->a))
 		return;
 	w->counts.changed++;
-	if (!str_eq(json_str(json_get(entry, STR("type"))), STR("command")) ||
-		!(w->file->shell ? !args : args && is_array(args))) {
+	if (!entry_is_command(w->file, entry) || !(w->file->shell ? !args : args && is_array(args))) {
 		json_edit_replace(&w->edit, entry, now);
 		return;
 	}
@@ -281,25 +291,31 @@ static void refresh_entry(struct work *w, const struct install_request *q, str e
 		json_edit_replace(&w->edit, args, json_get(now, STR("args")));
 }
 
+static void refresh_one(struct work *w, const struct install_request *q, const struct json *event,
+	const struct json *group, const struct json *entry, struct sieve *s)
+{
+	bool all = is_unrestricted(group);
+
+	if (!entry_is_ours(entry) || (all && s->keep))
+		return;
+	if (all)
+		s->keep = entry;
+	refresh_entry(w, q, event->key, entry);
+}
+
 /* Brings our entries on one event up to date and takes doubles out. */
 static void refresh_event(struct work *w, const struct install_request *q, const struct json *event)
 {
-	struct sieve s = { 0 };
+	struct sieve s = { .flat = w->file->flat };
 
 	if (!is_array(event))
 		return;
 	json_each(group, event) {
-		bool all = is_unrestricted(group);
-
-		if (!group_entries(group))
-			continue;
-		json_each(entry, group_entries(group)) {
-			if (!entry_is_ours(entry) || (all && s.keep))
-				continue;
-			if (all)
-				s.keep = entry;
-			refresh_entry(w, q, event->key, entry);
-		}
+		if (s.flat)
+			refresh_one(w, q, event, group, group, &s);
+		else
+			json_each(entry, group_entries(group))
+				refresh_one(w, q, event, group, entry, &s);
 	}
 	if (s.keep) {
 		w->counts.removed += count_gone(event, &s);
@@ -307,23 +323,29 @@ static void refresh_event(struct work *w, const struct install_request *q, const
 	}
 }
 
-static bool has_ours(const struct json *event)
+static bool has_ours(const struct work *w, const struct json *event)
 {
-	struct sieve all = { 0 };
+	struct sieve all = { .flat = w->file->flat };
 
 	return event && count_gone(event, &all) > 0;
 }
 
-/* [{"hooks": [ENTRY]}] for one event. No matcher: a missing one means all. */
+/* [{"hooks": [ENTRY]}], or [ENTRY], for one event. No matcher: a missing one means all. */
 static void write_groups(struct json_writer *jw, const struct install_request *q, str event, struct arena *a)
 {
+	bool flat = hook_file_first(q->agent)->flat;
+
 	jw_array(jw);
-	jw_object(jw);
-	jw_key(jw, "hooks");
-	jw_array(jw);
+	if (!flat) {
+		jw_object(jw);
+		jw_key(jw, "hooks");
+		jw_array(jw);
+	}
 	jw_value(jw, entry_make(q, event, a));
-	jw_end_array(jw);
-	jw_end_object(jw);
+	if (!flat) {
+		jw_end_array(jw);
+		jw_end_object(jw);
+	}
 	jw_end_array(jw);
 }
 
@@ -346,6 +368,19 @@ static struct json *groups_tree(const struct install_request *q, str event, stru
 	return tree_of(&b, a);
 }
 
+static bool lacks_version(const struct work *w)
+{
+	return w->file->version && !json_get(w->root, STR("version"));
+}
+
+static struct json *version_tree(struct arena *a)
+{
+	struct json *v = NULL;
+
+	json_parse(a, STR("{\"version\":1}"), 0, &v, NULL);
+	return v;
+}
+
 /* The events that the file does not mention yet, below "hooks" when that is missing too. */
 static struct json *missing_events(struct work *w, const struct install_request *q)
 {
@@ -354,6 +389,8 @@ static struct json *missing_events(struct work *w, const struct install_request 
 	const struct agent_event *row = NULL;
 
 	jw_object(&jw);
+	if (!w->hooks && lacks_version(w))
+		jw_field_int(&jw, "version", 1);
 	if (!w->hooks) {
 		jw_key(&jw, "hooks");
 		jw_object(&jw);
@@ -382,13 +419,15 @@ static int add_entries(struct work *w, const struct install_request *q, struct e
 			refresh_event(w, q, member);
 	while ((row = entry_next_wanted(q, row))) {
 		event = json_get(w->hooks, str_of(row->native));
-		if (!event || has_ours(event))
+		if (!event || has_ours(w, event))
 			continue;
 		if (!is_array(event))
 			return fail_at(w, event->begin, err, "\"%s\" must be an array", row->native);
 		json_edit_append(&w->edit, event, groups_tree(q, str_of(row->native), w->a));
 		w->counts.added++;
 	}
+	if (w->hooks && lacks_version(w) && w->counts.added)
+		json_edit_append(&w->edit, w->root, version_tree(w->a));
 	more = missing_events(w, q);
 	if (more && more->first)
 		json_edit_append(&w->edit, w->hooks ? w->hooks : w->root, more);
@@ -403,7 +442,7 @@ static int verify(const struct install_request *q, str text, struct arena *a)
 	int r = open_work(&w, q, text, a, NULL);
 
 	while (r == 0 && (row = entry_next_wanted(q, row)))
-		if (!has_ours(json_get(w.hooks, str_of(row->native))))
+		if (!has_ours(&w, json_get(w.hooks, str_of(row->native))))
 			r = -EIO;
 	return r;
 }
@@ -494,6 +533,12 @@ static struct install_entry **list_group(const struct install_request *q, const 
 {
 	unsigned index = 0;
 
+	if (hook_file_first(q->agent)->flat && entry_is_ours(group)) {
+		*tail = list_entry(q, event, group, a);
+		(*tail)->group = group;
+		(*tail)->place[0] = place;
+		return &(*tail)->next;
+	}
 	json_each(entry, group_entries(group)) {
 		if (entry_is_ours(entry)) {
 			*tail = list_entry(q, event, entry, a);

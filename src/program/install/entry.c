@@ -154,13 +154,21 @@ static str shell_line(const struct install_request *q, str event, struct arena *
 	return line;
 }
 
+/* Where lists are flat, a missing type means a command. */
+bool entry_is_command(const struct hook_file *f, const struct json *entry)
+{
+	const struct json *type = json_get(entry, STR("type"));
+
+	return type ? str_eq(json_str(type), STR("command")) : f->flat;
+}
+
 bool entry_is_current(const struct install_request *q, str event, const struct json *entry, struct arena *a)
 {
 	const struct json *args = json_get(entry, STR("args"));
 	str command = json_str(json_get(entry, STR("command"))), words[WORDS];
 	size_t i = 1;
 
-	if (!str_eq(json_str(json_get(entry, STR("type"))), STR("command")))
+	if (!entry_is_command(hook_file_first(q->agent), entry))
 		return false;
 	if (hook_file_first(q->agent)->shell)
 		return !args && str_eq(command, shell_line(q, event, a));
@@ -198,10 +206,12 @@ struct json *entry_make(const struct install_request *q, str event, struct arena
 	struct json *v = NULL;
 
 	jw_object(&w);
-	jw_field_str(&w, "type", STR("command"));
+	if (!f->bare)
+		jw_field_str(&w, "type", STR("command"));
 	jw_field_str(&w, "name", str_of(f->name));
 	write_call(&w, q, event, f->shell, a);
-	jw_field_int(&w, "timeout", timeout_of(agent_kind_of(q->agent, event), f));
+	if (f->per_second)
+		jw_field_int(&w, f->timeout ? f->timeout : "timeout", timeout_of(agent_kind_of(q->agent, event), f));
 	jw_end_object(&w);
 	json_parse(a, arena_str(a, buf_str(&b)), 0, &v, NULL);
 	buf_release(&b);

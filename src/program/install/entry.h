@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "base/arena.h"
+#include "install/files.h"
 #include "install/install.h"
 #include "json/json.h"
 
@@ -13,6 +14,9 @@ bool entry_is_hookc(str program);
 
 /* An entry calls hookc: by its program, or as a word of a shell line. */
 bool entry_is_ours(const struct json *entry);
+
+/* It is of the kind that runs a command, said or not. */
+bool entry_is_command(const struct hook_file *f, const struct json *entry);
 
 /* It calls this very hookc with this state directory. */
 bool entry_is_current(const struct install_request *q, str event, const struct json *entry, struct arena *a);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "install/notify.h"
+#include "install/otel.h"
+#include "install/plugin.h"
 
 static const struct hook_format hooks_json = {
 	.noun = "hook",
@@ -14,12 +16,20 @@ static const struct hook_format hooks_json = {
 	.is_empty = install_edit_is_empty,
 };
 
-static const struct hook_format notify_toml = {
-	.noun = "notify line",
-	.add = install_notify_add,
-	.remove = install_notify_remove,
+static const struct hook_format codex_toml = {
+	.noun = "setting",
+	.add = install_otel_add,
+	.remove = install_otel_remove,
 	.list = install_notify_list,
 	.is_empty = install_notify_is_empty,
+};
+
+static const struct hook_format plugin_js = {
+	.noun = "plugin",
+	.add = install_plugin_add,
+	.remove = install_plugin_remove,
+	.list = install_plugin_list,
+	.is_empty = install_plugin_is_empty,
 };
 
 static const char *const codex_root[] = { "description", NULL };
@@ -46,7 +56,7 @@ static const struct hook_file hook_files[] = {
 		.how_to_trust = "start codex, which asks about new hooks, or type /hooks there, and trust hookc" },
 	/* Reports turns even while the hooks are not trusted. In the user's file only: one program is notified, and a
 	 * project's would replace it. */
-	{ .agent = "codex", .user = "config.toml", .format = &notify_toml },
+	{ .agent = "codex", .user = "config.toml", .format = &codex_toml },
 	/* Here any exit code above 1 with a word on stderr is a refusal, and a shell that does not find a
 	 * program says just that: without the suffix a hookc that is gone would refuse every prompt. */
 	{ .agent = "gemini",
@@ -60,6 +70,56 @@ static const struct hook_file hook_files[] = {
 		.off = "hooksConfig",
 		.per_second = 1000,
 		.comments = true },
+	/* A file of our own: all files of that folder are read. Any exit code but 0 refuses the call, so a hookc that
+	 * is gone must not become one. */
+	{ .agent = "copilot",
+		.program = "copilot",
+		.user = "hooks/hookd.json",
+		.project = "hooks/hookd.json",
+		.project_dir = ".github",
+		.format = &hooks_json,
+		.shell = true,
+		.suffix = " 2>/dev/null || exit 0",
+		.flat = true,
+		.version = true,
+		.timeout = "timeoutSec",
+		.per_second = 1 },
+	{ .agent = "qwen",
+		.program = "qwen",
+		.user = "settings.json",
+		.project = "settings.json",
+		.format = &hooks_json,
+		.shell = true,
+		.suffix = "",
+		.name = "hookd",
+		.per_second = 1000,
+		.comments = true },
+	{ .agent = "cursor",
+		.program = "cursor",
+		.user = "hooks.json",
+		.project = "hooks.json",
+		.format = &hooks_json,
+		.shell = true,
+		.suffix = "",
+		.flat = true,
+		.version = true,
+		.per_second = 1 },
+	{ .agent = "opencode",
+		.program = "opencode",
+		.user = "plugins/hookd.js",
+		.project = "plugins/hookd.js",
+		.project_dir = ".opencode",
+		.format = &plugin_js },
+	{ .agent = "windsurf",
+		.program = "windsurf",
+		.user = "hooks.json",
+		.project = "hooks.json",
+		.project_dir = ".windsurf",
+		.format = &hooks_json,
+		.shell = true,
+		.suffix = "",
+		.flat = true,
+		.bare = true },
 };
 
 const struct hook_file *hook_file_first(const struct agent *agent)
@@ -83,10 +143,14 @@ const struct hook_file *hook_file_next(const struct install_request *q, const st
 int hook_file_dir(const struct install_request *q, char out[FS_PATH])
 {
 	const char *base = q->project ? q->project : q->home;
+	const struct hook_file *f;
 
 	if (!base || base[0] != '/')
 		return -EINVAL;
-	return q->project ? fs_join(out, base, q->agent->dir) : agent_dir(q->agent, base, out);
+	if (!q->project)
+		return agent_dir(q->agent, base, out);
+	f = hook_file_first(q->agent);
+	return fs_join(out, base, f && f->project_dir ? f->project_dir : q->agent->dir);
 }
 
 int hook_file_path(const struct install_request *q, const struct hook_file *f, char out[FS_PATH])

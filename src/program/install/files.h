@@ -24,13 +24,18 @@ struct hook_file {
 	const char *agent;
 	const char *program;
 	const char *user, *project; /* the file there; NULL: there is none */
+	const char *project_dir; /* the agent's folder in a project; NULL: named like the one in the home directory */
 	const struct hook_format *format;
 	/* Of hook entries. */
 	bool shell;              /* the command is a line for a shell; otherwise program and arguments */
 	const char *suffix;      /* behind such a line; "" when there is nothing to add */
+	bool flat;               /* an event's list holds entries; otherwise groups of entries */
+	bool bare;               /* an entry is a command and nothing else */
+	bool version;            /* the file begins with "version": 1 */
 	const char *name;        /* entries have this name */
 	const char *off;         /* the object that can switch them off: "enabled", "disabled" by name */
-	unsigned per_second;     /* what timeouts are counted in */
+	const char *timeout;     /* its name; NULL: "timeout" */
+	unsigned per_second;     /* what timeouts are counted in; 0: entries have none */
 	unsigned end_seconds;    /* at the end of a session the agent allows no more; 0: no such rule */
 	bool comments;           /* the agent's JSON may hold them */
 	const char *const *root; /* the only keys the agent bears beside "hooks"; NULL: any */

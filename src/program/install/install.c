@@ -31,8 +31,11 @@ static int check_known(const struct install_request *q, struct err *err)
 {
 	if (hook_file_first(q->agent))
 		return 0;
-	return err_set(err, -EOPNOTSUPP, "%s cannot be connected yet: its hook file is not known to this release",
-		q->agent->label);
+	return err_set(err, -EOPNOTSUPP,
+		"%s has no settings that hookd knows; let it run: hookc %s EVENT, with the event as JSON on stdin; "
+		"exit "
+		"code 2 is a refusal, and stderr says why",
+		q->agent->label, q->agent->name);
 }
 
 static bool is_in_path(const char *program)
@@ -304,19 +307,53 @@ static void parent_of(const char *path, char out[FS_PATH])
 	snprintf(out, FS_PATH, "%.*s", (int)(strrchr(path, '/') - path), path);
 }
 
-/* Makes the agent's own directory; its parents must be there. Gives it to the backup when it is
- * new. */
-static int make_dir(const struct install_change *c, struct arena *a, struct backup *b)
+/* What is there already: the home or project, which is never made; or, for a folder that was moved elsewhere by the
+ * environment, all but its last two parts. */
+static size_t length_of_base(const struct install_request *q, const char *dir)
+{
+	str base = str_of(q->project ? q->project : q->home), path = str_of(dir);
+	size_t n = path.n, slashes = 0;
+
+	if (str_starts(path, base) && base.n < path.n && path.p[base.n] == '/')
+		return base.n;
+	while (n > 1 && slashes < 2)
+		slashes += path.p[--n] == '/';
+	return n;
+}
+
+/* Makes the file's directory and those above it. Gives the uppermost new one to the backup. */
+static int make_dirs(const struct install_request *q, const char *dir, struct arena *a, struct backup *b)
+{
+	char path[FS_PATH];
+
+	for (size_t n = length_of_base(q, dir) + 1; n <= strlen(dir); n++) {
+		if (dir[n] != '/' && dir[n])
+			continue;
+		snprintf(path, sizeof path, "%.*s", (int)n, dir);
+		if (mkdir(path, 0700) == 0) {
+			/* Whatever the umask took away. */
+			if (chmod(path, 0700) < 0)
+				return -errno;
+			b->made_dir = str_is_set(b->made_dir) ? b->made_dir : arena_str(a, str_of(path));
+		} else if (errno != EEXIST) {
+			return -errno;
+		}
+	}
+	return 0;
+}
+
+/* Only while they are empty: whoever put something there keeps it. */
+static void remove_dirs(const char *path, str made)
 {
 	char dir[FS_PATH];
 
-	parent_of(c->path, dir);
-	if (mkdir(dir, 0700) == 0) {
-		b->made_dir = arena_str(a, str_of(dir));
-		/* Whatever the umask took away. */
-		return chmod(dir, 0700) < 0 ? -errno : 0;
+	parent_of(path, dir);
+	while (rmdir(dir) == 0 && strlen(dir) > made.n) {
+		char up[FS_PATH];
+
+		parent_of(dir, up);
+		memcpy(dir, up, sizeof dir);
 	}
-	return errno == EEXIST ? 0 : -errno;
 }
 
 /* What is to be known about the file once the plan is carried out. */
@@ -348,11 +385,14 @@ static int apply_add(const struct install_request *q, const struct hook_file *f,
 	const char *target, struct arena *a)
 {
 	struct backup b;
+	char dir[FS_PATH];
 	int r = 0;
 
 	next_backup(q, f, c, a, &b);
-	if (!c->exists)
-		r = make_dir(c, a, &b);
+	if (!c->exists) {
+		parent_of(c->path, dir);
+		r = make_dirs(q, dir, a, &b);
+	}
 	if (r == 0)
 		r = backup_write(q->state, c->path, &b);
 	return r < 0 ? r : fs_replace_file(target, c->after, /* sync= */ true);
@@ -371,9 +411,8 @@ static int apply_remove(const struct install_request *q, const struct hook_file 
 		r = -errno;
 	if (r < 0)
 		return r;
-	/* Only when it is empty; whoever put something there keeps it. */
 	if (c->remove && known && str_is_set(b.made_dir))
-		rmdir(b.made_dir.p);
+		remove_dirs(c->path, b.made_dir);
 	backup_drop(q->state, c->path);
 	return 0;
 }

@@ -48,6 +48,11 @@ struct install_plan {
 	unsigned n; /* after a failure the last one is where it failed */
 };
 
+/* Where an agent sends its telemetry. */
+struct install_otel {
+	const char *endpoint, *token;
+};
+
 struct install_request {
 	const struct agent *agent;
 	const char *home;    /* the user's home directory */
@@ -55,6 +60,7 @@ struct install_request {
 	const char *hookc;   /* absolute path */
 	const char *state;   /* absolute state directory */
 	bool all_events;
+	const struct install_otel *otel; /* NULL: its telemetry is left as it is */
 };
 
 /* Works out what to do; touches nothing. -EBADMSG: a file cannot be read, err names line and column

@@ -19,7 +19,10 @@ struct scan {
 	unsigned arrays; /* how many we are in: values there are not handed over */
 	unsigned depth;
 	size_t statement;
-	const char *why; /* what is wrong at `bad` */
+	str wanted; /* the table whose header is looked for */
+	bool found;
+	size_t header, header_end; /* its line */
+	const char *why;           /* what is wrong at `bad` */
 	size_t bad;
 };
 
@@ -384,7 +387,14 @@ static int scan_header(struct scan *s)
 	r = scan_key(s);
 	if (r == 0 && (!take_char(s, ']') || (many && !take_char(s, ']'))))
 		r = fail(s, s->at, "expected ']'");
-	return r < 0 ? r : end_statement(s);
+	if (r == 0)
+		r = end_statement(s);
+	if (r == 0 && !many && s->npath == 1 && str_is_set(s->wanted) && str_eq(s->path[0], s->wanted)) {
+		s->found = true;
+		s->header = s->statement;
+		s->header_end = s->at;
+	}
+	return r;
 }
 
 static int scan_statement(struct scan *s, struct toml_shape *shape)
@@ -406,24 +416,43 @@ static int scan_statement(struct scan *s, struct toml_shape *shape)
 	return r;
 }
 
+static int scan_all(struct scan *s, struct toml_shape *ret)
+{
+	int r = 0;
+
+	*ret = (struct toml_shape){ .first_table = s->text.n };
+	if (str_starts(s->text, STR("\xEF\xBB\xBF")))
+		s->at = 3;
+	while (r == 0 && s->at < s->text.n) {
+		s->statement = s->at;
+		skip_blanks(s);
+		if (peek(s, 0) == '#' || peek(s, 0) == '\n' || peek(s, 0) == '\r' || s->at == s->text.n)
+			r = end_statement(s);
+		else
+			r = scan_statement(s, ret);
+	}
+	return r;
+}
+
+bool toml_find_table(str text, struct arena *a, str name, size_t *ret_begin, size_t *ret_end)
+{
+	struct scan s = { .text = text, .a = a, .wanted = name };
+	struct toml_shape ignored;
+
+	if (scan_all(&s, &ignored) < 0 || !s.found)
+		return false;
+	*ret_begin = s.header;
+	*ret_end = s.header_end;
+	return true;
+}
+
 int toml_scan(str text, struct arena *a, void (*take)(const struct toml_value *v, void *ctx), void *ctx,
 	struct toml_shape *ret, struct err *err)
 {
 	struct scan s = { .text = text, .a = a, .take = take, .ctx = ctx };
 	unsigned line, col;
-	int r = 0;
+	int r = scan_all(&s, ret);
 
-	*ret = (struct toml_shape){ .first_table = text.n };
-	if (str_starts(text, STR("\xEF\xBB\xBF")))
-		s.at = 3;
-	while (r == 0 && s.at < text.n) {
-		s.statement = s.at;
-		skip_blanks(&s);
-		if (peek(&s, 0) == '#' || peek(&s, 0) == '\n' || peek(&s, 0) == '\r' || s.at == text.n)
-			r = end_statement(&s);
-		else
-			r = scan_statement(&s, ret);
-	}
 	if (r == -EBADMSG) {
 		json_locate(text, s.bad, &line, &col);
 		err_set_at(err, r, line, col, "%s", s.why);

@@ -48,6 +48,9 @@ struct toml_shape {
 int toml_scan(str text, struct arena *a, void (*take)(const struct toml_value *v, void *ctx), void *ctx,
 	struct toml_shape *ret, struct err *err);
 
+/* The line of the header [name], which ends where the next begins. False: there is none, or the text is not TOML. */
+bool toml_find_table(str text, struct arena *a, str name, size_t *ret_begin, size_t *ret_end);
+
 /* The strings of the array that begins at a byte of a text that was scanned: how many, or -1 when it
  * holds more than max or anything else. */
 int toml_strings(str text, size_t begin, struct arena *a, str *list, size_t max);
