@@ -30,7 +30,8 @@ static bool is_wanted(const char *spool)
 	return access(path, W_OK) == 0;
 }
 
-/* What the journal holds and the store does not: at a stop there is no time to fold it, or the store was never opened. */
+/* What the journal holds and the store does not: at a stop there is no time to fold it, or the store was never
+ * opened. */
 static int leave_records(struct writer *w)
 {
 	uint64_t numbers[JOURNAL_OPEN_MAX];
