@@ -33,6 +33,7 @@ enum {
 	RELISTEN_MS = 500,  /* after the socket went: it may be the first of a whole directory */
 	STOP_MS = 1500,     /* for open turns */
 	LEAVE_S = 5,        /* after that, for threads that do not end */
+	EVICTED_S = 600,    /* then a whole store may have to be copied, and nothing else has it */
 };
 
 struct daemon {
@@ -554,26 +555,28 @@ static int build(struct daemon *d, struct err *err)
  * the journal, so exiting is as safe as being killed. */
 static void *leave_at_last(void *arg)
 {
-	const struct timespec patience = { .tv_sec = LEAVE_S };
+	const struct timespec patience = { .tv_sec = *(const int *)arg };
 
-	(void)arg;
 	nanosleep(&patience, NULL);
-	log_error(LOG_DAEMON, "something did not finish within %d s (is a disk hanging?); exiting without it", LEAVE_S);
+	log_error(LOG_DAEMON, "something did not finish within %d s (is a disk hanging?); exiting without it",
+		*(const int *)arg);
 	_exit(1);
 }
 
-static void bound_stop(void)
+static void bound_stop(bool evicted)
 {
+	static int seconds;
 	pthread_t thread;
 
-	if (pthread_create(&thread, NULL, leave_at_last, NULL) == 0)
+	seconds = evicted ? EVICTED_S : LEAVE_S;
+	if (pthread_create(&thread, NULL, leave_at_last, &seconds) == 0)
 		pthread_detach(thread);
 }
 
 /* In reverse order of dependency: first what brings work in, then what does it, last what they depend on. */
 static void take_apart(struct daemon *d)
 {
-	bound_stop();
+	bound_stop(d->evicted);
 	web_stop(d->web);
 	if (d->server)
 		server_close_listeners(d->server);

@@ -69,8 +69,7 @@ static void change_segment(struct journal *j, int fd, const struct journal_pos *
 	j->owed.zeroed = j->owed.zeroing = 0;
 	j->owed.reserved = SEGMENT_HEADER + j->batch.len;
 	if (j->fd >= 0) {
-		if (atomic_load_explicit(&j->abandoned, memory_order_relaxed) == j->end.segment)
-			journal_hold(j, j->end.segment, j->fd);
+		journal_hold(j, j->end.segment, j->fd);
 		/* Segments are synced every second, so sixteen closed ones waiting means the disk hangs; then
 		 * the kernel writes the oldest back in its own time. */
 		if (j->owed.nretired == RETIRED_MAX) {

@@ -60,7 +60,7 @@ int journal_reader_start(struct journal_reader *r, int fd);
 int journal_settle(struct journal *j);
 /* 0, or -ESTALE: the directory is no longer at its path. May block. */
 int journal_check_place(struct journal *j);
-/* The loop leaves a segment whose file may have no name any more. Under the lock. */
+/* The loop leaves a segment. Under the lock. */
 void journal_hold(struct journal *j, uint64_t number, int fd);
 
 #endif

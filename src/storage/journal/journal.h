@@ -162,9 +162,9 @@ int journal_delete_at(int dir, uint64_t number);
 /* Sets a damaged segment aside as <number>.j.damaged. */
 int journal_quarantine_at(int dir, uint64_t number);
 
-/* The current segment, and those it left because their files had lost their names. -ENOENT: not one of them. From any
- * thread. */
-enum { JOURNAL_HELD_MAX = 4, JOURNAL_OPEN_MAX = JOURNAL_HELD_MAX + 1 };
+/* The current segment, and those before it until somebody has read them and lets them go: a file may lose its name any
+ * time. -ENOENT: not one of them. From any thread. */
+enum { JOURNAL_HELD_MAX = 32, JOURNAL_OPEN_MAX = JOURNAL_HELD_MAX + 1 };
 int journal_reader_open_held(struct journal_reader *r, struct journal *j, uint64_t number);
 size_t journal_list_held(struct journal *j, uint64_t numbers[JOURNAL_OPEN_MAX]);
 void journal_let_go(struct journal *j, uint64_t number);
@@ -181,6 +181,8 @@ int journal_segment_path(char out[4096], const char *dir, uint64_t number);
 int spool_write(const char *dir, const struct record *r, bool sync);
 /* The same for what a daemon could not write to its journal. May block. */
 int spool_write_batch(const char *dir, str batch, bool sync);
+/* The same for what is left of a segment that nobody can read later. */
+int spool_write_rest(const char *dir, struct journal_reader *r);
 /* For who must not block: spool_write() without sync, and then this, which takes as long as the disk does. */
 int spool_sync(const char *dir, const struct record *r);
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/limits.h"
 #include "journal/format.h"
@@ -62,11 +63,57 @@ int spool_write(const char *dir, const struct record *r, bool sync)
 	return result;
 }
 
-int spool_write_batch(const char *dir, str batch, bool sync)
+/* A name in the order of the records: two batches may well be of one millisecond. */
+static struct ulid name_of(str batch)
 {
 	struct ulid id = ulid_make();
+	struct record first;
+	str body = str_from(batch, RECORD_PREFIX);
+	int64_t us;
 
-	return batch.n ? write_file(dir, &id, batch, sync) : 0;
+	body = str_head(body, (size_t)format_get(batch.p, 4));
+	if (record_decode(body, &first) < 0)
+		return id;
+	us = first.order_us % USEC_PER_MSEC;
+	id.b[6] = (uint8_t)(us >> 8);
+	id.b[7] = (uint8_t)us;
+	return ulid_from(first.order_us / USEC_PER_MSEC, id.b + 6);
+}
+
+int spool_write_batch(const char *dir, str batch, bool sync)
+{
+	struct ulid id;
+
+	if (batch.n <= RECORD_PREFIX)
+		return 0;
+	id = name_of(batch);
+	return write_file(dir, &id, batch, sync);
+}
+
+enum { REST_BYTES = 4 << 20 }; /* of one file; a record may make it larger */
+
+int spool_write_rest(const char *dir, struct journal_reader *r)
+{
+	struct buf b = BUF_INIT(REST_BYTES + LIMIT_RECORD + KIB(64));
+	uint8_t prefix[RECORD_PREFIX];
+	str body;
+	int result = 0, got = 1;
+
+	while (result == 0 && got == 1) {
+		got = journal_reader_next(r, &body);
+		if (got == 1) {
+			format_put(prefix, body.n, 4);
+			format_put(prefix + 4, format_checksum(prefix, body.p, body.n), 4);
+			buf_add(&b, prefix, sizeof prefix);
+			buf_add_str(&b, body);
+		}
+		if (b.len >= REST_BYTES || got != 1) {
+			result = spool_write_batch(dir, buf_str(&b), true);
+			buf_clear(&b);
+		}
+	}
+	buf_release(&b);
+	return result < 0 ? result : got < 0 && got != -EBADMSG ? got : 0;
 }
 
 int spool_sync(const char *dir, const struct record *r)

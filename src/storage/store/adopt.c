@@ -30,17 +30,23 @@ static bool is_wanted(const char *spool)
 	return access(path, W_OK) == 0;
 }
 
-/* The directory went before the store was opened: what the journal holds becomes one. */
-static int fold_into(struct writer *w, const char *path)
+/* What the journal holds and the store does not: at a stop there is no time to fold it, or the store was never
+ * opened. */
+static int leave_records(struct writer *w)
 {
-	struct err err = { 0 };
-	int r = store_open(path, STORE_WRITE, w->backup_dir, &w->store, &err);
+	uint64_t numbers[JOURNAL_OPEN_MAX];
+	size_t n = journal_list_held(w->config.journal, numbers);
+	struct journal_reader reader;
+	int r = 0;
 
-	if (r == 0)
-		r = writer_fold_journal(w);
-	writer_close_reader(w);
-	store_close(w->store);
-	w->store = NULL;
+	for (size_t i = 0; i < n && r == 0; i++) {
+		if (numbers[i] <= w->finished || journal_reader_open_held(&reader, w->config.journal, numbers[i]) < 0)
+			continue;
+		if (numbers[i] == w->at.segment)
+			journal_reader_seek(&reader, w->at.offset);
+		r = spool_write_rest(w->spool_dir, &reader);
+		journal_reader_close(&reader);
+	}
 	return r;
 }
 
@@ -53,9 +59,11 @@ static int leave_copy(struct writer *w)
 	ulid_format(&key, id);
 	snprintf(temp, sizeof temp, "%s/.%s.tmp", w->spool_dir, id);
 	snprintf(path, sizeof path, "%s/%s.db", w->spool_dir, id);
-	if (r == 0)
-		r = w->store ? store_rescue(w->store, temp) : fold_into(w, temp);
-	if (r == 0 && rename(temp, path) < 0)
+	if (r == 0 && w->config.journal)
+		r = leave_records(w);
+	if (r == 0 && w->store)
+		r = store_rescue(w->store, temp);
+	if (r == 0 && w->store && rename(temp, path) < 0)
 		r = -errno;
 	return r < 0 ? r : fs_sync_dir(w->spool_dir);
 }
