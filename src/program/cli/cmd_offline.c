@@ -79,14 +79,6 @@ static int read_frame(struct offline *o, int fd)
 
 /* -- a daemon that is absent ------------------------------------------------------------------- */
 
-/* Somebody holds the daemon's lock: it is alive, or starting. */
-static bool daemon_has_lock(const struct paths *p)
-{
-	_close_ int fd = open(p->lock, O_RDWR | O_CLOEXEC);
-
-	return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0;
-}
-
 /* Of all callers that find no daemon, whoever gets this lock starts one; it is kept until the process
  * ends, so that the others do not start another one meanwhile. */
 static void start_daemon_once(struct offline *o)
@@ -99,7 +91,7 @@ static void start_daemon_once(struct offline *o)
 	if (paths_make(p, &err) < 0 || fs_join(path, p->run, "start.lock") < 0)
 		return;
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || daemon_has_lock(p))
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || cli_daemon_has_lock(o->cli))
 		return;
 	(void)daemon_spawn(cli_self_path(o->cli), p, 0, &err);
 }
