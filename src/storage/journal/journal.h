@@ -179,7 +179,8 @@ int journal_segment_path(char out[4096], const char *dir, uint64_t number);
 
 /* Writes one record as a file of its own. sync: on disk when it returns. */
 int spool_write(const char *dir, const struct record *r, bool sync);
-/* The same for what a daemon could not write to its journal. May block. */
+/* The same for several: what a daemon could not write to its journal, or what spool_add() made. May block. */
+int spool_add(struct buf *batch, const struct record *r);
 int spool_write_batch(const char *dir, str batch, bool sync);
 /* The same for what is left of a segment that nobody can read later. */
 int spool_write_rest(const char *dir, struct journal_reader *r);

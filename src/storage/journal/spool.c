@@ -80,6 +80,11 @@ static struct ulid name_of(str batch)
 	return ulid_from(first.order_us / USEC_PER_MSEC, id.b + 6);
 }
 
+int spool_add(struct buf *batch, const struct record *r)
+{
+	return format_add_record(batch, r);
+}
+
 int spool_write_batch(const char *dir, str batch, bool sync)
 {
 	struct ulid id;
