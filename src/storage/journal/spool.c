@@ -9,6 +9,15 @@
 #include "base/limits.h"
 #include "journal/format.h"
 
+static uint32_t count_of(str records)
+{
+	uint32_t n = 0;
+
+	for (; records.n > RECORD_PREFIX; n++)
+		records = str_from(records, MIN(records.n, RECORD_PREFIX + (size_t)format_get(records.p, 4)));
+	return n;
+}
+
 static int open_and_write(const char *path, const struct ulid *id, str records, bool sync)
 {
 	uint8_t header[SEGMENT_HEADER];
@@ -17,7 +26,7 @@ static int open_and_write(const char *path, const struct ulid *id, str records, 
 
 	if (r < 0)
 		return r;
-	format_segment_header(header, 0, format_get(id->b + 8, 8) & INT64_MAX);
+	format_segment_header(header, 0, format_get(id->b + 8, 8) & INT64_MAX, 1 + count_of(records));
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
