@@ -108,6 +108,10 @@ int cli_call(struct cli *cli, bool start, const char *method, str params, struct
 /* Somebody holds the daemon's lock: it is alive, or starting. */
 bool cli_daemon_has_lock(const struct cli *cli);
 
+/* A daemon answers and means to stay: one that has lost its lock is about to leave, and the one started now would wait
+ * for it. */
+bool cli_daemon_runs(struct cli *cli);
+
 /* Starts a daemon detached and waits until it answers. -EEXIST: one is already running. */
 int cli_start_daemon(struct cli *cli, struct err *err);
 

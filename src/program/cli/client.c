@@ -168,3 +168,11 @@ int cli_print_json(const struct json *v)
 	buf_release(&b);
 	return EXIT_DONE;
 }
+
+bool cli_daemon_runs(struct cli *cli)
+{
+	struct json *hello = NULL;
+	struct err err = { 0 };
+
+	return cli_call(cli, false, "hello", STR_NONE, &hello, &err) == 0 && cli_daemon_has_lock(cli);
+}
