@@ -105,9 +105,6 @@ bool cli_has_terminal(void);
  * why. Other -errno: no answer. */
 int cli_call(struct cli *cli, bool start, const char *method, str params, struct json **ret, struct err *err);
 
-/* Somebody holds the daemon's lock: it is alive, or starting. */
-bool cli_daemon_has_lock(const struct cli *cli);
-
 /* A daemon answers and means to stay: one that has lost its lock is about to leave, and the one started now would wait
  * for it. */
 bool cli_daemon_runs(struct cli *cli);

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "cli/commands.h"
+#include "daemon/spawn.h"
 
 enum { STOP_WAIT_MS = 5000 };
 
