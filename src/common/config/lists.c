@@ -19,8 +19,8 @@ static size_t name_end(str path, size_t at)
 	return at;
 }
 
-/* '*' is part of a name, "**" any number of names; the pattern may end where a name of the path does. A '*' that did not
- * fit takes one more byte, and only the last one is tried again: the cost is bounded by the product of both lengths. */
+/* '*' is part of a name, "**" any number of names; the pattern may end where a name of the path does. A '*' that did
+ * not fit takes one more byte, and only the last of its kind is tried again. */
 static bool is_within(str pattern, str path)
 {
 	size_t p = 0, s = 0, star = SIZE_MAX, deep = SIZE_MAX, star_at = 0, deep_at = 0;

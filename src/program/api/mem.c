@@ -1,8 +1,8 @@
 /* The worker's endpoints of claude-mem, for its hook scripts.
  *
- * What its hooks send becomes events: a prompt, a tool's use, the end of a turn, the end of a session. What tools of the
- * skip list do, and what happens in an excluded project, is stored like everything else; nothing is learned from it,
- * which is what the answer says. */
+ * What its hooks send becomes events: a prompt, a tool's use, the end of a turn, the end of a session. What tools of
+ * the skip list do, and what happens in an excluded project, is stored like everything else; nothing is learned from
+ * it, which is what the answer says. */
 #include <stdio.h>
 
 #include "agents/agents.h"
