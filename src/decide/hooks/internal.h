@@ -9,6 +9,8 @@
 #define HOOK_SNAPSHOT_MAX MIB(8)
 
 struct hook_set *hook_set_new(void);
+/* Whether one may stand for the other. */
+bool hook_set_is_same(const struct hook_set *a, const struct hook_set *b);
 
 /* -- parse.c ----------------------------------------------------------------------------------- */
 

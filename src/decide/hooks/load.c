@@ -34,6 +34,28 @@ void hook_set_unref(struct hook_set *s)
 	free(s);
 }
 
+static bool is_same_source(const struct hook_source *a, const struct hook_source *b)
+{
+	return a->scope == b->scope && a->form == b->form && a->kept == b->kept && a->errors == b->errors &&
+		str_eq(a->path, b->path) && str_eq(a->text, b->text);
+}
+
+bool hook_set_is_same(const struct hook_set *a, const struct hook_set *b)
+{
+	const struct hook_source *x = a->sources, *y = b->sources;
+
+	if (a->trouble.text[0] || b->trouble.text[0] || str_is_set(a->changed_script) || str_is_set(b->changed_script))
+		return false; /* these are told to one session */
+	for (; x && y && is_same_source(x, y); x = x->next)
+		y = y->next;
+	if (x || y || a->count != b->count)
+		return false;
+	/* Where nothing runs it does not matter where. */
+	return !a->count ||
+		(a->trust == b->trust && str_eq(a->root, b->root) && str_eq(a->home, b->home) &&
+			str_eq(a->copies, b->copies));
+}
+
 struct hook_source *hook_source_new(struct hook_set *s, enum hook_scope scope, enum hook_form form, str path, str text)
 {
 	struct hook_source *source = arena_new(&s->arena, struct hook_source);
@@ -135,13 +157,15 @@ int hooks_project(const char *cwd, const char *home, struct arena *a, struct tru
 
 static void tie(struct hook_set *s, const char *copies, struct hook *h)
 {
+	_cleanup_(arena_release) struct arena once = { 0 };
 	struct arena *a = &s->arena;
-	str text;
+	str text, why = STR_NONE;
 
 	if (h->type == HOOK_HTTP)
 		return; /* runs nothing of the tree */
-	text = hook_pin_text(h, s->root, s->home, copies, a, &h->why);
-	if (str_is_set(h->why)) {
+	text = hook_pin_text(h, s->root, s->home, copies, &once, &why);
+	if (str_is_set(why)) {
+		h->why = arena_str(a, why);
 		h->state = HOOK_UNTIED;
 		return;
 	}
@@ -286,8 +310,10 @@ static void add_user_file(struct hook_set *s, const char *path, enum hook_form f
 
 static void add_project(struct hook_set *s, const struct hooks_where *w, bool claude, char copies[FS_PATH])
 {
-	struct trust_tree *t = arena_alloc(&s->arena, sizeof *t);
-	int r = hooks_project(w->cwd, w->home, &s->arena, t, &s->trouble);
+	/* The tree is much larger than what is taken from it, and a set lives as long as its session. */
+	_cleanup_(arena_release) struct arena once = { 0 };
+	struct trust_tree *t = arena_alloc(&once, sizeof *t);
+	int r = hooks_project(w->cwd, w->home, &once, t, &s->trouble);
 	const struct trust_file *f;
 
 	if (t->root[0])

@@ -470,10 +470,11 @@ static bool add_pinned(struct pin *p, const struct guard_word *w, const char *co
 
 const char *const *hook_pin_words(const struct hook *h, str root, const char *copies, struct arena *a)
 {
+	_cleanup_(arena_release) struct arena once = { 0 };
 	const char **out = arena_alloc(a, (h->nargs + 2) * sizeof *out);
-	struct pin *p = arena_alloc(a, sizeof *p);
+	struct pin *p = arena_alloc(&once, sizeof *p);
 
-	*p = (struct pin){ .a = a, .root = root };
+	*p = (struct pin){ .a = &once, .root = root };
 	for (size_t i = 0; i <= h->nargs; i++) {
 		str word = hook_expand_root(i ? h->args[i - 1] : h->command, root, a);
 		str field = pinned_field(p, &(struct guard_word){ .index = i, .cwd = root }, word, copies);

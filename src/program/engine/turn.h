@@ -95,7 +95,7 @@ struct engine {
 	void (*turn_ended)(void *arg);
 	void *turn_ended_arg;
 	struct {
-		uint64_t unstored, damaged;
+		uint64_t unstored, damaged, missing;
 		char trouble[320], recovery[sizeof((struct writer_state *)0)->recovery];
 	} reported; /* what the user has already been told */
 };
