@@ -25,7 +25,20 @@ def gemini_steps(project):
             say("The greeting is ready.")]
 
 
-AGENTS = {"claude": claude_steps, "codex": codex_steps, "gemini": gemini_steps}
+def copilot_steps(project):
+    return [say("I look first.", use("bash", "call_1", command="echo out-of-shell", description="t")),
+            say("", use("create", "call_2", path=str(project / "greeting.txt"), file_text="hello\n")),
+            say("The greeting is ready.")]
+
+
+def qwen_steps(project):
+    return [say("I look first.", use("run_shell_command", "call_1", command="echo out-of-shell", description="t", is_background=False)),
+            say("", use("write_file", "call_2", file_path=str(project / "greeting.txt"), content="hello\n")),
+            say("The greeting is ready.")]
+
+
+AGENTS = {"claude": claude_steps, "codex": codex_steps, "gemini": gemini_steps, "copilot": copilot_steps, "qwen": qwen_steps}
+WRITES = ("gemini", "copilot", "qwen")
 PROMPT = "Please prepare the greeting"
 
 
@@ -43,7 +56,7 @@ def story(hookd):
 def wanted(agent, live=False):
     """What the model said last; but Gemini's hook gives everything it said in the turn."""
     answer = "I look first.\nThe greeting is ready." if live and agent == "gemini" else "The greeting is ready."
-    return [(PROMPT, answer, [("shell", "done"), ("write" if agent == "gemini" else "shell", "done")])]
+    return [(PROMPT, answer, [("shell", "done"), ("write" if agent in WRITES else "shell", "done")])]
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -71,7 +84,7 @@ def test_history_beside_hooks_adds_only_tokens(request, rig, hookd, model, agent
     if agent == "codex":
         cli.trust_hooks()
     assert "ready" in cli.ask(model(AGENTS[agent](rig.project)), PROMPT).ok().out
-    hookd.wait_for_event("SessionEnd")
+    hookd.wait_for_event("Stop" if agent == "qwen" else "SessionEnd")
     _, live = story(hookd)
     before = len(hookd.events())
     imported(hookd)

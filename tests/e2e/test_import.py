@@ -9,7 +9,7 @@ import time
 import pytest
 
 from transcripts import START, Claude, Codex, lines, stamp
-from world import BUILD, HANG, World, payload, tool, wait_for
+from world import BUILD, HANG, ROOT, World, payload, tool, wait_for
 
 
 def a_session(session="11111111-aaaa-4bbb-8ccc-000000000001", **more):
@@ -342,3 +342,46 @@ def test_purged_events_are_not_imported_again(world):
     assert [p for p in world.contains(b"Zaunkoenig")] == []
     prompts = [b["prompt"] for b in world.json("show", session, "--json")["batches"]]
     assert "something else" in prompts and "a third thing" in prompts
+
+
+GOLDEN = ROOT / "tests/golden/transcripts"
+
+
+def put_sample(world, agent):
+    """Files that the real programs wrote, where they write them."""
+    if agent == "copilot":
+        files = {"session-state/one/events.jsonl": "copilot.jsonl", "session-state/two/events.jsonl": "copilot-sub.jsonl"}
+    else:
+        files = {"projects/-home-dev-proj/chats/one.jsonl": "qwen.jsonl", "projects/-home-dev-proj/chats/two.jsonl": "qwen-parent.jsonl",
+                 "projects/-home-dev-proj/subagents/two/agent-general-purpose-call_1.jsonl": "qwen-sub.jsonl"}
+    for name, sample in files.items():
+        path = world.home / f".{agent}" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes((GOLDEN / sample).read_bytes())
+    return len(files)
+
+
+@pytest.mark.parametrize("agent", ["copilot", "qwen"])
+def test_history_of_copilot_and_qwen(world, agent):
+    files = put_sample(world, agent)
+    done = world.json("import", "--json")
+    assert done["files"] == files and done["broken_lines"] == 0 and done["refused"] == 0
+    told = {s["id"]: show(world, s["id"]) for s in world.json("sessions", "--json")["sessions"]}
+    assert len(told) == 2 and {t["session"]["agent"] for t in told.values()} == {agent}
+    one, two = sorted(told.values(), key=lambda t: t["session"]["started_us"])
+    [batch] = one["batches"]
+    assert (batch["prompt"], batch["response"]) == ("Please prepare the greeting", "The greeting is ready.")
+    acts = [a for a in batch["activities"] if a["kind"] == "tool"]
+    assert [(a["class"], a["state"]) for a in acts] == [("shell", "done"), ("write", "done"), ("shell", "failed"), ("read", "failed")]
+    assert "out-of-shell" in json.dumps(acts[0]["output"]) and one["session"]["cwd"] == "/home/dev/proj"
+    [batch] = two["batches"]
+    assert batch["prompt"] == "delegate it" and two["session"]["prompts"] == 1
+    assert [w["source"] for w in two["windows"] if w.get("agent_id")] == ["subagent"]
+    usage = world.json("usage", "--json")["total"]
+    assert usage["output"] > 0 and usage["answers"] >= 9
+    assert {h["kind"] for h in world.json("search", "greeting", "--json")["hits"]} >= {"prompt", "answer"}
+    assert world.json("import", "--json")["new"] == 0
+    # Recognised without its place, too.
+    lone = world.top / "lone.jsonl"
+    lone.write_bytes((GOLDEN / f"{agent}.jsonl").read_bytes())
+    assert world.json("import", "--json", lone)["new"] == 0

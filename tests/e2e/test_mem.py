@@ -1,5 +1,6 @@
 """The worker's endpoints of claude-mem, called as its hook scripts call them."""
 import json
+import socket
 import subprocess
 
 import pytest
@@ -69,3 +70,72 @@ def test_addresses(worker):
     assert worker.call("GET", "/api/context/inject")[0] == 400
     assert worker.call("POST", "/sessions/c1/other", {})[0] == 404
     assert worker.call("GET", "/api/sessions/init")[0] == 405
+
+
+def test_the_skip_list_is_the_users_to_change(world):
+    (world.dir / "config.json").write_text(json.dumps({"extract": {"skip_tools": ["Read", "mcp__notes__add"]}}))
+    worker = Worker(world)
+    for n, (tool, status) in enumerate([("Read", "skipped"), ("mcp__notes__add", "skipped"), ("Skill", "queued"), ("Bash", "queued")]):
+        a = worker.post("/api/sessions/observations", contentSessionId="c1", tool_name=tool, tool_use_id=f"t{n}", tool_input={}, tool_response="x", cwd="/")
+        assert a["status"] == status
+    assert len(world.events()) == 4
+
+
+PATTERNS = ["~/private", "/srv/*/secret", "**/scratch-*", "/opt/my?dir/", "/data/**/inner"]
+DIRECTORIES = {  # below the home, or from the root: whether nothing is learned there
+    "~/private": True, "~/private/deep/er": True, "~/private2": False, "~/x/private": False, "~": False,
+    "/srv/a/secret": True, "/srv/a/secret/b": True, "/srv/a/b/secret": False, "/srv/secret": False,
+    "/any/where/scratch-1/src": True, "/scratch": False, "/opt/my dir": True, "/opt/my/dir": False,
+    "/data/x/y/inner/z": True, "/data/inners": False, "/": False, "": False,
+}
+
+
+def test_an_excluded_project_is_stored_and_teaches_nothing(world):
+    (world.dir / "config.json").write_text(json.dumps({"extract": {"exclude_projects": PATTERNS}}))
+    worker = Worker(world)
+    got = {}
+    for n, directory in enumerate(DIRECTORIES):
+        cwd = str(world.home) + directory[1:] if directory.startswith("~") else directory
+        a = worker.post("/api/sessions/observations", contentSessionId=f"c{n}", tool_name="Bash", tool_use_id=f"t{n}", tool_input={"command": "ls"},
+                        tool_response="x", cwd=cwd)
+        got[directory] = a == {"status": "skipped", "reason": "project_excluded"}
+        assert got[directory] or a == {"status": "queued"}
+    assert got == DIRECTORIES
+    assert len(world.events()) == len(DIRECTORIES)
+    cwd = str(world.home / "private")
+    a = worker.post("/api/sessions/init", contentSessionId="p", prompt="mend it", cwd=cwd)
+    assert (a["skipped"], a["reason"]) == (True, "project_excluded")
+    assert worker.post("/api/sessions/summarize", contentSessionId="p", last_assistant_message="Mended.", cwd=cwd)["reason"] == "project_excluded"
+    batch = world.rpc("show", session="p")["batches"][0]
+    assert (batch["prompt"], batch["response"]) == ("mend it", "Mended.")
+
+
+def test_a_private_prompt_teaches_nothing_and_is_not_kept(worker):
+    a = worker.post("/api/sessions/init", contentSessionId="c1", prompt="<private>the word is xyzzy</private>", cwd="/")
+    assert (a["skipped"], a["reason"]) == (True, "private")
+    a = worker.post("/api/sessions/observations", contentSessionId="c1", tool_name="Bash", tool_use_id="t", tool_input={"command": "echo xyzzy"},
+                    tool_response="xyzzy", cwd="/")
+    assert a == {"status": "skipped", "reason": "private"}
+    worker.world.events()
+    assert worker.world.contains(b"xyzzy") == []
+    a = worker.post("/api/sessions/init", contentSessionId="c1", prompt="now in public", cwd="/")
+    assert a["skipped"] is False and "reason" not in a
+    assert worker.post("/api/sessions/observations", contentSessionId="c1", tool_name="Bash", tool_use_id="t2", tool_input={"command": "ls"},
+                       tool_response="x", cwd="/") == {"status": "queued"}
+
+
+def test_the_busy_flag_is_seen_in_events(worker):
+    with socket.socket(socket.AF_UNIX) as s:
+        s.settimeout(30)
+        s.connect(str(worker.world.dir / "run/api.sock"))
+        s.sendall(b"GET /events HTTP/1.1\r\nHost: hookd\r\n\r\n")
+        lines = s.makefile("rb")
+        while lines.readline() != b"\r\n":
+            pass
+        for busy in (True, False):
+            assert worker.post("/api/processing", isProcessing=busy) == {"status": "ok", "isProcessing": busy}
+            seen = b""
+            while b"processing_status" not in seen:
+                seen = lines.readline()
+            assert json.loads(lines.readline().removeprefix(b"data: ")) == {"isProcessing": busy, "queueDepth": 0}
+    assert worker.post("/api/processing") == {"status": "ok", "isProcessing": False}

@@ -30,17 +30,17 @@ def oak(world):
 def test_the_example_of_a_session(oak):
     a = oak.post("session-start", session_id="test-123", agent="claude", source="startup", cwd=str(oak.world.top))
     assert a["status"] == "ok" and a["session_id"] == "test-123"
-    assert a["context"]["agent"] == "claude" and a["context"]["project_root"] == str(oak.world.top)
+    assert a["context"]["injected_context"] == "" and a["context"]["agent"] == "claude" and a["context"]["project_root"] == str(oak.world.top)
     assert a["context"]["index"] == {"code_chunks": 0, "memory_observations": 0, "status": "off"}
 
     a = oak.post("prompt-submit", session_id="test-123", agent="claude", prompt="fix the gearbox", generation_id="g1")
     batch = a["prompt_batch_id"]
-    assert a["status"] == "ok" and len(batch) == 26
+    assert a["status"] == "ok" and len(batch) == 26 and a["context"]["injected_context"] == ""
 
     for n in range(3):
         a = oak.post("post-tool-use", session_id="test-123", agent="claude", tool_name="Read", tool_use_id=f"t{n}",
                      tool_input={"file_path": f"{oak.world.top}/{n}.py"}, tool_output="text")
-        assert a["status"] == "ok" and a["observations_captured"] == 0
+        assert a["status"] == "ok" and a["observations_captured"] == 0 and a["injected_context"] == ""
     oak.post("post-tool-use", session_id="test-123", agent="claude", tool_name="Bash", tool_use_id="t9", tool_input={"command": "make"},
              tool_output_b64=base64.b64encode(b"made").decode())
     a = oak.post("stop", session_id="test-123", agent="claude", response_summary="Done.")

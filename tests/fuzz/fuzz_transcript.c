@@ -101,7 +101,7 @@ static void write_file(const char *path, str text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const char *const agents[] = { "claude", "codex", "gemini" };
+	static const char *const agents[] = { "claude", "codex", "gemini", "copilot", "qwen" };
 	static unsigned long inputs;
 	const char *agent;
 	struct buf kept = BUF_INIT(MIB(2)), more = BUF_INIT(MIB(2));
@@ -115,7 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size == 0)
 		return 0;
-	agent = agents[data[0] % 3];
+	agent = agents[data[0] % 96 < 48 ? data[0] % 3 : 3 + data[0] % 2];
 	text = str_n((const char *)data + 1, size - 1);
 	cut = text.n * (data[0] / 3 % 16) / 16;
 	snprintf(path, sizeof path, "%s/hookd-fuzz-%d.%s", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp",

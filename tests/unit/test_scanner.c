@@ -255,10 +255,10 @@ static void test_env_allowed(void **state)
 		"CLAUDECODE2", "claudecode", "TERMX", "CODEX_API_KEY", "CIX", "C" };
 
 	for (size_t i = 0; i < countof(yes); i++)
-		if (!env_is_allowed(str_of(yes[i])))
+		if (!wire_env_is_allowed(str_of(yes[i])))
 			fail_msg("%s should pass", yes[i]);
 	for (size_t i = 0; i < countof(no); i++)
-		if (env_is_allowed(str_of(no[i])))
+		if (wire_env_is_allowed(str_of(no[i])))
 			fail_msg("%s should not pass", no[i]);
 }
 

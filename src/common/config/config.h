@@ -26,6 +26,8 @@ enum option_type { OPTION_BOOL, OPTION_INT, OPTION_ENUM, OPTION_TEXT, OPTION_LIS
 
 enum option_id {
 	OPTION_DURABILITY,
+	OPTION_EXTRACT_EXCLUDE,
+	OPTION_EXTRACT_SKIP,
 	OPTION_GUARD_DISABLE,
 	OPTION_GUARD_MODE,
 	OPTION_GUARD_OBSERVE,
@@ -89,6 +91,11 @@ static inline str config_text(const struct config *c, enum option_id id)
 {
 	return str_of(c->values[id].text);
 }
+
+/* Whether an OPTION_LIST holds this name. */
+bool config_lists(const struct config *c, enum option_id id, str name);
+/* Whether a directory is, or lies below, one that a pattern of extract.exclude_projects names. */
+bool config_excludes_project(const struct config *c, str dir, str home);
 
 /* By name, compared like event names. If there is none: NULL, and err has a suggestion. */
 const struct option *config_find(str name, struct err *err);

@@ -33,6 +33,13 @@ const struct option options[OPTION_ID_MAX] = {
 		.text = "What an acknowledged event survives. normal: any crash of hookd or of the "
 			"agent; a power cut may lose the last second. strict: a power cut as well; "
 			"hookd answers only after the event is on the disk." },
+	[OPTION_EXTRACT_EXCLUDE] = { "extract.exclude_projects", OPTION_LIST, "",
+		.text = "Directories of projects from which nothing is learned: absolute or from ~, with * for any "
+			"part of a name, ** for any number of directories and ? for one character (a space, for "
+			"example). What lies below is meant too. Their events are stored like all others." },
+	[OPTION_EXTRACT_SKIP] = { "extract.skip_tools", OPTION_LIST,
+		"ListMcpResourcesTool SlashCommand Skill TodoWrite AskUserQuestion",
+		.text = "Tools from whose use nothing is learned. Their events are stored like all others." },
 	[OPTION_GUARD_DISABLE] = { "guard.disable", OPTION_LIST, "",
 		.text = "Guard rules that are switched off, built-in or your own." },
 	[OPTION_GUARD_MODE] = { "guard.mode", OPTION_ENUM, "enforce", .choices = guard_modes,

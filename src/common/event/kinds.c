@@ -52,6 +52,11 @@ const struct event_kind_info event_kinds[EVENT_KIND_MAX] = {
 	[EVENT_BEFORE_TOOL_SELECTION] = { "BeforeToolSelection", 0, "EVENT",
 		"The model is about to choose among tools." },
 	[EVENT_AFTER_MODEL] = { "AfterModel", 0, "EVENT", "A piece of the model's answer has arrived." },
+	[EVENT_POST_EXECUTION] = { "PostExecution", 0, "EVENT", "A turn has run." },
+	[EVENT_ROLE_WAKE] = { "RoleWake", 0, "EVENT", "A role was woken." },
+	[EVENT_VOICE_CALL_STARTED] = { "VoiceCallStarted", 0, "EVENT", "A voice call has begun." },
+	[EVENT_VOICE_CALL_PAUSED] = { "VoiceCallPaused", 0, "EVENT", "A voice call was paused." },
+	[EVENT_VOICE_CALL_ENDED] = { "VoiceCallEnded", 0, "EVENT", "A voice call has ended." },
 	[EVENT_DECISION] = { "Decision", OWN, "EVENT", "hookd decided something about an event." },
 	[EVENT_MODEL_USAGE] = { "ModelUsage", OWN, "EVENT", "Tokens one answer of the model cost, from a transcript." },
 };

@@ -123,6 +123,9 @@ enum {
 	WIRE_START_RETRY_MS = 100, /* how long a caller tries to reach a daemon that is starting */
 };
 
+/* A variable of this name (without "=value") may be sent along with a call. */
+bool wire_env_is_allowed(str name);
+
 /* -- records.c: the body of RECORDS ------------------------------------------------------------ */
 
 /* A head in JSON (which file, how far it has been read) and encoded, redacted records, each with its length

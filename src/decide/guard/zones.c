@@ -331,13 +331,13 @@ static const char *const shared_in_home[] = { ".claude/settings.json", ".claude/
 	".codeium/windsurf/hooks.json", ".windsurf/hooks.json", ".factory/settings.json", ".factory/hooks/**",
 	".augment/settings.json", ".kiro/hooks/**", ".kiro/settings/**", ".config/amp/settings.json",
 	".config/crush/crush.json", ".config/goose/config.yaml", ".cline/hooks/**", "Documents/Cline/Rules/Hooks/**",
-	".gemini/hooks/**" };
+	".gemini/hooks/**", ".code-agent", ".code-agent/hooks", ".code-agent/hooks/**" };
 static const char *const shared_in_project[] = { ".claude/settings.json", ".claude/settings.local.json",
 	".codex/hooks.json", ".codex/config.toml", ".gemini/settings.json", ".cursor/hooks.json", ".qwen/settings.json",
 	".windsurf/hooks.json", ".factory/settings.json", ".opencode/opencode.json" };
 static const char *const dirs_in_project[] = { ".claude/hooks/**", ".cursor/hooks/**", ".opencode/plugin/**",
 	".opencode/plugins/**", ".kiro/hooks/**", ".github/hooks/**", ".factory/hooks/**", ".clinerules/hooks/**",
-	".gemini/hooks/**" };
+	".gemini/hooks/**", ".code-agent/hooks/**" };
 static const char *const own_in_system[] = { "/etc/hookd/**", "/etc/hookd", "/etc/claude-code/managed-settings.json",
 	"/usr/lib/systemd/user/hookd*", "/etc/systemd/*/hookd*", "/run/user/*/hookd/**", "/run/user/*/hookd",
 	"/Library/Application Support/ClaudeCode/managed-settings.json", "/run/hookd/**" };

@@ -360,6 +360,58 @@ static void add_tool(struct env_list *l, const struct event *e, str tool_name)
 	buf_release(&b);
 }
 
+bool hook_header_may_name(const struct hook *h, str name)
+{
+	for (size_t i = 0; i < h->nheader_env; i++)
+		if (str_eq(h->header_env[i], name))
+			return true;
+	return false;
+}
+
+static bool is_name_char(char c, bool first)
+{
+	return c == '_' || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (!first && c >= '0' && c <= '9');
+}
+
+bool hook_next_variable(str *rest, str *ret_before, str *ret_name)
+{
+	for (size_t i = 0; i + 1 < rest->n; i++) {
+		bool braced = rest->p[i] == '$' && rest->p[i + 1] == '{';
+		size_t begin = i + 1 + braced, n = 0;
+
+		if (rest->p[i] != '$')
+			continue;
+		while (begin + n < rest->n && is_name_char(rest->p[begin + n], n == 0))
+			n++;
+		if (!n || (braced && (begin + n == rest->n || rest->p[begin + n] != '}')))
+			continue;
+		*ret_before = str_head(*rest, i);
+		*ret_name = str_n(rest->p + begin, n);
+		*rest = str_from(*rest, begin + n + braced);
+		return true;
+	}
+	return false;
+}
+
+/* With the variables that they may name. A value stays on its line, whatever it holds. */
+static void add_headers(struct env_list *l, const struct hook *h, const struct event *e)
+{
+	struct buf b = BUF_INIT(ENV_ENTRY_MAX);
+	str rest = h->headers, before, name;
+
+	while (hook_next_variable(&rest, &before, &name)) {
+		str value = hook_header_may_name(h, name) ? outer_value(e, name) : STR_NONE;
+
+		buf_add_str(&b, before);
+		for (size_t i = 0; i < value.n; i++)
+			if ((unsigned char)value.p[i] >= ' ' && value.p[i] != 0x7f)
+				buf_add_char(&b, value.p[i]);
+	}
+	buf_add_str(&b, rest);
+	env_add(l, "HOOKD_HTTP_HEADERS", buf_str(&b));
+	buf_release(&b);
+}
+
 /* A program that hookd itself needs, by its absolute path: it sees what no other program should. */
 static const char *helper_path(const char *program, char out[FS_PATH])
 {
@@ -387,7 +439,7 @@ char **hook_environment(const struct hook *h, const struct event *e, str tool_na
 	if (h->type == HOOK_HTTP) {
 		env_add(&l, "HOOKD_HTTP_CURL", str_of(helper_path("curl", helper)));
 		env_add(&l, "HOOKD_HTTP_URL", h->url);
-		env_add(&l, "HOOKD_HTTP_HEADERS", h->headers);
+		add_headers(&l, h, e);
 	}
 	add_tool(&l, e, tool_name);
 	env_add(&l, "SESSION_ID", e->session);

@@ -42,7 +42,7 @@ static int check(const struct json *v, char ret_id[HOOK_ID + 1], struct err *err
 	struct hook_source *source;
 
 	json_write(&b, v);
-	source = hook_source_new(s, HOOK_USER, false, STR(""), buf_str(&b));
+	source = hook_source_new(s, HOOK_USER, HOOK_FORM_OWN, STR(""), buf_str(&b));
 	buf_release(&b);
 	hooks_parse(s, source);
 	for (const struct hook_problem *p = source->problems; p; p = p->next)
@@ -95,6 +95,12 @@ static bool is_it(const struct json *item, void *ctx)
 	return item == ctx;
 }
 
+struct found {
+	str text;
+	struct json *root;
+	const struct json *groups, *group, *hook;
+};
+
 /* The object that a hook was made from. */
 static const struct json *find(str text, const struct json *groups, const struct hook *h, const struct json **ret_group)
 {
@@ -111,34 +117,80 @@ static const struct json *find(str text, const struct json *groups, const struct
 	return NULL;
 }
 
+/* A hook of a text by its id, as a tree. The set holds everything. */
+static int locate(struct hook_set *s, str text, enum hook_form form, str event, str id, struct found *ret,
+	struct err *err)
+{
+	struct hook_source *source = hook_source_new(s, HOOK_USER, form, STR(""), text);
+	int r;
+
+	*ret = (struct found){ 0 };
+	hooks_parse(s, source);
+	ret->text = str_empty(str_trim(source->text)) ? STR("{}") : source->text;
+	r = json_parse(&s->arena, ret->text, JSON_COMMENTS, &ret->root, err);
+	if (r < 0)
+		return r;
+	for (unsigned i = 0; i < s->count && !ret->hook; i++)
+		if (str_eq(str_of(s->all[i]->id), id) &&
+			(str_empty(event) || event_kind_by_name(event) == s->all[i]->group->kind)) {
+			ret->groups = json_get(hook_events_of(ret->root, form),
+				str_of(event_kinds[s->all[i]->group->kind].name));
+			ret->hook = find(source->text, ret->groups, s->all[i], &ret->group);
+		}
+	if (!ret->hook)
+		return err_set(err, -ENOENT, "there is no hook '" STR_FMT "' in the user's file",
+			STR_ARG(str_cut_utf8(id, 64)));
+	return 0;
+}
+
+static int close_edit(const struct json_edit *e, str text, struct buf *ret, struct err *err)
+{
+	if (str_starts(text, bom))
+		buf_add_str(ret, bom);
+	return json_edit_apply(e, ret) < 0 ? err_set(err, -EFBIG, "the file would become too large") : 0;
+}
+
 int hooks_edit_remove(str text, str event, str id, struct buf *ret, struct err *err)
 {
 	_cleanup_(hook_set_unrefp) struct hook_set *s = hook_set_new();
-	struct hook_source *source = hook_source_new(s, HOOK_USER, false, STR(""), text);
-	const struct json *groups, *group = NULL, *v = NULL;
 	struct json_edit e;
-	struct json *root;
-	int r;
+	struct found f;
+	int r = locate(s, text, HOOK_FORM_OWN, event, id, &f, err);
 
-	hooks_parse(s, source);
-	if (str_starts(text, bom))
-		buf_add_str(ret, bom);
-	r = json_parse(&s->arena, source->text, JSON_COMMENTS, &root, err);
 	if (r < 0)
 		return r;
-	for (unsigned i = 0; i < s->count && !v; i++)
-		if (str_eq(str_of(s->all[i]->id), id) &&
-			(str_empty(event) || event_kind_by_name(event) == s->all[i]->group->kind)) {
-			groups = json_path(root, "hooks", event_kinds[s->all[i]->group->kind].name, NULL);
-			v = find(source->text, groups, s->all[i], &group);
-		}
-	if (!v)
-		return err_set(err, -ENOENT, "there is no hook '" STR_FMT "' in the user's file",
-			STR_ARG(str_cut_utf8(id, 64)));
-	json_edit_init(&e, &s->arena, source->text, root);
-	if (json_get(group, STR("hooks"))->count == 1)
-		json_edit_remove(&e, groups, is_it, (void *)group);
+	json_edit_init(&e, &s->arena, f.text, f.root);
+	if (json_get(f.group, STR("hooks"))->count == 1)
+		json_edit_remove(&e, f.groups, is_it, (void *)f.group);
 	else
-		json_edit_remove(&e, json_get(group, STR("hooks")), is_it, (void *)v);
-	return json_edit_apply(&e, ret) < 0 ? err_set(err, -EFBIG, "the file would become too large") : 0;
+		json_edit_remove(&e, json_get(f.group, STR("hooks")), is_it, (void *)f.hook);
+	return close_edit(&e, text, ret, err);
+}
+
+int hooks_edit_toggle(str text, enum hook_form form, str id, bool disabled, struct buf *ret, struct err *err)
+{
+	_cleanup_(hook_set_unrefp) struct hook_set *s = hook_set_new();
+	struct json *member, *more = NULL;
+	struct json_edit e;
+	struct found f;
+	int r = locate(s, text, form, STR_NONE, id, &f, err);
+
+	if (r < 0)
+		return r;
+	if (json_true(json_get(f.group, STR("disabled"))))
+		return err_set(err, -EINVAL, "all hooks of its group are disabled, by a member of the group");
+	member = json_get(f.hook, STR("disabled"));
+	if (json_true(member) == disabled)
+		return err_set(err, -EALREADY, "it is %s already", disabled ? "disabled" : "enabled");
+	json_edit_init(&e, &s->arena, f.text, f.root);
+	if (!disabled) {
+		json_edit_remove(&e, f.hook, is_it, member);
+	} else if (member) {
+		json_parse(&s->arena, STR("true"), 0, &more, NULL);
+		json_edit_replace(&e, member, more);
+	} else {
+		json_parse(&s->arena, STR("{\"disabled\":true}"), 0, &more, NULL);
+		json_edit_append(&e, f.hook, more);
+	}
+	return close_edit(&e, text, ret, err);
 }

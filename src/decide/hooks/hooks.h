@@ -63,6 +63,17 @@ extern const char *const hook_type_names[HOOK_TYPE_MAX];
 enum hook_scope { HOOK_LOCAL, HOOK_PROJECT, HOOK_USER, HOOK_SCOPE_MAX };
 extern const char *const hook_scope_names[HOOK_SCOPE_MAX];
 
+/* Whose file it is, which decides what else may be in it. */
+enum hook_form {
+	HOOK_FORM_OWN,
+	HOOK_FORM_CLAUDE,     /* settings of Claude Code: only `hooks` in it is ours to judge */
+	HOOK_FORM_CODE_AGENT, /* hooks.json of Code Agent: its members are the events, and its dialect is code-agent */
+	HOOK_FORM_MAX,
+};
+
+/* Where Code Agent's are, in a home and in a project. */
+#define HOOK_CODE_AGENT_FILE ".code-agent/hooks/hooks.json"
+
 /* Why a hook does not run; HOOK_LIVE: it does. */
 enum hook_state {
 	HOOK_LIVE,
@@ -109,6 +120,8 @@ struct hook {
 	bool exec_form, bash; /* bash: its text is for bash, not for sh */
 	const str *env, *files;
 	size_t nenv, nfiles;
+	const str *header_env; /* variables that its headers may name */
+	size_t nheader_env;
 	int64_t timeout_us;
 	enum verdict_action on_failure; /* VERDICT_NONE: allow */
 	bool code_agent, async, once, observer;
@@ -134,10 +147,10 @@ struct hook_group {
 struct hook_source {
 	struct hook_source *next;
 	enum hook_scope scope;
-	bool claude; /* a settings file of Claude Code: only `hooks` in it is ours to judge */
-	str path;    /* for people */
-	str text;    /* what was parsed; for a broken file, its last valid text */
-	bool kept;   /* text differs from the current file */
+	enum hook_form form;
+	str path;  /* for people */
+	str text;  /* what was parsed; for a broken file, its last valid text */
+	bool kept; /* text differs from the current file */
 	unsigned errors;
 	struct hook_problem *problems; /* of what the file holds now */
 	unsigned count;
@@ -266,5 +279,7 @@ int hooks_edit_add(str text, str event, str matcher, const struct json *hook, st
 	struct err *err);
 /* -ENOENT: no such hook in this text. */
 int hooks_edit_remove(str text, str event, str id, struct buf *ret, struct err *err);
+/* Sets `disabled` of a hook, or takes it out. -ENOENT likewise; -EALREADY: it is so already. */
+int hooks_edit_toggle(str text, enum hook_form form, str id, bool disabled, struct buf *ret, struct err *err);
 
 #endif

@@ -17,6 +17,9 @@ bool hook_set_is_same(const struct hook_set *a, const struct hook_set *b);
 void hook_complain(struct hook_set *s, struct hook_source *source, bool error, size_t at, const char *fmt, ...)
 	_printf_(5, 6);
 
+/* The object whose members are the events, or NULL. */
+const struct json *hook_events_of(const struct json *root, enum hook_form form);
+
 /* A name that no child may have in its environment, whatever a hook's `env` says. */
 bool hook_env_is_forbidden(str name);
 
@@ -93,6 +96,10 @@ size_t hook_views(const struct event *e, struct arena *a, const struct event *re
 /* The name that the group's matcher meant. */
 str hook_tool_name(const struct hook_group *g, const struct event *e, struct arena *a);
 
+/* The next $NAME or ${NAME} of a text and what is before it; false: there is no more, and *rest is what is left. */
+bool hook_next_variable(str *rest, str *ret_before, str *ret_name);
+bool hook_header_may_name(const struct hook *h, str name);
+
 void hook_write_stdin(const struct event *e, str tool_name, struct buf *b);
 
 struct hook_surroundings {
@@ -152,7 +159,7 @@ void hook_history_write(const struct hook_history *h, struct json_writer *w, uns
  * trusted, or NULL. */
 void hook_set_settle(struct hook_set *s, const char *copies);
 /* A new source in the set's arena. */
-struct hook_source *hook_source_new(struct hook_set *s, enum hook_scope scope, bool claude, str path, str text);
+struct hook_source *hook_source_new(struct hook_set *s, enum hook_scope scope, enum hook_form form, str path, str text);
 bool hook_is_ours(const struct json *entry);
 
 /* -- snapshot.c -------------------------------------------------------------------------------- */

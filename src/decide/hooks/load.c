@@ -36,7 +36,7 @@ void hook_set_unref(struct hook_set *s)
 
 static bool is_same_source(const struct hook_source *a, const struct hook_source *b)
 {
-	return a->scope == b->scope && a->claude == b->claude && a->kept == b->kept && a->errors == b->errors &&
+	return a->scope == b->scope && a->form == b->form && a->kept == b->kept && a->errors == b->errors &&
 		str_eq(a->path, b->path) && str_eq(a->text, b->text);
 }
 
@@ -56,12 +56,12 @@ bool hook_set_is_same(const struct hook_set *a, const struct hook_set *b)
 			str_eq(a->copies, b->copies));
 }
 
-struct hook_source *hook_source_new(struct hook_set *s, enum hook_scope scope, bool claude, str path, str text)
+struct hook_source *hook_source_new(struct hook_set *s, enum hook_scope scope, enum hook_form form, str path, str text)
 {
 	struct hook_source *source = arena_new(&s->arena, struct hook_source);
 
 	source->scope = scope;
-	source->claude = claude;
+	source->form = form;
 	source->path = arena_str(&s->arena, path);
 	source->text = arena_str(&s->arena, text.p ? text : STR(""));
 	return source;
@@ -82,12 +82,13 @@ bool hooks_agent_borrows(str agent)
 static const struct {
 	const char *name;
 	enum hook_scope scope;
-	bool claude;
+	enum hook_form form;
 } project_files[] = {
-	{ ".hookd/config.local.json", HOOK_LOCAL, false },
-	{ ".claude/settings.local.json", HOOK_LOCAL, true },
-	{ ".hookd/config.json", HOOK_PROJECT, false },
-	{ ".claude/settings.json", HOOK_PROJECT, true },
+	{ ".hookd/config.local.json", HOOK_LOCAL, HOOK_FORM_OWN },
+	{ ".claude/settings.local.json", HOOK_LOCAL, HOOK_FORM_CLAUDE },
+	{ ".hookd/config.json", HOOK_PROJECT, HOOK_FORM_OWN },
+	{ ".claude/settings.json", HOOK_PROJECT, HOOK_FORM_CLAUDE },
+	{ HOOK_CODE_AGENT_FILE, HOOK_PROJECT, HOOK_FORM_CODE_AGENT },
 };
 
 struct gathering {
@@ -125,7 +126,7 @@ static int gather(struct trust_tree *t, str home, struct err *err)
 		r = trust_tree_add(t, str_of(project_files[i].name), &f, err);
 		if (r == 1)
 			hooks_parse(s,
-				hook_source_new(s, project_files[i].scope, project_files[i].claude, f->name, f->bytes));
+				hook_source_new(s, project_files[i].scope, project_files[i].form, f->name, f->bytes));
 	}
 	for (unsigned i = 0; r >= 0 && i < s->count; i++)
 		if (s->all[i]->state != HOOK_OURS) {
@@ -273,7 +274,7 @@ static int read_user_file(const char *path, struct buf *b, struct err *err)
 }
 
 /* A text with an error in it is replaced by the last valid one. */
-static void add_user_file(struct hook_set *s, const char *path, bool claude, const char *state)
+static void add_user_file(struct hook_set *s, const char *path, enum hook_form form, const char *state)
 {
 	struct buf text = BUF_INIT(LIMIT_SETTINGS), good = BUF_INIT(LIMIT_SETTINGS);
 	struct hook_set *trial = hook_set_new();
@@ -283,17 +284,17 @@ static void add_user_file(struct hook_set *s, const char *path, bool claude, con
 	int r = read_user_file(path, &text, &err);
 
 	if (r != -ENOENT && r != -ENOTDIR) {
-		tried = hook_source_new(trial, HOOK_USER, claude, str_of(path), r < 0 ? STR("") : buf_str(&text));
+		tried = hook_source_new(trial, HOOK_USER, form, str_of(path), r < 0 ? STR("") : buf_str(&text));
 		hooks_parse(trial, tried);
 		if (r < 0)
 			hook_complain(trial, tried, true, SIZE_MAX, "%s, so the file is ignored", err.text);
 		if (state)
 			good_path(state, str_of(path), good_file);
 		if (tried->errors && good_file[0] && fs_read_file(good_file, &good) == 0) {
-			source = hook_source_new(s, HOOK_USER, claude, str_of(path), buf_str(&good));
+			source = hook_source_new(s, HOOK_USER, form, str_of(path), buf_str(&good));
 			source->kept = true;
 		} else {
-			source = hook_source_new(s, HOOK_USER, claude, str_of(path), r < 0 ? STR("") : buf_str(&text));
+			source = hook_source_new(s, HOOK_USER, form, str_of(path), r < 0 ? STR("") : buf_str(&text));
 		}
 		hooks_parse(s, source);
 		copy_problems(s, tried, source);
@@ -323,9 +324,9 @@ static void add_project(struct hook_set *s, const struct hooks_where *w, bool cl
 		s->trust = trust_look(w->state, t, copies);
 		for (size_t i = 0; i < countof(project_files); i++) {
 			f = trust_tree_find(t, str_of(project_files[i].name));
-			if (f && !f->absent && (claude || !project_files[i].claude))
+			if (f && !f->absent && (claude || project_files[i].form != HOOK_FORM_CLAUDE))
 				hooks_parse(s,
-					hook_source_new(s, project_files[i].scope, project_files[i].claude,
+					hook_source_new(s, project_files[i].scope, project_files[i].form,
 						arena_strf(&s->arena, "%s/%s", t->root, project_files[i].name),
 						f->bytes));
 		}
@@ -356,9 +357,11 @@ struct hook_set *hooks_load(const struct hooks_where *w)
 	if (w->cwd)
 		add_project(s, w, claude, copies);
 	if (w->user_config)
-		add_user_file(s, w->user_config, false, w->state);
+		add_user_file(s, w->user_config, HOOK_FORM_OWN, w->state);
 	if (claude && w->home && fs_join(path, w->home, ".claude/settings.json") == 0)
-		add_user_file(s, path, true, w->state);
+		add_user_file(s, path, HOOK_FORM_CLAUDE, w->state);
+	if (w->home && fs_join(path, w->home, HOOK_CODE_AGENT_FILE) == 0)
+		add_user_file(s, path, HOOK_FORM_CODE_AGENT, w->state);
 	hook_set_settle(s, copies[0] ? copies : NULL);
 	s->copies = arena_str(&s->arena, str_of(copies));
 	if (w->state)
@@ -369,7 +372,9 @@ struct hook_set *hooks_load(const struct hooks_where *w)
 
 struct hook_set *hooks_load_file(const char *path, struct err *err)
 {
-	bool claude = strstr(path, ".claude/") != NULL;
+	enum hook_form form = strstr(path, ".claude/") ? HOOK_FORM_CLAUDE
+		: strstr(path, ".code-agent/")         ? HOOK_FORM_CODE_AGENT
+						       : HOOK_FORM_OWN;
 	struct hook_set *s;
 
 	if (access(path, F_OK) < 0) {
@@ -377,7 +382,7 @@ struct hook_set *hooks_load_file(const char *path, struct err *err)
 		return NULL;
 	}
 	s = hook_set_new();
-	add_user_file(s, path, claude, NULL);
+	add_user_file(s, path, form, NULL);
 	hook_set_settle(s, NULL);
 	return s;
 }

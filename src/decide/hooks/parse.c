@@ -74,7 +74,7 @@ enum field_type { FIELD_TEXT, FIELD_BOOL, FIELD_TEXTS, FIELD_CHOICE, FIELD_TIME,
 /* What a file may say about one hook, before it is assembled. Texts are STR_NONE when absent. */
 struct raw {
 	str type, command, url, prompt, name, condition, on_failure, exit_dialect, hook_type, shell;
-	const struct json *args, *env, *files, *headers, *timeout, *timeout_ms, *server;
+	const struct json *args, *env, *files, *headers, *header_env, *timeout, *timeout_ms, *server;
 	bool async, once, disabled, observer;
 };
 
@@ -130,11 +130,11 @@ static const struct field hook_fields[] = {
 	FIELD("url", TEXT, url),
 	FIELD("prompt", TEXT, prompt),
 	FIELD("headers", ANY, headers),
+	FIELD("allowedEnvVars", TEXTS, header_env),
 	FIELD("server", ANY, server),
 	UNUSED("tool"),
 	UNUSED("input"),
 	UNUSED("model"),
-	UNUSED("allowedEnvVars"),
 	UNUSED("statusMessage"),
 	CHOICE("shell", shell, shells),
 	NO_EFFECT("asyncRewake"),
@@ -400,6 +400,8 @@ static void make_keys(const struct raw *raw, struct hook *h)
 	add_json_to_key(&hash, raw->env);
 	add_json_to_key(&hash, raw->headers);
 	add_json_to_key(&hash, raw->server);
+	if (raw->header_env)
+		add_json_to_key(&hash, raw->header_env);
 	sha256_end(&hash, h->key);
 	sha256_init(&hash);
 	sha256_add(&hash, h->key, sizeof h->key);
@@ -454,6 +456,18 @@ static bool is_header(str name, str value)
 	return name.n > 0;
 }
 
+/* A variable that is named and not allowed is empty when the request is made: say so before that. */
+static void hint_at_variables(struct parser *p, const struct json *header, const struct hook *h)
+{
+	str rest = header->text, name, before;
+	char shown[NAME_SHOWN];
+
+	while (hook_next_variable(&rest, &before, &name))
+		if (!hook_header_may_name(h, name))
+			hint(p, header->begin, "$%s is not in allowedEnvVars: it will be empty",
+				name_shown(name, shown));
+}
+
 /* Where an http hook goes, and with what. */
 static bool take_http(struct parser *p, const struct raw *raw, const struct json *v, struct hook *h)
 {
@@ -479,6 +493,7 @@ static bool take_http(struct parser *p, const struct raw *raw, const struct json
 			good = false;
 		} else {
 			buf_addf(&lines, "\n" STR_FMT ": " STR_FMT, STR_ARG(m->key), STR_ARG(m->text));
+			hint_at_variables(p, m, h);
 		}
 	}
 	if (lines.full) {
@@ -547,6 +562,7 @@ static void take_hook(struct parser *p, struct hook_group *g, const struct raw_g
 	h->on_failure = failure_of(raw.on_failure);
 	dialect = str_is_set(raw.exit_dialect) ? raw.exit_dialect : group->exit_dialect;
 	h->code_agent = str_is_set(dialect) ? str_eq(dialect, STR("code-agent")) : p->code_agent;
+	h->header_env = copy_texts(p->a, raw.header_env, &h->nheader_env);
 	good &= take_http(p, &raw, v, h);
 	good &= take_timeout(p, &raw, h);
 	good &= take_env(p, &raw, h);
@@ -667,7 +683,7 @@ static void take_hooks(struct parser *p, const struct json *hooks)
 				STR_ARG(str_cut_utf8(m->key, 64)));
 		if (m == v || str_eq(m->key, STR("exit_dialect")))
 			continue;
-		if (!str_eq(m->key, STR("path")) || p->source->claude)
+		if (!str_eq(m->key, STR("path")) || p->source->form != HOOK_FORM_OWN)
 			take_event(p, m, at);
 		else if (p->source->scope != HOOK_USER)
 			complain(p, at,
@@ -689,6 +705,13 @@ static void refuse_options(struct parser *p, const struct json *root)
 			complain(p, at, "'%s' is ignored in a project: a project may only add hooks",
 				name_shown(m->key, shown));
 	}
+}
+
+const struct json *hook_events_of(const struct json *root, enum hook_form form)
+{
+	const struct json *hooks = json_get(root, STR("hooks"));
+
+	return hooks || form != HOOK_FORM_CODE_AGENT ? hooks : root;
 }
 
 void hooks_parse(struct hook_set *s, struct hook_source *source)
@@ -715,14 +738,15 @@ void hooks_parse(struct hook_set *s, struct hook_source *source)
 		complain(&p, root->begin, "the file must contain an object, not %s", json_type_name(root->type));
 		return;
 	}
-	if (source->scope != HOOK_USER && !source->claude)
+	if (source->scope != HOOK_USER && source->form == HOOK_FORM_OWN)
 		refuse_options(&p, root);
-	if (source->claude && json_true(json_get(root, STR("disableAllHooks")))) {
+	if (source->form == HOOK_FORM_CLAUDE && json_true(json_get(root, STR("disableAllHooks")))) {
 		hint(&p, json_get(root, STR("disableAllHooks"))->begin, "disableAllHooks: nothing in this file runs");
 		return;
 	}
-	if (json_get(root, STR("hooks")))
-		take_hooks(&p, json_get(root, STR("hooks")));
+	p.code_agent = source->form == HOOK_FORM_CODE_AGENT;
+	if (hook_events_of(root, source->form))
+		take_hooks(&p, hook_events_of(root, source->form));
 }
 
 void hooks_write_problems(struct json_writer *w, const struct hook_source *source)

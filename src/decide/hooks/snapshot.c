@@ -39,7 +39,7 @@ static void write_set(struct json_writer *w, const struct hook_set *s)
 	for (const struct hook_source *source = s->sources; source; source = source->next) {
 		jw_object(w);
 		jw_field_int(w, "scope", source->scope);
-		jw_field_bool(w, "claude", source->claude);
+		jw_field_int(w, "form", source->form);
 		jw_field_bool(w, "kept", source->kept);
 		jw_field_str(w, "path", source->path);
 		jw_field_str(w, "text", source->text);
@@ -126,11 +126,13 @@ static bool read_sources(struct hook_set *s, const struct json *list)
 {
 	json_each(v, list) {
 		struct hook_source *source;
-		int64_t scope;
+		int64_t scope, form = HOOK_FORM_MAX;
 
 		if (!json_int(json_get(v, STR("scope")), &scope) || scope < 0 || scope >= HOOK_SCOPE_MAX)
 			return false;
-		source = hook_source_new(s, (enum hook_scope)scope, json_true(json_get(v, STR("claude"))),
+		if (!json_int(json_get(v, STR("form")), &form) || form < 0 || form >= HOOK_FORM_MAX)
+			return false;
+		source = hook_source_new(s, (enum hook_scope)scope, (enum hook_form)form,
 			json_str(json_get(v, STR("path"))), json_str(json_get(v, STR("text"))));
 		source->kept = json_true(json_get(v, STR("kept")));
 		hooks_parse(s, source);

@@ -79,6 +79,9 @@ static const struct json_field fields[] = {
 	JSON_FIELD("tool_input", TREE, struct event, tool_input),
 	JSON_FIELD("toolResult", TREE, struct event, tool_response),
 	JSON_FIELD("tool_result", TREE, struct event, tool_response),
+	/* From its files. */
+	JSON_FIELD("tool_response", TREE, struct event, tool_response),
+	JSON_FIELD("last_assistant_message", STR, struct event, message),
 	JSON_FIELD("stop_hook_active", BOOL, struct event, stop_hook_active),
 	JSON_FIELD("is_interrupt", BOOL, struct event, is_interrupt),
 	JSON_FIELD("conversation_id", TEXT, struct event, session),
@@ -216,12 +219,15 @@ static void render(const struct event *e, const struct verdict *v, unsigned take
 		buf_clear(ret->out);
 }
 
+static const char *const history[] = { "session-state", NULL };
+
 const struct agent agent_copilot = {
 	.name = "copilot",
 	.label = "GitHub Copilot CLI",
 	.verified = "1.0.102",
 	.dir = ".copilot",
 	.dir_env = "COPILOT_HOME",
+	.history = history,
 	.rank = 2,
 	.events = events,
 	.tools = tools,

@@ -59,11 +59,14 @@ static void refine(struct event *e, struct arena *a)
 		e->kind = EVENT_BEFORE_MODEL;
 }
 
+static const char *const history[] = { "projects", NULL };
+
 const struct agent agent_qwen = {
 	.name = "qwen",
 	.label = "Qwen Code",
 	.verified = "0.24.4",
 	.dir = ".qwen",
+	.history = history,
 	.rank = 2,
 	.events = events,
 	.tools = tools,

@@ -88,9 +88,6 @@ struct env_places {
  * Nothing that may be a credential passes, whatever its name starts with. */
 void env_collect(char *const *envp, struct env_places *ret, struct wire_hook *h);
 
-/* True when a variable of this name (without "=value") may be sent. */
-bool env_is_allowed(str name);
-
 /* -- handover.c: no usable daemon -------------------------------------------------------------- */
 
 /* Why there is none; `hookd offline --reason` takes these words. */

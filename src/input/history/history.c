@@ -75,6 +75,9 @@ static const struct words {
 	bool has_call_ids; /* else calls pair by tool and input, as they do live */
 } words[] = {
 	{ "codex", "turn_id", "last_assistant_message", true }, { "gemini", "prompt_id", "prompt_response", false },
+	{ "copilot", "prompt_id", "last_assistant_message", false },
+	/* Its hooks name calls otherwise than its files. */
+	{ "qwen", "prompt_id", "last_assistant_message", false },
 	{ NULL, "prompt_id", "last_assistant_message", true }, /* all others */
 };
 

@@ -64,6 +64,24 @@ static bool is_gemini_file(str rel)
 	return depth == 3 && str_ends(rest, STR(".jsonl"));
 }
 
+/* <session>/events.jsonl. */
+static bool is_copilot_file(str rel)
+{
+	return count_slashes(rel) == 1 && str_eq(base_name(rel), STR("events.jsonl"));
+}
+
+/* <project>/chats/<session>.jsonl, and <project>/subagents/<session>/agent-*.jsonl. */
+static bool is_qwen_file(str rel)
+{
+	str project, folder, rest = rel;
+	unsigned depth = count_slashes(rel);
+
+	if (!str_split(&rest, '/', &project) || !str_split(&rest, '/', &folder) || !str_ends(rel, STR(".jsonl")))
+		return false;
+	return depth == 2 ? str_eq(folder, STR("chats"))
+			  : depth == 3 && str_eq(folder, STR("subagents")) && str_starts(base_name(rel), STR("agent-"));
+}
+
 /* Which files below an agent's folders of history are its transcripts. */
 static const struct layout {
 	const char *agent;
@@ -72,6 +90,8 @@ static const struct layout {
 	{ "claude", is_claude_file },
 	{ "codex", is_codex_file },
 	{ "gemini", is_gemini_file },
+	{ "copilot", is_copilot_file },
+	{ "qwen", is_qwen_file },
 };
 
 static const struct layout *layout_of(const struct agent *agent)

@@ -13,9 +13,11 @@
 #include "base/limits.h"
 
 static const struct transcript_format *const formats[] = {
+	&transcript_qwen, /* before Claude Code's, which looks much like it */
 	&transcript_claude,
 	&transcript_codex,
 	&transcript_gemini,
+	&transcript_copilot,
 };
 
 /* Enough for the first lines of any agent; a line that goes on beyond it is looked at as far as it goes. */

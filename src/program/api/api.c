@@ -77,6 +77,7 @@ static void run_op(struct request *q, struct store *store)
 		.op = q->op,
 		.values = q->values,
 		.params = q->asked.params,
+		.env = q->asked.env,
 		.ctx = &q->api->ctx,
 		.store = store,
 		.arena = &q->arena,

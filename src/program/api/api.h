@@ -12,7 +12,8 @@
  *
  * What changes what runs, or destroys what was captured, needs the owner's token beside params: "token":"…".
  *
- * The older form {"cmd":…,"args":…} is accepted too. */
+ * The older form {"cmd":…,"args":…} is accepted too. "env" beside params holds variables of the caller (AGENT_ID …):
+ * they count for this request alone, and only those that hookc would send along. */
 #ifndef HOOKD_API_API_H
 #define HOOKD_API_API_H
 
@@ -95,6 +96,7 @@ struct op_call {
 	const struct op *op;
 	struct op_value *values;
 	const struct json *params; /* as they were given, or NULL */
+	const struct json *env;    /* the caller's variables, or NULL */
 	const struct api_context *ctx;
 	struct store *store; /* OP_READER: read-only, one snapshot; OP_WRITER: the writer's, in a transaction */
 	struct arena *arena;
@@ -164,6 +166,7 @@ struct op_answer {
 struct op_request {
 	str method;
 	const struct json *params; /* or NULL */
+	const struct json *env;    /* variables of the caller, name to value; or NULL */
 	str token;                 /* the owner's, if the caller has it */
 	enum op_scope scope;       /* who calls */
 	void (*done)(const struct op_answer *answer, void *arg);

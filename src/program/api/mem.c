@@ -1,23 +1,18 @@
 /* The worker's endpoints of claude-mem, for its hook scripts.
  *
- * What its hooks send becomes events: a prompt, a tool's use, the end of a turn, the end of a session. Tools of the
- * skip list are stored like all others; they only yield no observation, which is what the answer says. */
+ * What its hooks send becomes events: a prompt, a tool's use, the end of a turn, the end of a session. What tools of
+ * the skip list do, and what happens in an excluded project, is stored like everything else; nothing is learned from
+ * it, which is what the answer says. */
 #include <stdio.h>
 
 #include "agents/agents.h"
 #include "api/web.h"
+#include "base/clock.h"
 #include "base/limits.h"
+#include "config/config.h"
+#include "redact/redact.h"
 
-static const char *const skipped_tools[] = { "ListMcpResourcesTool", "SlashCommand", "Skill", "TodoWrite",
-	"AskUserQuestion" };
-
-static bool is_skipped(str tool)
-{
-	for (size_t i = 0; i < countof(skipped_tools); i++)
-		if (str_eq(tool, str_of(skipped_tools[i])))
-			return true;
-	return false;
-}
+typedef void encoder(const struct event *e, const struct verdict *v, struct arena *a, struct answer *ret);
 
 /* The body, or NULL: it has been answered. */
 static const struct json *body_of(struct web_call *c)
@@ -42,6 +37,13 @@ static str session_of(const struct json *body)
 			return s;
 	}
 	return STR_NONE;
+}
+
+static str agent_name(const struct json *body)
+{
+	str source = json_str(json_get(body, STR("platformSource")));
+
+	return str_empty(source) ? STR("claude") : source;
 }
 
 /* Members of the body that an event has as well, by both names. */
@@ -72,16 +74,14 @@ static str make_payload(struct web_call *c, const struct json *body, const struc
 }
 
 static void send(struct web_call *c, const struct json *body, const char *event, const struct member *members,
-	void (*encode)(const struct event *e, const struct verdict *v, struct arena *a, struct answer *ret))
+	encoder *encode)
 {
-	str source = json_str(json_get(body, STR("platformSource")));
-
 	if (str_empty(session_of(body))) {
 		web_fail(c, 400, "contentSessionId is missing");
 		return;
 	}
 	web_forward(c,
-		&(struct web_event){ .agent = str_empty(source) ? STR("claude") : source,
+		&(struct web_event){ .agent = agent_name(body),
 			.event = str_of(event),
 			.cwd = json_str(json_get(body, STR("cwd"))),
 			.payload = make_payload(c, body, members),
@@ -93,29 +93,65 @@ static void send(struct web_call *c, const struct json *body, const char *event,
 
 static void encode_queued(const struct event *e, const struct verdict *v, struct arena *a, struct answer *ret)
 {
+	(void)e;
 	(void)v;
 	(void)a;
-	if (e->kind == EVENT_POST_TOOL_USE && is_skipped(e->tool_name))
-		buf_add_str(ret->out, STR("{\"status\":\"skipped\",\"reason\":\"tool_excluded\"}"));
-	else
-		buf_add_str(ret->out, STR("{\"status\":\"queued\"}"));
+	buf_add_str(ret->out, STR("{\"status\":\"queued\"}"));
 }
 
-static void encode_init(const struct event *e, const struct verdict *v, struct arena *a, struct answer *ret)
+static void encode_tool(const struct event *e, const struct verdict *v, struct arena *a, struct answer *ret)
+{
+	(void)e;
+	(void)v;
+	(void)a;
+	buf_add_str(ret->out, STR("{\"status\":\"skipped\",\"reason\":\"tool_excluded\"}"));
+}
+
+static void encode_project(const struct event *e, const struct verdict *v, struct arena *a, struct answer *ret)
+{
+	(void)e;
+	(void)v;
+	(void)a;
+	buf_add_str(ret->out, STR("{\"status\":\"skipped\",\"reason\":\"project_excluded\"}"));
+}
+
+static void encode_private(const struct event *e, const struct verdict *v, struct arena *a, struct answer *ret)
+{
+	(void)e;
+	(void)v;
+	(void)a;
+	buf_add_str(ret->out, STR("{\"status\":\"skipped\",\"reason\":\"private\"}"));
+}
+
+/* Why nothing is learned from a prompt; NULL: something is. */
+static void write_init(const struct event *e, const char *reason, struct answer *ret)
 {
 	struct json_writer w = JSON_WRITER(ret->out);
 	char id[ULID_TEXT + 1];
 
-	(void)v;
-	(void)a;
 	ulid_format(&e->id, id);
 	jw_object(&w);
 	jw_field_str(&w, "status", STR("initialized"));
 	jw_field_str(&w, "sessionDbId", e->session);
 	jw_field_str(&w, "promptId", str_of(id));
-	jw_field_bool(&w, "skipped", false);
+	jw_field_bool(&w, "skipped", reason != NULL);
+	jw_field_str(&w, "reason", str_of(reason));
 	jw_field_bool(&w, "contextInjected", false);
 	jw_end_object(&w);
+}
+
+static void encode_init(const struct event *e, const struct verdict *v, struct arena *a, struct answer *ret)
+{
+	(void)v;
+	(void)a;
+	write_init(e, redact_is_private(e->prompt) ? "private" : NULL, ret);
+}
+
+static void encode_init_excluded(const struct event *e, const struct verdict *v, struct arena *a, struct answer *ret)
+{
+	(void)v;
+	(void)a;
+	write_init(e, "project_excluded", ret);
 }
 
 static void encode_complete(const struct event *e, const struct verdict *v, struct arena *a, struct answer *ret)
@@ -127,6 +163,27 @@ static void encode_complete(const struct event *e, const struct verdict *v, stru
 }
 
 /* -- requests ---------------------------------------------------------------------------------- */
+
+static bool is_excluded(struct web_call *c, const struct json *body)
+{
+	const struct api_context *ctx = api_context_of(web_api(c->web));
+
+	return config_excludes_project(ctx->config, json_str(json_get(body, STR("cwd"))), str_of(ctx->paths->home));
+}
+
+/* What is said about something from which memories could be made. */
+static encoder *pick(struct web_call *c, const struct json *body)
+{
+	const struct api_context *ctx = api_context_of(web_api(c->web));
+
+	if (is_excluded(c, body))
+		return encode_project;
+	if (config_lists(ctx->config, OPTION_EXTRACT_SKIP, json_str(json_get(body, STR("tool_name")))))
+		return encode_tool;
+	if (redact_is_muted(ctx->paths->run, agent_name(body), session_of(body), clock_wall_us()))
+		return encode_private;
+	return encode_queued;
+}
 
 /* Text for the model; nothing as long as nothing was learned. */
 void web_run_mem_inject(struct web_call *c)
@@ -153,7 +210,7 @@ void web_run_mem_init(struct web_call *c)
 	if (!body)
 		return;
 	if (!str_starts(path, before)) {
-		send(c, body, "UserPromptSubmit", members, encode_init);
+		send(c, body, "UserPromptSubmit", members, is_excluded(c, body) ? encode_init_excluded : encode_init);
 		return;
 	}
 	id = str_from(path, before.n);
@@ -175,7 +232,7 @@ void web_run_mem_observation(struct web_call *c)
 	const struct json *body = body_of(c);
 
 	if (body)
-		send(c, body, "PostToolUse", members, encode_queued);
+		send(c, body, "PostToolUse", members, pick(c, body));
 }
 
 void web_run_mem_summarize(struct web_call *c)
@@ -185,7 +242,7 @@ void web_run_mem_summarize(struct web_call *c)
 	const struct json *body = body_of(c);
 
 	if (body)
-		send(c, body, "Stop", members, encode_queued);
+		send(c, body, "Stop", members, pick(c, body));
 }
 
 void web_run_mem_complete(struct web_call *c)
@@ -197,12 +254,21 @@ void web_run_mem_complete(struct web_call *c)
 		send(c, body, "SessionEnd", members, encode_complete);
 }
 
-/* Whether the worker is busy: it never is, for nothing is waiting to be extracted. */
+/* The hook scripts say when their worker begins and ends; whoever follows /events sees it. */
 void web_run_mem_processing(struct web_call *c)
 {
-	if (!body_of(c))
+	const struct json *body = body_of(c), *busy = json_get(body, STR("isProcessing"));
+	bool *processing = web_processing(c->web);
+	str said;
+
+	if (!body)
 		return;
+	if (busy && busy->type == JSON_BOOL)
+		*processing = busy->flag;
+	said = *processing ? STR("{\"isProcessing\":true,\"queueDepth\":0}")
+			   : STR("{\"isProcessing\":false,\"queueDepth\":0}");
+	web_announce(c->web, "processing_status", said);
 	c->type = "application/json";
-	buf_add_str(&c->body, STR("{\"status\":\"ok\",\"isProcessing\":false}"));
+	buf_addf(&c->body, "{\"status\":\"ok\",\"isProcessing\":%s}", *processing ? "true" : "false");
 	web_done(c);
 }

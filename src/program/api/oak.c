@@ -52,8 +52,9 @@ static void write_context(struct json_writer *w, const struct verdict *v)
 
 	for (const struct context_block *b = v->context; b; b = b->next)
 		buf_addf(&text, "%s" STR_FMT, text.len ? "\n\n" : "", STR_ARG(b->text));
-	if (text.len)
-		jw_field_str(w, "injected_context", buf_str(&text));
+	/* Empty while there is nothing to say: clients look for the member. */
+	jw_key(w, "injected_context");
+	jw_str(w, buf_str(&text));
 	buf_release(&text);
 }
 

@@ -101,6 +101,7 @@ int op_trigger(struct op_call *call);
 int op_call_hook(struct op_call *call);
 int op_register(struct op_call *call);
 int op_unregister(struct op_call *call);
+int op_hooks_toggle(struct op_call *call);
 void op_write_hooks_state(struct json_writer *w, struct engine *e);
 int op_sessions(struct op_call *call);
 int op_show(struct op_call *call);

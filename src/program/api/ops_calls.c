@@ -182,7 +182,7 @@ static bool is_gone(void *arg)
 	return false;
 }
 
-static void write_payload(struct buf *b, const struct json *params)
+static void write_payload(struct buf *b, const struct json *params, str cwd)
 {
 	struct json_writer w = JSON_WRITER(b);
 
@@ -191,7 +191,22 @@ static void write_payload(struct buf *b, const struct json *params)
 		jw_key_str(&w, spelled(m->key));
 		jw_value(&w, m);
 	}
+	if (str_is_set(cwd))
+		jw_field_str(&w, "cwd", cwd);
 	jw_end_object(&w);
+}
+
+/* What hookc would have sent along. Bytes are the call's, which live until the answer. */
+static void take_env(struct op_call *call, struct wire_hook *hook)
+{
+	json_each(m, call->env) {
+		str value = json_str(m);
+
+		if (hook->nenv == WIRE_ENV_MAX || !str_is_set(value) || !wire_env_is_allowed(m->key))
+			continue;
+		value = str_cut_utf8(value, WIRE_ENV_VALUE_MAX);
+		hook->env[hook->nenv++] = arena_strf(call->arena, STR_FMT "=" STR_FMT, STR_ARG(m->key), STR_ARG(value));
+	}
 }
 
 /* hooks.userPrompt is UserPromptSubmit; all others are called what they are. */
@@ -205,7 +220,8 @@ static str event_of(const struct op *op)
 int op_call_hook(struct op_call *call)
 {
 	struct forwarded *f = xcalloc(1, sizeof *f);
-	str agent = json_str(json_get(call->params, STR("agent")));
+	str agent = json_str(json_get(call->params, STR("agent"))),
+	    given = json_str(json_get(call->params, STR("cwd"))), cwd = given;
 	struct hook_call hook = { .way = HOOK_WAY_RPC,
 		.encode = encode,
 		.caller = { .done = on_done, .release = on_release, .is_gone = is_gone, .arg = f } };
@@ -213,14 +229,18 @@ int op_call_hook(struct op_call *call)
 	f->later = call->later;
 	buf_init(&f->payload, LIMIT_PAYLOAD);
 	buf_init(&f->reply, LIMIT_REPLY);
-	write_payload(&f->payload, call->params);
+	/* Callers that know no other way say it in a variable. */
+	if (str_empty(cwd))
+		cwd = json_str(json_get(call->env, STR("CWD")));
+	write_payload(&f->payload, call->params, str_eq(cwd, given) ? STR_NONE : cwd);
 	hook.hook = (struct wire_hook){ .id = ulid_make(),
 		.at_ms = clock_wall_us() / USEC_PER_MSEC,
 		.deadline_ms = PATIENCE_MS,
 		.agent = str_empty(agent) ? STR("claude") : agent,
 		.event = event_of(call->op),
-		.cwd = json_str(json_get(call->params, STR("cwd"))),
+		.cwd = cwd,
 		.payload = buf_str(&f->payload) };
+	take_env(call, &hook.hook);
 	engine_call(call->ctx->engine, &hook);
 	return 0;
 }

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "agents/agents.h"
 #include "api/ops.h"
@@ -268,9 +269,8 @@ int op_trigger(struct op_call *call)
 /* Two at once would each write what the other one does not know of. */
 static pthread_mutex_t file_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static int change(struct op_call *call, int (*edit)(struct op_call *call, str old, struct buf *ret))
+static int change(struct op_call *call, const char *path, int (*edit)(struct op_call *call, str old, struct buf *ret))
 {
-	const char *path = call->ctx->paths->config;
 	struct buf old = BUF_INIT(LIMIT_CONFIG), changed = BUF_INIT(LIMIT_CONFIG);
 	char *target;
 	int r;
@@ -314,7 +314,7 @@ static int edit_add(struct op_call *call, str old, struct buf *ret)
 
 int op_register(struct op_call *call)
 {
-	return change(call, edit_add);
+	return change(call, call->ctx->paths->config, edit_add);
 }
 
 static int edit_remove(struct op_call *call, str old, struct buf *ret)
@@ -331,5 +331,41 @@ static int edit_remove(struct op_call *call, str old, struct buf *ret)
 
 int op_unregister(struct op_call *call)
 {
-	return change(call, edit_remove);
+	return change(call, call->ctx->paths->config, edit_remove);
+}
+
+static int toggle(struct op_call *call, enum hook_form form, str old, struct buf *ret)
+{
+	bool enabled = op_bool(call, "enabled");
+	int r = hooks_edit_toggle(old, form, op_text(call, "hookId"), !enabled, ret, call->err);
+
+	if (r == 0) {
+		jw_object(call->w);
+		jw_field_str(call->w, "hookId", op_text(call, "hookId"));
+		jw_field_bool(call->w, "enabled", enabled);
+		jw_end_object(call->w);
+	}
+	return r;
+}
+
+static int toggle_own(struct op_call *call, str old, struct buf *ret)
+{
+	return toggle(call, HOOK_FORM_OWN, old, ret);
+}
+
+static int toggle_code_agent(struct op_call *call, str old, struct buf *ret)
+{
+	return toggle(call, HOOK_FORM_CODE_AGENT, old, ret);
+}
+
+/* In the user's files that know the word. Those of Claude Code and of projects are theirs to change. */
+int op_hooks_toggle(struct op_call *call)
+{
+	const struct paths *p = call->ctx->paths;
+	char path[FS_PATH];
+	int r = change(call, p->config, toggle_own);
+
+	if (r == -ENOENT && p->home[0] && fs_join(path, p->home, HOOK_CODE_AGENT_FILE) == 0 && access(path, F_OK) == 0)
+		r = change(call, path, toggle_code_agent);
+	return r;
 }

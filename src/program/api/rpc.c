@@ -99,6 +99,7 @@ void rpc_call(struct api *a, str text, enum op_scope scope, void (*done)(str rep
 	q.params = json_get(root, STR("params"));
 	if (!q.params)
 		q.params = json_get(root, STR("args"));
+	q.env = json_get(root, STR("env"));
 	q.token = json_str(json_get(root, STR("token")));
 	api_call(a, &q);
 }

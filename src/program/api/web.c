@@ -28,6 +28,7 @@ struct web {
 	struct door door;
 	struct web_call *calls; /* the web's thread */
 	_Atomic unsigned streams;
+	bool processing; /* the daemon's loop */
 };
 
 struct api *web_api(struct web *w)
@@ -38,6 +39,11 @@ struct api *web_api(struct web *w)
 struct door *web_door(struct web *w)
 {
 	return &w->door;
+}
+
+bool *web_processing(struct web *w)
+{
+	return &w->processing;
 }
 
 /* -- calls ------------------------------------------------------------------------------------- */
@@ -168,6 +174,19 @@ void web_tell(const struct record *r, void *arg)
 	jw_field_str(&out, "tool", r->tool_name);
 	jw_end_object(&out);
 	buf_add_str(&p->text, STR("\n\n"));
+	loop_post(w->loop, push, p);
+}
+
+void web_announce(struct web *w, const char *name, str json)
+{
+	struct push *p;
+
+	if (!w->streams)
+		return;
+	p = xcalloc(1, sizeof *p);
+	p->web = w;
+	buf_init(&p->text, KIB(8));
+	buf_addf(&p->text, "event: %s\ndata: " STR_FMT "\n\n", name, STR_ARG(json));
 	loop_post(w->loop, push, p);
 }
 

@@ -30,6 +30,9 @@ void web_free(struct web *w);
 /* An event was stored; for /events. From the daemon's loop. arg is the web. */
 void web_tell(const struct record *r, void *arg);
 
+/* Something that is no event; for /events, under this name. From the daemon's loop. */
+void web_announce(struct web *w, const char *name, str json);
+
 /* -- for the files of web ---------------------------------------------------------------------- */
 
 enum { WEB_CODE = 32, WEB_LOGINS = 16 };
@@ -73,6 +76,8 @@ void web_done(struct web_call *c);
 void web_fail(struct web_call *c, int status, const char *error);
 struct api *web_api(struct web *w);
 struct door *web_door(struct web *w);
+/* Whether the caller's worker says that it is busy. Daemon's loop. */
+bool *web_processing(struct web *w);
 
 /* -- door.c ------------------------------------------------------------------------------------ */
 

@@ -105,6 +105,10 @@ bool cli_has_terminal(void);
  * why. Other -errno: no answer. */
 int cli_call(struct cli *cli, bool start, const char *method, str params, struct json **ret, struct err *err);
 
+/* A daemon answers and means to stay: one that has lost its lock is about to leave, and the one started now would wait
+ * for it. */
+bool cli_daemon_runs(struct cli *cli);
+
 /* Starts a daemon detached and waits until it answers. -EEXIST: one is already running. */
 int cli_start_daemon(struct cli *cli, struct err *err);
 

@@ -70,6 +70,23 @@ static int read_line(int fd, struct buf *b, int patience_ms)
 	return 0;
 }
 
+/* Those of an agent that calls us: a script of it forwards its events this way. */
+static void write_env(struct json_writer *w)
+{
+	jw_key(w, "env");
+	jw_object(w);
+	for (char *const *e = environ; *e; e++) {
+		ptrdiff_t eq = str_find_char(str_of(*e), '=');
+		str name = eq > 0 ? str_head(str_of(*e), (size_t)eq) : STR("");
+
+		if (wire_env_is_allowed(name)) {
+			jw_key_str(w, name);
+			jw_str(w, str_of(*e + eq + 1));
+		}
+	}
+	jw_end_object(w);
+}
+
 static int send_request(int fd, const char *method, str params, const char *token)
 {
 	struct buf b = BUF_INIT(LIMIT_RPC_LINE);
@@ -84,6 +101,8 @@ static int send_request(int fd, const char *method, str params, const char *toke
 		jw_key(&w, "params");
 		jw_raw(&w, params);
 	}
+	if (str_starts(str_of(method), STR("hooks.")))
+		write_env(&w);
 	if (token)
 		jw_field_str(&w, "token", str_of(token));
 	jw_end_object(&w);
@@ -158,4 +177,12 @@ int cli_print_json(const struct json *v)
 	fwrite(b.p, 1, b.len, stdout);
 	buf_release(&b);
 	return EXIT_DONE;
+}
+
+bool cli_daemon_runs(struct cli *cli)
+{
+	struct json *hello = NULL;
+	struct err err = { 0 };
+
+	return cli_call(cli, false, "hello", STR_NONE, &hello, &err) == 0 && daemon_has_lock(&cli->paths);
 }

@@ -462,6 +462,60 @@ static void check_rules(struct doctor *d)
 	policy_view_release(&view);
 }
 
+/* Starts the server as the agent would, and asks for its tools. */
+static void check_server(struct doctor *d, const struct agent *agent, const struct install_entry *e)
+{
+	struct call call = { .input = STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{"
+					  "\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},"
+					  "\"clientInfo\":{\"name\":\"hookd-doctor\",\"version\":\"1\"}}}\n"
+					  "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}\n") };
+	struct buf out = BUF_INIT(OUTPUT_MAX);
+	struct arena *a = &d->cli->arena;
+	int exit_code;
+
+	call.argv = arena_alloc(a, (e->nargs + 2) * sizeof *call.argv);
+	call.argv[0] = (char *)arena_cstr(a, e->command);
+	for (size_t i = 0; i < e->nargs; i++)
+		call.argv[i + 1] = (char *)arena_cstr(a, e->args[i]);
+	call.argv[e->nargs + 1] = NULL;
+	exit_code = fire(d, &call, &out);
+	if (exit_code < 0)
+		tell(d, FINDING_BAD, agent->name, "mcp: " STR_FMT " cannot be run: %s; run: hookd init --mcp",
+			STR_ARG(e->command), strerror(-exit_code));
+	else if (str_find(buf_str(&out), STR("\"tools\":[{")) < 0)
+		tell(d, FINDING_BAD, agent->name, "mcp: the registered server lists no tools (exit code %d)",
+			exit_code);
+	else
+		tell(d, e->current ? FINDING_OK : FINDING_NOTE, agent->name, "mcp: registered, lists its tools%s",
+			e->current
+				? ""
+				: "; it calls another hookd or state directory than this one; run: hookd init --mcp");
+	buf_release(&out);
+}
+
+static void check_mcp(struct doctor *d, struct install_request q)
+{
+	struct install_entry *entries = NULL;
+	struct err err = { 0 };
+	bool found = false;
+
+	if (q.project)
+		return;
+	q.mcp = true;
+	if (install_list(&q, &d->cli->arena, &entries, &err) < 0) {
+		tell(d, FINDING_BAD, q.agent->name, "mcp: %s", err.text);
+		return;
+	}
+	for (const struct install_entry *e = entries; e; e = e->next)
+		if (e->is_mcp) {
+			check_server(d, q.agent, e);
+			found = true;
+		}
+	if (!found)
+		tell(d, FINDING_OK, q.agent->name,
+			"mcp: not registered (hookd init --mcp would let it search what was captured)");
+}
+
 static void check_agent(struct doctor *d, const struct agent *agent)
 {
 	char project[FS_PATH], hookc[FS_PATH];
@@ -494,6 +548,7 @@ static void check_agent(struct doctor *d, const struct agent *agent)
 		check_line(d, agent, e);
 	check_trust(d, agent, entries);
 	check_files(d, &q);
+	check_mcp(d, q);
 	check_verbs(d, agent);
 	if (form_of(agent)->note)
 		tell(d, FINDING_NOTE, agent->name, "%s", form_of(agent)->note);

@@ -317,6 +317,42 @@ static int new_hook(struct cli *cli)
 	return EXIT_DONE;
 }
 
+/* -- enable, disable --------------------------------------------------------------------------- */
+
+static int toggle(struct cli *cli, bool enabled)
+{
+	struct buf b = BUF_INIT(KIB(4));
+	struct json_writer w = JSON_WRITER(&b);
+	struct json *result;
+	int r = cli_need_owner(cli, enabled ? "enabling a hook" : "disabling a hook");
+
+	if (r != EXIT_DONE)
+		return r;
+	jw_object(&w);
+	jw_field_str(&w, "hookId", str_of(cli->args[1]));
+	jw_field_bool(&w, "enabled", enabled);
+	jw_end_object(&w);
+	result = cli_ask(cli, "hooks_toggle", buf_str(&b));
+	buf_release(&b);
+	if (!result)
+		return EXIT_FAILED;
+	if (cli_has(cli, "json"))
+		return cli_print_json(result);
+	printf("%s is %s for new sessions; for active ones as well after: hookd hooks reload\n", cli->args[1],
+		enabled ? "enabled" : "disabled");
+	return EXIT_DONE;
+}
+
+static int enable(struct cli *cli)
+{
+	return toggle(cli, true);
+}
+
+static int disable(struct cli *cli)
+{
+	return toggle(cli, false);
+}
+
 /* -- reload, history --------------------------------------------------------------------------- */
 
 static int reload(struct cli *cli)
@@ -375,13 +411,16 @@ static const struct {
 	const char *name;
 	int min_args, max_args; /* with the name itself */
 	int (*run)(struct cli *cli);
+	const char *needs;
 } actions[] = {
-	{ "list", 1, 1, list },
-	{ "validate", 1, ARGS_MAX, validate },
-	{ "run", 2, 2, run_event },
-	{ "new", 1, 2, new_hook },
-	{ "reload", 1, 1, reload },
-	{ "history", 1, 1, history },
+	{ "list", 1, 1, list, "no argument" },
+	{ "validate", 1, ARGS_MAX, validate, "files" },
+	{ "run", 2, 2, run_event, "the name of an event" },
+	{ "enable", 2, 2, enable, "the id of a hook" },
+	{ "disable", 2, 2, disable, "the id of a hook" },
+	{ "new", 1, 2, new_hook, "at most one file" },
+	{ "reload", 1, 1, reload, "no argument" },
+	{ "history", 1, 1, history, "no argument" },
 };
 
 static int run(struct cli *cli)
@@ -392,10 +431,7 @@ static int run(struct cli *cli)
 		if (strcmp(name, actions[i].name) != 0)
 			continue;
 		if (cli->nargs && (cli->nargs < actions[i].min_args || cli->nargs > actions[i].max_args))
-			return cli_usage_error(cli, "hooks %s takes %s", name,
-				actions[i].min_args == 2           ? "the name of an event"
-					: actions[i].max_args == 1 ? "no argument"
-								   : "at most one file");
+			return cli_usage_error(cli, "hooks %s takes %s", name, actions[i].needs);
 		return actions[i].run(cli);
 	}
 	return cli_usage_error(cli, "there is no 'hooks %s'", name);
@@ -412,7 +448,7 @@ static const struct cmd_option hooks_options[] = {
 
 const struct cmd cmd_hooks = {
 	.name = "hooks",
-	.args = "[list | validate [FILE…] | run EVENT | new [FILE] | reload | history]",
+	.args = "[list | validate [FILE…] | run EVENT | enable ID | disable ID | new [FILE] | reload | history]",
 	.text = "Show, check, try and reload your own hooks: programs that run at events.",
 	.max_args = ARGS_MAX,
 	.options = hooks_options,

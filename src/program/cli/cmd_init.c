@@ -65,7 +65,7 @@ static int print_json(const struct hook_changes *c, int daemon, const struct err
 /* Hooks are in place whether or not the daemon runs (hookc starts it too), so a failure is only reported. */
 static int start_daemon(struct cli *cli, struct err *err)
 {
-	int r = cli_start_daemon(cli, err);
+	int r = cli_daemon_runs(cli) ? -EEXIST : cli_start_daemon(cli, err);
 
 	if (r < 0 && r != -EEXIST)
 		cli_fail("the daemon did not start: %s; the hooks are installed and keep events "
@@ -159,7 +159,7 @@ static void warn_of_build_folder(const char *hookc)
 
 static int run(struct cli *cli)
 {
-	struct hook_work work = { install_plan_add, install_agent_found, NULL, NULL };
+	struct hook_work work = { .plan = install_plan_add, .wanted = install_agent_found, .mcp = cli_has(cli, "mcp") };
 	struct telemetry telemetry;
 	char hookc[FS_PATH];
 	struct hook_changes c;
@@ -169,6 +169,8 @@ static int run(struct cli *cli)
 	int r = find_hookc(cli, hookc), daemon;
 
 	work.hookc = hookc;
+	if (work.mcp && cli_has(cli, "project"))
+		return cli_usage_error(cli, "--mcp is for the user, not for a project");
 	if (r == 0 && cli_has(cli, "otel")) {
 		remember_home(cli);
 		r = plan_telemetry(cli, &telemetry);
@@ -224,6 +226,10 @@ static const struct cmd_option init_options[] = {
 	{ "otel", 0, NULL, false,
 		"also have Codex send its telemetry here; hookd then listens on 127.0.0.1, and the bearer token is in "
 		"Codex's settings" },
+	{ "mcp", 0, NULL, false,
+		"also register hookd mcp with each agent, so that it can search and read what was captured; for the "
+		"user "
+		"only" },
 	{ "no-import", 0, NULL, false, "do not offer to import the history that agents have written" },
 	{ "dry-run", 'n', NULL, false, "show the change without making it" },
 	{ "yes", 'y', NULL, false, "do not ask" },

@@ -19,8 +19,7 @@ static int start(struct cli *cli)
 	struct err err = { 0 };
 	int r;
 
-	/* One that answers but has lost its lock is about to leave; the one started now waits for it. */
-	if (cli_call(cli, false, "hello", STR_NONE, &hello, &err) == 0 && daemon_has_lock(&cli->paths)) {
+	if (cli_daemon_runs(cli)) {
 		puts("hookd is already running");
 		return EXIT_DONE;
 	}

@@ -25,7 +25,7 @@ static int print_json(const struct hook_changes *c)
 
 static int run(struct cli *cli)
 {
-	const struct hook_work work = { install_plan_remove, every_agent, NULL, NULL };
+	const struct hook_work work = { .plan = install_plan_remove, .wanted = every_agent, .mcp = true };
 	struct hook_changes c;
 	int r = hooks_plan(cli, &work, &c);
 

@@ -62,6 +62,7 @@ int hooks_plan(struct cli *cli, const struct hook_work *work, struct hook_change
 	struct install_request q = { .home = getenv("HOME"),
 		.hookc = work->hookc,
 		.otel = work->otel,
+		.mcp = work->mcp,
 		.state = cli->paths.state,
 		.all_events = cli_has(cli, "all-events") };
 	static char project[FS_PATH];

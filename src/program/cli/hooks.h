@@ -25,6 +25,7 @@ struct hook_work {
 	bool (*wanted)(const struct install_request *q);
 	const char *hookc; /* absolute, or NULL when it is not needed */
 	const struct install_otel *otel;
+	bool mcp;
 };
 
 /* The plans for the agents that were named, or for all that are wanted. An agent whose file cannot be used is left out,

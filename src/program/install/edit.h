@@ -10,6 +10,7 @@
 
 /* What an edit did, in entries. */
 struct install_counts {
+	const char *noun; /* what was counted, where it is not what the file is for; or NULL */
 	unsigned added, changed, removed;
 	bool unused; /* nothing of ours is in the text, nor will be */
 	str note;    /* what the user should know, or STR_NONE */

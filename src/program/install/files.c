@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "install/mcp.h"
 #include "install/notify.h"
-#include "install/otel.h"
 #include "install/plugin.h"
 
 static const struct hook_format hooks_json = {
@@ -16,11 +16,27 @@ static const struct hook_format hooks_json = {
 	.is_empty = install_edit_is_empty,
 };
 
+static const struct hook_format settings_json = {
+	.noun = "hook",
+	.add = install_settings_add,
+	.remove = install_settings_remove,
+	.list = install_settings_list,
+	.is_empty = install_edit_is_empty,
+};
+
+static const struct hook_format mcp_json = {
+	.noun = "MCP server",
+	.add = install_mcp_add,
+	.remove = install_mcp_remove,
+	.list = install_mcp_list,
+	.is_empty = install_mcp_is_empty,
+};
+
 static const struct hook_format codex_toml = {
 	.noun = "setting",
-	.add = install_otel_add,
-	.remove = install_otel_remove,
-	.list = install_notify_list,
+	.add = install_codex_add,
+	.remove = install_codex_remove,
+	.list = install_codex_list,
 	.is_empty = install_notify_is_empty,
 };
 
@@ -42,6 +58,7 @@ static const struct hook_file hook_files[] = {
 		.project = "settings.local.json",
 		.format = &hooks_json,
 		.per_second = 1 },
+	{ .agent = "claude", .user = ".claude.json", .format = &mcp_json, .mcp = true, .at_home = true },
 	{ .agent = "codex",
 		.program = "codex",
 		.user = "hooks.json",
@@ -63,7 +80,7 @@ static const struct hook_file hook_files[] = {
 		.program = "gemini",
 		.user = "settings.json",
 		.project = "settings.json",
-		.format = &hooks_json,
+		.format = &settings_json,
 		.shell = true,
 		.suffix = " 2>/dev/null || exit 0",
 		.name = "hookd",
@@ -84,11 +101,12 @@ static const struct hook_file hook_files[] = {
 		.version = true,
 		.timeout = "timeoutSec",
 		.per_second = 1 },
+	{ .agent = "copilot", .user = "mcp-config.json", .format = &mcp_json, .mcp = true },
 	{ .agent = "qwen",
 		.program = "qwen",
 		.user = "settings.json",
 		.project = "settings.json",
-		.format = &hooks_json,
+		.format = &settings_json,
 		.shell = true,
 		.suffix = "",
 		.name = "hookd",
@@ -104,12 +122,14 @@ static const struct hook_file hook_files[] = {
 		.flat = true,
 		.version = true,
 		.per_second = 1 },
+	{ .agent = "cursor", .user = "mcp.json", .format = &mcp_json, .mcp = true },
 	{ .agent = "opencode",
 		.program = "opencode",
 		.user = "plugins/hookd.js",
 		.project = "plugins/hookd.js",
 		.project_dir = ".opencode",
 		.format = &plugin_js },
+	{ .agent = "opencode", .user = "opencode.json", .format = &mcp_json, .mcp = true },
 	{ .agent = "windsurf",
 		.program = "windsurf",
 		.user = "hooks.json",
@@ -120,6 +140,7 @@ static const struct hook_file hook_files[] = {
 		.suffix = "",
 		.flat = true,
 		.bare = true },
+	{ .agent = "windsurf", .user = "mcp_config.json", .format = &mcp_json, .mcp = true },
 };
 
 const struct hook_file *hook_file_first(const struct agent *agent)
@@ -135,7 +156,7 @@ const struct hook_file *hook_file_next(const struct install_request *q, const st
 	const struct hook_file *f = last ? last + 1 : hook_file_first(q->agent);
 
 	for (; f && f < hook_files + countof(hook_files); f++)
-		if (strcmp(f->agent, q->agent->name) == 0 && (q->project ? f->project : f->user))
+		if (strcmp(f->agent, q->agent->name) == 0 && (q->project ? f->project : f->user) && (q->mcp || !f->mcp))
 			return f;
 	return NULL;
 }
@@ -155,8 +176,11 @@ int hook_file_dir(const struct install_request *q, char out[FS_PATH])
 
 int hook_file_path(const struct install_request *q, const struct hook_file *f, char out[FS_PATH])
 {
+	const char *moved = q->agent->dir_env ? getenv(q->agent->dir_env) : NULL;
 	char dir[FS_PATH];
 	int r = hook_file_dir(q, dir);
 
+	if (r == 0 && f->at_home && !(moved && moved[0] == '/'))
+		return fs_join(out, q->home, f->user);
 	return r < 0 ? r : fs_join(out, dir, q->project ? f->project : f->user);
 }

@@ -24,6 +24,8 @@ struct hook_file {
 	const char *agent;
 	const char *program;
 	const char *user, *project; /* the file there; NULL: there is none */
+	bool mcp;                   /* it holds MCP servers and no hooks */
+	bool at_home;               /* it is beside the agent's folder, unless the environment has moved that */
 	const char *project_dir; /* the agent's folder in a project; NULL: named like the one in the home directory */
 	const struct hook_format *format;
 	/* Of hook entries. */

@@ -149,6 +149,7 @@ static void take_counts(struct install_change *c, const struct install_counts *n
 	c->removed = n->removed;
 	c->unused = n->unused;
 	c->note = n->note;
+	c->noun = n->noun ? n->noun : c->noun;
 }
 
 /* JSON text cannot hold any path that a file system can. */

@@ -39,7 +39,7 @@ struct install_change {
 };
 
 /* The changes to an agent's files that have been worked out and not yet made. */
-enum { INSTALL_FILES_MAX = 2 };
+enum { INSTALL_FILES_MAX = 3 };
 
 struct install_plan {
 	const struct agent *agent;
@@ -61,6 +61,7 @@ struct install_request {
 	const char *state;   /* absolute state directory */
 	bool all_events;
 	const struct install_otel *otel; /* NULL: its telemetry is left as it is */
+	bool mcp;                        /* also `hookd mcp` among its MCP servers, for the user */
 };
 
 /* Works out what to do; touches nothing. -EBADMSG: a file cannot be read, err names line and column
@@ -107,6 +108,7 @@ struct install_entry {
 	bool current;
 	bool shell;                       /* the command is a line for /bin/sh -c */
 	bool is_notify;                   /* no hook: the payload is its last argument */
+	bool is_mcp;                      /* no hook: hookd as an MCP server; only if the request is about it */
 	const struct json *entry, *group; /* NULL for notify */
 	unsigned place[2];                /* of the group in the event, of the entry in the group */
 	enum install_trust trust;

@@ -72,35 +72,7 @@ static void write_value(const struct install_request *q, struct buf *b)
 	buf_add_char(b, ']');
 }
 
-/* The text with [from, to) replaced. */
-static int splice(str text, size_t from, size_t to, str with, struct arena *a, str *ret, struct err *err)
-{
-	struct buf b = BUF_INIT(LIMIT_SETTINGS);
-
-	buf_add_str(&b, str_head(text, from));
-	buf_add_str(&b, with);
-	buf_add_str(&b, str_from(text, to));
-	if (!b.full)
-		*ret = arena_str(a, buf_str(&b));
-	buf_release(&b);
-	return b.full ? err_set(err, -EFBIG, "the file would become larger than 4 MiB") : 0;
-}
-
 /* -- lines ------------------------------------------------------------------------------------- */
-
-static str newline_of(str text)
-{
-	ptrdiff_t at = str_find_char(text, '\n');
-
-	return at > 0 && text.p[at - 1] == '\r' ? STR("\r\n") : STR("\n");
-}
-
-static size_t line_end(str text, size_t at)
-{
-	ptrdiff_t n = str_find_char(str_from(text, at), '\n');
-
-	return n < 0 ? text.n : at + (size_t)n + 1;
-}
 
 static size_t line_before(str text, size_t at)
 {
@@ -113,7 +85,7 @@ static size_t line_before(str text, size_t at)
 
 static str line_at(str text, size_t at)
 {
-	return str_trim(str_head(str_from(text, at), line_end(text, at) - at));
+	return str_trim(str_head(str_from(text, at), toml_line_end(text, at) - at));
 }
 
 /* Where the comment lines directly above a table begin. */
@@ -138,7 +110,7 @@ static int insert(const struct install_request *q, str text, const struct look *
 	size_t at = l->shape.statements ? l->shape.last_end
 		: before_table          ? above_table(text, l->shape.first_table)
 					: text.n;
-	str newline = newline_of(text);
+	str newline = toml_newline(text);
 	bool open_line = at && at == text.n && text.p[at - 1] != '\n' && !str_eq(text, STR("\xEF\xBB\xBF"));
 	int r;
 
@@ -150,7 +122,8 @@ static int insert(const struct install_request *q, str text, const struct look *
 		buf_add_str(&b, newline);
 	if (before_table)
 		buf_add_str(&b, newline);
-	r = b.full ? err_set(err, -EFBIG, "the paths are too long") : splice(text, at, at, buf_str(&b), a, ret, err);
+	r = b.full ? err_set(err, -EFBIG, "the paths are too long")
+		   : toml_splice(text, at, at, buf_str(&b), a, ret, err);
 	buf_release(&b);
 	return r;
 }
@@ -163,7 +136,7 @@ static int replace(const struct install_request *q, str text, const struct look 
 
 	write_value(q, &b);
 	r = b.full ? err_set(err, -EFBIG, "the paths are too long")
-		   : splice(text, l->begin, l->end, buf_str(&b), a, ret, err);
+		   : toml_splice(text, l->begin, l->end, buf_str(&b), a, ret, err);
 	buf_release(&b);
 	return r;
 }
@@ -233,16 +206,16 @@ int install_notify_remove(const struct install_request *q, str text, str origina
 	if (r < 0 || !is_ours(&l))
 		return r;
 	from = l.statement;
-	to = line_end(text, l.end);
+	to = toml_line_end(text, l.end);
 	/* The blank line that was put in with it, and the line end before it. */
 	if (l.shape.statements == 1 && l.shape.first_table < text.n && str_empty(line_at(text, to)))
-		to = line_end(text, to);
+		to = toml_line_end(text, to);
 	if (to == text.n && from && text.p[to - 1] != '\n') {
 		from -= text.p[from - 1] == '\n';
 		from -= from && text.p[from - 1] == '\r';
 	}
 	ret_counts->removed = 1;
-	return splice(text, from, to, STR(""), a, ret, err);
+	return toml_splice(text, from, to, STR(""), a, ret, err);
 }
 
 int install_notify_list(const struct install_request *q, str text, struct arena *a, struct install_entry **ret,

@@ -25,23 +25,9 @@ struct look {
 	size_t table, table_end; /* its header */
 };
 
-static size_t line_end(str text, size_t at)
-{
-	ptrdiff_t n = str_find_char(str_from(text, at), '\n');
-
-	return n < 0 ? text.n : at + (size_t)n + 1;
-}
-
-static str newline_of(str text)
-{
-	ptrdiff_t at = str_find_char(text, '\n');
-
-	return at > 0 && text.p[at - 1] == '\r' ? STR("\r\n") : STR("\n");
-}
-
 static void take_line(struct look *l, struct line *line, const struct toml_value *v)
 {
-	*line = (struct line){ .there = true, .begin = v->statement, .end = line_end(l->text, v->end) };
+	*line = (struct line){ .there = true, .begin = v->statement, .end = toml_line_end(l->text, v->end) };
 	line->ours = str_ends(str_trim(str_n(l->text.p + line->begin, line->end - line->begin)), STR(OURS));
 }
 
@@ -93,27 +79,13 @@ static void write_exporter(const struct install_otel *o, struct arena *a, str ne
 	buf_add_str(b, newline);
 }
 
-/* The text with [from, to) replaced. */
-static int splice(str text, size_t from, size_t to, str with, struct arena *a, str *ret, struct err *err)
-{
-	struct buf b = BUF_INIT(LIMIT_SETTINGS);
-
-	buf_add_str(&b, str_head(text, from));
-	buf_add_str(&b, with);
-	buf_add_str(&b, str_from(text, to));
-	if (!b.full)
-		*ret = arena_str(a, buf_str(&b));
-	buf_release(&b);
-	return b.full ? err_set(err, -EFBIG, "the file would become larger than 4 MiB") : 0;
-}
-
 /* Into the table that is there, or with one behind everything. */
 static int put_in(const struct install_otel *o, const struct look *l, struct arena *a, str *ret, struct err *err)
 {
 	struct buf b = BUF_INIT(KIB(16));
 	size_t at = l->exporter.ours ? l->exporter.begin : l->has_table ? l->table_end : l->text.n;
 	size_t to = l->exporter.ours ? l->exporter.end : at;
-	str newline = newline_of(l->text);
+	str newline = toml_newline(l->text);
 	int r;
 
 	if (at && l->text.p[at - 1] != '\n')
@@ -130,7 +102,7 @@ static int put_in(const struct install_otel *o, const struct look *l, struct are
 		buf_add_str(&b, STR("log_user_prompt = true " OURS));
 		buf_add_str(&b, newline);
 	}
-	r = splice(l->text, at, to, buf_str(&b), a, ret, err);
+	r = toml_splice(l->text, at, to, buf_str(&b), a, ret, err);
 	buf_release(&b);
 	return r;
 }
@@ -175,7 +147,7 @@ int install_otel_add(const struct install_request *q, str text, struct arena *a,
 static int cut(struct look *l, size_t begin, size_t end, struct arena *a, str *ret, struct install_counts *n,
 	struct err *err)
 {
-	int r = splice(l->text, begin, end, STR(""), a, ret, err);
+	int r = toml_splice(l->text, begin, end, STR(""), a, ret, err);
 
 	n->removed = 1;
 	return r < 0 ? r : look_at(*ret, a, l, err);
@@ -185,7 +157,7 @@ static int cut(struct look *l, size_t begin, size_t end, struct arena *a, str *r
 static int cut_table(struct look *l, struct arena *a, str *ret, struct install_counts *n, struct err *err)
 {
 	size_t begin = l->table;
-	str newline = newline_of(l->text), line = str_n(l->text.p + l->table, l->table_end - l->table);
+	str newline = toml_newline(l->text), line = str_n(l->text.p + l->table, l->table_end - l->table);
 
 	if (!l->has_table || l->others || l->exporter.there || l->prompts.there || !str_ends(str_trim(line), STR(OURS)))
 		return 0;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "base/limits.h"
 #include "base/utf8.h"
 #include "json/json.h"
 
@@ -375,6 +376,20 @@ static int scan_value(struct scan *s)
 
 /* -- statements -------------------------------------------------------------------------------- */
 
+/* The header that was just read is the one that is looked for. */
+static bool is_wanted(const struct scan *s)
+{
+	str rest = s->wanted, part;
+	size_t n = 0;
+
+	if (!str_is_set(rest))
+		return false;
+	while (str_split(&rest, '.', &part))
+		if (n == s->npath || !str_eq(s->path[n++], part))
+			return false;
+	return n == s->npath;
+}
+
 static int scan_header(struct scan *s)
 {
 	bool many;
@@ -389,7 +404,7 @@ static int scan_header(struct scan *s)
 		r = fail(s, s->at, "expected ']'");
 	if (r == 0)
 		r = end_statement(s);
-	if (r == 0 && !many && s->npath == 1 && str_is_set(s->wanted) && str_eq(s->path[0], s->wanted)) {
+	if (r == 0 && !many && is_wanted(s)) {
 		s->found = true;
 		s->header = s->statement;
 		s->header_end = s->at;
@@ -487,4 +502,31 @@ void toml_write_string(struct buf *b, str text)
 {
 	/* What JSON escapes, and how, a TOML string of one line takes as well. */
 	json_write_string(b, text);
+}
+
+size_t toml_line_end(str text, size_t at)
+{
+	ptrdiff_t n = str_find_char(str_from(text, at), '\n');
+
+	return n < 0 ? text.n : at + (size_t)n + 1;
+}
+
+str toml_newline(str text)
+{
+	ptrdiff_t at = str_find_char(text, '\n');
+
+	return at > 0 && text.p[at - 1] == '\r' ? STR("\r\n") : STR("\n");
+}
+
+int toml_splice(str text, size_t from, size_t to, str with, struct arena *a, str *ret, struct err *err)
+{
+	struct buf b = BUF_INIT(LIMIT_SETTINGS);
+
+	buf_add_str(&b, str_head(text, from));
+	buf_add_str(&b, with);
+	buf_add_str(&b, str_from(text, to));
+	if (!b.full)
+		*ret = arena_str(a, buf_str(&b));
+	buf_release(&b);
+	return b.full ? err_set(err, -EFBIG, "the file would become larger than 4 MiB") : 0;
 }

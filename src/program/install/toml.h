@@ -48,12 +48,20 @@ struct toml_shape {
 int toml_scan(str text, struct arena *a, void (*take)(const struct toml_value *v, void *ctx), void *ctx,
 	struct toml_shape *ret, struct err *err);
 
-/* The line of the header [name], which ends where the next begins. False: there is none, or the text is not TOML. */
+/* The line of the header [name] (a dot for every level), which ends where the next begins. False: there is none, or the
+ * text is not TOML. */
 bool toml_find_table(str text, struct arena *a, str name, size_t *ret_begin, size_t *ret_end);
 
 /* The strings of the array that begins at a byte of a text that was scanned: how many, or -1 when it
  * holds more than max or anything else. */
 int toml_strings(str text, size_t begin, struct arena *a, str *list, size_t max);
+
+/* Behind the end of the line that holds a byte; the line end that the text uses. */
+size_t toml_line_end(str text, size_t at);
+str toml_newline(str text);
+
+/* The text with [from, to) replaced, in the arena. */
+int toml_splice(str text, size_t from, size_t to, str with, struct arena *a, str *ret, struct err *err);
 
 /* Appends text as a string of one line. */
 void toml_write_string(struct buf *b, str text);

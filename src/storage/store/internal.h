@@ -11,8 +11,8 @@
 #include "store/store.h"
 
 enum {
-	QUERIES_MAX = 256,
-	FAILURE_SQL = 60, /* bytes of a statement that an error message includes */
+	QUERIES_MAX = 512, /* twice as many as there may be */
+	FAILURE_SQL = 60,  /* bytes of a statement that an error message includes */
 	/* Of the file: docs/decisions/0011. Carving reads pages of this size out of damaged ones. */
 	STORE_PAGE = 4096,
 	STORE_PAGE_BEFORE = 16384, /* of schema 4 and older */

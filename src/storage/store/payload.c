@@ -62,7 +62,7 @@ struct packer *packer_new(void)
 	return p;
 }
 
-void packer_free(struct packer *p)
+void packer_trim(struct packer *p)
 {
 	if (!p)
 		return;
@@ -71,15 +71,15 @@ void packer_free(struct packer *p)
 	ZSTD_freeDCtx(p->read);
 	buf_release(&p->packed);
 	buf_release(&p->text);
-	free(p);
+	p->write = NULL;
+	p->dictionary = NULL;
+	p->read = NULL;
 }
 
-void packer_trim(struct packer *p)
+void packer_free(struct packer *p)
 {
-	if (!p)
-		return;
-	buf_release(&p->packed);
-	buf_release(&p->text);
+	packer_trim(p);
+	free(p);
 }
 
 /* The buffer of a giant payload is freed at the next ordinary one. */
