@@ -402,7 +402,7 @@ static int fold_segment(struct writer *w, uint64_t number, bool newest, uint64_t
 			w->at = (struct journal_pos){ .segment = number };
 			return finish_segment(w, number, NULL);
 		}
-		if (r == -EBADMSG && !newest) {
+		if ((r == -EBADMSG || r == -ELOOP) && !newest) {
 			w->at = (struct journal_pos){ .segment = number };
 			return finish_segment(w, number, "is not a journal");
 		}
