@@ -3,6 +3,9 @@
 
 static const char harmful[] = "stop uninstall purge restore restart retention offline trust untrust reload";
 
+/* With another state directory than the user's these start a second hookd, or fill one. */
+static const char starters[] = "start run init import";
+
 /* What rpc may be asked without changing anything. */
 static const char rpc_reads[] = "hello ops status sessions show events event session_events "
 				"activities plans plan transcripts search usage decisions backtest "
@@ -32,6 +35,14 @@ static void do_hookd(struct run *x, struct cmd *c)
 					"set delete approve pause mode import vacuum repair reload register "
 					"unregister")))
 			FAULT(x, c, RULE_SELF, VERDICT_DENY, "this would change or stop the guard itself");
+		if (str_in(a.value, starters) && cmd_has(c, "--dir"))
+			FAULT(x, c, RULE_SELF, VERDICT_DENY,
+				"this leads hookd to another state directory than the user's");
+		if (str_in(a.value, "token url"))
+			FAULT(x, c, RULE_SELF, VERDICT_DENY, "this prints what lets somebody in as the user of hookd");
+		if (str_in(a.value, "mcp"))
+			FAULT(x, c, RULE_SELF, VERDICT_ASK,
+				"this asks hookd by hand for what agents ask through its MCP server");
 		return;
 	}
 }
