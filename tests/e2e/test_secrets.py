@@ -200,8 +200,28 @@ def test_private_in_the_spool_follows_the_order_of_happening(world):
     assert "giraffe one" in json.dumps([e["payload"] for e in world.events()])
 
 
+@pytest.mark.parametrize("folder", ("kept", "removed"))
+def test_a_session_muted_by_another_process(world, folder):
+    """The daemon has seen that no session is private, and was asleep when one became so."""
+    pid = world.start()
+    wait_for((world.dir / "run/muted").is_dir, what="the folder of markers")
+    world.hookc("PostToolUse", payload("PostToolUse", tool_name="Read", tool_use_id="t0", tool_response="giraffe"))
+    if folder == "removed":
+        (world.dir / "run/muted").rmdir()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        world.hookc("UserPromptSubmit", payload("UserPromptSubmit", prompt="<private>zebra</private>"))
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    world.hookc("PostToolUse", payload("PostToolUse", tool_name="Read", tool_use_id="t1", tool_response="zebra one"))
+    wait_for(lambda: len(world.events()) == 3, what="the events")
+    assert world.contains(b"zebra") == []
+
+
 def test_a_marker_that_cannot_be_written_is_trouble(world):
     world.start()
+    wait_for((world.dir / "run/muted").is_dir, what="the folder of markers")
+    (world.dir / "run/muted").rmdir()
     (world.dir / "run/muted").write_text("a file in the way")
     world.hookc("UserPromptSubmit", payload("UserPromptSubmit", prompt="<private>zebra</private>"))
     world.hookc("PostToolUse", payload("PostToolUse", tool_name="Read", tool_use_id="t1", tool_response="zebra two"))

@@ -825,6 +825,42 @@ static void test_log_lines(void **state)
 	buf_release(&b);
 }
 
+static size_t size_of(const char *file)
+{
+	struct stat st;
+
+	assert_int_equal(stat(file, &st), 0);
+	return (size_t)st.st_size;
+}
+
+static void test_log_gathers(void **state)
+{
+	char file[FS_PATH];
+	size_t size;
+
+	fs_join(file, test_dir(), "hookd.log");
+	assert_int_equal(log_open(file, 0, false), 0);
+	log_gather();
+	log_write(LOG_API, LOG_INFO, "one");
+	assert_int_equal(size_of(file), 0);
+	log_write(LOG_API, LOG_WARN, "two"); /* takes the first with it */
+	size = size_of(file);
+	assert_true(size > 60);
+	for (int i = 0; i < 500; i++)
+		log_write(LOG_API, LOG_INFO, "more than is gathered: %d", i);
+	assert_true(size_of(file) > size);
+	log_flush();
+	size = size_of(file);
+	log_write(LOG_API, LOG_INFO, "at once again");
+	assert_true(size_of(file) > size);
+	log_gather();
+	log_write(LOG_API, LOG_INFO, "the last one");
+	size = size_of(file);
+	log_close();
+	log_flush();
+	assert_true(size_of(file) > size);
+}
+
 static void test_log_rotates(void **state)
 {
 	const char *dir = test_dir();
@@ -895,6 +931,7 @@ int main(void)
 		cmocka_unit_test(test_fs_sizes),
 		cmocka_unit_test(test_log_levels),
 		cmocka_unit_test(test_log_lines),
+		cmocka_unit_test(test_log_gathers),
 		cmocka_unit_test(test_log_rotates),
 		cmocka_unit_test(test_log_no_link),
 	};

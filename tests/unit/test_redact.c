@@ -723,6 +723,28 @@ static void hostile_bytes(void **state)
 	assert_true(has(payload_of(EVENT_STOP, "{\"a\":\"\\u0000password=\\u0000hunter22\"}"), "\\u0000"));
 }
 
+/* What was found clean is not looked at again; a string of the same length or place in the table is. */
+static void strings_that_come_again(void **state)
+{
+	char json[256];
+
+	for (int round = 0; round < 3; round++)
+		for (int i = 0; i < 500; i++) {
+			struct event e;
+			struct record rec;
+
+			snprintf(json, sizeof json,
+				"{\"key%03d\":\"plain value %03d\",\"api_key\":\"q9Zk3Vt7Lx2Wm8R%03d\"}", i, i % 100,
+				i);
+			e = event_of(EVENT_POST_TOOL_USE, json);
+			redact(r, &arena, &e, 0, &rec, NULL);
+			snprintf(json, sizeof json,
+				"{\"key%03d\":\"plain value %03d\",\"api_key\":\"[redacted:api-key]\"}", i, i % 100);
+			if (!str_eq(rec.payload, str_of(json)))
+				fail_msg("%s became " STR_FMT, json, STR_ARG(rec.payload));
+		}
+}
+
 /* -- mute -------------------------------------------------------------------------------------- */
 
 /* The directory and the markers in it. */
@@ -781,6 +803,36 @@ static void private_is_what_comes_after_the_prompt(void **state)
 	redact_mute(dir, claude, STR("another"), clock_wall_us() + 100 * INT64_C(1000000));
 	assert_true(redact_is_muted(dir, claude, STR("another"), clock_wall_us()));
 	test_remove(dir);
+}
+
+static void nobody_is_asked_about_while_there_are_no_markers(void **state)
+{
+	char dir[] = "/tmp/hookd-mute-XXXXXX", path[64], other[128];
+	const int64_t now = clock_wall_us() / SECOND * SECOND - 60 * SECOND;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof path, "%s/muted", dir);
+	snprintf(other, sizeof other, "%s/aside", dir);
+	redact_mute(dir, STR("claude"), STR("s"), now);
+	redact_mutes_look(dir);
+	assert_true(redact_is_muted(dir, STR("claude"), STR("s"), now));
+	/* As if another process wrote it after we looked: not seen until somebody says so. */
+	assert_int_equal(rename(path, other), 0);
+	assert_int_equal(mkdir(path, 0700), 0);
+	redact_mutes_look(dir);
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(rename(other, path), 0);
+	assert_false(redact_is_muted(dir, STR("claude"), STR("s"), now));
+	redact_mutes_changed();
+	assert_true(redact_is_muted(dir, STR("claude"), STR("s"), now));
+	/* Nor is it forgotten that we wrote one ourselves. */
+	assert_int_equal(rename(path, other), 0);
+	assert_int_equal(mkdir(path, 0700), 0);
+	redact_mutes_look(dir);
+	redact_mute(dir, STR("claude"), STR("t"), now);
+	assert_true(redact_is_muted(dir, STR("claude"), STR("t"), now));
+	test_remove(dir);
+	redact_mutes_changed();
 }
 
 static void a_marker_that_cannot_be_written_is_kept_in_mind(void **state)
@@ -844,7 +896,9 @@ int main(void)
 		TEST(the_limit_of_a_record),
 		TEST(hostile_depth),
 		TEST(hostile_bytes),
+		TEST(strings_that_come_again),
 		TEST(private_is_what_comes_after_the_prompt),
+		TEST(nobody_is_asked_about_while_there_are_no_markers),
 		TEST(a_marker_that_cannot_be_written_is_kept_in_mind),
 	};
 

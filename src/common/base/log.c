@@ -14,7 +14,7 @@
 #include "base/fs.h"
 #include "base/utf8.h"
 
-enum { LINE_MAX_BYTES = 2000 };
+enum { LINE_MAX_BYTES = 2000, GATHER_BYTES = 8192 };
 
 const char *const log_level_names[LOG_LEVEL_MAX] = {
 	[LOG_ERROR] = "error", [LOG_WARN] = "warn", [LOG_INFO] = "info", [LOG_DEBUG] = "debug"
@@ -41,6 +41,9 @@ static struct {
 	bool also_stderr;
 	size_t size, max;
 	char path[FS_PATH];
+	bool gathering;
+	size_t gathered;
+	char lines[GATHER_BYTES];
 } out = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1 };
 
 static int find_name(const char *const *names, int n, str word)
@@ -122,14 +125,7 @@ int log_open(const char *path, size_t max_bytes, bool also_stderr)
 	return r;
 }
 
-void log_close(void)
-{
-	pthread_mutex_lock(&out.lock);
-	fs_closep(&out.fd);
-	out.also_stderr = false;
-	pthread_mutex_unlock(&out.lock);
-}
-
+/* The next four are called with the lock held. */
 static void rotate(void)
 {
 	char old[FS_PATH + 4];
@@ -138,6 +134,59 @@ static void rotate(void)
 	close(out.fd);
 	rename(out.path, old);
 	open_file();
+}
+
+static void put(const char *lines, size_t n)
+{
+	if (out.fd >= 0) {
+		if (out.size + n > out.max && out.max)
+			rotate();
+		if (out.fd >= 0 && write(out.fd, lines, n) == (ssize_t)n)
+			out.size += n;
+	}
+	if (out.also_stderr)
+		(void)!write(STDERR_FILENO, lines, n);
+}
+
+static void put_gathered(void)
+{
+	if (out.gathered)
+		put(out.lines, out.gathered);
+	out.gathered = 0;
+}
+
+static void put_line(const char *line, size_t n, bool may_wait)
+{
+	if (out.gathered + n > sizeof out.lines)
+		put_gathered();
+	memcpy(out.lines + out.gathered, line, n);
+	out.gathered += n;
+	if (!may_wait || !out.gathering)
+		put_gathered();
+}
+
+void log_gather(void)
+{
+	pthread_mutex_lock(&out.lock);
+	out.gathering = true;
+	pthread_mutex_unlock(&out.lock);
+}
+
+void log_flush(void)
+{
+	pthread_mutex_lock(&out.lock);
+	out.gathering = false;
+	put_gathered();
+	pthread_mutex_unlock(&out.lock);
+}
+
+void log_close(void)
+{
+	pthread_mutex_lock(&out.lock);
+	put_gathered();
+	fs_closep(&out.fd);
+	out.also_stderr = false;
+	pthread_mutex_unlock(&out.lock);
 }
 
 /* Nothing in a line may look like another line or drive a terminal; terminals also take U+0080 to
@@ -176,13 +225,6 @@ void log_write(enum log_component c, enum log_level level, const char *fmt, ...)
 		len = str_cut_utf8(str_n(line, LINE_MAX_BYTES - 1), LINE_MAX_BYTES - 2).n;
 	len = make_visible(line, len);
 	pthread_mutex_lock(&out.lock);
-	if (out.fd >= 0) {
-		if (out.size + len > out.max && out.max)
-			rotate();
-		if (out.fd >= 0 && write(out.fd, line, len) == (ssize_t)len)
-			out.size += len;
-	}
-	if (out.also_stderr)
-		(void)!write(STDERR_FILENO, line, len);
+	put_line(line, len, level >= LOG_INFO);
 	pthread_mutex_unlock(&out.lock);
 }

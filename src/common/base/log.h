@@ -46,6 +46,11 @@ int log_set_levels(str spec, bool apply, struct err *err);
 int log_open(const char *path, size_t max_bytes, bool also_stderr);
 void log_close(void);
 
+/* Between the two, lines of info and debug are gathered and written together: one system call for what a turn of the
+ * loop has to report. Warnings and errors take what was gathered with them at once. */
+void log_gather(void);
+void log_flush(void);
+
 bool log_wanted(enum log_component c, enum log_level level);
 void log_write(enum log_component c, enum log_level level, const char *fmt, ...) _printf_(3, 4);
 

@@ -2,6 +2,7 @@
  *
  * DESIGN. One string goes this way:
  *
+ *   known.c      nothing is done again for what was found clean a moment ago
  *   automaton.c  one pass over the bytes; stops at every literal of the three tables below
  *     tags.c     a literal of privacy_tags[]: the string is rewritten without the tags and rescanned
  *     secrets.c  a literal of secrets[]: its pattern is tried at that place, and only there
@@ -107,6 +108,26 @@ enum { SECRET_AHEAD = 600 };
 extern const struct secret secrets[];
 extern const size_t nsecrets;
 
+enum file_key {
+	FILE_KEY_NONE,
+	FILE_KEY_PATH,     /* names a file */
+	FILE_KEY_CONTENT,  /* what is or was in it */
+	FILE_KEY_RESPONSE, /* output of a tool */
+	FILE_KEY_INPUT,    /* input of a tool */
+	FILE_KEY_COMMAND,
+	FILE_KEY_PLAIN, /* never contents: kept when a response is not */
+};
+
+/* What the key of a member says about its value. */
+struct key_facts {
+	str clean;        /* what is kept of the key */
+	const char *name; /* under which its value is a secret, or NULL */
+	bool pin;         /* its value is the number of a card, or the like */
+	enum file_key kind;
+};
+
+enum { KNOWN_KEYS = 128, KNOWN_VALUES = 64 };
+
 struct redactor {
 	const struct automaton *automaton;
 	struct match **patterns; /* one per row of secrets[], compiled on first use */
@@ -119,6 +140,15 @@ struct redactor {
 	struct span *spans;
 	size_t nspans, cap;
 	struct buf untagged, text, out;
+	struct known_key {
+		struct key_facts facts;
+		uint8_t n;
+		char text[31];
+	} keys[KNOWN_KEYS];
+	struct known_value {
+		uint8_t n;
+		char text[127];
+	} values[KNOWN_VALUES];
 	unsigned secrets; /* pieces replaced since the caller last set it to 0 */
 };
 
@@ -132,6 +162,12 @@ str secrets_clean(struct redactor *r, str s, const char **ret_key);
 
 /* What a text holds, by name, or NULL: for texts that are only looked into. */
 const char *secrets_name_in(struct redactor *r, str s);
+
+/* -- known.c ----------------------------------------------------------------------------------- */
+
+/* secrets_clean() and what else a string's bytes alone decide, remembered for strings that come again. */
+struct key_facts known_key(struct redactor *r, str key);
+str known_clean(struct redactor *r, str s);
 
 /* -- base64.c ---------------------------------------------------------------------------------- */
 
@@ -191,16 +227,6 @@ bool command_mask(struct buf *out, str command, str file);
 
 /* A patch, in place of a command (apply_patch) or in one, that touches a secret file. */
 bool file_patch_touches(str patch, str *ret_file);
-
-enum file_key {
-	FILE_KEY_NONE,
-	FILE_KEY_PATH,     /* names a file */
-	FILE_KEY_CONTENT,  /* what is or was in it */
-	FILE_KEY_RESPONSE, /* output of a tool */
-	FILE_KEY_INPUT,    /* input of a tool */
-	FILE_KEY_COMMAND,
-	FILE_KEY_PLAIN, /* never contents: kept when a response is not */
-};
 
 /* What a member of that name holds in the payloads of the agents. */
 enum file_key file_key_of(str key);

@@ -6,11 +6,15 @@
  * that waited in a queue or for a daemon belongs to the moment it happened, not to the one it arrived. So a marker
  * outlives its end for an hour.
  *
+ * Every event asks, and nearly always there is not one marker. So whoever watches the directory may look once and
+ * skip the question: `changes` counts what may have brought a marker, `none_at` is the count at which there was none.
+ *
  * If a marker cannot be written, the session is muted in this process's memory, and status and log report it. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -38,6 +42,18 @@ static bool covers(const struct interval *i, int64_t at_us)
 	if (i->end_us)
 		return at_us >= i->begin_us && at_us < i->end_us;
 	return at_us >= i->begin_us || clock_wall_us() < i->begin_us;
+}
+
+static _Atomic unsigned changes = 1, none_at;
+
+static bool nobody_is_muted(void)
+{
+	return none_at == changes;
+}
+
+void redact_mutes_changed(void)
+{
+	changes++;
 }
 
 static void marker_name(str agent, str session, char out[MARKER_NAME])
@@ -96,6 +112,7 @@ static void put_unwritten(const char *name, const struct interval *when, int err
 	int i;
 
 	pthread_mutex_lock(&unwritten.lock);
+	redact_mutes_changed();
 	i = find_unwritten(name);
 	if (i < 0 && unwritten.n == UNWRITTEN_MAX)
 		memmove(unwritten.list, unwritten.list + 1, --unwritten.n * sizeof unwritten.list[0]);
@@ -169,25 +186,40 @@ static bool read_marker(const char *run_dir, const char *name, struct interval *
 	return true;
 }
 
-/* Markers that ended long ago. */
-static void sweep(int dir)
+/* Deletes markers that ended long ago. True when none is left. */
+static bool sweep(int dir)
 {
 	int64_t oldest = clock_wall_us() - KEPT_S * USEC_PER_SEC;
 	int fd = openat(dir, "muted", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *e;
 	struct stat st;
+	bool none = d != NULL;
 
 	if (!d && fd >= 0)
 		close(fd);
 	for (int i = 0; d && i < SWEEP_MAX && (e = readdir(d)); i++) {
-		if (e->d_name[0] == '.' || fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		if (e->d_name[0] == '.')
 			continue;
-		if (interval_of(&st).end_us && interval_of(&st).end_us < oldest)
-			(void)unlinkat(fd, e->d_name, 0);
+		if (fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !interval_of(&st).end_us ||
+			interval_of(&st).end_us >= oldest || unlinkat(fd, e->d_name, 0) < 0)
+			none = false;
 	}
 	if (d)
 		closedir(d);
+	return none;
+}
+
+void redact_mutes_look(const char *run_dir)
+{
+	unsigned seen = changes;
+	int dir = open(run_dir, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+
+	if (dir < 0)
+		return;
+	if (sweep(dir) && !__atomic_load_n(&unwritten.n, __ATOMIC_RELAXED))
+		none_at = seen;
+	close(dir);
 }
 
 static int write_marker(const char *run_dir, const char *name, const struct interval *when)
@@ -201,11 +233,12 @@ static int write_marker(const char *run_dir, const char *name, const struct inte
 		r = -errno;
 	if (r == 0 && (fd = openat(dir, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600)) < 0)
 		r = -errno;
+	redact_mutes_changed();
 	if (r == 0 && futimens(fd, times) < 0)
 		r = -errno;
 	if (fd >= 0)
 		close(fd);
-	sweep(dir);
+	(void)sweep(dir);
 	close(dir);
 	return r;
 }
@@ -239,6 +272,8 @@ bool redact_is_muted(const char *run_dir, str agent, str session, int64_t at_us)
 	char name[MARKER_NAME];
 	struct interval when;
 
+	if (nobody_is_muted())
+		return false;
 	marker_name(agent, session, name);
 	return get_interval(run_dir, name, &when) && covers(&when, at_us);
 }
@@ -256,6 +291,8 @@ void redact_unmute(const char *run_dir, str agent, str session, int64_t at_us)
 	char name[MARKER_NAME];
 	struct interval when;
 
+	if (nobody_is_muted())
+		return;
 	marker_name(agent, session, name);
 	if (!get_interval(run_dir, name, &when) || when.end_us || at_us <= when.begin_us)
 		return;

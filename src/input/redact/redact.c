@@ -53,6 +53,7 @@ struct walk {
 	struct buf *out;
 	size_t limit; /* of out, without the reserve */
 	bool cut;     /* something did not fit */
+	str harmless; /* a command that touches no secret file: the payload has it in more than one place */
 };
 
 /* What is known about a value from its place. */
@@ -146,7 +147,7 @@ static void walk_string(struct walk *w, str s, const struct place *place)
 		w->r->secrets++;
 		put_string(w, str_of(text));
 	} else {
-		put_string(w, secrets_clean(w->r, place->command ? mask_command(w, s, place->file) : s, NULL));
+		put_string(w, known_clean(w->r, place->command ? mask_command(w, s, place->file) : s));
 	}
 }
 
@@ -185,9 +186,19 @@ static bool list_touches(struct walk *w, const struct json *list, str *ret)
 	return command_touches(w->a, buf_str(b), ret);
 }
 
+static bool touches(struct walk *w, str command, str *ret)
+{
+	if (command.n == w->harmless.n && command.n && memcmp(command.p, w->harmless.p, command.n) == 0)
+		return false;
+	if (command_touches(w->a, command, ret))
+		return true;
+	w->harmless = command;
+	return false;
+}
+
 static bool command_or_patch_touches(struct walk *w, str text, str *ret)
 {
-	return file_patch_touches(text, ret) || command_touches(w->a, text, ret);
+	return file_patch_touches(text, ret) || touches(w, text, ret);
 }
 
 /* One path, or a list of them. */
@@ -209,7 +220,7 @@ static bool find_file(struct walk *w, const struct json *obj, int levels, str *r
 
 		if (m->type != JSON_STRING && m->type != JSON_OBJECT && m->type != JSON_ARRAY)
 			continue;
-		switch (file_key_of(m->key)) {
+		switch (known_key(w->r, m->key).kind) {
 		case FILE_KEY_PATH: found = m->type != JSON_OBJECT && names_secret_file(m, ret); break;
 		case FILE_KEY_COMMAND:
 			found = m->type == JSON_STRING ? command_or_patch_touches(w, m->text, ret)
@@ -247,10 +258,9 @@ static const char *pair_name(struct walk *w, const struct json *obj)
 }
 
 /* {"tokens": {"9f8a…": "alice"}}: a key under the name of a secret may be secret as well. */
-static void put_key(struct walk *w, str key, const struct place *around, const char **ret_name)
+static void put_key(struct walk *w, str key, str clean, const struct place *around)
 {
 	char text[80];
-	str clean = secrets_clean(w->r, key, ret_name);
 
 	if (around->of && str_eq(clean, key) && key.n >= KEY_MIN && value_is_random(key)) {
 		snprintf(text, sizeof text, "[redacted:%s]", around->of);
@@ -263,14 +273,15 @@ static void put_key(struct walk *w, str key, const struct place *around, const c
 static void walk_member(struct walk *w, const struct json *m, const struct place *around)
 {
 	struct place place = *around;
-	const char *name;
+	struct key_facts key = known_key(w->r, m->key);
+	const char *name = key.name;
 
-	put_key(w, m->key, around, &name);
+	put_key(w, m->key, key.clean, around);
 	buf_add_char(w->out, ':');
-	place.pin = assign_is_pin(m->key);
+	place.pin = key.pin;
 	place.name = name || !str_eq_nocase(m->key, STR("value")) ? name : around->name ? around->name : around->of;
 	if (str_is_set(place.file)) {
-		enum file_key kind = file_key_of(m->key);
+		enum file_key kind = key.kind;
 
 		if (kind == FILE_KEY_CONTENT || kind == FILE_KEY_RESPONSE)
 			place.contents = true;
@@ -385,7 +396,7 @@ static str make_tree(struct redactor *r, struct arena *a, const struct event *e,
 
 	if (str_is_set(e->file_path) && file_is_secret(e->file_path, &place.file))
 		;
-	else if (!str_is_set(e->command) || !command_touches(a, e->command, &place.file))
+	else if (!str_is_set(e->command) || !touches(&w, e->command, &place.file))
 		place.file = STR_NONE;
 	/* Readers of records expect an object. */
 	if (!object)

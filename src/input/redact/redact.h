@@ -78,11 +78,15 @@ bool redact_is_secret_file(str path);
 
 /* A marker file per muted session under run_dir/muted, named by a hash, so that the daemon, the next daemon and
  * `hookd offline` agree without talking. It says from which moment to which; at_us is when an event happened, which
- * may be long before it arrives. Checking costs a failed stat. */
+ * may be long before it arrives. Checking costs a failed stat, or nothing while it is known that there are none. */
 bool redact_is_muted(const char *run_dir, str agent, str session, int64_t at_us);
 void redact_mute(const char *run_dir, str agent, str session, int64_t at_us);
 /* Ends it at that moment; nothing happens for a moment before it began. */
 void redact_unmute(const char *run_dir, str agent, str session, int64_t at_us);
+/* Looks whether there are markers at all. If there are none, the disk is not asked again until this process writes one
+ * or redact_mutes_changed() is called: for a process that watches the directory, from when it began to watch. */
+void redact_mutes_look(const char *run_dir);
+void redact_mutes_changed(void);
 /* How many sessions are muted in memory only, because their markers could not be written, and the last reason. */
 unsigned redact_mute_trouble(int *ret_error);
 

@@ -125,24 +125,22 @@ static void conn_free(struct conn *c)
 	}
 }
 
-/* Ends the connection now, or when its handler has answered. */
-static void conn_drop(struct conn *c)
-{
-	c->gone = true;
-	if (c->state == CONN_BUSY) {
-		if (c->io)
-			loop_io_set(c->io, 0);
-		return;
-	}
-	conn_free(c);
-}
-
 static void conn_watch(struct conn *c, int what)
 {
 	if (c->io)
 		loop_io_set(c->io, what);
 	else if (what)
 		c->io = loop_io_new(c->server->loop, c->fd, what, on_conn, c);
+}
+
+/* Ends the connection now, or when its handler has answered. */
+static void conn_drop(struct conn *c)
+{
+	c->gone = true;
+	if (c->state == CONN_BUSY)
+		conn_watch(c, 0);
+	else
+		conn_free(c);
 }
 
 bool conn_is_gone(const struct conn *c)
@@ -217,10 +215,9 @@ static void conn_hand_over(struct conn *c)
 {
 	struct server *s = c->server;
 
-	/* While the request is in progress nothing more is read; the file descriptor is registered only once it had
-	 * to wait, which saves two system calls for the client that asks once. */
-	if (c->io)
-		loop_io_set(c->io, 0);
+	/* While the request is in progress nothing more is read. The file descriptor is registered only once it had
+	 * to wait, and stays so until more comes before the answer: that saves two system calls for the client that
+	 * asks once, and two a request for the one that asks again. */
 	c->state = CONN_BUSY;
 	s->state.busy++;
 	if (c->framed && (uint8_t)c->in.p[2] == WIRE_RECORDS)
@@ -314,7 +311,7 @@ void conn_send(struct conn *c, const struct iovec *pieces, int n)
 
 	if (c->gone)
 		return;
-	if (!c->out.len) {
+	if (!c->out.len && n) {
 		sent = sendmsg(c->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (sent < 0 && errno != EAGAIN && errno != EINTR) {
 			c->gone = true;
@@ -356,6 +353,8 @@ static void on_conn(int what, void *arg)
 		conn_write_rest(c);
 	else if (c->state == CONN_READING)
 		conn_read(c);
+	else
+		conn_watch(c, 0); /* more came, or the end: it waits until this request is answered */
 }
 
 /* -- listening --------------------------------------------------------------------------------- */

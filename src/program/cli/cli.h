@@ -105,9 +105,6 @@ bool cli_has_terminal(void);
  * why. Other -errno: no answer. */
 int cli_call(struct cli *cli, bool start, const char *method, str params, struct json **ret, struct err *err);
 
-/* Somebody holds the daemon's lock: it is alive, or starting. */
-bool cli_daemon_has_lock(const struct cli *cli);
-
 /* Starts a daemon detached and waits until it answers. -EEXIST: one is already running. */
 int cli_start_daemon(struct cli *cli, struct err *err);
 

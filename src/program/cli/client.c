@@ -1,9 +1,7 @@
 /* Talking to the daemon from a command. */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -28,13 +26,6 @@ const char *cli_self_path(struct cli *cli)
 	if (!path[0] && os_self_path(path, sizeof path) < 0)
 		snprintf(path, sizeof path, "%s", cli->self);
 	return path;
-}
-
-bool cli_daemon_has_lock(const struct cli *cli)
-{
-	_close_ int fd = open(cli->paths.lock, O_RDWR | O_CLOEXEC);
-
-	return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0;
 }
 
 int cli_start_daemon(struct cli *cli, struct err *err)

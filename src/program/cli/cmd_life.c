@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "cli/commands.h"
+#include "daemon/spawn.h"
 
 enum { STOP_WAIT_MS = 5000 };
 
@@ -19,7 +20,7 @@ static int start(struct cli *cli)
 	int r;
 
 	/* One that answers but has lost its lock is about to leave; the one started now waits for it. */
-	if (cli_call(cli, false, "hello", STR_NONE, &hello, &err) == 0 && cli_daemon_has_lock(cli)) {
+	if (cli_call(cli, false, "hello", STR_NONE, &hello, &err) == 0 && daemon_has_lock(&cli->paths)) {
 		puts("hookd is already running");
 		return EXIT_DONE;
 	}

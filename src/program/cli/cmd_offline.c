@@ -91,7 +91,7 @@ static void start_daemon_once(struct offline *o)
 	if (paths_make(p, &err) < 0 || fs_join(path, p->run, "start.lock") < 0)
 		return;
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || cli_daemon_has_lock(o->cli))
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || daemon_has_lock(p))
 		return;
 	(void)daemon_spawn(cli_self_path(o->cli), p, 0, &err);
 }

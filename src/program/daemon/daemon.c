@@ -23,6 +23,7 @@
 #include "daemon/claim.h"
 #include "daemon/spawn.h"
 #include "os/os.h"
+#include "redact/redact.h"
 
 enum {
 	WORKERS = 4,        /* a backup, a reader and a transcript may each take long; events need one more */
@@ -54,9 +55,10 @@ struct daemon {
 	struct web *web;
 	struct janitor *janitor;
 	struct loop_signal *signals[3];
-	struct loop_io *spool_io, *place_io;
-	int spool_watch, place_watch;
+	struct loop_io *spool_io, *place_io, *mutes_io;
+	int spool_watch, place_watch, mutes_watch;
 	struct loop_timer *relisten_timer;
+	bool muting;                    /* a worker looks for sessions that are private */
 	bool checking;                  /* a worker looks whether the directory is still ours */
 	bool unreachable;               /* the socket is not, and will be looked at again */
 	_Atomic enum claim_state place; /* as it was last seen */
@@ -230,12 +232,79 @@ static void on_relisten(void *arg)
 		loop_submit_lane(d->loop, LOOP_PEOPLE, check_place, listen_again, d);
 }
 
+/* -- sessions that others mute ------------------------------------------------------------------ */
+
+static void on_mutes(int what, void *arg)
+{
+	(void)what;
+	os_watch_drain(((struct daemon *)arg)->mutes_watch);
+	redact_mutes_changed();
+}
+
+static void unwatch_mutes(struct daemon *d)
+{
+	redact_mutes_changed();
+	if (!d->mutes_io)
+		return;
+	loop_io_free(d->mutes_io);
+	d->mutes_io = NULL;
+	fs_closep(&d->mutes_watch);
+}
+
+/* `hookd offline` marks sessions as private as well. Without a watch on its marks every event asks the disk. */
+static void open_mutes(void *arg)
+{
+	struct daemon *d = arg;
+	char dir[FS_PATH];
+
+	if (fs_join(dir, d->paths->run, "muted") < 0)
+		return;
+	(void)mkdir(dir, 0700);
+	d->mutes_watch = os_watch_dir(dir);
+}
+
+static void look_for_mutes(void *arg)
+{
+	redact_mutes_look(((struct daemon *)arg)->paths->run);
+}
+
+static void mutes_looked(void *arg)
+{
+	((struct daemon *)arg)->muting = false;
+}
+
+static void watch_mutes(void *arg)
+{
+	struct daemon *d = arg;
+
+	d->muting = false;
+	if (d->mutes_watch < 0 || d->stopping)
+		return;
+	d->mutes_io = loop_io_new(d->loop, d->mutes_watch, LOOP_READ, on_mutes, d);
+	d->muting = true;
+	loop_submit_lane(d->loop, LOOP_PEOPLE, look_for_mutes, mutes_looked, d);
+}
+
+static void duty_mutes(void *arg)
+{
+	struct daemon *d = arg;
+
+	if (d->muting || d->stopping)
+		return;
+	d->muting = true;
+	if (d->mutes_io)
+		loop_submit_lane(d->loop, LOOP_PEOPLE, look_for_mutes, mutes_looked, d);
+	else
+		loop_submit_lane(d->loop, LOOP_PEOPLE, open_mutes, watch_mutes, d);
+}
+
 static void on_place(int what, void *arg)
 {
 	struct daemon *d = arg;
 
 	(void)what;
 	os_watch_drain(d->place_watch);
+	unwatch_mutes(d); /* its directory may be what was removed */
 	duty_place(d);
 }
 
@@ -287,6 +356,7 @@ const struct duty daemon_duties[] = {
 	{ "close unused readers of the store", 60 * USEC_PER_SEC, duty_readers },
 	{ "pick up the spool", 60 * USEC_PER_SEC, duty_spool },
 	{ "check that directory, lock and socket are still ours", 60 * USEC_PER_SEC, duty_place },
+	{ "look whether any session is private", 60 * USEC_PER_SEC, duty_mutes },
 	{ "complete batches (300 s) and sessions (1 h) without activity", 60 * USEC_PER_SEC, duty_tend },
 	{ "copy the store once a day when it has changed; the newest three are kept", 600 * USEC_PER_SEC, duty_backup },
 	{ "delete sessions beyond retention.days and store.max_mb", 600 * USEC_PER_SEC, duty_retain },
@@ -396,6 +466,7 @@ static void start_watching(struct daemon *d)
 	d->place_watch = os_watch_place(d->paths->state, d->paths->run);
 	if (d->place_watch >= 0)
 		d->place_io = loop_io_new(d->loop, d->place_watch, LOOP_READ, on_place, d);
+	duty_mutes(d);
 	d->stop_timer = loop_timer_new(d->loop, check_stopped, d);
 	d->relisten_timer = loop_timer_new(d->loop, on_relisten, d);
 	d->janitor = janitor_new(d->loop, daemon_duties, d);
@@ -588,6 +659,8 @@ static void take_apart(struct daemon *d)
 	janitor_free(d->janitor);
 	loop_io_free(d->spool_io);
 	loop_io_free(d->place_io);
+	loop_io_free(d->mutes_io);
+	fs_closep(&d->mutes_watch);
 	fs_closep(&d->spool_watch);
 	fs_closep(&d->place_watch);
 	for (size_t i = 0; i < countof(d->signals); i++)
@@ -620,7 +693,7 @@ static void take_own_environment(const struct paths *paths)
 
 int daemon_run(const struct paths *paths, const struct daemon_options *how, struct err *err)
 {
-	struct daemon d = { .paths = paths, .spool_watch = -1, .place_watch = -1 };
+	struct daemon d = { .paths = paths, .spool_watch = -1, .place_watch = -1, .mutes_watch = -1 };
 	struct err token_err = { 0 };
 	int r = paths_make(paths, err), token;
 

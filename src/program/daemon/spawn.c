@@ -10,6 +10,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -122,6 +123,13 @@ static int wait_ready(int fd, int timeout_ms, struct err *err)
 		return err_set(err, -ECHILD, "the daemon exited before it listened; see hookd.log");
 	text[n] = 0;
 	return err_set(err, text[0] == '=' ? -EEXIST : -ECHILD, "%s", text + 1);
+}
+
+bool daemon_has_lock(const struct paths *p)
+{
+	_close_ int fd = open(p->lock, O_RDWR | O_CLOEXEC);
+
+	return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0;
 }
 
 int daemon_spawn(const char *self, const struct paths *paths, int timeout_ms, struct err *err)

@@ -270,9 +270,11 @@ void engine_before_sleep(void *arg)
 	struct engine *e = arg;
 	int round = 0;
 
+	log_gather();
 	/* Answering may bring in the next pipelined request, which then needs a write of its own. */
 	while ((e->unflushed.first || e->audit_waits || e->reports) && round++ < FLUSH_ROUNDS)
 		flush_once(e);
+	log_flush();
 	if (e->unflushed.first || e->reports)
 		loop_post(e->config.loop, nothing, NULL);
 	/* Turns that are not answered by now wait for something: a worker, a child, the disk, another call. */
