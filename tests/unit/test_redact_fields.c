@@ -132,6 +132,8 @@ static const struct format formats[] = {
 	{ "the password: ", "{c20}", " works now" },
 	{ "Passwort: ", "{c20}", " zum Server" },
 	{ "my token: ", "{c24}", " as before" },
+	{ "**Password:** ", "{c20}", "" },
+	{ "login failed with password \"", "{c20}", "\"" },
 	{ "the secret: ", "{c20}", ", and then" },
 	/* Operands of commands. */
 	{ "aws configure set aws_secret_access_key ", "{a20}", "" },
@@ -367,6 +369,7 @@ static const char *const showing[] = {
 	"head -3 .e{nv,x}",
 	"cat ${FILE:-.env}",
 	"cat .[e]nv",
+	"cat .en[v]",
 	/* What was typed. */
 	"history",
 	"history 20 | grep ssh",
@@ -443,6 +446,7 @@ static const char *const open_commands[] = {
 	"npm config get registry",
 	"git config user.name",
 	"zip -r out.zip src",
+	"echo MARKER | gh issue create",
 	"for f in *.c; do wc -l ${f}; done",
 };
 

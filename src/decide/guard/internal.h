@@ -392,6 +392,7 @@ void judge_start_vars(struct run *x, const struct cmd *c);
 void judge_operands(struct run *x, struct cmd *c);
 void judge_own_vars(struct run *x, const struct cmd *c); /* own.c, as are the next three */
 void judge_own_places(struct run *x, const struct cmd *c);
+void judge_own_assignment(struct run *x, str name);
 void judge_own_code(struct run *x, const struct cmd *c, str code);
 bool is_owner_token(struct run *x, str path);
 void judge_user_rules(struct run *x, const struct cmd *c);

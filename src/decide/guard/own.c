@@ -153,6 +153,14 @@ static bool is_own_variable(str name)
 	return str_starts(name, STR("HOOKD_")) && !str_in(name, "HOOKD_PREFIX HOOKD_VERSION");
 }
 
+/* HOOKD_DIR=/x alone: it may be exported already, or be from now on. */
+void judge_own_assignment(struct run *x, str name)
+{
+	if (is_own_variable(name))
+		FAULT(x, NULL, RULE_SELF, VERDICT_DENY,
+			"this tries to switch the guard off, or to lead to another one, by a variable");
+}
+
 void judge_own_vars(struct run *x, const struct cmd *c)
 {
 	for (const struct fact *f = c->env; f && f != c->env_end; f = f->next)

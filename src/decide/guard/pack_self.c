@@ -117,8 +117,20 @@ static void do_agent(struct run *x, struct cmd *c)
 			"this starts another agent without the hooks or questions that watch it");
 }
 
+/* Debuggers change what they are attached to. */
+static void do_attacher(struct run *x, struct cmd *c)
+{
+	for (size_t i = 1; i + 1 < c->n; i++)
+		if ((str_in(c->v[i], "-p --pid --attach") && names_hookd(c->v[i + 1])))
+			FAULT(x, c, RULE_SELF, VERDICT_DENY, "this takes hold of the guard itself");
+}
+
 static void do_killer(struct run *x, struct cmd *c)
 {
+	/* killall -r 'hook.' */
+	for (size_t i = 1; i < c->n && cmd_has(c, "-r"); i++)
+		if (c->v[i].n > 2 && c->v[i].p[0] != '-' && str_has_nocase(c->v[i], "hook"))
+			FAULT(x, c, RULE_SELF, VERDICT_DENY, "this would end the guard itself");
 	for (size_t i = 1; i < c->n; i++)
 		if (names_hookd(c->v[i]) && !cmd_has(c, "-0"))
 			FAULT(x, c, RULE_SELF, VERDICT_DENY, "this would end the guard itself");
@@ -148,6 +160,7 @@ const struct program pack_self[] = {
 	{ "hookd", do_hookd },
 	{ "hookc", do_hookc },
 	{ "fuser", do_fuser },
+	{ "gdb lldb strace ltrace perf reptyr gcore", do_attacher },
 	{ "claude codex gemini qwen copilot cursor-agent agent amp droid crush kimi goose opencode "
 	  "auggie",
 		do_agent },

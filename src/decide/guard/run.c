@@ -436,6 +436,8 @@ static str run_simple(struct run *x, const struct shell_node *n, struct joint *j
 	expand_words(x, n->words, &f);
 	for (const struct shell_assign *s = n->assigns; s; s = s->next)
 		assign(x, s);
+	for (const struct shell_assign *s = f.n ? NULL : n->assigns; s; s = s->next)
+		judge_own_assignment(x, s->name);
 	if (!f.n)
 		return STR("");
 	c = (struct cmd){ .v = f.v,

@@ -563,6 +563,9 @@ static bool find_separator(str s, const struct span *name, size_t keyword, struc
 		i = find_loose_separator(s, name, keyword, i, blanks > 0, quote > 0, st);
 	if (i >= s.n)
 		return false;
+	/* **Password:** … */
+	while (c == ':' && byte_at(s, i) == '*')
+		i++;
 	*ret = skip_blanks(s, i);
 	st->tight = !blanks && *ret == i;
 	return *ret < s.n;
@@ -647,8 +650,8 @@ static bool judge_letters(const struct keyword *k, str v, struct makeup m, const
 
 	if (st->listed && is_password && m.lower + m.upper == v.n)
 		return true;
-	/* "the password: …" in a sentence, where no variable would stand. Of twelve random letters one in 60 is missed; of
-	 * words that long one in 15 would be taken for random, if it followed such a name. */
+	/* "the password: …" in a sentence, where no variable would stand. Of twelve random letters one in 60 is missed;
+	 * of words that long one in 15 would be taken for random, if it followed such a name. */
 	if (st->sep == ':' && !st->tight && m.lower + m.upper == v.n && v.n >= DRAWN_PROSE &&
 		is_drawn(v, (k->flags & STRONG) ? 2 : 3))
 		return true;
@@ -716,6 +719,8 @@ static bool judge_quoted(const struct keyword *k, str v, const struct style *st)
 	if (st->backquoted && !m.digits && !value_is_drawn(v))
 		return false;
 	/* Side by side, names and values look like any two strings of a list. */
+	if (st->sep == ',' && (k->flags & STRONG) && v.n >= DRAWN_PROSE && is_drawn(v, 2) && m.lower + m.upper == v.n)
+		return true;
 	if (st->sep == ',' && (m.digits < (k->flags & STRONG ? 1 : 3) || m.blanks || v.p[0] == '\\'))
 		return false;
 	if (!(k->flags & STRONG))

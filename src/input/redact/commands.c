@@ -157,7 +157,7 @@ static size_t set_end(str s, size_t i)
 		end++;
 	while (end < s.n && s.p[end] != ']')
 		end++;
-	return end < s.n ? end + 1 : i;
+	return MIN(end + 1, s.n); /* its end may be lost to whoever took the word */
 }
 
 /* As the shell matches names; a set is taken to hold whatever is needed. */

@@ -266,7 +266,7 @@ const struct secret secrets[] = {
 		"(?:npx\\s)?(?:wrangler|docker|podman|gh|fly|flyctl|vercel|netlify|railway|gcloud|doppler|pass|gopass|"
 		"op|"
 		"secret-tool|keyring|kubectl|heroku|supabase|ansible-vault|vault|npm|az)\\s[^\\n|;]{0,120}?"
-		"(?:secrets?|env|insert|store|add|set|login|encrypt_string|create|put|write)))\\b",
+		"(?:secrets?|env\\sadd|insert|encrypt_string|login|kv\\sput)))\\b",
 		.ahead = 900, .flags = SECRET_WORD, .check = CHECK_VALUE },
 	{ "command-password", "passwd",
 		"(?<![A-Za-z])chpasswd[^\\n|;]{0,40}<<<?-?[ \\t]{0,4}[\"'\\\\]{0,3}(?:[A-Za-z_]{1,20}[\"']?\\n)?"
@@ -315,6 +315,13 @@ const struct secret secrets[] = {
 	/* docker inspect */
 	{ "environment", "Env", "\"Env\"\\s{0,4}:\\s{0,4}\\[\\s{0,40}(\"[A-Za-z_][^\\]]{4,3800})\\]", .back = 1,
 		.ahead = 4000 },
+	{ "sql-password", "password", "password\\s{1,4}'([^'\\n]{4,200})'", .flags = SECRET_NOCASE | SECRET_WORD,
+		.check = CHECK_VALUE },
+	{ "command-password", "pass",
+		"(?<=\\s)-(?:src|dest|store|key)(?:store|key)?pass[ \\t]{1,4}[\"']?([^\\s\"'$]{4,200})", .back = 12,
+		.check = CHECK_VALUE },
+	{ "command-password", "login", "(?:cargo|vault)\\slogin\\s{1,4}([A-Za-z0-9._-]{16,400})", .back = 6,
+		.check = CHECK_MIXED },
 	{ "netrc-password", "machine", "machine\\s+\\S{1,200}\\s+login\\s+\\S{1,200}\\s+password\\s+(\\S{3,200})",
 		.flags = SECRET_WORD, .check = CHECK_VALUE },
 	{ "command-password", "sshpass", "sshpass\\s{1,4}-p\\s{0,4}[\"']?([^\\s\"'$]{4,100})", .flags = SECRET_WORD,
