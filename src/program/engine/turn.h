@@ -102,6 +102,9 @@ struct engine {
 
 struct turn *turn_new(struct engine *e, const struct hook_call *call);
 
+/* Tells the caller at once that its call is being worked on. */
+void turn_say_wait(struct turn *t);
+
 /* Something else must finish before the answer. */
 void turn_hold(struct turn *t);
 void turn_release(struct turn *t);
