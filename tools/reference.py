@@ -17,6 +17,13 @@ Made by `tools/reference.py` from the tables of the program; a test checks that 
 
 """
 
+AGENTS = """
+## Agents
+
+What each agent reports and honours; the matrix of `hookd agents`, then `generic` in full. [agents.md](agents.md) says how to use it.
+
+"""
+
 OPERATIONS = """
 ## Operations
 
@@ -67,9 +74,14 @@ def operations(hookd):
         yield "\n".join(rows) + "\n"
 
 
+def agents(hookd):
+    for args in ([], ["generic"]):
+        yield f"```\n{run(hookd, 'agents', *args).rstrip()}\n```\n"
+
+
 def main():
     hookd = sys.argv[1]
-    print(HEAD + "\n".join(commands(hookd)) + OPERATIONS + "\n" + "\n".join(operations(hookd)), end="")
+    print(HEAD + "\n".join(commands(hookd)) + AGENTS + "\n".join(agents(hookd)) + OPERATIONS + "\n" + "\n".join(operations(hookd)), end="")
 
 
 if __name__ == "__main__":

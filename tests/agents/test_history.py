@@ -5,6 +5,7 @@ import json
 import pytest
 
 from model import say, use
+from rig import wait_for
 
 
 def claude_steps(project):
@@ -85,6 +86,8 @@ def test_history_beside_hooks_adds_only_tokens(request, rig, hookd, model, agent
         cli.trust_hooks()
     assert "ready" in cli.ask(model(AGENTS[agent](rig.project)), PROMPT).ok().out
     hookd.wait_for_event("Stop" if agent == "qwen" else "SessionEnd")
+    if agent == "copilot":  # its hook does not say what was said; its file does
+        wait_for("the answer", lambda: story(hookd)[1][0][1])
     _, live = story(hookd)
     before = len(hookd.events())
     imported(hookd)

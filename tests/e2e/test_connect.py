@@ -132,3 +132,17 @@ def test_the_matrix_names_every_agent_and_event(world):
     [pre] = [e for e in by["copilot"]["events"] if e["event"] == "preToolUse"]
     assert pre["kind"] == "PreToolUse" and pre["installed"] and {"deny", "ask", "input", "context"} <= set(pre["verbs"])
     assert world.hookd("agents", "nobody", ok=False).returncode == 64
+
+
+def test_any_program_gets_the_documented_answer(world):
+    """docs/agents.md: 0 and silence, or 2 and a reason on stderr; nothing else."""
+    world.start()
+    call = {"sessionId": "s", "cwd": "/", "toolName": "bash", "toolUseId": "t1", "toolInput": {"command": "ls"}}
+    done = world.hookc("PreToolUse", call, agent="generic")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    call = {**call, "toolUseId": "t2", "toolInput": '{"command": "echo hookd-selftest-deny"}'}
+    done = world.hookc("PreToolUse", call, agent="generic")
+    assert done.returncode == 2 and done.stdout == b"" and b"hookd-selftest-deny" in done.stderr and done.stderr.count(b"\n") == 1
+    done = world.hookc(None, {"session_id": "s", "hook_event_name": "SomethingNew", "x": 1}, agent="generic")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert [e["native_event"] for e in world.events()] == ["PreToolUse", "PreToolUse", "SomethingNew"]

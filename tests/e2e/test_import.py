@@ -1,4 +1,5 @@
 """History: import, search, usage, and that live and imported are one session."""
+import datetime
 import json
 import os
 import signal
@@ -385,3 +386,24 @@ def test_history_of_copilot_and_qwen(world, agent):
     lone = world.top / "lone.jsonl"
     lone.write_bytes((GOLDEN / f"{agent}.jsonl").read_bytes())
     assert world.json("import", "--json", lone)["new"] == 0
+
+
+def test_calls_that_hooks_name_otherwise_are_one(world):
+    """Qwen's hooks and its file have different ids for a call."""
+    rows = [json.loads(line) for line in (GOLDEN / "qwen.jsonl").read_bytes().splitlines()]
+    session, path = rows[0]["sessionId"], world.home / ".qwen/projects/-home-dev-proj/chats/one.jsonl"
+    world.start()
+    shell = {"tool_name": "run_shell_command", "tool_input": {"command": "echo out-of-shell"}, "tool_use_id": "toolu_9"}
+    for event, more in [("UserPromptSubmit", {"prompt": "Please prepare the greeting"}), ("PreToolUse", shell),
+                        ("PostToolUse", {"tool_response": {"llmContent": "out-of-shell"}, **shell})]:
+        world.hookc(event, payload(event, session, **more), agent="qwen")
+    now = datetime.datetime.now(datetime.timezone.utc)
+    for n, row in enumerate(rows):  # as if it had just been written
+        row["timestamp"] = (now + datetime.timedelta(milliseconds=n)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(lines(rows))
+    world.json("import", "--json")
+    batches = show(world, session)["batches"]
+    acts = [(a["tool"], a["state"]) for b in batches for a in b["activities"] if a["kind"] == "tool"]
+    assert [b["prompt"] for b in batches] == ["Please prepare the greeting"]
+    assert sorted(acts) == [("read_file", "failed"), ("run_shell_command", "done"), ("run_shell_command", "failed"), ("write_file", "done")]

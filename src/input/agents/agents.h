@@ -83,6 +83,7 @@ struct agent {
 	const char *dir, *dir_env, *home_env;
 	const char *xdg_dir;        /* its folder below XDG_CONFIG_HOME, where that is set; or NULL */
 	const char *const *history; /* folders below it with its transcripts, and a NULL; NULL: none are read */
+	bool silent_stop;           /* its hook at the end of a turn does not say what was said; the transcript does */
 	bool runs_claude_settings;  /* it runs the hooks of .claude/settings.json itself */
 	/* After the tables, before anything is missed. May be NULL. */
 	void (*refine)(struct event *e, struct arena *a);

@@ -228,6 +228,7 @@ const struct agent agent_copilot = {
 	.dir = ".copilot",
 	.dir_env = "COPILOT_HOME",
 	.history = history,
+	.silent_stop = true,
 	.rank = 2,
 	.events = events,
 	.tools = tools,

@@ -1,5 +1,5 @@
-/* Copilot CLI: ~/.copilot/session-state/<session>/events.jsonl, a line an event: {type, data, id, timestamp}. Lines of a
- * subagent are in its parent's file and name it in agentId. */
+/* Copilot CLI: ~/.copilot/session-state/<session>/events.jsonl, a line an event: {type, data, id, timestamp}. Lines of
+ * a subagent are in its parent's file and name it in agentId. */
 #include "transcript/internal.h"
 
 static str type_of(const struct json *line)

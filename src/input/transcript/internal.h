@@ -120,8 +120,8 @@ struct transcript_format {
 	bool (*is_document)(const char *path);
 };
 
-extern const struct transcript_format transcript_claude, transcript_codex, transcript_gemini,
-	transcript_copilot, transcript_qwen;
+extern const struct transcript_format transcript_claude, transcript_codex, transcript_gemini, transcript_copilot,
+	transcript_qwen;
 
 struct transcript {
 	const struct transcript_format *format;

@@ -1,5 +1,5 @@
-/* Qwen Code: ~/.qwen/projects/<folder>/chats/<session>.jsonl, and subagents/<session>/agent-*.jsonl beside it. A line is
- * a message with Gemini's parts in Claude Code's envelope. */
+/* Qwen Code: ~/.qwen/projects/<folder>/chats/<session>.jsonl, and subagents/<session>/agent-*.jsonl beside it. A line
+ * is a message with Gemini's parts in Claude Code's envelope. */
 #include "transcript/internal.h"
 
 static bool has_parts(str message)

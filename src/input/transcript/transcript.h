@@ -9,7 +9,7 @@
  *   read.c      files                        find.c    where history lies
  *   lines.c     whole lines, bounded         skim.c    which lines are worth parsing
  *   state.c     what is carried from line to line
- *   claude.c    codex.c    gemini.c          one line → items
+ *   claude.c    codex.c    gemini.c    copilot.c    qwen.c      one line → items
  *   text.c      what a person or a model said, without what programs put around it
  *   markdown.c  a session to read
  *
@@ -85,7 +85,7 @@ struct transcript;
 
 struct transcript_request {
 	const char *path;
-	const char *agent; /* "claude", "codex", "gemini"; NULL: recognised by its first lines */
+	const char *agent; /* "claude", "codex", …; NULL: recognised by its first lines */
 	str identity;      /* of the file as it was read last, or STR_NONE */
 	int64_t offset;    /* where to go on, with state as it was there */
 	str state;

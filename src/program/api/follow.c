@@ -1,10 +1,12 @@
 /* Tokens of active sessions. Hooks do not report them, transcripts do: after a turn has ended, what is new in the
- * transcripts of the sessions of the last hour is read, for its tokens only (the hooks have reported the rest).
+ * transcripts of the sessions of the last hour is read, for its tokens only (the hooks have reported the rest). Where
+ * the hook at the end of a turn does not say what was said, that is taken too.
  *
  * A worker reads, the writer stores; the loop only starts it, and one reading runs at a time. */
 #include <errno.h>
 #include <stdlib.h>
 
+#include "agents/agents.h"
 #include "api/follow.h"
 #include "api/import.h"
 #include "api/ops.h"
@@ -47,17 +49,29 @@ static int store_frame(struct follow *f, struct history *h, const char *path, st
 	return r;
 }
 
+/* What was said belongs before the end of the turn that the hook has reported. */
+static int settle(struct store *s, void *arg)
+{
+	struct follow *f = arg;
+	int left = capture_refold_due(f->ctx.capture, s, SESSIONS);
+
+	return left < 0 ? left : 0;
+}
+
 static int read_tokens(struct follow *f, struct history *h, const char *path, int64_t *budget)
 {
 	struct buf records = BUF_INIT(LIMIT_FRAME - MIB(2)), record = BUF_INIT(LIMIT_RECORD);
 	struct transcript_counts n = { 0 };
 	struct record r;
+	bool silent = agent_find(str_of(transcript_agent(history_transcript(h))))->silent_stop;
+	bool said = false;
 	int got = 0, result = 0;
 
 	while (result == 0 && (int64_t)n.bytes < *budget && (got = history_next(h, &r)) == 1) {
 		transcript_get_counts(history_transcript(h), &n);
-		if (r.kind != EVENT_MODEL_USAGE)
+		if (r.kind != EVENT_MODEL_USAGE && !(silent && r.kind == EVENT_STOP))
 			continue;
+		said |= r.kind == EVENT_STOP;
 		buf_clear(&record);
 		if (record_encode(&r, &record) == 0)
 			wire_records_add(&records, buf_str(&record));
@@ -66,6 +80,8 @@ static int read_tokens(struct follow *f, struct history *h, const char *path, in
 	}
 	if (result == 0)
 		result = store_frame(f, h, path, &records);
+	if (result == 0 && said)
+		result = writer_call(f->ctx.writer, settle, f);
 	*budget -= (int64_t)n.bytes;
 	f->again |= got == 1;
 	buf_release(&records);

@@ -41,10 +41,26 @@ static int knows_prompt(struct step *t, int64_t *ret)
 		sizeof hash, t->record.order_us, (int64_t)TOLD_WITHIN_US);
 }
 
+/* Hooks may name calls where the log has other names for them: what was called, with what, and when must do. */
+static int knows_named_call(struct step *t, int64_t *ret)
+{
+	bool before = t->record.kind == EVENT_PRE_TOOL_USE;
+
+	return store_number(t->store, ret,
+		"SELECT 1 FROM events e JOIN activities a ON a.session = e.session AND a.same = e.tool_use_id "
+		"WHERE e.session = ?1 AND e.ord BETWEEN ?2 - ?3 AND ?2 + ?3 AND NOT e.marks & ?4 AND "
+		"(e.kind = 'PreToolUse') = ?5 AND a.kind = 'tool' AND a.tool = ?6 AND "
+		"a.input ->> '$.command' IS ?7 AND a.input ->> '$.file_path' IS ?8 LIMIT 1",
+		"iiiiisss", t->session.key, t->record.order_us, (int64_t)TOLD_WITHIN_US, (int64_t)EVENT_IMPORTED,
+		(int64_t)before, t->event.tool_name, json_str(json_get(t->event.tool_input, STR("command"))),
+		json_str(json_get(t->event.tool_input, STR("file_path"))));
+}
+
 static int knows_call(struct step *t, int64_t *ret)
 {
 	bool before = t->record.kind == EVENT_PRE_TOOL_USE;
 	str same = t->event.tool_use_id, from, to;
+	int got;
 
 	if (!str_empty(same))
 		return store_number(t->store, ret,
@@ -53,10 +69,11 @@ static int knows_call(struct step *t, int64_t *ret)
 			"isi", t->session.key, same, (int64_t)before);
 	if (!activity_pair_range(t, &from, &to))
 		return 0;
-	return store_number(t->store, ret,
+	got = store_number(t->store, ret,
 		"SELECT 1 FROM activities WHERE session = ?1 AND same >= ?2 AND same < ?3 AND "
 		"CASE WHEN ?4 THEN started_at ELSE ended_at END BETWEEN ?5 - ?6 AND ?5 + ?6 LIMIT 1",
 		"issiii", t->session.key, from, to, (int64_t)before, t->record.at_us, (int64_t)TOLD_WITHIN_US);
+	return got != 0 ? got : knows_named_call(t, ret);
 }
 
 /* The prompt that ended has an answer. */
