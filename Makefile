@@ -47,6 +47,7 @@ bench: build
 
 fuzz: setup
 	@tests/fuzz/run $(or $(N),1000000)
+	@tests/fuzz/llhttp/run $(or $(N),10000000)
 
 # Writes what the adapters make of the recorded payloads beside them; git shows what changed.
 golden-update: $(SANITIZE)/build.ninja

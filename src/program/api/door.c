@@ -163,6 +163,9 @@ int door_admit(struct door *d, const struct http_head *h, enum http_door way, si
 	/* A body that nobody announced: GET has none. */
 	if (!r->body_max && (h->chunked || h->length))
 		return 413;
+	/* What follows without being announced would be read as the next request. */
+	if (r->body_max && !h->chunked && !h->has_length)
+		return 411;
 	*ret_max = is_encoded(h) ? r->gzip_max : r->body_max;
 	return 0;
 }
