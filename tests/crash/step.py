@@ -8,6 +8,7 @@ those, one is made to fail for each way in which the program comes to one. After
 acknowledged, once, in a sound store. A program that runs out of memory may give up with a message; nothing may crash."""
 import argparse
 import concurrent.futures
+import contextlib
 import ctypes
 import json
 import os
@@ -141,7 +142,8 @@ class Rig:
 
     def fresh(self):
         for pid in self.world.daemons():
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         shutil.rmtree(self.world.dir, ignore_errors=True)
         shutil.copytree(self.saved, self.world.dir)
 
