@@ -6,11 +6,15 @@
  *   FAULT_AT     which call; 0: none, they are only counted
  *   FAULT_HOW    kill, eio, enospc, or nothing for allocations, which give NULL
  *   FAULT_ONWARDS  set: every call from there on
- *   FAULT_COUNT  a file to which the number of calls is written at the end
+ *   FAULT_COUNT  a file to which the number of calls is written at the end, and a line for each way in which the
+ *                program came to one: a hash of its stack
+ *   FAULT_PATH   such a hash: the first call that the program comes to in this way fails. Hashes are the same in
+ *                every run only if addresses are (setarch -R)
  *
  * Programs it starts do not inherit it. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <execinfo.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -30,6 +34,42 @@ static long at, onwards;
 static int kinds, how;
 static char count_path[4096];
 
+/* -- ways to a call ------------------------------------------------------------------------------ */
+
+enum { FRAMES = 48, WAYS = 1 << 16 };
+
+static atomic_ullong ways[WAYS]; /* a set: open addressing */
+static unsigned long long wanted;
+static atomic_int met;
+static __thread int inside __attribute__((tls_model("initial-exec"))); /* dynamic ones are allocated */
+
+static unsigned long long way_here(void)
+{
+	void *frames[FRAMES];
+	unsigned long long h = 0xcbf29ce484222325u;
+	int n;
+
+	inside = 1;
+	n = backtrace(frames, FRAMES);
+	inside = 0;
+	for (int i = 2; i < n; i++)
+		h = (h ^ (unsigned long long)(size_t)frames[i]) * 0x100000001b3u;
+	return h ? h : 1;
+}
+
+static void note_way(unsigned long long h)
+{
+	unsigned long long none;
+
+	for (unsigned i = 0; i < WAYS; i++) {
+		atomic_ullong *at = &ways[(h + i) % WAYS];
+
+		none = 0;
+		if (*at == h || atomic_compare_exchange_strong(at, &none, h) || none == h)
+			return;
+	}
+}
+
 __attribute__((constructor)) static void start(void)
 {
 	const char *calls = getenv("FAULT_CALLS"), *nth = getenv("FAULT_AT"), *what = getenv("FAULT_HOW");
@@ -38,6 +78,8 @@ __attribute__((constructor)) static void start(void)
 	unsetenv("LD_PRELOAD");
 	at = nth ? atol(nth) : 0;
 	onwards = getenv("FAULT_ONWARDS") != NULL;
+	wanted = getenv("FAULT_PATH") ? strtoull(getenv("FAULT_PATH"), NULL, 16) : 0;
+	(void)way_here(); /* the first time it allocates */
 	how = !what ? ENOMEM : strcmp(what, "eio") == 0 ? EIO : strcmp(what, "enospc") == 0 ? ENOSPC : 0;
 	if (count)
 		snprintf(count_path, sizeof count_path, "%s", count);
@@ -55,17 +97,27 @@ __attribute__((destructor)) static void finish(void)
 		return;
 	fd = (int)syscall(SYS_openat, AT_FDCWD, count_path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	(void)!syscall(SYS_write, fd, text, (size_t)n);
+	for (unsigned i = 0; i < WAYS; i++)
+		if (ways[i]) {
+			n = snprintf(text, sizeof text, "%016llx\n", ways[i]);
+			(void)!syscall(SYS_write, fd, text, (size_t)n);
+		}
 }
 
 /* True: the call is to fail, and errno says how. */
 static int fails(int kind)
 {
+	unsigned long long way = 0;
 	long n;
 
-	if (!(kinds & kind))
+	if (!(kinds & kind) || inside)
 		return 0;
 	n = ++seen;
-	if (!at || (onwards ? n < at : n != at))
+	if (wanted || !at)
+		way = way_here();
+	if (!wanted && !at)
+		note_way(way);
+	if (wanted ? way != wanted || met++ : !at || (onwards ? n < at : n != at))
 		return 0;
 	if (!how)
 		raise(SIGKILL);

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Lets calls fail one after another: step.py --build build [--points 400] [--seed N] [--only NAME].
+"""Lets calls fail one after another: step.py --build build [--points 400] [--seed N] [--only NAME] [--jobs 2].
 
 Start and fold, purge, restore and offline each run under a shim (faults.c) in which one allocation, or one change on the
 disk, fails: with EIO, with ENOSPC, or by killing the process there. First the calls are counted; then each one is made to fail
-in a run of its own, or as many as --points says, spread evenly. Afterwards a daemon without the shim must find everything that was
+in a run of its own, or as many as --points says, spread evenly. Of allocations there are tens of thousands, most of them in loops: of
+those, one is made to fail for each way in which the program comes to one. Afterwards a daemon without the shim must find everything that was
 acknowledged, once, in a sound store. A program that runs out of memory may give up with a message; nothing may crash."""
 import argparse
+import concurrent.futures
+import ctypes
 import json
 import os
 import pathlib
@@ -37,8 +40,16 @@ def build_shim(folder):
 
 
 def shim_env(rig, calls, how, at):
-    env = {"LD_PRELOAD": str(rig.shim), "FAULT_CALLS": calls, "FAULT_AT": str(at), "FAULT_COUNT": str(rig.world.top / "count")}
+    """at: the number of a call, or the way to one."""
+    which = {"FAULT_PATH": at} if isinstance(at, str) else {"FAULT_AT": str(at)}
+    env = {"LD_PRELOAD": str(rig.shim), "FAULT_CALLS": calls, "FAULT_COUNT": str(rig.world.top / "count"), **which}
     return {**env, "FAULT_HOW": how} if how else env
+
+
+def same_addresses():
+    """Ways to a call are known by addresses: those of every program from here on are the same in each run."""
+    ADDR_NO_RANDOMIZE = 0x0040000
+    ctypes.CDLL(None).personality(ADDR_NO_RANDOMIZE)
 
 
 def event(name, session="s", text="x"):
@@ -129,7 +140,6 @@ class Rig:
         shutil.copytree(self.world.dir, self.saved, ignore=shutil.ignore_patterns("*.sock"))
 
     def fresh(self):
-        self.world.stop()
         for pid in self.world.daemons():
             os.kill(pid, signal.SIGKILL)
         shutil.rmtree(self.world.dir, ignore_errors=True)
@@ -211,10 +221,30 @@ SCENES = (fold, purge, restore, offline)
 
 
 def count(rig, scene, calls):
+    """How many calls there are, and the points at which to fail: all of them, or all ways to an allocation."""
     rig.fresh()
     (rig.world.top / "count").unlink(missing_ok=True)
     scene(rig, calls, "", 0)
-    return int((rig.world.top / "count").read_text())
+    total, *ways = (rig.world.top / "count").read_text().split()
+    return int(total), ways if calls == "alloc" else list(range(1, int(total) + 1))
+
+
+def attempt(rig, scene, calls, how, at):
+    rig.fresh()
+    try:
+        scene(rig, calls, how, at)
+    except (Failure, AssertionError, OSError, subprocess.TimeoutExpired) as e:
+        print(f"{scene.__name__}, {calls} {how} {at}: {str(e)[:300]}", flush=True)
+        return 1
+    return 0
+
+
+def step(rigs, scene, calls, how, points):
+    """Each rig takes every n-th point. How many failed."""
+    def share(i):
+        return sum(attempt(rigs[i], scene, calls, how, at) for at in points[i::len(rigs)])
+    with concurrent.futures.ThreadPoolExecutor(len(rigs)) as pool:
+        return sum(pool.map(share, range(len(rigs))))
 
 
 def main():
@@ -223,30 +253,28 @@ def main():
     a.add_argument("--points", type=int, default=10 ** 9, help="of each scene and way")
     a.add_argument("--seed", type=int, default=None)
     a.add_argument("--only", default="")
+    a.add_argument("--jobs", type=int, default=1)
     a = a.parse_args()
     seed = a.seed if a.seed is not None else random.SystemRandom().randrange(1 << 32)
     rng = random.Random(seed)
-    rig = Rig(pathlib.Path(a.build).resolve())
+    same_addresses()
+    rigs = [Rig(pathlib.Path(a.build).resolve()) for _ in range(a.jobs)]
     failures = 0
     try:
         for scene in SCENES:
             if a.only and a.only != scene.__name__:
                 continue
             for calls, how in WAYS:
-                total = count(rig, scene, calls)
-                points = range(1, total + 1) if total <= a.points else sorted(rng.sample(range(1, total + 1), a.points))
-                for at in points:
-                    rig.fresh()
-                    try:
-                        scene(rig, calls, how, at)
-                    except (Failure, AssertionError, OSError) as e:
-                        failures += 1
-                        print(f"{scene.__name__}, {calls} {how} {at}: {str(e)[:300]}")
+                total, points = count(rigs[0], scene, calls)
+                if len(points) > a.points:
+                    points = sorted(rng.sample(points, a.points))
+                failures += step(rigs, scene, calls, how, points)
                 print(f"{scene.__name__}: {len(points)} of {total} {calls} calls failed ({how or 'no memory'})", flush=True)
         print(f"{failures} failures, seed {seed}")
         return 1 if failures else 0
     finally:
-        rig.close()
+        for rig in rigs:
+            rig.close()
 
 
 if __name__ == "__main__":

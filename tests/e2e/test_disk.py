@@ -474,9 +474,10 @@ def test_segments_without_anything_in_them_are_no_damage(world):
     assert not list((world.dir / "journal").glob("*.damaged"))
 
 
-@pytest.mark.parametrize("how, missing", [("cut", 1), ("flipped", 6)])
+@pytest.mark.parametrize("how, missing", [("cut", 1), ("between", 1), ("flipped", 6)])
 def test_what_may_be_missing_from_a_segment_is_counted(world, how, missing):
-    """Of ten records: the file ends within the fifth; a bit of the fifth is flipped, and five more follow."""
+    """Of ten records: the file ends within the fifth, or right before it; a bit of the fifth is flipped, and five more
+    follow."""
     events_left_in_journal(world)
     path = journal_segments(world)[-1]
     data = bytearray(path.read_bytes().rstrip(b"\0"))
@@ -486,6 +487,8 @@ def test_what_may_be_missing_from_a_segment_is_counted(world, how, missing):
     assert len(starts) == 11
     if how == "cut":
         del data[starts[4] + 20:]
+    elif how == "between":
+        del data[starts[4]:]
     else:
         data[starts[4] + 20] ^= 1
     path.write_bytes(data)

@@ -298,7 +298,49 @@ def test_truncated_at_every_page_and_between(world, sample):
         found = len(ids(world) & known)
         assert found >= before, at  # what is longer gives more
         before = found
-    assert before >= len(known) // 2
+    assert before > len(known) // 2
+
+
+def leaves_of_events(data):
+    """Offsets of the pages that hold rows of events: nothing else has this word on a table's leaf."""
+    return [at for at in range(0, len(data), PAGE) if data[at] == 13 and b"PostToolUse" in data[at:at + PAGE]]
+
+
+def test_events_whose_rows_are_gone_come_back_from_what_was_made_of_them(world, sample):
+    """Calls and prompts are told of on other pages too: shortened, and marked as such, they are still there."""
+    data, known = sample
+    leaves = leaves_of_events(data)
+    assert leaves
+    for at in leaves:
+        data = data[:at] + bytes(PAGE) + data[at + PAGE:]
+    damage_and_start(world, data)
+    text = survives(world, 1)
+    assert "shortened forms of 26 more" in text and "6 could not be read" in text, text  # starts, stops and ends
+    assert {e.get("tool_use_id") for e in world.events() if e["session"] in ("s1", "s2")} >= known
+    world.stop()
+    rows = ask(world, "SELECT marks & 1, kind FROM events WHERE tool_use_id LIKE 'ts_-%'")
+    assert rows == [(1, "PostToolUse")] * len(known)
+    assert ask(world, "SELECT prompt FROM batches ORDER BY ord") == [("make it work",), ("second",)]
+
+
+def test_the_journal_has_the_last_word_on_what_is_left_of_an_event(world):
+    """The whole event is in a segment that was not yet deleted: its shortened form does not replace it."""
+    world.start()
+    send(world, some_work("s1", 12))
+    segments = {p: p.read_bytes() for p in (world.dir / "journal").glob("*.j")}
+    ids(world)
+    world.stop()
+    data = (world.dir / "hookd.db").read_bytes()
+    for at in leaves_of_events(data):
+        data = data[:at] + bytes(PAGE) + data[at + PAGE:]
+    (world.dir / "hookd.db").write_bytes(data)
+    for p, old in segments.items():
+        p.write_bytes(old)
+    world.start()
+    assert "shortened" in survives(world, 1)
+    world.stop()
+    rows = ask(world, "SELECT marks & 1, id FROM events WHERE tool_use_id LIKE 'ts1-%'")
+    assert [cut for cut, _ in rows] == [0] * 12 and len({key for _, key in rows}) == 12
 
 
 def test_each_page_zeroed(world, sample):

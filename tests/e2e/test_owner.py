@@ -27,7 +27,7 @@ def line(world, method, params=None, **more):
 
 HOOK = {"event": "PreToolUse", "hook": {"type": "command", "command": "true"}}
 FOR_THE_OWNER = [("register", HOOK), ("unregister", {"event": "PreToolUse", "hookId": "x"}), ("purge", {"agent": "claude"}),
-                 ("reload", {}), ("hooks_reload", {})]
+                 ("retain", {}), ("reload", {}), ("hooks_reload", {})]
 
 
 @pytest.mark.parametrize("method, params", FOR_THE_OWNER)
@@ -52,7 +52,7 @@ def test_the_token_is_private_and_stays(world):
 
 
 COMMANDS = [("config", "set", "guard.mode", "observe"), ("rules", "disable", "fs.rm-root"), ("reload",), ("hooks", "reload"),
-            ("purge", "--agent", "claude", "--yes"), ("rpc", "register", json.dumps(HOOK))]
+            ("purge", "--agent", "claude", "--yes"), ("retention",), ("rpc", "retain"), ("rpc", "register", json.dumps(HOOK))]
 
 
 @pytest.mark.parametrize("args", COMMANDS, ids=lambda a: " ".join(a[:2]))

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/macro.h"
 #include "store/carve.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -24,6 +25,21 @@ static void take_session(int64_t key, str agent, str native, void *arg)
 		abort();
 }
 
+static void take_name(int64_t seq, str id, void *arg)
+{
+	if (id.n > *(size_t *)arg)
+		abort();
+}
+
+static int take_trace(const struct carved_trace *t, void *arg)
+{
+	size_t size = *(size_t *)arg;
+
+	if (t->input.n > size || t->text.n > size || t->same.n > size || t->kind.n > MAX(size, (size_t)32))
+		abort();
+	return 0;
+}
+
 static bool go_on(void *arg)
 {
 	return true;
@@ -31,7 +47,7 @@ static bool go_on(void *arg)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct carve_sink sink = { take_event, take_session, go_on, &size };
+	struct carve_sink sink = { take_event, take_session, take_name, take_trace, go_on, &size };
 	static int fd = -1;
 	char path[32];
 

@@ -11,9 +11,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const values[OPTION_ID_MAX] = {
 	[OPTION_DURABILITY] = "strict",
+	[OPTION_EXTRACT_EXCLUDE] = "~/private/** /srv/*/keys",
+	[OPTION_EXTRACT_SKIP] = "Read TodoWrite",
 	[OPTION_GUARD_DISABLE] = "fs.mv git.clean",
 	[OPTION_GUARD_MODE] = "observe",
 	[OPTION_GUARD_OBSERVE] = "sys.power",
+	[OPTION_HOOKS_PATH] = "caller",
+	[OPTION_HTTP_ENABLED] = "true",
+	[OPTION_HTTP_PORT] = "4711",
 	[OPTION_LOG_LEVEL] = "warn,store=debug",
 	[OPTION_LOG_MAX_MB] = "1024",
 	[OPTION_RETENTION_DAYS] = "30",
@@ -34,6 +39,7 @@ static void check_edit(str text, const struct config *before, size_t id)
 	struct config after;
 	struct err err;
 
+	require(values[id] != NULL);
 	if (config_edit(text, &options[id], str_of(values[id]), &out, &err) == 0) {
 		config_parse(buf_str(&out), &after, &problems);
 		for (size_t i = 0; i < OPTION_ID_MAX; i++)

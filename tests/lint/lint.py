@@ -63,7 +63,8 @@ LIBRARIES = {'event2/': {'loop'}, 'sqlite3.h': {'store'}, 'pcre2.h': {'match'}, 
 
 # Records are made by redact(), by decoding, and from the rows of a damaged store; tests make samples.
 RECORD_MAKERS = ('src/input/redact/', 'src/common/event/record.c', 'src/storage/store/salvage.c',
-                 'src/storage/capture/fold.c', 'src/storage/capture/rewind.c')  # the last two read rows back that were records
+                 'src/storage/store/remains.c', 'src/storage/capture/fold.c',
+                 'src/storage/capture/rewind.c')  # those of storage read rows back that were records
 
 FILE_LINES, FUNCTION_LINES, COLUMNS = 1000, 80, 120
 

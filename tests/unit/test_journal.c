@@ -1,6 +1,7 @@
 /* journal: what was flushed is read back, whatever happens in between; what was not, never is. */
 #include "test.h"
 
+#include <dirent.h>
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -350,7 +351,7 @@ static void three_records(const char *dir, struct buf *file, size_t at[4])
 	at[3] = (size_t)journal_end(j).offset;
 	journal_free(j);
 	test_read(segment(dir, 1), file);
-	assert_int_equal(file->len, at[3]);
+	assert_int_equal(file->len, at[3] + SEGMENT_END);
 }
 
 static void test_torn_tail(void **state)
@@ -375,6 +376,98 @@ static void test_torn_tail(void **state)
 		assert_true(is_run(numbers, n, 0));
 	}
 	buf_release(&file);
+}
+
+/* Wherever the file ends, be it behind a record: something is missing, unless zeros follow the last one. */
+static void test_cut_behind_a_record(void **state)
+{
+	const char *dir = test_dir();
+	struct buf file = BUF_INIT(KIB(64));
+	struct journal_reader r;
+	size_t at[4];
+	char copy[FS_PATH];
+	str body;
+
+	fs_join(copy, dir, "cut");
+	three_records(dir, &file, at);
+	for (size_t len = JOURNAL_FIRST_OFFSET; len <= file.len; len++) {
+		test_write(copy, file.p, len);
+		assert_int_equal(journal_reader_open(&r, copy), 0);
+		while (journal_reader_next(&r, &body) == 1)
+			;
+		assert_int_equal(journal_reader_count_lost(&r), len < file.len);
+		journal_reader_close(&r);
+	}
+	/* An earlier release wrote no zeros. */
+	format_put(file.p + 12, 0, 4);
+	test_write(copy, file.p, at[2]);
+	assert_int_equal(journal_reader_open(&r, copy), 0);
+	journal_reader_seek(&r, at[2]);
+	assert_int_equal(journal_reader_count_lost(&r), 0);
+	journal_reader_close(&r);
+	buf_release(&file);
+}
+
+/* The next segment knows how many there were, though zeros look like an end. */
+static void test_next_segment_has_the_count(void **state)
+{
+	const char *dir = test_dir();
+	struct buf file = BUF_INIT(KIB(64));
+	struct journal_pos before, first;
+	struct journal_reader r;
+	struct journal *j;
+	_close_ int fd = -1;
+
+	assert_int_equal(journal_open(dir, &j), 0);
+	for (unsigned i = 0; i < 5; i++) {
+		assert_int_equal(append(j, i, i + 1, STR("{}")), 0);
+		first = i ? first : journal_end(j);
+	}
+	assert_int_equal(journal_rotate(j, &before), 0);
+	journal_free(j);
+	fd = journal_dir_open(dir, NULL);
+	test_read(segment(dir, 1), &file);
+	for (int cut = 0; cut < 2; cut++) {
+		assert_int_equal(journal_reader_open_at(&r, fd, 1), 0);
+		assert_int_equal(journal_reader_count_short(&r, fd), cut ? 4 : 0);
+		journal_reader_close(&r);
+		memset(file.p + first.offset, 0, file.len - first.offset);
+		test_write(segment(dir, 1), file.p, file.len);
+	}
+	buf_release(&file);
+}
+
+/* A file of the spool has its own. */
+static void test_spool_file_cut_behind_a_record(void **state)
+{
+	const char *dir = test_dir();
+	struct buf batch = BUF_INIT(KIB(64));
+	struct journal_reader r;
+	char path[FS_PATH] = "";
+	struct dirent *e;
+	DIR *d;
+	str body;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct record record = record_sample(i, STR("{}"));
+
+		assert_int_equal(spool_add(&batch, &record), 0);
+	}
+	assert_int_equal(spool_write_batch(dir, buf_str(&batch), false), 0);
+	d = opendir(dir);
+	while ((e = readdir(d)))
+		if (str_ends(str_of(e->d_name), STR(".j")))
+			fs_join(path, dir, e->d_name);
+	closedir(d);
+	assert_int_equal(journal_reader_open(&r, path), 0);
+	while (journal_reader_next(&r, &body) == 1) {
+		n++;
+		assert_int_equal(spool_count_short(&r, n), 3 - n);
+	}
+	assert_int_equal(n, 3);
+	journal_reader_close(&r);
+	buf_release(&batch);
 }
 
 static void test_every_flipped_byte(void **state)
@@ -440,7 +533,7 @@ static void test_foreign_files(void **state)
 	assert_int_equal(journal_reader_open(&r, file), -ENODATA);
 	test_write(file, "SQLite format 3\0................................", 48);
 	assert_int_equal(journal_reader_open(&r, file), -EBADMSG);
-	format_segment_header(header, 5, 6);
+	format_segment_header(header, 5, 6, 0);
 	test_write(file, header, sizeof header - 1);
 	assert_int_equal(journal_reader_open(&r, file), -EBADMSG);
 	header[8]++; /* a later version */
@@ -877,6 +970,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_order_rises),
 		cmocka_unit_test(test_private_whatever_the_umask),
 		cmocka_unit_test(test_torn_tail),
+		cmocka_unit_test(test_cut_behind_a_record),
+		cmocka_unit_test(test_next_segment_has_the_count),
+		cmocka_unit_test(test_spool_file_cut_behind_a_record),
 		cmocka_unit_test(test_grows_ahead_of_its_records),
 		cmocka_unit_test(test_growing_never_writes_over_records),
 		cmocka_unit_test(test_zeros_end_a_segment_unless_something_follows),

@@ -133,6 +133,7 @@ static void test_salvage(void **state)
 	test_read(path, &good);
 	for (size_t at = 0; at < good.len; at += PAGE) {
 		struct taken t = { 0 };
+		const struct salvage_sink sink = { .take = take, .arg = &t };
 		struct salvage found;
 		int fd;
 
@@ -140,7 +141,7 @@ static void test_salvage(void **state)
 		fd = open(bad, O_WRONLY | O_CLOEXEC);
 		assert_int_equal(pwrite(fd, (char[PAGE]){ 0 }, PAGE, (off_t)at), PAGE);
 		close(fd);
-		assert_int_equal(store_salvage(bad, into, take, &t, &found), 0);
+		assert_int_equal(store_salvage(bad, into, &sink, &found), 0);
 		/* A page belongs to one payload, or to a leaf with a handful of rows. */
 		assert_true(found.fresh >= ROWS - 8 && found.fresh <= ROWS);
 		most_lost = MAX(most_lost, ROWS - found.fresh);

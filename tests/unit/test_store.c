@@ -562,7 +562,7 @@ static void test_torn_segment(void **state)
 	life_init(&l);
 	leave_segment(&l, 0, 10);
 	assert_int_equal(stat(segment(&l, 1), &st), 0);
-	assert_int_equal(truncate(segment(&l, 1), st.st_size - 5), 0);
+	assert_int_equal(truncate(segment(&l, 1), st.st_size - SEGMENT_END - 5), 0);
 	life_start(&l, 5);
 	assert_int_equal(writer_wait(l.w, journal_end(l.j), PATIENCE_MS), 0);
 	settle(&l);
@@ -581,7 +581,7 @@ static void write_unknown_record(const char *path, uint64_t number)
 	static const char body[] = "\x63 of a later release";
 	struct record r = record_sample(77, STR("{}"));
 
-	format_segment_header(header, number, 99);
+	format_segment_header(header, number, 99, 0);
 	buf_add(&b, header, sizeof header);
 	format_put(prefix, sizeof body, 4);
 	format_put(prefix + 4, format_checksum(prefix, body, sizeof body), 4);

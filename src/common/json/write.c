@@ -5,25 +5,43 @@
 #include "base/utf8.h"
 #include "json/plain.h"
 
-static void add_escaped(struct buf *b, unsigned char c)
+static char short_escape(unsigned char c)
+{
+	switch (c) {
+	case '"': return '"';
+	case '\\': return '\\';
+	case '\n': return 'n';
+	case '\r': return 'r';
+	case '\t': return 't';
+	case '\b': return 'b';
+	case '\f': return 'f';
+	default: return 0;
+	}
+}
+
+/* n plain bytes and an escaped one, in one piece: a text of quotes and newlines has an escape every few bytes. */
+static void add_escaped(struct buf *b, const unsigned char *plain, size_t n, unsigned char c)
 {
 	static const char hex[] = "0123456789abcdef";
-	char six[6] = { '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15] };
-	const char *two = NULL;
+	const char six[6] = { '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15] }, letter = short_escape(c);
+	size_t more = letter ? 2 : sizeof six;
+	char *to = buf_reserve(b, n + more);
 
-	switch (c) {
-	case '"': two = "\\\""; break;
-	case '\\': two = "\\\\"; break;
-	case '\n': two = "\\n"; break;
-	case '\r': two = "\\r"; break;
-	case '\t': two = "\\t"; break;
-	case '\b': two = "\\b"; break;
-	case '\f': two = "\\f"; break;
+	if (!to)
+		return;
+	memcpy(to, plain, n);
+	if (letter) {
+		to[n] = '\\';
+		to[n + 1] = letter;
+	} else {
+		memcpy(to + n, six, sizeof six);
 	}
-	if (two)
-		buf_add(b, two, 2);
-	else
-		buf_add(b, six, sizeof six);
+	buf_commit(b, n + more);
+}
+
+static bool is_plain(unsigned char c)
+{
+	return c >= 0x20 && c < 0x7F && c != '"' && c != '\\';
 }
 
 int json_write_string(struct buf *b, str text)
@@ -33,24 +51,23 @@ int json_write_string(struct buf *b, str text)
 
 	buf_add_char(b, '"');
 	while (i < text.n) {
-		size_t n = json_plain_run(p + i, text.n - i);
+		size_t n;
 
-		i += n;
-		if (n)
-			continue;
-		if (p[i] >= 0x20 && p[i] < 0x80 && p[i] != '"' && p[i] != '\\' && p[i] != 0x7F) {
+		i += json_plain_run(p + i, text.n - i);
+		while (i < text.n && is_plain(p[i]))
 			i++;
-			continue;
-		}
+		if (i == text.n)
+			break;
 		if (p[i] >= 0x80 && (n = utf8_sequence(p + i, text.n - i)) > 0) {
 			i += n;
 			continue;
 		}
-		buf_add(b, p + from, i - from);
-		if (p[i] >= 0x80)
+		if (p[i] >= 0x80) {
+			buf_add(b, p + from, i - from);
 			buf_add(b, "\xEF\xBF\xBD", 3);
-		else
-			add_escaped(b, p[i]);
+		} else {
+			add_escaped(b, p + from, i - from, p[i]);
+		}
 		from = ++i;
 	}
 	buf_add(b, p + from, i - from);

@@ -110,11 +110,21 @@ static void on_relief(evutil_socket_t fd, short what, void *arg)
 		look_after_pool(l);
 }
 
+/* Without memory for it, libevent forgets an event: a daemon that no longer accepts, or no longer hears signals, and
+ * looks as if it ran. It gives up as everything else does. */
+static void set_allocator(void)
+{
+	event_set_mem_functions(xmalloc, xrealloc, free);
+}
+
 struct loop *loop_new(unsigned workers)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct loop *l = xcalloc(1, sizeof *l);
-	struct event_config *config = event_config_new();
+	struct event_config *config;
 
+	pthread_once(&once, set_allocator);
+	config = event_config_new();
 	/* Deadlines are milliseconds; the precise timer costs nothing here. */
 	event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER | EVENT_BASE_FLAG_NOLOCK);
 	l->base = event_base_new_with_config(config);

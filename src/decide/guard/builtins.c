@@ -54,6 +54,8 @@ static void do_source(struct run *x, struct cmd *c)
 	path = path_resolve(x, c->v[1]);
 	if (str_in(path, "/dev/stdin /dev/fd/0 /proc/self/fd/0"))
 		text = str_is_set(c->in) ? c->in : STR("");
+	else if (watch_script(x, c, path, 1, GUARD_SOURCED))
+		return;
 	else if (!fs_known(x, path, &text)) {
 		if (has_mark(c->v[1], "\4"))
 			FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY, "this runs what comes from the network as a command");

@@ -3,7 +3,7 @@
  * files that they change. */
 #include "guard/internal.h"
 
-enum { TOKENS_MAX = 3000, ARGS_MANY = 256 };
+enum { TOKENS_MAX = 3000, TOKENS_OF_FILE = 100000, ARGS_MANY = 256 };
 
 enum token_kind { TOKEN_NAME, TOKEN_STRING, TOKEN_COMMAND, TOKEN_NUMBER, TOKEN_MARK, TOKEN_LINE };
 
@@ -17,7 +17,7 @@ struct code {
 	const struct cmd *c;
 	str language, all;
 	struct token *t;
-	size_t n;
+	size_t n, max;
 	struct var {
 		struct var *older;
 		str name, value;
@@ -45,7 +45,7 @@ static size_t string_end(str s, size_t i, char quote)
 
 static void add_token(struct code *k, enum token_kind kind, str text)
 {
-	if (k->n < TOKENS_MAX)
+	if (k->n < k->max)
 		k->t[k->n++] = (struct token){ kind, text };
 }
 
@@ -423,6 +423,29 @@ static void run_command_args(struct code *k, const str *args, size_t n)
 	(void)run_argv(k->x, f.v, f.n, STR_NONE);
 }
 
+/* A call that cannot be anything but the start of a process. */
+static bool starts_process(const struct code *k, size_t at, str name)
+{
+	static const char always[] =
+		"Popen popen check_output check_call system execSync spawnSync execFile execFileSync spawn getoutput "
+		"getstatusoutput shell_exec passthru proc_open pcntl_exec execvp execvpe execl execlp execle execv "
+		"execve spawnl spawnlp spawnv spawnvp posix_spawn create_subprocess_shell create_subprocess_exec "
+		"capture2 capture3 capture2e popen2 popen3 execa execaSync fork";
+
+	if (str_in(name, "run call exec"))
+		return at > 1 && is_mark(k, at - 1, '.') && is_name(k, at - 2, "subprocess sp child_process cp");
+	return str_in(name, always) && !(str_eq(name, STR("fork")) && !str_in(k->language, "node"));
+}
+
+/* For a watcher: what runs is only known when it runs. */
+static void watch_unknown(struct code *k, size_t at, str name, str first)
+{
+	str unknown = STR("\1");
+
+	if (k->x->watcher && starts_process(k, at, name) && (!first.n || has_mark(str_head(first, 1), MARKS_HOLE)))
+		(void)run_argv(k->x, &unknown, 1, STR_NONE);
+}
+
 static bool mode_writes(str mode)
 {
 	return mode.n && mode.n < 5 &&
@@ -491,6 +514,7 @@ static void judge_call(struct code *k, size_t at, str name, const str *args, siz
 
 	if (k->args_cut)
 		reach_cap(k->x, "arguments of a call");
+	watch_unknown(k, at, name, first);
 	if (judge_db_call(k, at, name, first, method))
 		return;
 	if (str_in(name, "array_map call_user_func call_user_func_array array_walk") && n > 1 &&
@@ -744,7 +768,8 @@ str run_code(struct run *x, str language, str code, str in)
 		.c = c,
 		.language = language,
 		.all = code,
-		.t = arena_alloc(x->a, MIN(code.n + 1, (size_t)TOKENS_MAX) * sizeof(struct token)) };
+		.max = MIN(code.n + 1, (size_t)(x->watcher ? TOKENS_OF_FILE : TOKENS_MAX)) };
+	k->t = arena_alloc(x->a, k->max * sizeof *k->t);
 	if (str_in(language, "tcl")) {
 		run_tcl(x, c, code);
 		return STR("\1");
@@ -756,7 +781,7 @@ str run_code(struct run *x, str language, str code, str in)
 	x->depth++;
 	tokenize(k, code);
 	judge_shape(k);
-	if (k->n >= TOKENS_MAX)
+	if (k->n >= k->max)
 		(void)spend(x, UINT32_MAX);
 	walk(k);
 	if (str_eq(language, STR("awk")))

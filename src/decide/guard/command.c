@@ -92,9 +92,11 @@ static bool run_written(struct run *x, struct cmd *c)
 	str path, text, line;
 	struct state saved = x->st;
 
-	if (!x->fs || str_find_char(c->v[0], '/') < 0)
+	if ((!x->fs && !x->watcher) || str_find_char(c->v[0], '/') < 0)
 		return false;
 	path = path_resolve(x, c->v[0]);
+	if (watch_script(x, c, path, 0, GUARD_EXECUTED))
+		return true;
 	if (!fs_known(x, path, &text))
 		return false;
 	line = text;

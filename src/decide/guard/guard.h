@@ -139,21 +139,37 @@ struct guard_word {
 	size_t index;        /* among the words of its command; 0: the program, or what a redirection names */
 	const str *fields;   /* what it becomes */
 	size_t n;
-	str cwd; /* where; may not be known */
+	str cwd;  /* where; may not be known */
+	str file; /* as in guard_command */
 };
 
 struct guard_command {
 	const str *v; /* behind env, timeout, sh -c and the like */
 	size_t n;
 	str name, cwd;
-	str in;      /* what it reads from a pipe or a here-document; STR_NONE: nothing of the command's own */
-	str loader;  /* a variable that is set for it and decides which code is loaded, or STR_NONE */
+	str in; /* what it reads from a pipe or a here-document; STR_NONE: nothing of the command's own */
+	struct guard_loader {
+		str name, value;
+	} loaders[8]; /* variables that are set for it and decide which code is loaded; an older value last */
+	size_t nloaders;
 	bool nested; /* it stands in a text within the text, or is made by another program */
+	str file;    /* the script it stands in, as it is known there; STR_NONE: the text itself */
+};
+
+enum guard_start { GUARD_EXECUTED, GUARD_BY_SHELL, GUARD_SOURCED };
+
+/* A shell script that is run or sourced, for the guard to read on in it. */
+struct guard_script {
+	str text;
+	str path; /* what $0 and BASH_SOURCE are in it */
 };
 
 struct guard_watcher {
 	void (*word)(const struct guard_word *w, void *arg);
 	void (*command)(const struct guard_command *c, void *arg);
+	/* NULL, or: gives the script at an absolute path, which is then read as if it stood in the place of the
+	 * command. It runs with the arguments and variables that the command gives it. */
+	bool (*script)(str path, enum guard_start how, struct guard_script *ret, void *arg);
 	void *arg;
 };
 
@@ -163,6 +179,10 @@ int guard_watch(const struct guard_context *c, str command, struct arena *a, con
 	struct err *err);
 int guard_watch_argv(const struct guard_context *c, str *v, size_t n, struct arena *a, const struct guard_watcher *w,
 	struct err *err);
+/* The commands that a program of an interpreter runs, as far as its calls say so. One whose program cannot be told is a
+ * command of an unknown word. */
+int guard_watch_code(const struct guard_context *c, str language, str code, struct arena *a,
+	const struct guard_watcher *w, struct err *err);
 bool guard_is_known(str field);    /* nothing in it is left to the run */
 bool guard_has_pattern(str field); /* a live pattern for file names */
 bool guard_is_loader_variable(str name);

@@ -141,6 +141,8 @@ struct run {
 	bool doubt;          /* what is read may be meant otherwise: asked about at most */
 	bool maybe;          /* the text may be no command at all */
 	struct fields paths; /* of the call itself, for the user's rules */
+	bool unread;         /* something was not understood, or too much to be followed */
+	str unread_in;       /* the file in which; STR_NONE: the text itself */
 	bool blind;          /* where a path leads could not be found out */
 	bool wants_disk;     /* the disk must be asked and may not be: nothing that was found counts */
 	bool remote;         /* on another host: paths are not ours */
@@ -151,6 +153,13 @@ struct run {
 	const struct guard_watcher *watcher; /* or NULL */
 	uint32_t begin, end;                 /* of the simple command in the outermost text */
 	bool inner;                          /* in a text of which offsets mean nothing */
+	str file;                            /* the script that is read for the watcher, or STR_NONE */
+	const struct script_read *reading;   /* it and those that run it */
+};
+
+struct script_read {
+	const struct script_read *up;
+	str path;
 };
 
 enum { DEPTH_MAX = 40 };
@@ -196,6 +205,7 @@ struct cmd {
 
 str run_node(struct run *x, const struct shell_node *n);
 str run_cmd(struct run *x, struct cmd *c);                   /* after functions and aliases; what it prints */
+str run_script(struct run *x, str text, str file);           /* the same of a file, whose offsets are its own */
 str run_text(struct run *x, str text);                       /* a script in the current shell; what it prints */
 str run_child_text(struct run *x, str text, str in);         /* the same in a shell of its own */
 str run_argv(struct run *x, str *v, size_t n, str in);       /* a resolved command */
@@ -210,6 +220,8 @@ str cmd_whole_text(struct run *x, const struct cmd *c); /* for patterns */
 
 void watch_word(struct run *x, const struct shell_word *w, const struct fields *got, size_t index);
 void watch_command(struct run *x, const struct cmd *c);
+/* Reads on in the script at path if the watcher knows it; it has the arguments behind c->v[at]. */
+bool watch_script(struct run *x, struct cmd *c, str path, size_t at, enum guard_start how);
 
 /* -- options (args.c) ------------------------------------------------------------------------- */
 
@@ -380,6 +392,7 @@ void judge_start_vars(struct run *x, const struct cmd *c);
 void judge_operands(struct run *x, struct cmd *c);
 void judge_own_vars(struct run *x, const struct cmd *c); /* own.c, as are the next three */
 void judge_own_places(struct run *x, const struct cmd *c);
+void judge_own_assignment(struct run *x, str name);
 void judge_own_code(struct run *x, const struct cmd *c, str code);
 bool is_owner_token(struct run *x, str path);
 void judge_user_rules(struct run *x, const struct cmd *c);

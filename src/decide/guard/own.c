@@ -19,6 +19,12 @@ static bool is_binary(str path)
 	return str_in(str_base(path), "hookd hookc");
 }
 
+/* What proves who somebody is: to commands, and over HTTP. A pattern that may be one counts. */
+static bool is_token_name(str name)
+{
+	return path_like("owner.token*", name) || path_like("http.token*", name);
+}
+
 /* Below a directory of this hookd, or where every hookd has its own. */
 static bool is_own(struct run *x, str path)
 {
@@ -33,8 +39,7 @@ static bool is_own(struct run *x, str path)
 	if (is_binary(path) && !str_has(path, "/hookd/"))
 		return str_has(path, "/state/hookd") || str_has(path, "/config/hookd") || str_has(path, "/share/hookd");
 	if (path_is_dynamic(path))
-		return str_ends(path, STR("/hookd.sock")) || str_has(path, "/hookd/") ||
-			str_ends(path, STR("/owner.token"));
+		return str_ends(path, STR("/hookd.sock")) || str_has(path, "/hookd/") || is_token_name(str_base(path));
 	/* A project's own .hookd is no part of the daemon. */
 	return is_protected(x, path, &shared) && !shared && !(root.n > 1 && path_below(path, root));
 }
@@ -44,7 +49,7 @@ static bool holds_token(struct run *x, str path)
 {
 	str last = str_base(path);
 
-	if (path_like("owner.token", last) || path_like("owner.token*", last))
+	if (is_token_name(last))
 		return true;
 	for (size_t i = 0; i < x->c->nown; i++)
 		if (str_eq(path, x->c->own[i]) && !is_binary(path) && !str_ends(path, STR(".json")))
@@ -54,7 +59,7 @@ static bool holds_token(struct run *x, str path)
 
 bool is_owner_token(struct run *x, str path)
 {
-	return path_like("owner.token", str_base(path)) && is_own(x, path);
+	return is_token_name(str_base(path)) && is_own(x, path);
 }
 
 static void judge_place(struct run *x, const struct cmd *c, str word)
@@ -116,8 +121,8 @@ void judge_own_places(struct run *x, const struct cmd *c)
 /* Code of an interpreter: what it does with a path cannot be told, so naming hookd's own is enough. */
 void judge_own_code(struct run *x, const struct cmd *c, str code)
 {
-	static const char *const names[] = { "hookd.sock", "owner.token", ".local/state/hookd", ".config/hookd",
-		".local/share/hookd", "/hookd/config.json", "HOOKD_DIR" };
+	static const char *const names[] = { "hookd.sock", "owner.token", "http.token", ".local/state/hookd",
+		".config/hookd", ".local/share/hookd", "/hookd/config.json", "HOOKD_DIR" };
 	bool found = false;
 
 	if (x->contained || x->remote)
@@ -132,10 +137,28 @@ void judge_own_code(struct run *x, const struct cmd *c, str code)
 
 /* -- variables --------------------------------------------------------------------------------- */
 
+/* NAME=value before a command, or exported: a path in it is given to whatever runs (DOCKER_HOST, SSH_AUTH_SOCK). */
+static void judge_value(struct run *x, const struct cmd *c, str value)
+{
+	if (!value.n || value.n > 4096)
+		return;
+	judge_place(x, c, value);
+	if (str_find_char(value, '/') >= 0)
+		judge_inside(x, c, value);
+}
+
 /* Where hookd is, and whatever might be meant to switch it off. */
 static bool is_own_variable(str name)
 {
 	return str_starts(name, STR("HOOKD_")) && !str_in(name, "HOOKD_PREFIX HOOKD_VERSION");
+}
+
+/* HOOKD_DIR=/x alone: it may be exported already, or be from now on. */
+void judge_own_assignment(struct run *x, str name)
+{
+	if (is_own_variable(name))
+		FAULT(x, NULL, RULE_SELF, VERDICT_DENY,
+			"this tries to switch the guard off, or to lead to another one, by a variable");
 }
 
 void judge_own_vars(struct run *x, const struct cmd *c)
@@ -144,11 +167,15 @@ void judge_own_vars(struct run *x, const struct cmd *c)
 		if (f->kind == FACT_VAR && is_own_variable(f->key))
 			FAULT(x, c, RULE_SELF, VERDICT_DENY,
 				"this tries to switch the guard off, or to lead to another one, by a variable");
+		else if (f->kind == FACT_VAR)
+			judge_value(x, c, f->value);
 	if (!str_in(c->name, "export declare typeset local readonly unset setenv set env sudo doas systemd-run"))
 		return;
 	for (size_t i = 1; i < c->n; i++) {
 		ptrdiff_t eq = str_find_char(c->v[i], '=');
 
+		if (eq < 0 && str_in(c->name, "export declare typeset") && str_is_set(var_get(x, c->v[i])))
+			judge_value(x, c, var_get(x, c->v[i]));
 		if (is_own_variable(eq > 0 ? str_head(c->v[i], (size_t)eq) : c->v[i]))
 			FAULT(x, c, RULE_SELF, VERDICT_DENY,
 				"this tries to switch the guard off, or to lead to another one, by a variable");

@@ -195,6 +195,54 @@ static void do_nc(struct run *x, struct cmd *c)
 	c->out = STR("\4");
 }
 
+/* EXEC:"sh -c 'x'",pty: the command, without the options behind it. */
+static str socat_command(struct run *x, str spec)
+{
+	struct text t = { .a = x->a };
+	char quote = 0;
+
+	for (size_t i = 0; i < spec.n; i++) {
+		char c = spec.p[i];
+
+		if (c == '\\' && i + 1 < spec.n && strchr(",!:\\", spec.p[i + 1])) {
+			text_char(&t, spec.p[++i]);
+			continue;
+		}
+		if (!quote && (c == ',' || (c == '!' && i + 1 < spec.n && spec.p[i + 1] == '!')))
+			break;
+		if (c == '"' || c == '\'')
+			quote = quote == c ? 0 : quote ? quote : c;
+		text_char(&t, c);
+	}
+	spec = str_trim(text_str(&t));
+	/* One pair of quotes around all of it is socat's own. */
+	if (spec.n > 1 && strchr("\"'", spec.p[0]) && spec.p[spec.n - 1] == spec.p[0] &&
+		str_find_char(str_n(spec.p + 1, spec.n - 2), spec.p[0]) < 0)
+		spec = str_n(spec.p + 1, spec.n - 2);
+	return spec;
+}
+
+/* Both halves of a word: A!!B. */
+static void run_socat_word(struct run *x, str word)
+{
+	static const char *const runs[] = { "exec:", "system:", "shell:" };
+	str lower = str_lower(x->a, word);
+
+	for (size_t k = 0; k < countof(runs); k++) {
+		str name = str_of(runs[k]);
+		size_t at = 0;
+		ptrdiff_t found;
+
+		while ((found = str_find(str_from(lower, at), name)) >= 0) {
+			size_t begin = at + (size_t)found;
+
+			at = begin + name.n;
+			if (!begin || lower.p[begin - 1] == '!')
+				(void)run_child_text(x, socat_command(x, str_from(word, at)), STR("\1"));
+		}
+	}
+}
+
 static void do_socat(struct run *x, struct cmd *c)
 {
 	bool exec = false, net = false;
@@ -202,6 +250,7 @@ static void do_socat(struct run *x, struct cmd *c)
 	for (size_t i = 1; i < c->n; i++) {
 		ptrdiff_t at;
 
+		run_socat_word(x, c->v[i]);
 		exec |= str_has_nocase(c->v[i], "exec:") || str_has_nocase(c->v[i], "system:") ||
 			str_has_nocase(c->v[i], "shell:");
 		net |= str_has_nocase(c->v[i], "tcp") || str_has_nocase(c->v[i], "udp") ||

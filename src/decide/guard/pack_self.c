@@ -3,6 +3,9 @@
 
 static const char harmful[] = "stop uninstall purge restore restart retention offline trust untrust reload";
 
+/* With another state directory than the user's these start a second hookd, or fill one. */
+static const char starters[] = "start run init import";
+
 /* What rpc may be asked without changing anything. */
 static const char rpc_reads[] = "hello ops status sessions show events event session_events "
 				"activities plans plan transcripts search usage decisions backtest "
@@ -32,6 +35,14 @@ static void do_hookd(struct run *x, struct cmd *c)
 					"set delete approve pause mode import vacuum repair reload register "
 					"unregister")))
 			FAULT(x, c, RULE_SELF, VERDICT_DENY, "this would change or stop the guard itself");
+		if (str_in(a.value, starters) && cmd_has(c, "--dir"))
+			FAULT(x, c, RULE_SELF, VERDICT_DENY,
+				"this leads hookd to another state directory than the user's");
+		if (str_in(a.value, "token url"))
+			FAULT(x, c, RULE_SELF, VERDICT_DENY, "this prints what lets somebody in as the user of hookd");
+		if (str_in(a.value, "mcp"))
+			FAULT(x, c, RULE_SELF, VERDICT_ASK,
+				"this asks hookd by hand for what agents ask through its MCP server");
 		return;
 	}
 }
@@ -106,8 +117,20 @@ static void do_agent(struct run *x, struct cmd *c)
 			"this starts another agent without the hooks or questions that watch it");
 }
 
+/* Debuggers change what they are attached to. */
+static void do_attacher(struct run *x, struct cmd *c)
+{
+	for (size_t i = 1; i + 1 < c->n; i++)
+		if ((str_in(c->v[i], "-p --pid --attach") && names_hookd(c->v[i + 1])))
+			FAULT(x, c, RULE_SELF, VERDICT_DENY, "this takes hold of the guard itself");
+}
+
 static void do_killer(struct run *x, struct cmd *c)
 {
+	/* killall -r 'hook.' */
+	for (size_t i = 1; i < c->n && cmd_has(c, "-r"); i++)
+		if (c->v[i].n > 2 && c->v[i].p[0] != '-' && str_has_nocase(c->v[i], "hook"))
+			FAULT(x, c, RULE_SELF, VERDICT_DENY, "this would end the guard itself");
 	for (size_t i = 1; i < c->n; i++)
 		if (names_hookd(c->v[i]) && !cmd_has(c, "-0"))
 			FAULT(x, c, RULE_SELF, VERDICT_DENY, "this would end the guard itself");
@@ -137,6 +160,7 @@ const struct program pack_self[] = {
 	{ "hookd", do_hookd },
 	{ "hookc", do_hookc },
 	{ "fuser", do_fuser },
+	{ "gdb lldb strace ltrace perf reptyr gcore", do_attacher },
 	{ "claude codex gemini qwen copilot cursor-agent agent amp droid crush kimi goose opencode "
 	  "auggie",
 		do_agent },

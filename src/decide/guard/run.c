@@ -436,6 +436,8 @@ static str run_simple(struct run *x, const struct shell_node *n, struct joint *j
 	expand_words(x, n->words, &f);
 	for (const struct shell_assign *s = n->assigns; s; s = s->next)
 		assign(x, s);
+	for (const struct shell_assign *s = f.n ? NULL : n->assigns; s; s = s->next)
+		judge_own_assignment(x, s->name);
 	if (!f.n)
 		return STR("");
 	c = (struct cmd){ .v = f.v,
@@ -492,6 +494,8 @@ static void unparsed(struct run *x, str text, const struct err *err)
 		FAULT(x, NULL, RULE_NET_EXEC, VERDICT_DENY, "this runs text from the network as a command");
 	if (x->maybe && !big)
 		return;
+	x->unread = true;
+	x->unread_in = x->file;
 	FAULT(x, NULL, big ? RULE_BUDGET : RULE_EXEC_UNPARSED, VERDICT_ASK,
 		big ? "this command is too large or too deeply nested to be checked (%s), so a "
 		      "person should look at it"
@@ -500,12 +504,12 @@ static void unparsed(struct run *x, str text, const struct err *err)
 		err->text);
 }
 
-str run_text(struct run *x, str text)
+static str run_parsed(struct run *x, str text, bool inner)
 {
 	struct shell_limits limits = shell_default_limits;
 	struct shell_node *tree;
 	struct err err = { 0 };
-	bool inner = x->inner;
+	bool was = x->inner;
 	size_t at;
 	str out;
 
@@ -519,11 +523,26 @@ str run_text(struct run *x, str text)
 		unparsed(x, text, &err);
 		return STR("\1");
 	}
-	x->inner = x->depth > 0;
+	x->inner = inner;
 	x->depth++;
 	out = run_node(x, tree);
 	x->depth--;
-	x->inner = inner;
+	x->inner = was;
+	return out;
+}
+
+str run_text(struct run *x, str text)
+{
+	return run_parsed(x, text, x->depth > 0);
+}
+
+str run_script(struct run *x, str text, str file)
+{
+	str was = x->file, out;
+
+	x->file = file;
+	out = run_parsed(x, text, /* inner= */ false);
+	x->file = was;
 	return out;
 }
 

@@ -10,6 +10,8 @@ enum { STEPS_MAX = 400000, REFS_MAX = 16 };
 
 void reach_cap(struct run *x, const char *what)
 {
+	x->unread = true;
+	x->unread_in = x->file;
 	FAULT(x, NULL, RULE_CAP, VERDICT_ASK, "this has more %s than are checked, so a person should look at it", what);
 }
 

@@ -313,6 +313,8 @@ static void do_shell_script(struct run *x, struct cmd *c, size_t at)
 
 	if (str_in(c->v[at], "-") || str_in(path, "/dev/stdin /dev/fd/0 /proc/self/fd/0"))
 		text = str_is_set(c->in) ? c->in : STR("");
+	else if (watch_script(x, c, path, at, GUARD_BY_SHELL))
+		return;
 	else if (!fs_known(x, path, &text)) {
 		if (has_mark(c->v[at], "\4"))
 			FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY, "this runs what comes from the network as a command");

@@ -3,7 +3,9 @@
  *   parse.c      a file's text → groups and hooks; each problem with its line and column
  *   matcher.c    which hooks an event is for
  *   words.c      which files a command names
- *   pin.c        what a project's command runs, and the text that runs the copies instead
+ *   resolve.c    what a project's command runs, and what that runs and loads in turn
+ *   loads.c      what programs of Python, Node and others load
+ *   pin.c        the text that runs the copies instead
  *   scripts.c    changes to the scripts of the user's own hooks
  *   dialect.c    tool names, stdin and environment as the hook's file expects them
  *   answer.c     what a hook printed → its part of the verdict

@@ -9,6 +9,8 @@
 #define HOOK_SNAPSHOT_MAX MIB(8)
 
 struct hook_set *hook_set_new(void);
+/* Whether one may stand for the other. */
+bool hook_set_is_same(const struct hook_set *a, const struct hook_set *b);
 
 /* -- parse.c ----------------------------------------------------------------------------------- */
 
@@ -56,20 +58,53 @@ str hook_relative(str word, str root, struct arena *a);
 
 /* -- pin.c ------------------------------------------------------------------------------------- */
 
-/* Calls fn with every name in the tree that a command, resolved as the guard does, is about; whether it is there or
- * not. */
-void hook_each_file(const struct hook *h, str root, str home, struct arena *a, void (*fn)(str name, void *arg),
-	void *arg);
+/* The files of a project, as pin.c reads them. */
+struct hook_tree {
+	str root, home;
+	str copies; /* where its copies are, or stand for being: what is named below it is found beside a copy */
+	/* A plain file of the tree; false: there is none. Whoever gathers takes it for one that takes part. */
+	bool (*read)(str name, str *ret_bytes, bool *ret_executable, void *arg);
+	bool (*exists)(str name, void *arg);
+	void *arg;
+};
+
+/* Where copies will be, as long as nobody has trusted anything. */
+#define HOOK_COPIES_TO_BE "/.hookd-copies"
+
+struct hook_taker {
+	void (*name)(str name, void *arg);
+	/* In the copy of file the text stands in the place of these bytes; as struct trust_link. */
+	void (*link)(str file, size_t begin, size_t end, str text, void *arg);
+	void *arg;
+};
+
+/* Tells of every name in the tree that a command, resolved as the guard does, is about, whether it is there or not; and
+ * of what its scripts load and run themselves. */
+void hook_each_file(const struct hook *h, const struct hook_tree *t, struct arena *a, const struct hook_taker *taker);
 
 /* Calls fn with the absolute path of everything a user's command names that is not the system's, there or not. */
 void hook_each_script(const struct hook *h, str home, struct arena *a, void (*fn)(str path, void *arg), void *arg);
 
 /* The words of an exec form with the copies in the place of the files, and a NULL. */
-const char *const *hook_pin_words(const struct hook *h, str root, const char *copies, struct arena *a);
+const char *const *hook_pin_words(const struct hook *h, const struct hook_tree *t, struct arena *a);
 
 /* The text to run instead of the command's own, with the copies in the place of the files, or STR_NONE: it names none.
  * *ret_why is set if it must not run. The exec form is only checked. */
-str hook_pin_text(const struct hook *h, str root, str home, const char *copies, struct arena *a, str *ret_why);
+str hook_pin_text(const struct hook *h, const struct hook_tree *t, struct arena *a, str *ret_why);
+
+/* -- loads.c ----------------------------------------------------------------------------------- */
+
+struct hook_loads {
+	bool (*exists)(str name, void *arg);          /* among the files that take part, or may */
+	mode_t (*in_project)(str name, void *arg);    /* of a file that is there now; 0: none is */
+	void (*load)(str name, bool code, void *arg); /* it exists, beside the program */
+	void (*refuse)(str why, void *arg);
+	void *arg;
+};
+
+/* What a program loads. language: python node ruby perl php lua other; file: its name in the tree; base: the directory
+ * in which its modules are looked for first. */
+void hook_each_load(str language, str text, str file, str base, struct arena *a, const struct hook_loads *to);
 
 /* -- scripts.c --------------------------------------------------------------------------------- */
 

@@ -34,6 +34,28 @@ void hook_set_unref(struct hook_set *s)
 	free(s);
 }
 
+static bool is_same_source(const struct hook_source *a, const struct hook_source *b)
+{
+	return a->scope == b->scope && a->form == b->form && a->kept == b->kept && a->errors == b->errors &&
+		str_eq(a->path, b->path) && str_eq(a->text, b->text);
+}
+
+bool hook_set_is_same(const struct hook_set *a, const struct hook_set *b)
+{
+	const struct hook_source *x = a->sources, *y = b->sources;
+
+	if (a->trouble.text[0] || b->trouble.text[0] || str_is_set(a->changed_script) || str_is_set(b->changed_script))
+		return false; /* these are told to one session */
+	for (; x && y && is_same_source(x, y); x = x->next)
+		y = y->next;
+	if (x || y || a->count != b->count)
+		return false;
+	/* Where nothing runs it does not matter where. */
+	return !a->count ||
+		(a->trust == b->trust && str_eq(a->root, b->root) && str_eq(a->home, b->home) &&
+			str_eq(a->copies, b->copies));
+}
+
 struct hook_source *hook_source_new(struct hook_set *s, enum hook_scope scope, enum hook_form form, str path, str text)
 {
 	struct hook_source *source = arena_new(&s->arena, struct hook_source);
@@ -93,9 +115,49 @@ static void gather_name(str name, void *arg)
 		g->failed = g->err->code;
 }
 
+static bool is_there(str name, void *arg)
+{
+	struct gathering *g = arg;
+	char path[FS_PATH];
+	struct stat st;
+	int n = snprintf(path, sizeof path, STR_FMT, STR_ARG(name));
+
+	return n > 0 && n < (int)sizeof path && fstatat(g->tree->root_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		!S_ISDIR(st.st_mode);
+}
+
+/* What is read takes part. */
+static bool gather_file(str name, str *ret_bytes, bool *ret_executable, void *arg)
+{
+	struct gathering *g = arg;
+	const struct trust_file *f;
+
+	if (g->failed || !is_there(name, arg))
+		return false;
+	if (trust_tree_add(g->tree, name, &f, g->err) < 0) {
+		g->failed = g->err->code;
+		return false;
+	}
+	*ret_bytes = f->bytes;
+	*ret_executable = f->executable;
+	return !f->absent;
+}
+
+static void gather_link(str file, size_t begin, size_t end, str text, void *arg)
+{
+	struct gathering *g = arg;
+	int r = g->failed ? 0 : trust_tree_link(g->tree, file, begin, end, text);
+
+	if (r < 0)
+		g->failed = err_set(g->err, r, "%s/" STR_FMT " cannot be pinned: %s", g->tree->root, STR_ARG(file),
+			r == -EINVAL ? "hooks disagree about what it runs" : "it names too many files");
+}
+
 static int gather(struct trust_tree *t, str home, struct err *err)
 {
 	struct gathering g = { .tree = t, .err = err };
+	const struct hook_tree tree = { str_of(t->root), home, STR(HOOK_COPIES_TO_BE), gather_file, is_there, &g };
+	const struct hook_taker taker = { gather_name, gather_link, &g };
 	const struct trust_file *f;
 	struct hook_set *s = hook_set_new();
 	int r = 0;
@@ -109,7 +171,7 @@ static int gather(struct trust_tree *t, str home, struct err *err)
 	for (unsigned i = 0; r >= 0 && i < s->count; i++)
 		if (s->all[i]->state != HOOK_OURS) {
 			hook_each_name(s->all[i], str_of(t->root), t->arena, gather_name, &g);
-			hook_each_file(s->all[i], str_of(t->root), home, t->arena, gather_name, &g);
+			hook_each_file(s->all[i], &tree, t->arena, &taker);
 		}
 	hook_set_unref(s);
 	return r < 0 ? r : g.failed;
@@ -133,20 +195,58 @@ int hooks_project(const char *cwd, const char *home, struct arena *a, struct tru
 
 /* -- tying a project's commands to the copies of its files ------------------------------------- */
 
+struct copies {
+	const char *dir;
+	struct arena *a;
+};
+
+static int find_copy(const struct copies *c, str name, struct stat *ret, char path[FS_PATH])
+{
+	if (fs_join(path, c->dir, arena_cstr(c->a, name)) < 0 || lstat(path, ret) < 0)
+		return -ENOENT;
+	return S_ISREG(ret->st_mode) ? 0 : -ENOENT;
+}
+
+static bool has_copy(str name, void *arg)
+{
+	char path[FS_PATH];
+	struct stat st;
+
+	return find_copy(arg, name, &st, path) == 0;
+}
+
+static bool read_copy(str name, str *ret_bytes, bool *ret_executable, void *arg)
+{
+	struct buf b = BUF_INIT(4 * (size_t)TRUST_FILE_MAX);
+	const struct copies *c = arg;
+	char path[FS_PATH];
+	struct stat st;
+	bool there = find_copy(c, name, &st, path) == 0 && fs_read_file(path, &b) == 0;
+
+	*ret_bytes = there ? arena_str(c->a, b.len ? buf_str(&b) : STR("")) : STR_NONE;
+	*ret_executable = there && st.st_mode & S_IXUSR;
+	buf_release(&b);
+	return there;
+}
+
 static void tie(struct hook_set *s, const char *copies, struct hook *h)
 {
+	_cleanup_(arena_release) struct arena once = { 0 };
 	struct arena *a = &s->arena;
-	str text;
+	struct copies c = { copies, &once };
+	const struct hook_tree tree = { s->root, s->home, str_of(copies), read_copy, has_copy, &c };
+	str text, why = STR_NONE;
 
 	if (h->type == HOOK_HTTP)
 		return; /* runs nothing of the tree */
-	text = hook_pin_text(h, s->root, s->home, copies, a, &h->why);
-	if (str_is_set(h->why)) {
+	text = hook_pin_text(h, &tree, &once, &why);
+	if (str_is_set(why)) {
+		h->why = arena_str(a, why);
 		h->state = HOOK_UNTIED;
 		return;
 	}
 	if (h->exec_form) {
-		h->tied = hook_pin_words(h, s->root, copies, a);
+		h->tied = hook_pin_words(h, &tree, a);
 	} else if (str_is_set(text)) {
 		const char **words = arena_alloc(a, 4 * sizeof *words);
 
@@ -286,8 +386,10 @@ static void add_user_file(struct hook_set *s, const char *path, enum hook_form f
 
 static void add_project(struct hook_set *s, const struct hooks_where *w, bool claude, char copies[FS_PATH])
 {
-	struct trust_tree *t = arena_alloc(&s->arena, sizeof *t);
-	int r = hooks_project(w->cwd, w->home, &s->arena, t, &s->trouble);
+	/* The tree is much larger than what is taken from it, and a set lives as long as its session. */
+	_cleanup_(arena_release) struct arena once = { 0 };
+	struct trust_tree *t = arena_alloc(&once, sizeof *t);
+	int r = hooks_project(w->cwd, w->home, &once, t, &s->trouble);
 	const struct trust_file *f;
 
 	if (t->root[0])

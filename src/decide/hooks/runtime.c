@@ -603,6 +603,18 @@ static void reload_end(struct reload *r, unsigned broken)
 	free(r);
 }
 
+/* Most sessions of a machine have the same hooks: they share one set. */
+static struct hook_set *share(const struct hooks *h, struct hook_set *set)
+{
+	for (const struct hooks_session *s = h->sessions; s; s = s->next)
+		if (s->set && hook_set_is_same(s->set, set)) {
+			hook_set_unref(set);
+			s->set->refs++;
+			return s->set;
+		}
+	return set;
+}
+
 static void loaded(void *arg)
 {
 	struct job *j = arg;
@@ -620,7 +632,8 @@ static void loaded(void *arg)
 		if (s->set)
 			memset(s->ran, 0, sizeof s->ran);
 		hook_set_unref(s->set);
-		s->set = j->set;
+		s->set = NULL;
+		s->set = share(h, j->set);
 	}
 	s->waiting = NULL;
 	s->last = &s->waiting;

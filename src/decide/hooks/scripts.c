@@ -89,19 +89,19 @@ static void tell_change(struct hook_set *set, const char *state, str path)
 void hook_scripts_check(struct hook_set *set, const char *state)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	struct scripts s = { .a = &set->arena };
+	_cleanup_(arena_release) struct arena once = { 0 };
+	struct scripts s = { .a = &once };
 	struct buf old = BUF_INIT(MIB(1)), changed = BUF_INIT(MIB(1));
 	struct json *pins = NULL;
 	char path[FS_PATH], dir[FS_PATH];
 
 	for (unsigned i = 0; i < set->count; i++)
 		if (set->all[i]->state == HOOK_LIVE && set->all[i]->group->source->scope == HOOK_USER)
-			hook_each_script(set->all[i], set->home, &set->arena, take_script, &s);
+			hook_each_script(set->all[i], set->home, &once, take_script, &s);
 	if (!s.n || fs_join(dir, state, "hooks") < 0 || fs_join(path, dir, "scripts.json") < 0)
 		return;
 	pthread_mutex_lock(&lock);
-	if (fs_read_file(path, &old) < 0 ||
-		json_parse(&set->arena, arena_str(&set->arena, buf_str(&old)), 0, &pins, NULL) < 0)
+	if (fs_read_file(path, &old) < 0 || json_parse(&once, arena_str(&once, buf_str(&old)), 0, &pins, NULL) < 0)
 		pins = NULL;
 	for (unsigned i = 0; i < s.n; i++) {
 		str was = json_str(json_get(pins, s.list[i].path));

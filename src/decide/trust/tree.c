@@ -193,6 +193,30 @@ int trust_tree_add(struct trust_tree *t, str name, const struct trust_file **ret
 	return !f->absent;
 }
 
+int trust_tree_link(struct trust_tree *t, str name, size_t begin, size_t end, str text)
+{
+	struct trust_file *f = NULL;
+	struct trust_link **at, *link;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < t->n; i++)
+		if (str_eq(t->files[i].name, name))
+			f = &t->files[i];
+	if (!f || f->absent || begin >= end || end > f->bytes.n)
+		return -ENOENT;
+	for (at = &f->links; *at && (*at)->begin < end; at = &(*at)->next, n++)
+		if ((*at)->end > begin)
+			return (*at)->begin == begin && (*at)->end == end && str_eq((*at)->text, text) ? 0 : -EINVAL;
+	for (link = *at; link; link = link->next)
+		n++;
+	if (n >= TRUST_LINKS_MAX)
+		return -E2BIG;
+	link = arena_new(t->arena, struct trust_link);
+	*link = (struct trust_link){ .next = *at, .begin = begin, .end = end, .text = arena_str(t->arena, text) };
+	*at = link;
+	return 0;
+}
+
 static int by_name(const void *a, const void *b)
 {
 	str x = ((const struct trust_file *)a)->name, y = ((const struct trust_file *)b)->name;

@@ -90,18 +90,61 @@ static void write_record(const struct trust_tree *t, struct buf *b)
 	buf_add_char(b, '\n');
 }
 
+/* -- links ------------------------------------------------------------------------------------- */
+
+/* Inside single quotes. */
+static void add_quoted_path(struct buf *b, const char *path)
+{
+	for (; *path; path++)
+		buf_add_str(b, *path == '\'' ? STR("'\\''") : str_n(path, 1));
+}
+
+/* What the copy of a file holds. */
+static str copied_bytes(const struct trust_file *f, const char *copies, struct arena *a)
+{
+	struct buf b = BUF_INIT(4 * (size_t)TRUST_FILE_MAX);
+	size_t at = 0;
+	str bytes;
+
+	if (!f->links)
+		return f->bytes;
+	for (const struct trust_link *link = f->links; link; link = link->next) {
+		buf_add_str(&b, str_n(f->bytes.p + at, link->begin - at));
+		for (size_t i = 0; i < link->text.n; i++) {
+			if (link->text.p[i] == TRUST_COPY)
+				add_quoted_path(&b, copies);
+			else
+				buf_add_char(&b, link->text.p[i]);
+		}
+		at = link->end;
+	}
+	buf_add_str(&b, str_from(f->bytes, at));
+	bytes = b.full ? STR_NONE : arena_str(a, buf_str(&b));
+	buf_release(&b);
+	return bytes;
+}
+
+/* <digest>.seen, beside the copies. */
+static int seen_of(const char *copies, char out[FS_PATH])
+{
+	int n = snprintf(out, FS_PATH, "%s.seen", copies);
+
+	return n < 0 || n >= FS_PATH ? -ENAMETOOLONG : 0;
+}
+
 /* A copy that is not what was trusted (disk error, manual change) must not be run. */
 static bool copies_are_whole(const char *copies, const struct trust_tree *t)
 {
 	int dir = open(copies, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	struct trust_tree kept = { .arena = t->arena, .root_fd = dir };
+	struct trust_tree *kept = arena_alloc(t->arena, sizeof *kept);
 	bool whole = dir >= 0;
 
+	*kept = (struct trust_tree){ .arena = t->arena, .root_fd = dir };
 	for (unsigned i = 0; whole && i < t->n; i++) {
-		const struct trust_file *f;
+		const struct trust_file *want = &t->files[i], *f;
 
-		whole = trust_tree_add(&kept, t->files[i].name, &f, NULL) >= 0 && f->absent == t->files[i].absent &&
-			memcmp(f->sha256, t->files[i].sha256, sizeof f->sha256) == 0;
+		whole = trust_tree_add(kept, want->name, &f, NULL) >= 0 && f->absent == want->absent &&
+			(want->absent || str_eq(f->bytes, copied_bytes(want, copies, t->arena)));
 	}
 	fs_closep(&dir);
 	return whole;
@@ -166,7 +209,7 @@ bool trust_covers(const char *state, const char *root, const char *name, str byt
 
 /* -- granting ---------------------------------------------------------------------------------- */
 
-static int write_copy(const char *copies, const struct trust_file *f)
+static int write_copy(const char *copies, const struct trust_file *f, str bytes)
 {
 	char path[FS_PATH], name[FS_PATH];
 	int n = snprintf(name, sizeof name, STR_FMT, STR_ARG(f->name)), r, fd;
@@ -182,7 +225,7 @@ static int write_copy(const char *copies, const struct trust_file *f)
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
-	r = fs_write_all(fd, f->bytes.p, f->bytes.n);
+	r = str_is_set(bytes) ? fs_write_all(fd, bytes.p, bytes.n) : -EFBIG;
 	if (r == 0 && fchmod(fd, f->executable ? 0500 : 0400) < 0)
 		r = -errno;
 	if (r == 0 && fsync(fd) < 0)
@@ -202,6 +245,11 @@ static void remove_tree(const char *path)
 	nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
+static bool is_seen_dir(const char *name)
+{
+	return str_ends(str_of(name), STR(".seen"));
+}
+
 /* The oldest copies beyond TRUST_COPIES, but never the newest one. */
 static void prune(const char *place)
 {
@@ -214,8 +262,8 @@ static void prune(const char *place)
 		struct stat st;
 
 		while (d && (e = readdir(d)))
-			if (e->d_name[0] != '.' && fs_join(path, place, e->d_name) == 0 && lstat(path, &st) == 0 &&
-				S_ISDIR(st.st_mode)) {
+			if (e->d_name[0] != '.' && !is_seen_dir(e->d_name) && fs_join(path, place, e->d_name) == 0 &&
+				lstat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
 				count++;
 				if (!oldest[0] || st.st_mtim.tv_sec < when.tv_sec ||
 					(st.st_mtim.tv_sec == when.tv_sec && st.st_mtim.tv_nsec < when.tv_nsec)) {
@@ -228,6 +276,8 @@ static void prune(const char *place)
 		if (count <= TRUST_COPIES)
 			return;
 		remove_tree(oldest);
+		if (seen_of(oldest, path) == 0)
+			remove_tree(path);
 		if (access(oldest, F_OK) == 0)
 			return;
 	}
@@ -243,9 +293,16 @@ int trust_grant(const char *state, const struct trust_tree *t, struct err *err)
 		r = copies_of(place, t->digest, copies);
 	if (r == 0)
 		r = fs_private_dir(copies);
-	for (unsigned i = 0; r == 0 && i < t->n; i++)
-		if (!t->files[i].absent)
-			r = write_copy(copies, &t->files[i]);
+	if (r == 0)
+		r = seen_of(copies, path);
+	for (unsigned i = 0; r == 0 && i < t->n; i++) {
+		const struct trust_file *f = &t->files[i];
+
+		if (!f->absent)
+			r = write_copy(copies, f, copied_bytes(f, copies, t->arena));
+		if (r == 0 && f->links && (r = fs_private_dir(path)) == 0)
+			r = write_copy(path, f, f->bytes);
+	}
 	if (r == 0)
 		r = utimensat(AT_FDCWD, copies, NULL, 0) < 0 ? -errno : 0;
 	write_record(t, &b);
@@ -297,9 +354,13 @@ static void write_file_diff(const char *copies, const struct json *was, const st
 	str name = now ? now->name : json_str(json_get(was, STR("name")));
 	const char *shown = arena_cstr(a, visible(a, name, true));
 	struct buf old = BUF_INIT(TRUST_FILE_MAX + 1);
-	char path[FS_PATH];
+	char path[FS_PATH], seen[FS_PATH];
 
-	if (!was_absent && fs_join(path, copies, arena_cstr(a, name)) == 0)
+	/* As it was seen, not as it runs. */
+	if (!was_absent &&
+		(seen_of(copies, seen) < 0 || fs_join(path, seen, arena_cstr(a, name)) < 0 ||
+			fs_read_file(path, &old) < 0) &&
+		fs_join(path, copies, arena_cstr(a, name)) == 0)
 		(void)fs_read_file(path, &old);
 	diff_write(b, was_absent ? "/dev/null" : arena_strf(a, "trusted/%s", shown).p, visible(a, buf_str(&old), false),
 		!now || now->absent ? "/dev/null" : shown, now ? visible(a, now->bytes, false) : STR(""));

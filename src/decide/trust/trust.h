@@ -9,7 +9,9 @@
  *   <state>/trust/<hash of the root's path>/<digest>/<relative name>
  *
  * What is used later is the copy, so that nothing can be swapped between check and use. A copy is never changed; the
- * last TRUST_COPIES are kept, because active sessions still use theirs.
+ * last TRUST_COPIES are kept, because active sessions still use theirs. A script that names another file of the tree by
+ * a path that leads there, not to the copy, is copied with the copy's path in that place (struct trust_link); what the
+ * person saw is kept beside it, in <digest>.seen/, for the next difference.
  *
  * Nothing of a project is opened by its path: each step from the root is a directory that belongs to the user or to
  * root, that nobody else can write to, and that is no link. Everything here may block. */
@@ -29,7 +31,8 @@
 #include "json/json.h"
 
 enum {
-	TRUST_FILES_MAX = 64,
+	TRUST_FILES_MAX = 256,
+	TRUST_LINKS_MAX = 256, /* of one file */
 	TRUST_FILE_MAX = 1 << 20,
 	TRUST_COPIES = 4,
 };
@@ -43,11 +46,20 @@ enum trust_state {
 };
 extern const char *const trust_state_names[TRUST_STATE_MAX];
 
+/* Bytes of a script that are something else in its copy. */
+struct trust_link {
+	struct trust_link *next; /* in the order of the bytes */
+	size_t begin, end;
+	str text; /* TRUST_COPY in it stands for the directory of the copies, quoted for a shell */
+};
+#define TRUST_COPY '\1'
+
 struct trust_file {
 	str name; /* relative to the root, without . and .. */
 	str bytes;
 	bool absent, executable;
 	uint8_t sha256[SHA256_BYTES];
+	struct trust_link *links;
 };
 
 struct trust_tree {
@@ -68,6 +80,9 @@ void trust_tree_close(struct trust_tree *t);
  * (a link, somebody else's, larger than TRUST_FILE_MAX, no plain file). *ret may be NULL. */
 int trust_tree_add(struct trust_tree *t, str name, const struct trust_file **ret, struct err *err);
 const struct trust_file *trust_tree_find(const struct trust_tree *t, str name);
+
+/* Adds a link to a file of the tree, once. -ENOENT: it has no such file; -EINVAL: it meets another link; -E2BIG. */
+int trust_tree_link(struct trust_tree *t, str name, size_t begin, size_t end, str text);
 
 /* Nothing more will be added: computes the digest. */
 void trust_tree_finish(struct trust_tree *t);

@@ -271,6 +271,16 @@ static enum handover_reason ask_daemon(const struct call *c, const struct env_pl
 	return reason;
 }
 
+/* The promise to the agent is for both: waiting, and the hand-over if that was in vain, in which hookd parses, redacts
+ * and stores the payload. For a large one that is most of the time there is. A daemon that lives says so as soon as it
+ * has it. */
+static int64_t patience_ms(const struct wire_hook *h)
+{
+	enum { LARGEST_HANDOVER_MS = 120 };
+
+	return (int64_t)h->deadline_ms - (int64_t)(h->payload.n * LARGEST_HANDOVER_MS / LIMIT_PAYLOAD);
+}
+
 int main(int argc, char **argv)
 {
 	struct wire_hook *h = &mem.hook;
@@ -314,7 +324,7 @@ int main(int argc, char **argv)
 		.started_us = start_us,
 	};
 	mem.used += (size_t)head;
-	over.reason = ask_daemon(&c, &env, over.head, start_us + h->deadline_ms * USEC_PER_MSEC);
+	over.reason = ask_daemon(&c, &env, over.head, start_us + patience_ms(h) * USEC_PER_MSEC);
 	handover(&over);
 	_exit(0);
 }

@@ -50,13 +50,20 @@ struct automaton *automaton_new(void)
 	return xcalloc(1, sizeof(struct automaton));
 }
 
+static void free_literals(struct automaton *a)
+{
+	for (size_t i = 0; i < a->nliterals; i++)
+		free(a->literals[i].text);
+	free(a->literals);
+	a->literals = NULL;
+	a->nliterals = 0;
+}
+
 void automaton_free(struct automaton *a)
 {
 	if (!a)
 		return;
-	for (size_t i = 0; i < a->nliterals; i++)
-		free(a->literals[i].text);
-	free(a->literals);
+	free_literals(a);
 	free(a->table);
 	free(a->out_at);
 	free(a->out);
@@ -194,6 +201,7 @@ int automaton_build(struct automaton *a)
 	}
 	free(nodes[0].next);
 	free(nodes);
+	free_literals(a);
 	return a->table ? 0 : -E2BIG;
 }
 

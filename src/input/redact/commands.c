@@ -42,6 +42,61 @@ static const char *const loaders[] = { "--env-file", "--env-file-if-exists", "--
 /* Writers of their own arguments. */
 static const char *const sayers[] = { "echo", "printf", "print", "write-output", "set-content", "add-content",
 	"out-file", "write-host" };
+/* What they print are secrets as a whole. words: arguments that follow, any of a|b; an option may go on. */
+static const struct teller {
+	const char *program, *words[4];
+} tellers[] = {
+	{ "history", { NULL } },
+	{ "fc", { NULL } },
+	{ "dotenv", { "get|list|ls|print|decrypt" } },
+	{ "dotenvx", { "get|list|ls|print|decrypt|keypair" } },
+	{ "docker", { "compose", "config|convert" } },
+	{ "podman", { "compose", "config|convert" } },
+	{ "docker-compose", { "config|convert" } },
+	{ "podman-compose", { "config|convert" } },
+	{ "aws", { "secretsmanager", "get-secret-value|batch-get-secret-value" } },
+	{ "aws", { "ssm", "get-parameter|get-parameters|get-parameters-by-path", "--with-decryption" } },
+	{ "aws", { "ecr", "get-login-password" } },
+	{ "aws", { "sts", "get-session-token|assume-role|get-federation-token|assume-role-with-web-identity" } },
+	{ "aws", { "configure", "get|export-credentials" } },
+	{ "aws", { "iam", "create-access-key|create-login-profile" } },
+	{ "gcloud", { "secrets", "versions", "access" } },
+	{ "gcloud", { "auth", "print-access-token|print-identity-token" } },
+	{ "az", { "keyvault", "secret", "show" } },
+	{ "az", { "account", "get-access-token" } },
+	{ "az", { "storage", "account", "keys" } },
+	{ "az", { "acr", "credential", "show" } },
+	{ "kubectl", { "get", "secret|secrets", "-o|--output" } },
+	{ "kubectl", { "config", "view", "--raw" } },
+	{ "oc", { "get", "secret|secrets", "-o|--output" } },
+	{ "oc", { "whoami", "-t" } },
+	{ "op", { "read|inject" } },
+	{ "op", { "item|document", "get" } },
+	{ "pass", { "show" } },
+	{ "gopass", { "show|cat" } },
+	{ "bw", { "get|export" } },
+	{ "lpass", { "show|export" } },
+	{ "vault", { "read" } },
+	{ "vault", { "kv", "get" } },
+	{ "vault", { "print", "token" } },
+	{ "doppler", { "secrets", "get|download|--" } },
+	{ "infisical", { "secrets|export" } },
+	{ "chamber", { "read|export|env" } },
+	{ "heroku", { "config:get" } },
+	{ "heroku", { "config" } },
+	{ "railway", { "variables" } },
+	{ "netlify", { "env:get|env:list" } },
+	{ "gh", { "auth", "token" } },
+	{ "security", { "find-generic-password|find-internet-password" } },
+	{ "secret-tool", { "lookup|search" } },
+	{ "keyring", { "get" } },
+	{ "credstash", { "get|getall" } },
+	{ "sops", { "-d|--decrypt|decrypt|exec-env" } },
+	{ "ansible-vault", { "view|decrypt" } },
+	{ "hookd", { "token|url" } },
+};
+enum { TELLERS_MAX = 8 }; /* rows of one program */
+
 /* Parts of other languages that look like names of files. */
 static const char *const expressions[] = { "process.env", "import.meta.env", "meta.env", "deno.env", "bun.env",
 	"ctx.env", "context.env", "c.env", "this.env", "self.env", "event.key", "e.key", "Object.key", "item.key",
@@ -71,6 +126,14 @@ static str base_of(str path)
 	return str_from(path, i);
 }
 
+/* NAME=value: is the sign at `at` one of these? */
+static bool follows_name(str s, size_t at)
+{
+	char c = at ? s.p[at - 1] : 0;
+
+	return c == '_' || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
+}
+
 /* -- words -------------------------------------------------------------------------------------- */
 
 /* Every name in the tables but these few has a dot or an underscore: most words are done with here. */
@@ -83,33 +146,61 @@ static bool may_be_secret(str word)
 		str_find(word, STR("/run/secrets/")) >= 0 || IN(plain, base_of(word));
 }
 
-/* .e*, .en?: patterns for the shell that stand for .env and its like. */
+/* The end of [set] at i, or i: it is none. */
+static size_t set_end(str s, size_t i)
+{
+	size_t end = i + 1;
+
+	if (end < s.n && is_one_of(s.p[end], "!^"))
+		end++;
+	if (end < s.n && s.p[end] == ']')
+		end++;
+	while (end < s.n && s.p[end] != ']')
+		end++;
+	return MIN(end + 1, s.n); /* its end may be lost to whoever took the word */
+}
+
+/* As the shell matches names; a set is taken to hold whatever is needed. */
+static bool glob_fits(str pattern, const char *name)
+{
+	size_t i = 0;
+
+	for (; i < pattern.n && pattern.p[i] != '*'; name++) {
+		size_t set = pattern.p[i] == '[' ? set_end(pattern, i) : i;
+
+		if (!*name || (set == i && pattern.p[i] != '?' && pattern.p[i] != *name))
+			return false;
+		i = set > i ? set : i + 1;
+	}
+	if (i == pattern.n)
+		return !*name;
+	for (;; name++) {
+		if (glob_fits(str_from(pattern, i + 1), name))
+			return true;
+		if (!*name)
+			return false;
+	}
+}
+
+/* .e*, .en?, .[e]nv: patterns for the shell that stand for .env and its like. */
 static bool is_pattern_of_secret(str base, str *ret_base)
 {
-	static const char *const names[] = { ".env", ".env.local", ".npmrc", ".netrc", ".pgpass", "id_rsa",
-		"id_ed25519" };
-	size_t fixed = 0;
+	static const char *const names[] = { ".env", ".env.local", ".env.production", ".npmrc", ".netrc", ".pgpass",
+		"id_rsa", "id_ed25519" };
+	size_t fixed = 0, stars = 0;
 
-	for (size_t i = 0; i < base.n; i++)
+	for (size_t i = 0; i < base.n; i++) {
 		fixed += !is_one_of(base.p[i], "*?[]");
-	if (fixed == base.n || fixed < 2 || (base.p[0] != '.' && base.p[0] != 'i'))
-		return false;
-	for (size_t i = 0; i < countof(names); i++) {
-		const char *n = names[i];
-		size_t at = 0;
-
-		while (at < base.n && *n && (base.p[at] == *n || base.p[at] == '?'))
-			at++, n++;
-		/* Up to the first star or bracket is enough to be careful. */
-		if (at >= 2 && at < base.n && is_one_of(base.p[at], "*["))
-			goto found;
-		if (at == base.n && !*n)
-			goto found;
+		stars += base.p[i] == '*';
 	}
+	if (fixed == base.n || fixed < 2 || stars > 3 || (base.p[0] != '.' && base.p[0] != 'i'))
+		return false;
+	for (size_t i = 0; i < countof(names); i++)
+		if (glob_fits(base, names[i])) {
+			*ret_base = base;
+			return true;
+		}
 	return false;
-found:
-	*ret_base = base;
-	return true;
 }
 
 static bool path_is_secret(str path, str *ret_base)
@@ -141,6 +232,9 @@ struct look {
 	size_t at;
 	enum program program;
 	bool first;     /* the next word is the name of a command */
+	bool said;      /* it would be the first word between quotes, which is a command only for some */
+	bool wrapped;   /* by sudo and the like */
+	bool skips;     /* the next word is the value of an option of theirs */
 	bool started;   /* the name of a command was seen */
 	bool runs;      /* what it reads is a program */
 	bool inside;    /* its output is an argument of another one: cat $(ls .env) */
@@ -151,6 +245,8 @@ struct look {
 	str name;       /* which */
 	str heredoc;    /* its last line: begins after the end of this one */
 	bool body_runs; /* its lines are a program */
+	size_t teller;  /* the first row of its program in tellers[], counted from 1 */
+	uint8_t told[TELLERS_MAX];
 	char glued[WORD_MAX];
 };
 
@@ -218,6 +314,65 @@ static bool is_member(const struct look *l, str word, char before)
 		str_find_char(word, '/') < 0;
 }
 
+/* One of a|b, or an option that begins like it. */
+static bool is_choice(str word, const char *choices)
+{
+	str rest = str_of(choices), choice;
+
+	while (str_split(&rest, '|', &choice))
+		if (str_eq(word, choice) || (choice.p[0] == '-' && str_starts(word, choice)))
+			return true;
+	return false;
+}
+
+static void find_teller(struct look *l, str program)
+{
+	l->teller = 0;
+	memset(l->told, 0, sizeof l->told);
+	for (size_t i = 0; i < countof(tellers) && !l->teller; i++)
+		if (tellers[i].program[0] == program.p[0] && str_eq(program, str_of(tellers[i].program)))
+			l->teller = i + 1;
+}
+
+/* Listings of names, not of values. */
+static bool lists_names(const struct look *l)
+{
+	static const char *const options[] = { "--services", "--images", "--volumes", "--profiles", "--quiet", " -q",
+		"--only-names", "--hash", "--help" };
+	str rest = str_from(l->text, l->at), line;
+
+	(void)str_split(&rest, '\n', &line);
+	for (size_t i = 0; i < countof(options); i++)
+		if (str_find(line, str_of(options[i])) >= 0)
+			return true;
+	return false;
+}
+
+/* True when the words so far are those of a command that prints secrets. */
+static bool tells(struct look *l, str word, bool program, str *ret_base)
+{
+	const struct teller *first = l->teller ? &tellers[l->teller - 1] : NULL;
+
+	for (size_t i = 0; first && i < TELLERS_MAX && l->teller + i <= countof(tellers); i++) {
+		const struct teller *t = first + i;
+		size_t n = 0;
+
+		if (strcmp(t->program, first->program) != 0)
+			break;
+		for (; n < countof(t->words) && t->words[n]; n++)
+			if (!program && is_choice(word, t->words[n]))
+				l->told[i] |= (uint8_t)(1u << n);
+		if (l->told[i] != (1u << n) - 1)
+			continue;
+		*ret_base = str_of(t->program);
+		if (!lists_names(l))
+			return true;
+		l->teller = 0;
+		return false;
+	}
+	return false;
+}
+
 /* True when this word settles it. */
 static bool take(struct look *l, str word, char before, str *ret_base)
 {
@@ -229,6 +384,14 @@ static bool take(struct look *l, str word, char before, str *ret_base)
 	}
 	if (secret && l->redirect)
 		return true;
+	if (is_one_of(before, "${") && str_eq(word, STR("HISTFILE"))) {
+		*ret_base = word;
+		return true;
+	}
+	if (str_find(word, STR(".Config.Env")) >= 0) {
+		*ret_base = STR("a container's environment");
+		return true;
+	}
 	l->redirect = false;
 	if (l->loads || IN(loaders, word)) {
 		l->loads = !l->loads;
@@ -243,11 +406,22 @@ static bool take(struct look *l, str word, char before, str *ret_base)
 		l->named = true;
 		l->name = *ret_base;
 	}
+	/* sudo -u app -E */
+	if (l->first && l->wrapped && (l->skips || word.p[0] == '-')) {
+		l->skips = !l->skips && word.n == 2 && is_one_of(word.p[1], "ugUCDhpr");
+		return false;
+	}
+	l->wrapped |= l->first && IN(wrappers, word);
 	if (l->first && !IN(wrappers, word) && str_find_char(word, '=') < 0) {
 		l->first = false;
 		l->started = true;
+		if (base_of(word).n && (!l->said || l->runs))
+			find_teller(l, base_of(word));
 		l->program = program_of(word);
 		l->runs = l->program == PROGRAM_CODE || IN(runners, base_of(word));
+		return l->teller && tells(l, word, /* program= */ true, ret_base);
+	} else if (l->teller && tells(l, word, /* program= */ false, ret_base)) {
+		return true;
 	} else if (l->program == PROGRAM_GIT && word.n && word.p[0] != '-') {
 		l->program = IN(git_shows, word) ? PROGRAM_ANY : PROGRAM_NAMES;
 	}
@@ -258,7 +432,9 @@ static void begin_command(struct look *l)
 {
 	l->program = PROGRAM_ANY;
 	l->first = true;
-	l->redirect = l->loads = l->runs = l->inside = l->started = false;
+	l->redirect = l->loads = l->runs = l->inside = l->started = l->said = false;
+	l->wrapped = l->skips = false;
+	l->teller = 0;
 	l->quote = 0;
 }
 
@@ -314,7 +490,7 @@ static void take_mark(struct look *l)
 		else if (!l->quote && (l->program != PROGRAM_ANY || l->redirect))
 			l->quote = c;
 		else if (!l->quote)
-			l->first = true; /* sh -c '…' */
+			l->first = l->said = true; /* sh -c '…' */
 	} else if (c == '`' || (c == '(' && before == '$')) {
 		bool shows = l->started && l->program != PROGRAM_NAMES && l->program != PROGRAM_GIT;
 
@@ -331,7 +507,7 @@ static void take_mark(struct look *l)
 	}
 }
 
-bool command_touches(struct arena *a, str command, str *ret_base)
+static bool look_through(struct arena *a, str command, str *ret_base)
 {
 	struct look l = { .text = command, .first = true };
 
@@ -349,6 +525,155 @@ bool command_touches(struct arena *a, str command, str *ret_base)
 			take_mark(&l);
 	}
 	return false;
+}
+
+/* -- variables and braces ------------------------------------------------------------------------ */
+
+enum { KNOWN_MAX = 16, EXPANDED_MAX = 4096, BRACE_MAX = 128 };
+
+struct expansion {
+	struct buf out;
+	str text;
+	struct {
+		str name, value;
+	} known[KNOWN_MAX];
+	size_t nknown;
+	size_t word; /* where the current one begins in out */
+	bool changed;
+};
+
+static size_t name_length(str s, size_t at)
+{
+	size_t n = 0;
+
+	while (at + n < s.n && follows_name(s, at + n + 1))
+		n++;
+	return n && s.p[at] >= '0' && s.p[at] <= '9' ? 0 : n;
+}
+
+/* a=.e at the beginning of a word. */
+static void note_assignment(struct expansion *x, size_t at)
+{
+	size_t n = name_length(x->text, at), from = at + n + 1, end = from;
+
+	if (!n || from >= x->text.n || x->text.p[at + n] != '=' || x->nknown == KNOWN_MAX)
+		return;
+	while (end < x->text.n && !is_one_of(x->text.p[end], " \t\r\n;|&<>()`"))
+		end++;
+	if (end - from >= 2 && is_one_of(x->text.p[from], "\"'") && x->text.p[end - 1] == x->text.p[from])
+		from++, end--;
+	x->known[x->nknown].name = str_n(x->text.p + at, n);
+	x->known[x->nknown++].value = str_n(x->text.p + from, end - from);
+}
+
+/* $a, ${a} and ${a:-b} at `at`: where they end, or 0 when nothing is known of them. */
+static size_t put_variable(struct expansion *x, size_t at)
+{
+	bool braced = at + 1 < x->text.n && x->text.p[at + 1] == '{';
+	size_t from = at + 1 + braced, n = name_length(x->text, from), end = from + n;
+	str name = str_n(x->text.p + from, n), otherwise = STR_NONE;
+
+	if (braced) {
+		ptrdiff_t close = str_find_char(str_from(x->text, end), '}');
+
+		if (close < 0 || close > BRACE_MAX)
+			return 0;
+		if (close > 1 && x->text.p[end] == ':' && is_one_of(x->text.p[end + 1], "-="))
+			otherwise = str_n(x->text.p + end + 2, (size_t)close - 2);
+		else if (close)
+			return 0;
+		end += (size_t)close + 1;
+	}
+	for (size_t i = x->nknown; n && i > 0; i--)
+		if (str_eq(x->known[i - 1].name, name)) {
+			otherwise = x->known[i - 1].value;
+			break;
+		}
+	if (!n || !str_is_set(otherwise))
+		return 0;
+	buf_add_str(&x->out, otherwise);
+	x->changed = true;
+	return end;
+}
+
+/* .{env,x} as one word for each; where it ends, or 0. */
+static size_t put_braces(struct expansion *x, size_t at)
+{
+	str inside, rest, choice, before;
+	size_t end = at + 1, after;
+	bool first = true;
+
+	while (end < x->text.n && end - at < BRACE_MAX && !is_one_of(x->text.p[end], " \t\n{}$;|&"))
+		end++;
+	inside = str_n(x->text.p + at + 1, end - at - 1);
+	if (end >= x->text.n || x->text.p[end] != '}' || str_find_char(inside, ',') < 0)
+		return 0;
+	after = ++end;
+	while (after < x->text.n && after - end < BRACE_MAX && !is_one_of(x->text.p[after], " \t\r\n;|&<>()`{}\"'$"))
+		after++;
+	before = str_n(x->out.p + x->word, x->out.len - x->word);
+	if (before.n > BRACE_MAX)
+		return 0;
+	for (rest = inside; first || rest.p; first = false) {
+		char kept[BRACE_MAX];
+		str head = str_n(kept, before.n);
+
+		if (!str_split(&rest, ',', &choice))
+			break;
+		memcpy(kept, x->out.p + x->word, before.n);
+		if (!first) {
+			buf_add_char(&x->out, ' ');
+			buf_add_str(&x->out, head);
+		}
+		buf_add_str(&x->out, choice);
+		buf_add_str(&x->out, str_n(x->text.p + end, after - end));
+	}
+	x->changed = true;
+	return after;
+}
+
+/* A command in which simple variables and braces hide the name of a file, without them; STR_NONE: none do. */
+static str expanded(struct arena *a, str command)
+{
+	struct expansion x = { .text = command };
+	bool single = false;
+	str text;
+
+	if (command.n > EXPANDED_MAX || (!memchr(command.p, '$', command.n) && !memchr(command.p, '{', command.n)))
+		return STR_NONE;
+	buf_init(&x.out, 2 * EXPANDED_MAX);
+	for (size_t at = 0; at < command.n;) {
+		char c = command.p[at];
+		size_t end = 0;
+
+		if (at == 0 || is_one_of(command.p[at - 1], " \t\n;|&("))
+			note_assignment(&x, at);
+		single ^= c == '\'';
+		if (c == '$' && !single)
+			end = put_variable(&x, at);
+		else if (c == '{' && !single)
+			end = put_braces(&x, at);
+		if (!end) {
+			buf_add_char(&x.out, c);
+			end = at + 1;
+			if (is_one_of(c, " \t\r\n;|&<>()`\"'"))
+				x.word = x.out.len;
+		}
+		at = end;
+	}
+	text = x.changed && !x.out.full ? arena_str(a, buf_str(&x.out)) : STR_NONE;
+	buf_release(&x.out);
+	return text;
+}
+
+bool command_touches(struct arena *a, str command, str *ret_base)
+{
+	str text;
+
+	if (look_through(a, command, ret_base))
+		return true;
+	text = expanded(a, command);
+	return str_is_set(text) && look_through(a, text, ret_base);
 }
 
 /* -- what goes into the file -------------------------------------------------------------------- */
@@ -416,14 +741,6 @@ static bool code_writes(str code)
 		if (str_find(code, str_of(signs[i])) >= 0)
 			return true;
 	return false;
-}
-
-/* NAME=value: is the sign at `at` one of these? */
-static bool follows_name(str s, size_t at)
-{
-	char c = at ? s.p[at - 1] : 0;
-
-	return c == '_' || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
 }
 
 static size_t hide_value(struct mask *m, size_t at)

@@ -255,11 +255,73 @@ const struct secret secrets[] = {
 		"identified\\s{1,4}(?:with\\s{1,4}\\S{1,60}\\s{1,4})?by\\s{1,4}(?:password\\s{1,4})"
 		"?[\"']([^\"'\\n]{3,200})",
 		.flags = SECRET_NOCASE, .check = CHECK_VALUE },
-	{ "command-password", "echo",
-		"echo\\s{1,4}(?:-n\\s)?[\"'\\\\]{0,3}([^\\s\"'$|\\\\]{4,100})[\"'\\\\]{0,3}\\s{0,4}"
-		"\\|\\s{0,4}(?:"
-		"sudo\\s[^\\n|;]{0,80}?-S|\\S{1,40}\\s[^\\n|;]{0,200}?--password-stdin)\\b",
+	/* What is piped into a program that reads a secret: alone, or as user:password. */
+	{ "command-password", "echo printf",
+		"(?:echo|printf)\\s{1,4}(?:-n\\s|-e\\s)?(?:[\"'\\\\]{0,3}%s(?:\\\\n)?[\"'\\\\]{0,3}\\s{1,4})?"
+		"[\"'\\\\]{0,3}(?:[A-Za-z0-9._-]{1,64}:)?([^\\s\"'$|\\\\]{4,400})(?:\\\\n)?[\"'\\\\]{0,3}\\s{0,4}"
+		"\\|\\s{0,4}(?:sudo\\s(?:-\\S{1,9}\\s){0,3}[^\\n|;]{0,80}?-S|(?:sudo\\s(?:-\\S{1,9}\\s){0,3})?(?:"
+		"\\S{1,40}\\s[^\\n|;]{0,200}?--(?:password-stdin|passphrase-fd|with-token|stdin|password-file[ "
+		"=]-)|chpasswd|"
+		"chgpasswd|smbpasswd\\s[^\\n|;]{0,40}?-s|pw\\s[^\\n|;]{0,80}?-h|cryptsetup\\s|vipw|"
+		"(?:npx\\s)?(?:wrangler|docker|podman|gh|fly|flyctl|vercel|netlify|railway|gcloud|doppler|pass|gopass|"
+		"op|"
+		"secret-tool|keyring|kubectl|heroku|supabase|ansible-vault|vault|npm|az)\\s[^\\n|;]{0,120}?"
+		"(?:secrets?|env\\sadd|insert|encrypt_string|login|kv\\sput)))\\b",
+		.ahead = 900, .flags = SECRET_WORD, .check = CHECK_VALUE },
+	{ "command-password", "passwd",
+		"(?<![A-Za-z])chpasswd[^\\n|;]{0,40}<<<?-?[ \\t]{0,4}[\"'\\\\]{0,3}(?:[A-Za-z_]{1,20}[\"']?\\n)?"
+		"[A-Za-z0-9._-]{1,64}:([^\\s\"'$]{4,200})",
+		.back = 2, .check = CHECK_VALUE },
+	{ "command-password", "passwd",
+		"(?<![A-Za-z])htpasswd[ \\t]{1,4}(?:-[A-Za-z0-9]{1,8}[ \\t]{1,4}(?:[0-9]{1,3}[ \\t])?){0,4}?"
+		"-[A-Za-z]{0,6}b[A-Za-z]{0,6}[ \\t]{1,4}(?:-[A-Za-z0-9]{1,8}[ \\t]{1,4}(?:[0-9]{1,3}[ \\t])?){0,4}"
+		"(?:[^\\s|;&]{1,200}[ \\t]{1,4}){1,2}[\"']?([^\\s\"'$|;&]{4,200})",
+		.back = 2, .check = CHECK_VALUE },
+	{ "command-password", "smb",
+		"smb[a-z]{3,6}\\s[^\\n|;]{0,300}?(?<=\\s)(?:-U|--user)[ "
+		"=]{0,2}[\"']?"
+		"[^\\s%\"']{1,100}%([^\\s\"']{3,200})",
 		.flags = SECRET_WORD, .check = CHECK_VALUE },
+	{ "command-password", "ldap",
+		"ldap[a-z]{3,8}\\s[^\\n|;]{0,400}?(?<=\\s)-(?:w|s|a)\\s{0,4}[\"']?(?!(?:base|one|sub|children|never|"
+		"always|"
+		"search|find)\\b)([^\\s\"'$-][^\\s\"']{3,200})",
+		.flags = SECRET_WORD, .check = CHECK_VALUE },
+	{ "command-password", "mongo",
+		"mongo[a-z]{0,8}\\s[^\\n|;]{0,300}?(?<=\\s)-p\\s{0,4}[\"']?([^\\s\"'$-][^\\s\"']{3,200})",
+		.flags = SECRET_WORD, .check = CHECK_VALUE },
+	{ "command-password", "zip",
+		"(?<![A-Za-z0-9])(?:un)?zip\\s[^\\n|;]{0,200}?(?<=\\s)-P\\s{0,4}[\"']?([^\\s\"'$-][^\\s\"']{3,200})",
+		.back = 2, .check = CHECK_VALUE },
+	{ "command-password", "usera userm",
+		"user(?:add|mod)\\s[^\\n|;]{0,200}?(?<=\\s)(?:-p|--password)[ "
+		"=]{1,4}[\"']?(\\$[0-9a-z]{1,2}\\$[^\\s\"']{8,200}|"
+		"[^\\s\"'$-][^\\s\"']{3,200})",
+		.flags = SECRET_WORD },
+	/* aws configure set, npm config set, git config: a name that says what the next word is. */
+	{ "command-secret", "config",
+		"config(?:ure)?[ \\t]{1,4}(?:(?:set|add|--?[a-z-]{1,20})[ "
+		"\\t]{1,4}){0,5}(?:[^\\s=]{0,120}(?:token|password|"
+		"passwd|secret|_auth|access_key|api_?key|extraheader)[^\\s=]{0,60}[ \\t=]{1,4}|"
+		"http-basic\\.\\S{1,80}[ \\t]{1,4}\\S{1,80}[ \\t]{1,4})[\"']?([^\\s\"'$=-][^\\s\"']{5,400})",
+		.ahead = 900, .flags = SECRET_NOCASE | SECRET_WORD, .check = CHECK_BOTH },
+	{ "command-secret", "npm",
+		"npm\\s{1,4}set\\s{1,4}\\S{0,200}(?:_authtoken|_password|_auth)[\\s=]{1,4}[\"']?([^\\s\"'$]{6,400})",
+		.flags = SECRET_NOCASE | SECRET_WORD, .check = CHECK_VALUE },
+	{ "command-password", "expect",
+		"expect\\b[^\\x00]{0,400}?assword[^\\x00]{0,80}?send\\s{1,4}(?:--\\s)?[\"'\\\\]{0,3}([^\\s\"'$\\\\]{4,"
+		"100})\\\\{1,2}[rn]",
+		.flags = SECRET_WORD, .check = CHECK_VALUE },
+	/* docker inspect */
+	{ "environment", "Env", "\"Env\"\\s{0,4}:\\s{0,4}\\[\\s{0,40}(\"[A-Za-z_][^\\]]{4,3800})\\]", .back = 1,
+		.ahead = 4000 },
+	{ "sql-password", "password", "password\\s{1,4}'([^'\\n]{4,200})'", .flags = SECRET_NOCASE | SECRET_WORD,
+		.check = CHECK_VALUE },
+	{ "command-password", "pass",
+		"(?<=\\s)-(?:src|dest|store|key)(?:store|key)?pass[ \\t]{1,4}[\"']?([^\\s\"'$]{4,200})", .back = 12,
+		.check = CHECK_VALUE },
+	{ "command-password", "login", "(?:cargo|vault)\\slogin\\s{1,4}([A-Za-z0-9._-]{16,400})", .back = 6,
+		.check = CHECK_MIXED },
 	{ "netrc-password", "machine", "machine\\s+\\S{1,200}\\s+login\\s+\\S{1,200}\\s+password\\s+(\\S{3,200})",
 		.flags = SECRET_WORD, .check = CHECK_VALUE },
 	{ "command-password", "sshpass", "sshpass\\s{1,4}-p\\s{0,4}[\"']?([^\\s\"'$]{4,100})", .flags = SECRET_WORD,

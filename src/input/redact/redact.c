@@ -74,7 +74,7 @@ static str fit(str s, size_t room)
 	while (i < s.n) {
 		unsigned char c = (unsigned char)s.p[i];
 
-		n = utf8_sequence((const unsigned char *)s.p + i, s.n - i);
+		n = c < 0x80 ? 1 : utf8_sequence((const unsigned char *)s.p + i, s.n - i);
 		used += n > 1 ? n : c < 0x20 || c >= 0x7F ? 6 : c == '"' || c == '\\' ? 2 : 1;
 		if (used > room)
 			break;

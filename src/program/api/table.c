@@ -206,6 +206,6 @@ const struct op ops[] = {
 		.finds_itself = true, .params = purge_params },
 	{ "retention", "The retention limits, and what exceeds them.", READS, .run = op_retention },
 	{ "retain", "Deletes what exceeds the retention limits.", OP_READER, op_retain, .flags = OP_DESTROYS,
-		.alone = true, .lane = LOOP_BACKGROUND },
+		.alone = true, .owner = true, .lane = LOOP_BACKGROUND },
 	{ 0 },
 };

@@ -182,7 +182,10 @@ static int run_retention(struct cli *cli)
 {
 	bool dry = cli_has(cli, "dry-run"), json = cli_has(cli, "json");
 	struct json *result;
+	int r = dry ? EXIT_DONE : cli_need_owner(cli, "retention");
 
+	if (r != EXIT_DONE)
+		return r;
 	cli->answer_ms = CLI_LONG_MS;
 	result = cli_ask(cli, dry ? "retention" : "retain", STR_NONE);
 	if (!result)

@@ -724,6 +724,7 @@ int daemon_run(const struct paths *paths, const struct daemon_options *how, stru
 		log_info(LOG_DAEMON, "hookd %s listens at %s, pid %ld", HOOKD_VERSION, paths->socket, (long)getpid());
 		if (how->ready)
 			how->ready(how->arg);
+		os_give_memory_back(); /* what reading the configuration and building tables took */
 		loop_run(d.loop);
 		log_info(LOG_DAEMON, "stopped");
 	} else {

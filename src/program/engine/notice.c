@@ -78,6 +78,18 @@ static void tell_damaged(struct engine *e, const struct writer_state *w, char *t
 			(unsigned long long)n);
 }
 
+static void tell_missing(struct engine *e, const struct writer_state *w, char *text, size_t size)
+{
+	uint64_t n = w->missing - e->reported.missing;
+
+	e->reported.missing = w->missing;
+	if (n)
+		snprintf(text, size,
+			"hookd: a piece of its journal was cut off: %llu or more events may be missing; see: hookd "
+			"logs",
+			(unsigned long long)n);
+}
+
 static void tell_before(struct engine *e, const struct writer_state *w, char *text, size_t size)
 {
 	(void)w;
@@ -94,7 +106,7 @@ static void tell_before(struct engine *e, const struct writer_state *w, char *te
 
 typedef void tell_fn(struct engine *e, const struct writer_state *w, char *text, size_t size);
 
-static tell_fn *const tells[] = { tell_store, tell_recovery, tell_unstored, tell_damaged, tell_before };
+static tell_fn *const tells[] = { tell_store, tell_recovery, tell_unstored, tell_damaged, tell_missing, tell_before };
 
 enum stage_result stage_notice(struct turn *t)
 {

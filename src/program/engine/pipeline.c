@@ -178,7 +178,6 @@ static void work_on_large(void *arg)
 	struct turn *t = arg;
 	struct engine *e = t->engine;
 
-	t->late |= is_late(t); /* it may have queued */
 	understand(t);
 	pthread_mutex_lock(&e->worker_lock);
 	make_record(t, e->worker_redactor);
@@ -199,6 +198,9 @@ void pipeline_start(struct turn *t)
 	t->late = is_late(t);
 	if (t->call.hook.payload.n > LIMIT_INLINE_PAYLOAD) {
 		turn_hold(t);
+		/* hookc has little patience with a large payload that nobody seems to take; from here on it waits. */
+		if (t->call.hook.payload.n > MIB(1))
+			turn_say_wait(t);
 		loop_submit(t->engine->config.loop, work_on_large, large_is_done, t);
 		return;
 	}

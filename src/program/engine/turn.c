@@ -150,12 +150,22 @@ static void set_patience(struct engine *e)
 	loop_timer_set(e->patience, WAIT_EVERY_MS * USEC_PER_MSEC);
 }
 
+static void say_wait(struct turn *t, int64_t now)
+{
+	t->spoke_us = now;
+	if (t->call.caller.wait)
+		t->call.caller.wait(t->call.caller.arg, t->stored, WAIT_EVERY_MS);
+}
+
 static void send_wait(struct turn *t, int64_t now)
 {
-	if (!t->call.caller.wait || now - t->spoke_us < WAIT_EVERY_MS * USEC_PER_MSEC / 2)
-		return;
-	t->spoke_us = now;
-	t->call.caller.wait(t->call.caller.arg, t->stored, WAIT_EVERY_MS);
+	if (now - t->spoke_us >= WAIT_EVERY_MS * USEC_PER_MSEC / 2)
+		say_wait(t, now);
+}
+
+void turn_say_wait(struct turn *t)
+{
+	say_wait(t, clock_mono_us());
 }
 
 /* The caller's deadline is kept, whatever the disk does. The timer comes every WAIT_EVERY_MS. */

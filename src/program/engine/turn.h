@@ -95,12 +95,15 @@ struct engine {
 	void (*turn_ended)(void *arg);
 	void *turn_ended_arg;
 	struct {
-		uint64_t unstored, damaged;
+		uint64_t unstored, damaged, missing;
 		char trouble[320], recovery[sizeof((struct writer_state *)0)->recovery];
 	} reported; /* what the user has already been told */
 };
 
 struct turn *turn_new(struct engine *e, const struct hook_call *call);
+
+/* Tells the caller at once that its call is being worked on. */
+void turn_say_wait(struct turn *t);
 
 /* Something else must finish before the answer. */
 void turn_hold(struct turn *t);

@@ -20,10 +20,11 @@ enum {
 	NUMBERS_TRIED = 64,        /* a segment's number may be taken by a foreign file */
 };
 
-void format_segment_header(uint8_t out[SEGMENT_HEADER], uint64_t number, uint64_t identity)
+void format_segment_header(uint8_t out[SEGMENT_HEADER], uint64_t number, uint64_t identity, uint32_t ends)
 {
 	memcpy(out, SEGMENT_MAGIC, 8);
-	format_put(out + 8, SEGMENT_VERSION, 8);
+	format_put(out + 8, SEGMENT_VERSION, 4);
+	format_put(out + 12, ends, 4);
 	format_put(out + 16, number, 8);
 	format_put(out + 24, identity, 8);
 }
@@ -67,7 +68,7 @@ static void change_segment(struct journal *j, int fd, const struct journal_pos *
 	j->owed.dir = true;
 	j->owed.end = *next;
 	j->owed.zeroed = j->owed.zeroing = 0;
-	j->owed.reserved = SEGMENT_HEADER + j->batch.len;
+	j->owed.reserved = SEGMENT_HEADER + j->batch.len + SEGMENT_END;
 	if (j->fd >= 0) {
 		journal_hold(j, j->end.segment, j->fd);
 		/* Segments are synced every second, so sixteen closed ones waiting means the disk hangs; then
@@ -84,6 +85,7 @@ static void change_segment(struct journal *j, int fd, const struct journal_pos *
 	j->fd = fd;
 	pthread_mutex_unlock(&j->owed.lock);
 	j->end = *next;
+	j->records = 0;
 	j->torn = false;
 }
 
@@ -112,7 +114,7 @@ static int move_back(struct journal *j)
 /* Opens the segment after the current one. */
 static int open_segment(struct journal *j)
 {
-	uint8_t header[SEGMENT_HEADER];
+	uint8_t header[SEGMENT_HEADER + SEGMENT_END] = { 0 };
 	struct journal_pos next = { .segment = j->end.segment, .offset = SEGMENT_HEADER };
 	char name[SEGMENT_NAME];
 	int fd, r;
@@ -129,7 +131,9 @@ static int open_segment(struct journal *j)
 	}
 	if (fd < 0)
 		return fd;
-	format_segment_header(header, next.segment, next.identity);
+	/* The count is the next one's to know: a file that lost its end has lost whatever it said itself. */
+	format_segment_header(header, next.segment, next.identity,
+		ENDS_IN_ZEROS | (j->fd >= 0 && next.segment == j->end.segment + 1 ? j->records + 1 : 0));
 	r = journal_fault("write");
 	if (r == 0)
 		r = fs_write_all(fd, header, sizeof header);
@@ -169,8 +173,8 @@ int journal_open(const char *dir, struct journal **ret)
 	snprintf(j->dir, sizeof j->dir, "%s", dir);
 	j->fd = j->owed.dir_fd = -1;
 	pthread_mutex_init(&j->owed.lock, NULL);
-	buf_init(&j->batch, 4 * LIMIT_RECORD);
-	buf_init(&j->failed, 4 * LIMIT_RECORD);
+	buf_init(&j->batch, 4 * LIMIT_RECORD + SEGMENT_END);
+	buf_init(&j->failed, 4 * LIMIT_RECORD + SEGMENT_END);
 	r = fs_private_dir(dir);
 	if (r == 0)
 		r = journal_settle(j);
@@ -196,7 +200,7 @@ void journal_free(struct journal *j)
 		return;
 	/* What is left of the zeros says nothing. */
 	if (j->fd >= 0 && !j->torn)
-		(void)!ftruncate(j->fd, (off_t)j->end.offset);
+		(void)!ftruncate(j->fd, (off_t)j->end.offset + SEGMENT_END);
 	for (int i = 0; i < j->owed.nretired; i++)
 		close(j->owed.retired[i]);
 	for (int i = 0; i < JOURNAL_HELD_MAX; i++)
@@ -245,11 +249,19 @@ static int64_t order_of(struct journal *j, int64_t at_us)
 	return place_in(j, at_us / USEC_PER_MSEC, MIN(j->now_us, at_us + USEC_PER_MSEC - 1));
 }
 
+static int add_to_batch(struct journal *j, const struct record *r)
+{
+	int result = format_add_record(&j->batch, r);
+
+	j->batch_records += result == 0;
+	return result;
+}
+
 int journal_add(struct journal *j, struct record *r)
 {
 	if (!(r->marks & EVENT_SPOOLED))
 		r->order_us = order_of(j, r->at_us);
-	return format_add_record(&j->batch, r);
+	return add_to_batch(j, r);
 }
 
 /* A write that did not happen in full must leave no trace, or the next record would follow a torn
@@ -258,6 +270,7 @@ static void undo_write(struct journal *j)
 {
 	j->torn = journal_fault("truncate") < 0 || ftruncate(j->fd, (off_t)j->end.offset) < 0;
 	if (!j->torn) {
+		(void)!ftruncate(j->fd, (off_t)j->end.offset + SEGMENT_END);
 		/* The zeros went with it; those that are just being written only make the file longer. */
 		pthread_mutex_lock(&j->owed.lock);
 		j->owed.zeroed = 0;
@@ -284,7 +297,7 @@ static int make_ready(struct journal *j)
 /* Takes the room for the batch. False: another thread is writing zeros there just now; nobody waits for them. */
 static bool reserve(struct journal *j)
 {
-	uint64_t end = j->end.offset + j->batch.len;
+	uint64_t end = j->end.offset + j->batch.len + SEGMENT_END;
 	bool is_free;
 
 	pthread_mutex_lock(&j->owed.lock);
@@ -297,16 +310,23 @@ static bool reserve(struct journal *j)
 
 static int write_batch(struct journal *j)
 {
+	static const char end[SEGMENT_END];
+	size_t n = j->batch.len;
 	int r = journal_fault("write");
 
+	/* In one write, and over the zeros that the last one left. */
+	if (r == 0)
+		r = buf_add(&j->batch, end, sizeof end);
 	if (r == 0)
 		r = fs_write_all_at(j->fd, j->batch.p, j->batch.len, j->end.offset);
+	j->batch.len = n;
 	if (r < 0) {
 		undo_write(j);
 		return r;
 	}
 	pthread_mutex_lock(&j->owed.lock);
-	j->end.offset += j->batch.len;
+	j->end.offset += n;
+	j->records += j->batch_records;
 	j->owed.end = j->end;
 	j->owed.file = true;
 	pthread_mutex_unlock(&j->owed.lock);
@@ -327,8 +347,10 @@ int journal_flush(struct journal *j, struct journal_pos *ret_end)
 			buf_release(&j->failed);
 			j->failed = j->batch;
 			buf_init(&j->batch, j->failed.max);
+			j->batch_records = 0;
 			return r;
 		}
+		j->batch_records = 0;
 		/* A burst or a giant payload must not keep its memory forever. */
 		if (j->batch.cap > MIB(1))
 			buf_release(&j->batch);

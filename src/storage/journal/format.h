@@ -8,7 +8,8 @@
 #include "journal/journal.h"
 
 enum {
-	SEGMENT_HEADER = JOURNAL_FIRST_OFFSET, /* magic 8, version 4, zero 4, number 8, identity 8 */
+	SEGMENT_HEADER = JOURNAL_FIRST_OFFSET, /* magic 8, version 4, ends 4, number 8, identity 8 */
+	SEGMENT_END = 8,                       /* zeros behind the last record, always */
 	RECORD_PREFIX = 8,                     /* length 4, checksum 4 */
 	SEGMENT_VERSION = 1,
 	SEGMENT_NAME = 32,
@@ -36,7 +37,12 @@ static inline uint32_t format_checksum(const void *length, const void *body, siz
 	return crc32c(crc32c(0, length, 4), body, n);
 }
 
-void format_segment_header(uint8_t out[SEGMENT_HEADER], uint64_t number, uint64_t identity);
+/* What makes it known that a file was cut behind a record. ENDS_IN_ZEROS: SEGMENT_END zeros follow the last one, which
+ * earlier releases did not write. The rest: 0 unknown, or 1 + the number of records in the segment before this one (in
+ * a file of the spool, in itself). */
+#define ENDS_IN_ZEROS UINT32_C(0x80000000)
+
+void format_segment_header(uint8_t out[SEGMENT_HEADER], uint64_t number, uint64_t identity, uint32_t ends);
 
 void format_segment_name(char out[SEGMENT_NAME], uint64_t number);
 

@@ -21,9 +21,10 @@ struct journal {
 	bool (*is_ours)(void *arg);
 	void *ours_arg;
 	struct journal_pos end;
-	struct buf batch, failed; /* failed: what the last flush could not write */
-	int64_t now_us;           /* the wall clock without its backward steps */
-	int64_t step_us;          /* the sum of those */
+	struct buf batch, failed;        /* failed: what the last flush could not write */
+	uint32_t batch_records, records; /* in the batch; in the current segment */
+	int64_t now_us;                  /* the wall clock without its backward steps */
+	int64_t step_us;                 /* the sum of those */
 	struct {
 		int64_t ms, last_us;
 	} moments[JOURNAL_MOMENTS]; /* the last place given out in a client's millisecond */

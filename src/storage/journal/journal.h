@@ -17,6 +17,8 @@
  *     length of 0 means that nothing is there yet
  *   - a reader of the segment that is being written stops at the end it was given: what lies behind
  *     may yet be truncated away
+ *   - a few zeros follow the last record in any case, and the header of a segment says how many records the one before
+ *     it has: a file that was cut off is noticed, be it between two records
  *   - a bad checksum ends that segment only; the file is set aside as <number>.j.damaged, never deleted
  *   - a segment is deleted only after a checkpoint or synced commit that covers it, and never the newest one
  *   - files are opened, listed and deleted by the directory's descriptor, not by its path: somebody may move or
@@ -129,6 +131,7 @@ struct journal_reader {
 	uint64_t offset; /* in the file, of data.p[used] */
 	uint64_t end;    /* nothing from here on is looked at; UINT64_MAX until the caller knows better */
 	uint64_t number, identity;
+	uint32_t ends; /* of the header: format.h */
 };
 
 /* Opens a file and checks its header. -ENODATA: nothing was ever written to it; -EBADMSG: not a journal (or cut inside
@@ -149,8 +152,14 @@ int journal_reader_next(struct journal_reader *r, str *ret_body);
 int journal_reader_at_end(struct journal_reader *r);
 
 /* How many records may be missing where it ended so: those that can be made out behind that place, and one for each
- * place where none can. */
+ * place where none can. One, too, where the file was cut off behind a record. */
 unsigned journal_reader_count_lost(struct journal_reader *r);
+
+/* How many records a segment lacks by the count of the daemon that wrote it, which is in the next segment: 0 when all
+ * are there, or nobody counted. Reads r's file from its beginning. */
+unsigned journal_reader_count_short(struct journal_reader *r, int dir);
+/* The same for a file of the spool, which has the count itself. records: how many there are. */
+unsigned spool_count_short(const struct journal_reader *r, unsigned records);
 
 enum { JOURNAL_FIRST_OFFSET = 32 };
 
@@ -179,7 +188,8 @@ int journal_segment_path(char out[4096], const char *dir, uint64_t number);
 
 /* Writes one record as a file of its own. sync: on disk when it returns. */
 int spool_write(const char *dir, const struct record *r, bool sync);
-/* The same for what a daemon could not write to its journal. May block. */
+/* The same for several: what a daemon could not write to its journal, or what spool_add() made. May block. */
+int spool_add(struct buf *batch, const struct record *r);
 int spool_write_batch(const char *dir, str batch, bool sync);
 /* The same for what is left of a segment that nobody can read later. */
 int spool_write_rest(const char *dir, struct journal_reader *r);

@@ -63,6 +63,7 @@ int journal_reader_start(struct journal_reader *r, int fd)
 	}
 	r->number = format_get(header + 16, 8);
 	r->identity = format_get(header + 24, 8);
+	r->ends = (uint32_t)format_get(header + 12, 4);
 	return 0;
 }
 
@@ -202,6 +203,8 @@ unsigned journal_reader_count_lost(struct journal_reader *r)
 	bool gap = true; /* something is wrong at the first byte already */
 
 	n = got > 0 ? (size_t)got : 0;
+	if ((r->ends & ENDS_IN_ZEROS) && n < SEGMENT_END)
+		return 1;
 	while (n && !p[n - 1])
 		n--;
 	while (at < n) {
@@ -211,6 +214,42 @@ unsigned journal_reader_count_lost(struct journal_reader *r)
 		at += whole ? whole : 1;
 	}
 	return lost + (n && gap);
+}
+
+static unsigned count_records(struct journal_reader *r)
+{
+	unsigned n = 0;
+	str body;
+
+	journal_reader_seek(r, SEGMENT_HEADER);
+	while (journal_reader_next(r, &body) == 1)
+		n++;
+	return n;
+}
+
+static unsigned short_by(uint32_t ends, unsigned records)
+{
+	uint32_t counted = ends & ~ENDS_IN_ZEROS;
+
+	return counted && counted - 1 > records ? counted - 1 - records : 0;
+}
+
+unsigned journal_reader_count_short(struct journal_reader *r, int dir)
+{
+	struct journal_reader next;
+	unsigned missing = 0;
+
+	if (journal_reader_open_at(&next, dir, r->number + 1) < 0)
+		return 0;
+	if (next.ends & ~ENDS_IN_ZEROS)
+		missing = short_by(next.ends, count_records(r));
+	journal_reader_close(&next);
+	return missing;
+}
+
+unsigned spool_count_short(const struct journal_reader *r, unsigned records)
+{
+	return short_by(r->ends, records);
 }
 
 static int compare_numbers(const void *a, const void *b)

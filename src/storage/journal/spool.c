@@ -9,6 +9,15 @@
 #include "base/limits.h"
 #include "journal/format.h"
 
+static uint32_t count_of(str records)
+{
+	uint32_t n = 0;
+
+	for (; records.n > RECORD_PREFIX; n++)
+		records = str_from(records, MIN(records.n, RECORD_PREFIX + (size_t)format_get(records.p, 4)));
+	return n;
+}
+
 static int open_and_write(const char *path, const struct ulid *id, str records, bool sync)
 {
 	uint8_t header[SEGMENT_HEADER];
@@ -17,7 +26,7 @@ static int open_and_write(const char *path, const struct ulid *id, str records, 
 
 	if (r < 0)
 		return r;
-	format_segment_header(header, 0, format_get(id->b + 8, 8) & INT64_MAX);
+	format_segment_header(header, 0, format_get(id->b + 8, 8) & INT64_MAX, 1 + count_of(records));
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
@@ -78,6 +87,11 @@ static struct ulid name_of(str batch)
 	id.b[6] = (uint8_t)(us >> 8);
 	id.b[7] = (uint8_t)us;
 	return ulid_from(first.order_us / USEC_PER_MSEC, id.b + 6);
+}
+
+int spool_add(struct buf *batch, const struct record *r)
+{
+	return format_add_record(batch, r);
 }
 
 int spool_write_batch(const char *dir, str batch, bool sync)

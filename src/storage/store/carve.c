@@ -2,8 +2,9 @@
  *
  * When page 1 or the schema is gone, SQLite reads nothing, though most pages are as they were. Rows of events and
  * sessions have shapes that nothing else in a store has (a blob of sixteen bytes behind an empty key, a status of two
- * known words), so every leaf page is looked at, whichever tree it belonged to. The file has been set aside and no
- * connection writes to it any more, so it may be opened here; locks on it mean nothing. */
+ * known words), so every leaf page is looked at, whichever tree it belonged to. Where an event's own row is gone, rows
+ * that were made from it still tell of it. The file has been set aside and no connection writes to it any more, so it
+ * may be opened here; locks on it mean nothing. */
 #include "store/carve.h"
 
 #include <fcntl.h>
@@ -23,7 +24,10 @@ enum {
 	WAL_HEAD = 32,
 	FRAME_HEAD = 24,
 	TABLE_LEAF = 13,
-	FILE_HEAD = 100, /* on page 1 */
+	INDEX_LEAF = 10,
+	LEAF_HEAD = 8,
+	NAME_MAX_BYTES = 32, /* of an entry in the index of events: never on more than its page */
+	FILE_HEAD = 100,     /* on page 1 */
 	COLUMNS_MAX = 48,
 	ID_TYPE = 12 + 2 * 16,
 	PAGES_MAX = 1 << 20, /* 16 GiB */
@@ -72,11 +76,13 @@ static size_t get_varint(const uint8_t *p, const uint8_t *end, uint64_t *ret)
 	return 0;
 }
 
-static bool read_page(const struct carving *c, uint32_t number, uint8_t *out)
+/* How many bytes of the page there are: fewer than a page at the end of a file that was cut off. */
+static size_t read_page(const struct carving *c, uint32_t number, uint8_t *out)
 {
 	const struct place *p = number && number <= c->npages ? &c->pages[number] : NULL;
+	ssize_t got = p && p->fd >= 0 ? pread(p->fd, out, c->size, p->at) : -1;
 
-	return p && p->fd >= 0 && pread(p->fd, out, c->size, p->at) == (ssize_t)c->size;
+	return got > 0 ? (size_t)got : 0;
 }
 
 /* -- one row ----------------------------------------------------------------------------------- */
@@ -95,7 +101,7 @@ static size_t local_size(size_t page, uint64_t size)
 /* The whole row, with what lies on other pages. */
 static bool gather(struct carving *c, const uint8_t *p, const uint8_t *end, uint64_t size)
 {
-	size_t local = local_size(c->size, size);
+	size_t local = local_size(c->size, size), some;
 	uint32_t next;
 
 	buf_clear(&c->record);
@@ -103,9 +109,10 @@ static bool gather(struct carving *c, const uint8_t *p, const uint8_t *end, uint
 		return false;
 	buf_add(&c->record, p, local);
 	for (next = local < size ? get32(p + local) : 0; c->record.len < size;) {
-		if (!read_page(c, next, c->more))
+		some = MIN((size_t)(size - c->record.len), c->size - 4);
+		if (read_page(c, next, c->more) < some + 4)
 			return false;
-		buf_add(&c->record, c->more + 4, MIN((size_t)(size - c->record.len), c->size - 4));
+		buf_add(&c->record, c->more + 4, some);
 		next = get32(c->more);
 	}
 	return !c->record.full;
@@ -165,8 +172,8 @@ static str as_text(const struct field *f)
 	return is_text(f) ? str_n((const char *)f->p, f->n) : STR_NONE;
 }
 
-/* Letters: t text, o text or nothing, i number, k number or nothing, b the key, p a payload, - the row's number,
- * which is not stored. */
+/* Letters: t text, o text or nothing, i number, k number or nothing, b the key, p a payload, ? anything, - the row's
+ * number, which is not stored. */
 static bool has_shape(const struct field *fields, unsigned n, const char *shape)
 {
 	for (unsigned i = 0; shape[i]; i++) {
@@ -200,6 +207,7 @@ static bool has_shape(const struct field *fields, unsigned n, const char *shape)
 			if (f->type != ID_TYPE)
 				return false;
 			break;
+		case '?': break;
 		default:
 			if (!none)
 				return false;
@@ -240,33 +248,90 @@ static int offer_event(struct carving *c, int64_t seq, const struct field *f, un
 	return c->sink->event(&e, c->sink->arg);
 }
 
+/* Keys of projections are 4 * seq + n of the event that made them; those of older releases are below zero. */
+static int offer_trace(struct carving *c, int64_t key, const struct field *f, unsigned n)
+{
+	struct carved_trace t = { .seq = key / 4 };
+
+	if (key <= 0)
+		return 0;
+	if (has_shape(f, n, "-itkkitotoooootokkk")) { /* activities */
+		t.session = as_int(&f[1]);
+		t.same = as_text(&f[2]);
+		t.ord = as_int(&f[5]);
+		t.kind = as_text(&f[6]);
+		t.is_call = str_eq(t.kind, STR("tool"));
+		t.tool = as_text(&f[7]);
+		t.agent_id = as_text(&f[9]);
+		t.input = as_text(&f[10]);
+		t.text = as_text(&f[11]);
+		t.state = as_text(&f[14]);
+		t.started_at = as_int(&f[16]);
+		t.ended_at = as_int(&f[17]);
+		return c->sink->trace(&t, c->sink->arg);
+	}
+	if (!has_shape(f, n, "-ikiitto?ioiitoii"))
+		return 0;
+	t.session = as_int(&f[1]); /* batches */
+	t.ord = as_int(&f[3]);
+	t.kind = STR("UserPromptSubmit");
+	t.text = as_text(&f[6]);
+	t.started_at = as_int(&f[15]);
+	return c->sink->trace(&t, c->sink->arg);
+}
+
 /* -- pages ------------------------------------------------------------------------------------- */
 
-static int look_at_page(struct carving *c, uint32_t number, bool events)
+enum pass { SESSIONS, EVENTS, TRACES, PASSES };
+
+static int offer_row(struct carving *c, enum pass pass, int64_t rowid)
 {
-	const uint8_t *page = c->leaf, *end = page + c->size;
 	struct field fields[COLUMNS_MAX];
-	size_t head = number == 1 ? FILE_HEAD : 0, cells, at, used, more;
-	uint64_t size, rowid;
-	unsigned n;
+	unsigned n = split(&c->record, fields);
+
+	switch (pass) {
+	case SESSIONS: offer_session(c, rowid, fields, n); return 0;
+	case EVENTS: return offer_event(c, rowid, fields, n);
+	default: return c->sink->trace ? offer_trace(c, rowid, fields, n) : 0;
+	}
+}
+
+/* An entry of the unique index of events: the key, and the number of the row. */
+static void offer_name(struct carving *c)
+{
+	struct field fields[COLUMNS_MAX];
+
+	if (c->sink->name && split(&c->record, fields) == 2 && has_shape(fields, 2, "bi"))
+		c->sink->name(as_int(&fields[1]), str_n((const char *)fields[0].p, fields[0].n), c->sink->arg);
+}
+
+static int look_at_page(struct carving *c, uint32_t number, enum pass pass)
+{
+	const uint8_t *page = c->leaf, *end = page + read_page(c, number, c->leaf);
+	size_t there = (size_t)(end - page), head = number == 1 ? FILE_HEAD : 0, cells, at, used, more;
+	uint64_t size, rowid = 0;
+	bool table;
 	int r = 0;
 
-	if (!read_page(c, number, c->leaf) || page[head] != TABLE_LEAF)
+	if (there < head + LEAF_HEAD)
+		return 0;
+	table = page[head] == TABLE_LEAF;
+	if (!table && !(page[head] == INDEX_LEAF && pass == SESSIONS))
 		return 0;
 	cells = (size_t)page[head + 3] << 8 | page[head + 4];
-	for (size_t i = 0; i < cells && head + 8 + 2 * i + 2 <= c->size && r >= 0; i++) {
-		at = (size_t)page[head + 8 + 2 * i] << 8 | page[head + 9 + 2 * i];
-		if (at >= c->size)
+	for (size_t i = 0; i < cells && head + LEAF_HEAD + 2 * i + 2 <= there && r >= 0; i++) {
+		at = (size_t)page[head + LEAF_HEAD + 2 * i] << 8 | page[head + LEAF_HEAD + 1 + 2 * i];
+		if (at >= there)
 			continue;
 		used = get_varint(page + at, end, &size);
-		more = used ? get_varint(page + at + used, end, &rowid) : 0;
-		if (!more || !gather(c, page + at + used + more, end, size))
+		more = used && table ? get_varint(page + at + used, end, &rowid) : 0;
+		if (!used || (table && !more) || (!table && size > NAME_MAX_BYTES) ||
+			!gather(c, page + at + used + more, end, size))
 			continue;
-		n = split(&c->record, fields);
-		if (events)
-			r = offer_event(c, (int64_t)rowid, fields, n);
+		if (table)
+			r = offer_row(c, pass, (int64_t)rowid);
 		else
-			offer_session(c, (int64_t)rowid, fields, n);
+			offer_name(c);
 	}
 	return r;
 }
@@ -277,7 +342,7 @@ static void map_file(struct carving *c, int fd)
 	uint32_t n = 0;
 
 	if (fstat(fd, &st) == 0 && st.st_size > 0)
-		n = (uint32_t)MIN(st.st_size / (off_t)c->size, (off_t)PAGES_MAX);
+		n = (uint32_t)MIN((st.st_size + (off_t)c->size - 1) / (off_t)c->size, (off_t)PAGES_MAX);
 	c->npages = n;
 	c->pages = xcalloc((size_t)n + 1, sizeof *c->pages);
 	for (uint32_t i = 1; i <= n; i++)
@@ -320,9 +385,9 @@ static int carve_with(const char *path, bool wal, size_t page, const struct carv
 	map_file(&c, fd);
 	if (wal_fd >= 0)
 		map_wal(&c, wal_fd);
-	for (int events = 0; events < 2; events++)
+	for (enum pass pass = SESSIONS; pass < PASSES; pass++)
 		for (uint32_t i = 1; i <= c.npages && r >= 0 && sink->go_on(sink->arg); i++)
-			r = look_at_page(&c, i, events);
+			r = look_at_page(&c, i, pass);
 	free(c.pages);
 	free(c.leaf);
 	free(c.more);

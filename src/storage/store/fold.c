@@ -371,12 +371,18 @@ static int finish_segment(struct writer *w, uint64_t number, const char *problem
 /* A segment that does not end behind a record was cut off in the middle of a write, or damaged. */
 static void note_missing(struct writer *w, uint64_t number)
 {
-	unsigned lost = journal_reader_count_lost(&w->reader);
+	uint64_t end = w->reader.offset;
+	unsigned lost = journal_reader_count_lost(&w->reader), counted = 0;
+	_close_ int dir = journal_dir_open(w->journal_dir, w->config.journal);
 
+	if (dir >= 0)
+		counted = journal_reader_count_short(&w->reader, dir);
+	journal_reader_seek(&w->reader, end);
+	lost = MAX(lost, counted);
 	if (!lost)
 		return;
-	log_warn(LOG_JOURNAL, "segment %016llx cannot be read behind byte %llu: %u or more records may be missing",
-		(unsigned long long)number, (unsigned long long)w->reader.offset, lost);
+	log_warn(LOG_JOURNAL, "segment %016llx cannot be read behind byte %llu: %u %srecords may be missing",
+		(unsigned long long)number, (unsigned long long)end, lost, counted ? "" : "or more ");
 	pthread_mutex_lock(&w->lock);
 	w->state.missing += lost;
 	pthread_mutex_unlock(&w->lock);
@@ -396,7 +402,7 @@ static int fold_segment(struct writer *w, uint64_t number, bool newest, uint64_t
 			w->at = (struct journal_pos){ .segment = number };
 			return finish_segment(w, number, NULL);
 		}
-		if (r == -EBADMSG && !newest) {
+		if ((r == -EBADMSG || r == -ELOOP) && !newest) {
 			w->at = (struct journal_pos){ .segment = number };
 			return finish_segment(w, number, "is not a journal");
 		}
@@ -535,7 +541,8 @@ static int fold_spool_records(struct writer *w, const char *path, struct batch *
 		records++;
 	}
 	if (got == 0 &&
-		(fstat(reader.fd, &st) < 0 || !records || b->broken > broken || (uint64_t)st.st_size != reader.offset))
+		(fstat(reader.fd, &st) < 0 || !records || b->broken > broken || (uint64_t)st.st_size != reader.offset ||
+			spool_count_short(&reader, records)))
 		got = -EBADMSG;
 	b->broken = broken;
 	journal_reader_close(&reader);

@@ -5,12 +5,14 @@
 #include <sqlite3.h>
 #include <sys/types.h>
 
+#include "base/arena.h"
 #include "base/fs.h"
+#include "base/ulid.h"
 #include "store/store.h"
 
 enum {
-	QUERIES_MAX = 256,
-	FAILURE_SQL = 60, /* bytes of a statement that an error message includes */
+	QUERIES_MAX = 512, /* twice as many as there may be */
+	FAILURE_SQL = 60,  /* bytes of a statement that an error message includes */
 	/* Of the file: docs/decisions/0011. Carving reads pages of this size out of damaged ones. */
 	STORE_PAGE = 4096,
 	STORE_PAGE_BEFORE = 16384, /* of schema 4 and older */
@@ -66,6 +68,32 @@ bool payload_is_packed(str bytes);
 int64_t payload_size(str packed);
 /* payload_text(), payload_bytes() and payload_pack() in SQL. */
 int store_add_functions(struct store *s);
+
+/* -- remains.c: events whose rows are gone, as far as other tables tell of them. -- */
+struct carved_trace;
+
+struct event_name {
+	int64_t seq;
+	struct ulid id;
+	bool left; /* something of it could be made */
+};
+
+struct remains {
+	struct store *into;
+	struct event_name *names; /* what the index of events knew */
+	size_t n, cap;
+	bool sorted;
+};
+
+void remains_add_name(struct remains *m, int64_t seq, str id);
+/* What can be made of the trace's event, or of the two of a call, if they are not known yet: 0, 1 or 2 records, in a.
+ * agent, session: whose it is. */
+enum { REMAINS_MAX = 2 };
+int remains_make(struct remains *m, const struct carved_trace *t, str agent, str session, struct arena *a,
+	struct record ret[REMAINS_MAX]);
+/* How many events were named and are still not known: something was made of some, others are missing. */
+void remains_count(struct remains *m, unsigned *ret_left, unsigned *ret_missing);
+void remains_release(struct remains *m);
 
 /* PRAGMA user_version, or -errno. */
 int store_version(struct store *s);

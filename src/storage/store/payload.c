@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+
+#define ZSTD_STATIC_LINKING_ONLY /* it is linked so */
 #include <zstd.h>
 
 #include "base/alloc.h"
@@ -33,9 +35,25 @@ static struct {
 	{ dictionary_1, &dictionary_1_size, NULL, PTHREAD_ONCE_INIT },
 };
 
+static void *allocate(void *arg, size_t n)
+{
+	(void)arg;
+	return xmalloc(n);
+}
+
+static void release(void *arg, void *p)
+{
+	(void)arg;
+	free(p);
+}
+
+/* Once and for all, so it must not fail for a moment's lack of memory: no payload could be read any more. */
 static void make_first(void)
 {
-	dictionaries[1].read = ZSTD_createDDict(dictionaries[1].bytes, *dictionaries[1].size);
+	const ZSTD_customMem memory = { allocate, release, NULL };
+
+	dictionaries[1].read = ZSTD_createDDict_advanced(dictionaries[1].bytes, *dictionaries[1].size, ZSTD_dlm_byRef,
+		ZSTD_dct_auto, memory);
 }
 
 static const ZSTD_DDict *dictionary_of(uint8_t number)
@@ -62,7 +80,7 @@ struct packer *packer_new(void)
 	return p;
 }
 
-void packer_free(struct packer *p)
+void packer_trim(struct packer *p)
 {
 	if (!p)
 		return;
@@ -71,15 +89,15 @@ void packer_free(struct packer *p)
 	ZSTD_freeDCtx(p->read);
 	buf_release(&p->packed);
 	buf_release(&p->text);
-	free(p);
+	p->write = NULL;
+	p->dictionary = NULL;
+	p->read = NULL;
 }
 
-void packer_trim(struct packer *p)
+void packer_free(struct packer *p)
 {
-	if (!p)
-		return;
-	buf_release(&p->packed);
-	buf_release(&p->text);
+	packer_trim(p);
+	free(p);
 }
 
 /* The buffer of a giant payload is freed at the next ordinary one. */
@@ -96,8 +114,11 @@ static bool prepare_to_write(struct packer *p)
 {
 	ZSTD_CCtx *w = ZSTD_createCCtx();
 
-	if (!p->dictionary)
+	/* Without memory zstd 1.5.4 crashes here; we give up with a message. */
+	if (!p->dictionary) {
+		free(xmalloc(ZSTD_estimateCDictSize(dictionary_1_size, LEVEL) + KIB(64)));
 		p->dictionary = ZSTD_createCDict(dictionary_1, dictionary_1_size, LEVEL);
+	}
 	if (!w || !p->dictionary || ZSTD_isError(ZSTD_CCtx_setParameter(w, ZSTD_c_dictIDFlag, 0)) ||
 		ZSTD_isError(ZSTD_CCtx_refCDict(w, p->dictionary))) {
 		ZSTD_freeCCtx(w);

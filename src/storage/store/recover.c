@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "store/internal.h"
 #include "store/thread.h"
@@ -13,6 +14,7 @@
 enum {
 	SETTLE_MS = 500,
 	RECOVER_EVERY_MS = 10000, /* a disk that keeps damaging stores must not be filled with them */
+	REMAINS_BYTES = 4 << 20,  /* of one file in the spool; a record may make it larger */
 	SUSPECT_EVERY_MS = 60000, /* a full check because of an error elsewhere */
 };
 
@@ -150,6 +152,7 @@ void writer_report(struct writer *w, const char *text)
 struct salvaging {
 	struct writer *w;
 	unsigned pending;
+	struct buf remains; /* as spool_write_batch() takes them */
 };
 
 static int commit_salvaged(struct writer *w)
@@ -174,13 +177,35 @@ static int take_salvaged(const struct record *record, void *arg)
 	return r < 0 ? r : got;
 }
 
+/* Into the spool, which is folded after the journal: whole events come first. */
+static int write_remains(struct salvaging *s)
+{
+	int r = spool_write_batch(s->w->spool_dir, buf_str(&s->remains), true);
+
+	buf_clear(&s->remains);
+	return r;
+}
+
+static int leave_remains(const struct record *record, void *arg)
+{
+	struct salvaging *s = arg;
+
+	if (spool_add(&s->remains, record) < 0)
+		return 0;
+	return s->remains.len < REMAINS_BYTES ? 0 : write_remains(s);
+}
+
 int writer_salvage(struct writer *w, const char *damaged, struct salvage *found)
 {
-	struct salvaging s = { .w = w };
+	struct salvaging s = { .w = w, .remains = BUF_INIT(REMAINS_BYTES + LIMIT_RECORD + KIB(64)) };
+	const struct salvage_sink sink = { .take = take_salvaged, .leave = leave_remains, .arg = &s };
 	int r = store_exec(w->store, "BEGIN IMMEDIATE");
 
 	if (r == 0)
-		r = store_salvage(damaged, w->store, take_salvaged, &s, found);
+		r = store_salvage(damaged, w->store, &sink, found);
+	if (r == 0)
+		r = write_remains(&s);
+	buf_release(&s.remains);
 	if (r == 0)
 		r = commit_salvaged(w);
 	if (r == 0)
@@ -245,9 +270,21 @@ static void continue_recovery(struct writer *w)
 	rehearse_death();
 }
 
+/* The journal may still have them. */
+static void describe_losses(const struct salvage *found, char *out, size_t size)
+{
+	char left[56] = "", missing[56] = "";
+
+	if (found->left)
+		snprintf(left, sizeof left, ", shortened forms of %u more", found->left);
+	if (found->missing)
+		snprintf(missing, sizeof missing, "; %u could not be read", found->missing);
+	snprintf(out, size, "%s%s", left, missing);
+}
+
 static void end_recovery(struct writer *w)
 {
-	char marker[FS_PATH + 16], text[320];
+	char marker[FS_PATH + 16], text[sizeof w->state.recovery], losses[120];
 	struct salvage found = { 0 };
 	int r;
 
@@ -255,14 +292,15 @@ static void end_recovery(struct writer *w)
 		return;
 	r = access(w->recovering, F_OK) == 0 ? writer_salvage(w, w->recovering, &found) : 0;
 	rehearse_death();
+	describe_losses(&found, losses, sizeof losses);
 	/* No room, no memory: at the next start. */
 	if (r == 0 || r == -EUCLEAN || !store_is_environment(r)) {
 		snprintf(text, sizeof text,
 			"the store was damaged and is kept as %.60s; the new one has %s%.60s%s%u events read from the "
-			"damaged "
-			"file%s, and what is in the journal",
+			"damaged file%s%s, and what is in the journal",
 			base_name(w->recovering), w->backup_used[0] ? "the backup " : "", w->backup_used,
-			w->backup_used[0] ? ", " : "", found.fresh, found.cut ? " (not all, it took too long)" : "");
+			w->backup_used[0] ? ", " : "", found.fresh, found.cut ? " (not all, it took too long)" : "",
+			losses);
 		writer_report(w, text);
 		writer_checkpoint(w, true); /* what was read from the old file must not depend on this one's memory */
 		marker_path(w, marker);

@@ -1,9 +1,9 @@
 /* Recovery: a damaged store is set aside, never deleted, and what can be read of it is read.
  *
  * Reading continues where SQLite gives up: events are read upwards until an error, then behind the bad place in
- * growing steps, then downwards from the end; if that did not go smoothly, carve.c looks at the bare pages. A row that
- * comes twice costs a look at its key. Two views of the file are tried, with its WAL and without, because it may be the
- * WAL that is wrong. */
+ * growing steps, then downwards from the end; if that did not go smoothly, carve.c looks at the bare pages, and
+ * remains.c at what they tell of events that are gone. A row that comes twice costs a look at its key. Two views of the
+ * file are tried, with its WAL and without, because it may be the WAL that is wrong. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,6 +80,9 @@ struct dig {
 	int64_t until_us, low, high; /* events up to low and from high on have been read */
 	bool sorted;                 /* owners */
 	bool smooth;                 /* every row could be read */
+	bool truest;                 /* this view of the file is the first, in which what is missing is looked for */
+	struct remains remains;
+	int (*leave)(const struct record *r, void *arg);
 	struct salvage *result;
 };
 
@@ -151,6 +154,32 @@ static void find_owner(struct dig *d, int64_t key, struct record *r)
 	}
 }
 
+static void add_name(int64_t seq, str id, void *arg)
+{
+	struct dig *d = arg;
+
+	if (d->truest)
+		remains_add_name(&d->remains, seq, id);
+}
+
+/* Comes after all events: what is known by now needs no trace. */
+static int take_trace(const struct carved_trace *t, void *arg)
+{
+	struct dig *d = arg;
+	struct record whose = { 0 }, made[REMAINS_MAX];
+	int n, r = 0;
+
+	if (!d->truest)
+		return 0;
+	arena_reset(&d->row);
+	find_owner(d, t->session, &whose);
+	/* Without its session an event is nobody's. */
+	n = str_empty(whose.session) ? 0 : remains_make(&d->remains, t, whose.agent, whose.session, &d->row, made);
+	for (int i = 0; i < n && r == 0; i++)
+		r = d->leave(&made[i], d->arg);
+	return r;
+}
+
 #define SALVAGE_COLUMNS "seq, id, ord, at, session, kind, native, tool, tool_use_id, agent_id, marks, host, payload"
 
 /* Passes one row to take(). The bytes are copied first: folding may use the same SQL text again. */
@@ -161,7 +190,8 @@ static int take_event(const struct carved_event *e, void *arg)
 	str payload = e->payload;
 	int got;
 
-	if (e->id.n != ULID_BYTES || str_empty(payload) ||
+	/* Where a file ends in the middle of a page SQLite reads zeros. */
+	if (e->id.n != ULID_BYTES || str_empty(payload) || (!payload_is_packed(payload) && !payload.p[payload.n - 1]) ||
 		(payload_is_packed(payload) && packer_unpack(d->into->packer, payload, &payload) < 0))
 		return 0;
 	arena_reset(&d->row);
@@ -199,7 +229,7 @@ static int take_row(struct dig *d, struct query *q)
 		.payload = query_str(q, 12) };
 
 	/* A payload whose pages are gone reads as nothing. */
-	d->smooth = d->smooth && !str_empty(e.payload);
+	d->smooth = d->smooth && !str_empty(e.payload) && e.payload.p[e.payload.n - 1];
 	return take_event(&e, d);
 }
 
@@ -293,21 +323,29 @@ static int dig_by_sql(struct dig *d, const char *path, bool wal)
 
 static int dig_view(struct dig *d, const char *path, bool wal)
 {
-	const struct carve_sink sink = { .event = take_event, .session = add_owner, .go_on = has_time, .arg = d };
+	const struct carve_sink sink = { .event = take_event,
+		.session = add_owner,
+		.name = add_name,
+		.trace = take_trace,
+		.go_on = has_time,
+		.arg = d };
 	int r = dig_by_sql(d, path, wal);
 
 	if (r == 0 && !d->smooth)
 		r = carve(path, wal, &sink);
 	d->nowners = 0;
+	d->truest = false;
 	return r;
 }
 
-int store_salvage(const char *damaged, struct store *into, int (*take)(const struct record *r, void *arg), void *arg,
-	struct salvage *ret)
+int store_salvage(const char *damaged, struct store *into, const struct salvage_sink *sink, struct salvage *ret)
 {
 	struct dig d = { .into = into,
-		.take = take,
-		.arg = arg,
+		.take = sink->take,
+		.leave = sink->leave,
+		.arg = sink->arg,
+		.truest = sink->leave != NULL,
+		.remains = { .into = into },
 		.result = ret,
 		.until_us = clock_mono_us() + SALVAGE_MS * USEC_PER_MSEC };
 	char wal[FS_PATH + 8];
@@ -320,6 +358,8 @@ int store_salvage(const char *damaged, struct store *into, int (*take)(const str
 		r = dig_view(&d, damaged, true);
 	if (r == 0)
 		r = dig_view(&d, damaged, false);
+	remains_count(&d.remains, &ret->left, &ret->missing);
+	remains_release(&d.remains);
 	arena_release(&d.arena);
 	arena_release(&d.row);
 	free(d.owners);

@@ -86,8 +86,18 @@ int store_exec(struct store *s, const char *sql)
 	return strcmp(sql, "ROLLBACK") == 0 ? store_errno(rc) : note_failure(s, rc, sql);
 }
 
+/* Nobody may be stepping one. */
+static void drop_queries(struct store *s)
+{
+	for (size_t i = 0; i < QUERIES_MAX; i++)
+		sqlite3_finalize(s->queries[i].stmt);
+	memset(s->queries, 0, sizeof s->queries);
+	s->nqueries = 0;
+}
+
 void store_release_memory(struct store *s)
 {
+	drop_queries(s);
 	sqlite3_db_release_memory(s->db);
 	packer_trim(s->packer);
 	os_give_memory_back();
@@ -302,7 +312,7 @@ static int configure(struct store *s, enum store_mode mode, int version)
 		r = store_exec(s, "PRAGMA trusted_schema = ON");
 	if (r == 0)
 		r = store_exec(s,
-			"PRAGMA cache_size = -2560; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+			"PRAGMA cache_size = -2400; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
 			"PRAGMA wal_autocheckpoint = 0;"
 			"PRAGMA journal_size_limit = 4194304; PRAGMA secure_delete = ON");
 	return r;
@@ -530,8 +540,7 @@ void store_close(struct store *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i < s->nqueries; i++)
-		sqlite3_finalize(s->queries[i].stmt);
+	drop_queries(s);
 	sqlite3_close(s->db);
 	packer_free(s->packer);
 	fs_closep(&s->held_fd);
@@ -550,19 +559,27 @@ void store_abandon(struct store *s)
  * fit, and so damage; anything else is what it is. */
 static __thread int unprepared = -EUCLEAN;
 
+/* Its place in the table: by the address of its text, which is a literal. */
+static struct query *place_of(struct store *s, const char *sql)
+{
+	uint64_t at = (uint64_t)(uintptr_t)sql * 0x9E3779B97F4A7C15u >> 32;
+
+	while (s->queries[at % QUERIES_MAX].sql && s->queries[at % QUERIES_MAX].sql != sql)
+		at++;
+	return &s->queries[at % QUERIES_MAX];
+}
+
 struct query *store_query(struct store *s, const char *sql)
 {
-	struct query *q;
+	struct query *q = place_of(s, sql);
 	int r;
 
-	for (size_t i = 0; i < s->nqueries; i++)
-		if (s->queries[i].sql == sql) {
-			query_reset(&s->queries[i]);
-			return &s->queries[i];
-		}
-	if (s->nqueries == QUERIES_MAX)
+	if (q->sql) {
+		query_reset(q);
+		return q;
+	}
+	if (s->nqueries == QUERIES_MAX / 2)
 		abort(); /* a query text that is not a literal: a bug */
-	q = &s->queries[s->nqueries];
 	if (sqlite3_prepare_v3(s->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &q->stmt, NULL) != SQLITE_OK) {
 		r = note_failure(s, sqlite3_extended_errcode(s->db), sql);
 		unprepared = r == 0 || r == -EPROTO ? -EUCLEAN : r;

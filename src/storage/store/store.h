@@ -18,6 +18,7 @@
  *   fold.c     journal and spool in, rows out      payload.c  payloads as they are stored
  *   backup.c   copies: backup, restore             recover.c  repairing a store that is damaged or gone
  *   salvage.c  what can be read of a damaged one   carve.c    the same from bare pages
+ *   remains.c  events whose rows are gone, as far as other tables tell of them
  *   adopt.c    stores whose directory was removed: left in the spool, taken in by the next daemon
  *
  * Same-layer use: store reads journal/. */
@@ -196,14 +197,23 @@ int store_set_aside_as(const char *path, const char *name);
 
 struct salvage {
 	unsigned read, known, fresh; /* rows of events: readable, there already, put back */
+	unsigned left;               /* events whose row is gone, of which something was left */
+	unsigned missing;            /* and those of which only the key is known */
 	bool cut;                    /* a limit of time was reached */
 };
 
+struct salvage_sink {
+	int (*take)(const struct record *r, void *arg); /* 1 new, 0 known, -errno ends it */
+	/* What other tables tell of an event whose row is gone. It must count only if nobody has the whole one: the
+	 * journal has not been read yet. 0, -errno ends it. NULL: nobody wants it. */
+	int (*leave)(const struct record *r, void *arg);
+	void *arg;
+};
+
 /* Reads what can be read of a damaged store (from both ends of its events, and from between its bad pages)
- * and hands every event to take: 1 new, 0 known, -errno ends it. Names and facts the user gave go into
- * `into` directly. Inside the caller's transaction, which take may commit and begin again. */
-int store_salvage(const char *damaged, struct store *into, int (*take)(const struct record *r, void *arg), void *arg,
-	struct salvage *ret);
+ * and hands every event to the sink. Names and facts the user gave go into `into` directly. Inside the caller's
+ * transaction, which take may commit and begin again. */
+int store_salvage(const char *damaged, struct store *into, const struct salvage_sink *sink, struct salvage *ret);
 
 /* Writes what an open handle sees to a file; its own may be deleted already. */
 int store_rescue(struct store *s, const char *to);
@@ -241,7 +251,7 @@ struct writer_state {
 	bool open;          /* the store is open and migrated */
 	bool unclean;       /* nobody closed it before it was opened */
 	char trouble[320];  /* why folding is stuck, or "" */
-	char recovery[320]; /* what the last recovery did, or "" */
+	char recovery[400]; /* what the last recovery did, or "" */
 	uint64_t folded, doubled, spooled, damaged, commits, checkpoints;
 	uint64_t missing;         /* records at least that may be missing from segments that were cut off or damaged */
 	uint64_t replayed;        /* new ones from segments of an earlier daemon */
