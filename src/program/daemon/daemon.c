@@ -351,6 +351,20 @@ static void cleaned_up(void *arg)
 	(void)arg;
 }
 
+static void sweep(void *arg)
+{
+	paths_sweep(((struct daemon *)arg)->paths, TEMP_AGE_S);
+}
+
+/* Callers are killed as well, in the middle of writing to the spool. */
+static void duty_sweep(void *arg)
+{
+	struct daemon *d = arg;
+
+	if (!d->stopping)
+		loop_submit_lane(d->loop, LOOP_PEOPLE, sweep, cleaned_up, d);
+}
+
 const struct duty daemon_duties[] = {
 	{ "close stalled connections", 60 * USEC_PER_SEC, duty_expire },
 	{ "close unused readers of the store", 60 * USEC_PER_SEC, duty_readers },
@@ -358,6 +372,7 @@ const struct duty daemon_duties[] = {
 	{ "check that directory, lock and socket are still ours", 60 * USEC_PER_SEC, duty_place },
 	{ "look whether any session is private", 60 * USEC_PER_SEC, duty_mutes },
 	{ "complete batches (300 s) and sessions (1 h) without activity", 60 * USEC_PER_SEC, duty_tend },
+	{ "delete temporary files that nobody writes any more", 600 * USEC_PER_SEC, duty_sweep },
 	{ "copy the store once a day when it has changed; the newest three are kept", 600 * USEC_PER_SEC, duty_backup },
 	{ "delete sessions beyond retention.days and store.max_mb", 600 * USEC_PER_SEC, duty_retain },
 	{ 0 },
