@@ -123,9 +123,13 @@ def test_switched_rules_survive_a_kill(world):
     world.start()
     world.hookd("rules", "disable", "git.reset-hard")
     world.kill()
-    assert says(world, "claude", "git reset --hard") == "none"
-    wait_for(lambda: world.daemons(), what="a daemon started by the hook")
-    assert says(world, "claude", "git reset --hard", n=2) == "none"
+    # The lock of the one that was killed may be held for a moment longer: then a later hook starts the next.
+    for n in range(2, 100):
+        assert says(world, "claude", "git reset --hard", n=n) == "none"
+        if world.daemons():
+            break
+    assert world.daemons()
+    assert says(world, "claude", "git reset --hard", n=1) == "none"
 
 
 def test_strict_set_without_restart_or_says_so(world):
