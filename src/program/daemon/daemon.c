@@ -21,9 +21,9 @@
 #include "config/config.h"
 #include "config/owner.h"
 #include "daemon/claim.h"
+#include "daemon/mutes.h"
 #include "daemon/spawn.h"
 #include "os/os.h"
-#include "redact/redact.h"
 
 enum {
 	WORKERS = 4,        /* a backup, a reader and a transcript may each take long; events need one more */
@@ -55,10 +55,10 @@ struct daemon {
 	struct web *web;
 	struct janitor *janitor;
 	struct loop_signal *signals[3];
-	struct loop_io *spool_io, *place_io, *mutes_io;
-	int spool_watch, place_watch, mutes_watch;
+	struct loop_io *spool_io, *place_io;
+	int spool_watch, place_watch;
+	struct mutes *mutes;
 	struct loop_timer *relisten_timer;
-	bool muting;                    /* a worker looks for sessions that are private */
 	bool checking;                  /* a worker looks whether the directory is still ours */
 	bool unreachable;               /* the socket is not, and will be looked at again */
 	_Atomic enum claim_state place; /* as it was last seen */
@@ -232,70 +232,12 @@ static void on_relisten(void *arg)
 		loop_submit_lane(d->loop, LOOP_PEOPLE, check_place, listen_again, d);
 }
 
-/* -- sessions that others mute ------------------------------------------------------------------ */
-
-static void on_mutes(int what, void *arg)
-{
-	(void)what;
-	os_watch_drain(((struct daemon *)arg)->mutes_watch);
-	redact_mutes_changed();
-}
-
-static void unwatch_mutes(struct daemon *d)
-{
-	redact_mutes_changed();
-	if (!d->mutes_io)
-		return;
-	loop_io_free(d->mutes_io);
-	d->mutes_io = NULL;
-	fs_closep(&d->mutes_watch);
-}
-
-/* `hookd offline` marks sessions as private as well. Without a watch on its marks every event asks the disk. */
-static void open_mutes(void *arg)
-{
-	struct daemon *d = arg;
-	char dir[FS_PATH];
-
-	if (fs_join(dir, d->paths->run, "muted") < 0)
-		return;
-	(void)mkdir(dir, 0700);
-	d->mutes_watch = os_watch_dir(dir);
-}
-
-static void look_for_mutes(void *arg)
-{
-	redact_mutes_look(((struct daemon *)arg)->paths->run);
-}
-
-static void mutes_looked(void *arg)
-{
-	((struct daemon *)arg)->muting = false;
-}
-
-static void watch_mutes(void *arg)
-{
-	struct daemon *d = arg;
-
-	d->muting = false;
-	if (d->mutes_watch < 0 || d->stopping)
-		return;
-	d->mutes_io = loop_io_new(d->loop, d->mutes_watch, LOOP_READ, on_mutes, d);
-	d->muting = true;
-	loop_submit_lane(d->loop, LOOP_PEOPLE, look_for_mutes, mutes_looked, d);
-}
-
 static void duty_mutes(void *arg)
 {
 	struct daemon *d = arg;
 
-	if (d->muting || d->stopping)
-		return;
-	d->muting = true;
-	if (d->mutes_io)
-		loop_submit_lane(d->loop, LOOP_PEOPLE, look_for_mutes, mutes_looked, d);
-	else
-		loop_submit_lane(d->loop, LOOP_PEOPLE, open_mutes, watch_mutes, d);
+	if (!d->stopping)
+		mutes_look(d->mutes);
 }
 
 static void on_place(int what, void *arg)
@@ -304,7 +246,7 @@ static void on_place(int what, void *arg)
 
 	(void)what;
 	os_watch_drain(d->place_watch);
-	unwatch_mutes(d); /* its directory may be what was removed */
+	mutes_lost(d->mutes); /* its directory may be what was removed */
 	duty_place(d);
 }
 
@@ -481,7 +423,8 @@ static void start_watching(struct daemon *d)
 	d->place_watch = os_watch_place(d->paths->state, d->paths->run);
 	if (d->place_watch >= 0)
 		d->place_io = loop_io_new(d->loop, d->place_watch, LOOP_READ, on_place, d);
-	duty_mutes(d);
+	d->mutes = mutes_new(d->loop, d->paths->run);
+	mutes_look(d->mutes);
 	d->stop_timer = loop_timer_new(d->loop, check_stopped, d);
 	d->relisten_timer = loop_timer_new(d->loop, on_relisten, d);
 	d->janitor = janitor_new(d->loop, daemon_duties, d);
@@ -674,8 +617,8 @@ static void take_apart(struct daemon *d)
 	janitor_free(d->janitor);
 	loop_io_free(d->spool_io);
 	loop_io_free(d->place_io);
-	loop_io_free(d->mutes_io);
-	fs_closep(&d->mutes_watch);
+	if (d->mutes)
+		mutes_lost(d->mutes);
 	fs_closep(&d->spool_watch);
 	fs_closep(&d->place_watch);
 	for (size_t i = 0; i < countof(d->signals); i++)
@@ -688,6 +631,7 @@ static void take_apart(struct daemon *d)
 	engine_free(d->engine);
 	guard_free(d->guard);
 	loop_free(d->loop);
+	mutes_free(d->mutes); /* a worker may have looked until now */
 	writer_free(d->writer);
 	journal_syncer_free(d->syncer);
 	capture_free(d->capture);
@@ -708,7 +652,7 @@ static void take_own_environment(const struct paths *paths)
 
 int daemon_run(const struct paths *paths, const struct daemon_options *how, struct err *err)
 {
-	struct daemon d = { .paths = paths, .spool_watch = -1, .place_watch = -1, .mutes_watch = -1 };
+	struct daemon d = { .paths = paths, .spool_watch = -1, .place_watch = -1 };
 	struct err token_err = { 0 };
 	int r = paths_make(paths, err), token;
 
