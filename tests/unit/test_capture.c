@@ -340,7 +340,7 @@ static struct record record_of(struct arena *a, unsigned i)
 /* Every table without the numbers that count arrivals; rows are named by what they are. */
 static const char *const dumps[] = {
 	"SELECT hex(e.id), e.ord, e.at, s.agent, s.native_id, e.kind, e.native, e.tool, e.tool_use_id, "
-	"e.marks, hex(o.id), e.agent_id, e.payload "
+	"e.marks, hex(o.id), e.agent_id, payload_text(e.payload) "
 	"FROM events e JOIN sessions s ON s.key = e.session LEFT JOIN events o ON o.seq = e.same_as ORDER BY e.id",
 	"SELECT s.agent, s.native_id, s.cwd, s.transcript, s.status, s.started_at, s.last_at, s.ended_at, "
 	"s.events, s.prompts, s.tools, s.model, "
@@ -407,7 +407,7 @@ static void clear(struct store *s)
 	assert_int_equal(store_exec(s,
 				 "DELETE FROM plan_versions; DELETE FROM plans; DELETE FROM activities; DELETE "
 				 "FROM batches; "
-				 "DELETE FROM windows; DELETE FROM decisions; DELETE FROM events; "
+				 "DELETE FROM windows; DELETE FROM decisions; DELETE FROM events; DELETE FROM blocks; "
 				 "DELETE FROM sessions; DELETE FROM directories; DELETE FROM projects"),
 		0);
 }

@@ -116,20 +116,24 @@ static int check_twin(struct step *t)
 int fold_insert_event(struct step *t)
 {
 	const struct record *r = &t->record;
-	str kind = str_of(event_kinds[r->kind].name);
+	str kind = str_of(event_kinds[r->kind].name), payload = str_is_set(r->payload) ? r->payload : STR("{}");
+	int64_t ref = 0;
 	int got = check_twin(t);
 
+	if (got == 0)
+		got = block_add(t, &ref);
 	if (got < 0)
 		return got;
 	got = store_do(t->store,
 		"INSERT INTO events(id, ord, at, session, kind, native, tool, tool_use_id, agent_id, marks, "
 		"host, payload) "
-		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-		"biiisssssisp", r->id.b, (size_t)ULID_BYTES, r->order_us, r->at_us, t->session.key, kind,
+		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, coalesce(?12, ?13))",
+		"biiisssssiskp", r->id.b, (size_t)ULID_BYTES, r->order_us, r->at_us, t->session.key, kind,
 		str_is_set(r->native) && !str_eq(r->native, kind) ? r->native : STR(""), r->tool_name, r->tool_use_id,
-		r->agent_id, (int64_t)r->marks, r->host, str_is_set(r->payload) ? r->payload : STR("{}"));
-
+		r->agent_id, (int64_t)r->marks, r->host, ref, ref ? STR_NONE : payload);
 	t->seq = store_last_rowid(t->store);
+	if (got == 0 && ref)
+		block_note(t);
 	return got;
 }
 
@@ -262,6 +266,7 @@ void capture_free(struct capture *c)
 {
 	if (!c)
 		return;
+	block_forget(c);
 	arena_release(&c->arena);
 	free(c->dirty);
 	free(c);
