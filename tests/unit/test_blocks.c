@@ -201,6 +201,41 @@ static void test_purged_events_leave_nothing_in_a_block(void **state)
 	store_close(s);
 }
 
+/* -- names that are numbers -------------------------------------------------------------------- */
+
+static void test_every_kind_and_class_is_read_by_its_name(void **state)
+{
+	struct store *s = fresh();
+	struct capture *c = capture_new();
+	struct query *q;
+
+	for (enum event_kind k = EVENT_UNKNOWN; k < EVENT_KIND_MAX; k++) {
+		struct record r = record_sample(k, STR("{}"));
+
+		r.order_us = r.at_us + 7;
+		r.kind = k;
+		r.native = STR("");
+		assert_int_equal(capture_fold(c, s, &r), 1);
+	}
+	assert_int_equal(capture_finish(c, s), 0);
+	q = store_query(s, "SELECT kind, ord - at FROM events ORDER BY seq");
+	for (enum event_kind k = EVENT_UNKNOWN; k < EVENT_KIND_MAX; k++) {
+		assert_int_equal(query_step(q), 1);
+		assert_true(str_eq(query_str(q, 0), str_of(event_kinds[k].name)));
+		assert_int_equal(query_int(q, 1), 7);
+	}
+	query_reset(q);
+	for (enum tool_class n = TOOL_OTHER; n < TOOL_CLASS_MAX; n++) {
+		assert_int_equal(store_do(s, "UPDATE activities SET class_n = ?1", "i", (int64_t)n), 0);
+		q = store_query(s, "SELECT class FROM activities LIMIT 1");
+		assert_int_equal(query_step(q), 1);
+		assert_true(str_eq(query_str(q, 0), str_of(tool_class_names[n])));
+		query_reset(q);
+	}
+	capture_free(c);
+	store_close(s);
+}
+
 /* -- damage ------------------------------------------------------------------------------------ */
 
 struct taken {
@@ -306,6 +341,7 @@ int main(void)
 		cmocka_unit_test(test_a_number_that_is_used_again_is_read_anew),
 		cmocka_unit_test(test_a_purged_session_takes_its_blocks_with_it),
 		cmocka_unit_test(test_purged_events_leave_nothing_in_a_block),
+		cmocka_unit_test(test_every_kind_and_class_is_read_by_its_name),
 		cmocka_unit_test(test_payloads_are_carved_out_of_a_store_without_a_schema),
 		cmocka_unit_test(test_a_damaged_block_costs_its_own_payloads),
 	};

@@ -31,6 +31,9 @@ static inline int64_t key_of(int64_t seq, int n)
 	return 4 * seq + n;
 }
 
+/* Of an activity, as a number in its row. */
+enum activity_state { ACTIVITY_STARTED, ACTIVITY_DONE, ACTIVITY_FAILED, ACTIVITY_DENIED };
+
 /* One event on its way into the projections. */
 struct step {
 	struct capture *capture;
@@ -176,6 +179,8 @@ int block_drop(struct store *s, int64_t session);
 /* Each payload of the session is stored by itself, so that its events can part company. */
 int block_dissolve(struct capture *c, struct store *s, int64_t session);
 
+/* The number that stores know a kind by; 0: they have its name. */
+int64_t fold_number_of(enum event_kind kind);
 /* Adds the row of events; t->seq is its number. */
 int fold_insert_event(struct step *t);
 

@@ -196,8 +196,8 @@ static str as_text(const struct field *f)
 	return is_text(f) ? str_n((const char *)f->p, f->n) : STR_NONE;
 }
 
-/* Letters: t text, o text or nothing, i number, k number or nothing, b the key, p a payload or where it is, ? anything,
- * - the row's number, which is not stored. */
+/* Letters: t text, o text or nothing, i number, n number or text, k number or nothing, b the key, p a payload or where
+ * it is, ? anything, - the row's number, which is not stored. */
 static bool has_shape(const struct field *fields, unsigned n, const char *shape)
 {
 	for (unsigned i = 0; shape[i]; i++) {
@@ -217,6 +217,10 @@ static bool has_shape(const struct field *fields, unsigned n, const char *shape)
 			break;
 		case 'i':
 			if (!is_int(f))
+				return false;
+			break;
+		case 'n':
+			if (!is_int(f) && !is_text(f))
 				return false;
 			break;
 		case 'k':
@@ -320,17 +324,25 @@ static str find_block(struct carving *c, int64_t number)
 
 /* -- events ------------------------------------------------------------------------------------ */
 
+static str as_kind(const struct field *f)
+{
+	int64_t number = is_int(f) ? as_int(f) : 0;
+
+	return number > 0 && number < EVENT_KIND_MAX ? str_of(event_kinds[number].name) : as_text(f);
+}
+
 static int offer_event(struct carving *c, int64_t seq, const struct field *f, unsigned n)
 {
+	bool old = has_shape(f, n, "-biikttoooiop"); /* schema 6 and before */
 	struct carved_event e = { .seq = seq };
 
-	if (!has_shape(f, n, "-biikttoooiop") || n > 16)
+	if ((!old && !has_shape(f, n, "-biinktoooiop")) || n > 16)
 		return 0;
 	e.id = str_n((const char *)f[1].p, f[1].n);
 	e.ord = as_int(&f[2]);
-	e.at = as_int(&f[3]);
-	e.session = as_int(&f[4]);
-	e.kind = as_text(&f[5]);
+	e.at = old ? as_int(&f[3]) : e.ord - as_int(&f[3]);
+	e.session = as_int(&f[old ? 4 : 5]);
+	e.kind = old ? as_text(&f[5]) : as_kind(&f[4]);
 	e.native = as_text(&f[6]);
 	e.tool = as_text(&f[7]);
 	e.tool_use_id = as_text(&f[8]);
@@ -349,21 +361,23 @@ static int offer_event(struct carving *c, int64_t seq, const struct field *f, un
 /* Keys of projections are 4 * seq + n of the event that made them; those of older releases are below zero. */
 static int offer_trace(struct carving *c, int64_t key, const struct field *f, unsigned n)
 {
+	static const char *const states[] = { "started", "done", "failed", "denied" };
 	struct carved_trace t = { .seq = key / 4 };
+	bool old = has_shape(f, n, "-itkkitotoooootokkk"); /* schema 6 and before */
 
 	if (key <= 0)
 		return 0;
-	if (has_shape(f, n, "-itkkitotoooootokkk")) { /* activities */
+	if (old || has_shape(f, n, "-iokkinoioooooiokkk")) { /* activities */
 		t.session = as_int(&f[1]);
 		t.same = as_text(&f[2]);
 		t.ord = as_int(&f[5]);
-		t.kind = as_text(&f[6]);
-		t.is_call = str_eq(t.kind, STR("tool"));
+		t.is_call = old ? str_eq(as_text(&f[6]), STR("tool")) : is_int(&f[6]) && !as_int(&f[6]);
+		t.kind = old ? as_text(&f[6]) : as_kind(&f[6]);
 		t.tool = as_text(&f[7]);
 		t.agent_id = as_text(&f[9]);
 		t.input = as_text(&f[10]);
 		t.text = as_text(&f[11]);
-		t.state = as_text(&f[14]);
+		t.state = old ? as_text(&f[14]) : str_of(states[as_int(&f[14]) & 3]);
 		t.started_at = as_int(&f[16]);
 		t.ended_at = as_int(&f[17]);
 		return c->sink->trace(&t, c->sink->arg);
