@@ -44,6 +44,7 @@
 		"dry_run", OP_BOOL, .text = "only report what would be done" \
 	}
 
+static const char *const memory_statuses[] = { "active", "resolved", "superseded", "quarantined", NULL };
 static const char *const statuses[] = { "active", "completed", NULL };
 static const char *const decisions[] = { "allow", "ask", "deny", NULL };
 static const char *const groupings[] = { "day", "week", "project", "agent", "model", "session", "total", NULL };
@@ -137,6 +138,40 @@ const struct op ops[] = {
 	{ "rule_counts", "How often each rule fired, and when it last did.", READS, .run = op_rule_counts },
 	{ "stats", "Counts: in total, and by day, project, agent, tool and rule.", READS_FOR_AGENTS, .run = op_stats,
 		.params = PARAMS{ PROJECT, AGENT, SINCE, UNTIL, ALL, { 0 } } },
+	{ "remember", "Remembers a text, for one project or for all.", OP_LATER, op_remember, .flags = OP_MUTATES,
+		.params = PARAMS{ { "text", OP_TEXT, OP_REQUIRED, .text = "what is to be remembered" },
+			{ "type", OP_TEXT, .text = "gotcha, bug_fix, decision, discovery (the default), trade_off" },
+			{ "file", OP_TEXT, .text = "the file it is about" },
+			{ "project", OP_TEXT,
+				.text = "a directory of the project, or its name; none: for all projects" },
+			{ "session", OP_TEXT, .text = "the session it was learned in" },
+			{ "importance", OP_INT, .min = 1, .max = 10, .fallback = 5, .text = "from 1 to 10" },
+			{ "by_agent", OP_BOOL, .text = "these are the words of an agent" }, { 0 } } },
+	{ "memory_import", "Remembers several texts at once.", OP_LATER, op_memory_import, .flags = OP_MUTATES,
+		.params = PARAMS{ { "memories", OP_LIST, OP_REQUIRED,
+					  .text = "objects with text, and ref, type, file, project, created_at" },
+			{ 0 } } },
+	{ "memory_change", "Changes a memory.", OP_LATER, op_memory_change, .flags = OP_MUTATES,
+		.params = PARAMS{ { "id", OP_TEXT, OP_REQUIRED, .text = "its id" },
+			{ "text", OP_TEXT, .text = "what it says from now on" },
+			{ "type", OP_TEXT, .text = "its type from now on" },
+			{ "file", OP_TEXT, .text = "the file it is about" },
+			{ "importance", OP_INT, .min = 1, .max = 10, .text = "from 1 to 10" },
+			{ "status", OP_ENUM, .choices = memory_statuses, .text = "its status from now on" },
+			{ "reason", OP_TEXT, .text = "why it has that status" },
+			{ "successor", OP_TEXT, .text = "the id of the memory that supersedes it" },
+			{ "pinned", OP_BOOL, .text = "always among the first at the start of a session" },
+			{ "muted", OP_BOOL, .text = "never given to an agent by itself" }, { 0 } } },
+	{ "memories", "Memories, newest first.", READS_FOR_AGENTS, .run = op_memories,
+		.params = PARAMS{ PROJECT, SINCE, SESSION, { "type", OP_TEXT, .text = "only this type" },
+			{ "status", OP_ENUM, .choices = memory_statuses, .text = "only with this status" },
+			{ "query", OP_TEXT, .text = "only those that contain this text" }, LIMIT(50, 10000), { 0 } } },
+	{ "memory", "One memory with all that is known of it.", READS_FOR_AGENTS, .run = op_memory,
+		.params = PARAMS{ { "id", OP_TEXT, OP_REQUIRED, .text = "its id, or the name it was imported under" },
+			{ 0 } } },
+	{ "recall", "Memories that fit texts, best first, with how sure that is.", READS, .run = op_recall,
+		.params = PARAMS{ { "queries", OP_LIST, OP_REQUIRED, .text = "objects with id, query and project" },
+			LIMIT(10, 50), { 0 } } },
 	{ "projects", "Projects with their worktrees and other paths, most recently used first.", READS_FOR_AGENTS,
 		.run = op_projects, .params = PARAMS{ LIMIT(1000, 10000), { 0 } } },
 	{ "project_rename", "Names a project; an empty name restores the folder's name.", OP_WRITER, op_project_rename,

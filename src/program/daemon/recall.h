@@ -1,0 +1,17 @@
+/* Memories in the daemon. For daemon/ only. */
+#ifndef HOOKD_DAEMON_RECALL_H
+#define HOOKD_DAEMON_RECALL_H
+
+#include "config/paths.h"
+#include "loop/loop.h"
+#include "memory/memory.h"
+#include "store/store.h"
+
+struct recall;
+
+struct recall *recall_new(struct loop *l, struct readers *r, const struct paths *p);
+void recall_free(struct recall *c);
+
+struct memories *recall_memories(struct recall *c);
+
+#endif
