@@ -21,6 +21,7 @@ LAYERS = {
     2: 'agents redact server http otlp shell journal store retrieve',
     3: 'transcript guard trust hooks install',
     4: 'history capture memory',
+    5: 'context',
     6: 'engine',
     7: 'api daemon',
     8: 'cli client',

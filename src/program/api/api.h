@@ -51,6 +51,7 @@ struct api_context {
 	int64_t started_us; /* wall clock */
 	struct readers *readers;
 	struct memories *memories;
+	struct context *context;
 	struct web **web;        /* where the web is, once there is one */
 	void (*stop)(void *arg); /* asks the daemon to stop */
 	void *stop_arg;

@@ -126,6 +126,8 @@ int op_memory_change(struct op_call *call);
 int op_memories(struct op_call *call);
 int op_memory(struct op_call *call);
 int op_recall(struct op_call *call);
+int op_why(struct op_call *call);
+int op_preview(struct op_call *call);
 int op_projects(struct op_call *call);
 int op_project_rename(struct op_call *call);
 int op_project_merge(struct op_call *call);

@@ -7,39 +7,17 @@
 
 enum { HITS_MAX = 50, BATCH_MAX = 1000 };
 
-#define MEMORY_SELECT                                                                                                 \
-	"SELECT m.key, upper(hex(m.uid)), m.type, m.text, m.file, m.importance, m.status, m.trust, m.origin, m.ref, " \
-	"m.pinned, m.muted, m.created_at, m.updated_at, m.shown, m.used, p.name, s.native_id, s.agent, m.reason, "    \
-	"m.concepts FROM memories m LEFT JOIN projects p ON p.key = m.project LEFT JOIN sessions s ON s.key = "       \
+#define MEMORY_SELECT                                                                                                \
+	"SELECT m.key, ulid_text(m.uid), m.type, m.text, m.file, m.importance, m.status, m.trust, m.origin, m.ref, " \
+	"m.pinned, m.muted, m.created_at, m.updated_at, m.shown, m.used, p.name, s.native_id, s.agent, m.reason, "   \
+	"m.concepts FROM memories m LEFT JOIN projects p ON p.key = m.project LEFT JOIN sessions s ON s.key = "      \
 	"m.session "
 
-static const struct op_column memory_columns[] = { { "", 'i' }, { "", 's' }, { "type", 's' }, { "text", 's' },
+static const struct op_column memory_columns[] = { { "", 'i' }, { "id", 's' }, { "type", 's' }, { "text", 's' },
 	{ "file", 's' }, { "importance", 'i' }, { "status", 's' }, { "trust", 's' }, { "origin", 's' }, { "ref", 's' },
 	{ "pinned", 'b' }, { "muted", 'b' }, { "created_us", 'i' }, { "updated_us", 'i' }, { "shown", 'i' },
 	{ "used", 'i' }, { "project", 's' }, { "session", 's' }, { "agent", 's' }, { "reason", 's' },
 	{ "concepts", 'j' }, { 0 } };
-
-/* The key is bytes in the store and a ULID's text elsewhere. */
-static void write_id(struct json_writer *w, str hex)
-{
-	static const char digits[] = "0123456789ABCDEF";
-	struct ulid uid = { { 0 } };
-	char text[ULID_TEXT + 1];
-
-	for (size_t i = 0; i < hex.n && i < 2 * ULID_BYTES; i++) {
-		const char *digit = strchr(digits, hex.p[i]);
-
-		uid.b[i / 2] = (uint8_t)(uid.b[i / 2] << 4 | (digit ? digit - digits : 0));
-	}
-	ulid_format(&uid, text);
-	jw_field_str(w, "id", str_of(text));
-}
-
-static void write_memory(struct op_call *call, struct query *q)
-{
-	write_id(call->w, query_str(q, 1));
-	op_write_columns(call->w, q, memory_columns);
-}
 
 /* -- lists ------------------------------------------------------------------------------------- */
 
@@ -60,7 +38,7 @@ int op_memories(struct op_call *call)
 	jw_array(call->w);
 	while ((got = query_step(q)) == 1 && !op_is_enough(call)) {
 		jw_object(call->w);
-		write_memory(call, q);
+		op_write_columns(call->w, q, memory_columns);
 		jw_end_object(call->w);
 	}
 	query_reset(q);
@@ -98,7 +76,7 @@ int op_memory(struct op_call *call)
 	got = query_step(q);
 	jw_object(call->w);
 	if (got == 1)
-		write_memory(call, q);
+		op_write_columns(call->w, q, memory_columns);
 	jw_end_object(call->w);
 	query_reset(q);
 	return MIN(got, 0);
@@ -133,7 +111,7 @@ static int write_hit(struct op_call *call, const struct hit *h, int64_t *written
 		str ref = query_str(q, 9);
 
 		jw_object(call->w);
-		write_id(call->w, query_str(q, 1));
+		jw_field_str(call->w, "id", query_str(q, 1));
 		jw_field_str(call->w, "ref", str_is_set(ref) ? ref : STR_NONE);
 		jw_field_str(call->w, "kind", STR("memory"));
 		jw_key(call->w, "score");

@@ -32,6 +32,8 @@ const struct cmd *const cmds[] = {
 	&cmd_memories,
 	&cmd_memory,
 	&cmd_recall,
+	&cmd_why,
+	&cmd_preview,
 	&cmd_usage,
 	&cmd_stats,
 	&cmd_import,

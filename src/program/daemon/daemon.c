@@ -571,8 +571,10 @@ static int build(struct daemon *d, struct err *err)
 	d->capture = capture_new();
 	start_writer(d);
 	api.readers = d->readers = readers_new(d->paths->store);
-	d->recall = recall_new(d->loop, d->readers, d->paths);
+	d->recall = recall_new(d->loop, d->readers, d->paths, &d->config, d->token);
+	engine_set_context(d->engine, recall_context(d->recall));
 	api.memories = recall_memories(d->recall);
+	api.context = recall_context(d->recall);
 	api.writer = d->writer;
 	api.syncer = d->syncer;
 	api.capture = d->capture;

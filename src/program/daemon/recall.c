@@ -11,6 +11,7 @@ struct recall {
 	struct loop *loop;
 	struct readers *readers;
 	struct memories *memories;
+	struct context *context;
 };
 
 struct merge {
@@ -46,13 +47,15 @@ static void wants_merge(int64_t project, void *arg)
 	loop_post(m->recall->loop, submit, m);
 }
 
-struct recall *recall_new(struct loop *l, struct readers *r, const struct paths *p)
+struct recall *recall_new(struct loop *l, struct readers *r, const struct paths *p, const struct config *config,
+	const char *secret)
 {
 	struct recall *c = xcalloc(1, sizeof *c);
 
 	c->loop = l;
 	c->readers = r;
 	c->memories = memories_new(p->index, wants_merge, c);
+	c->context = context_new(r, c->memories, config, secret);
 	return c;
 }
 
@@ -60,6 +63,7 @@ void recall_free(struct recall *c)
 {
 	if (!c)
 		return;
+	context_free(c->context);
 	memories_free(c->memories);
 	free(c);
 }
@@ -67,4 +71,9 @@ void recall_free(struct recall *c)
 struct memories *recall_memories(struct recall *c)
 {
 	return c->memories;
+}
+
+struct context *recall_context(struct recall *c)
+{
+	return c->context;
 }

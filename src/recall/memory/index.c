@@ -440,6 +440,36 @@ static int current(struct memories *m, struct store *store, int64_t project, boo
 	return r;
 }
 
+/* Rows that have gone or changed since are left out; the texts of the first say how sure they are. */
+static int rate(struct store *store, const struct snapshot *s, str query, struct hit *hits, int n)
+{
+	struct rated rated[RATED_MAX];
+	struct arena texts = { 0 };
+	size_t nrated = 0;
+	int to = 0, got = 0;
+
+	for (int i = 0; i < n && got >= 0; i++) {
+		struct query *q = store_ask(store,
+			"SELECT text, file FROM memories WHERE key = ?1 AND status = 'active' AND NOT muted", "i",
+			hits[i].key);
+
+		got = query_step(q);
+		if (got == 1) {
+			hits[to] = hits[i];
+			if (nrated < RATED_MAX)
+				rated[nrated++] = (struct rated){ &hits[to],
+					arena_strf(&texts, STR_FMT " " STR_FMT, STR_ARG(query_str(q, 0)),
+						STR_ARG(query_str(q, 1))) };
+			to++;
+		}
+		query_reset(q);
+	}
+	if (got >= 0)
+		hit_rate(s->parts, s->nparts, query, rated, nrated);
+	arena_release(&texts);
+	return got < 0 ? got : to;
+}
+
 int memories_search(struct memories *m, struct store *store, int64_t project, str query, bool patient, struct hit *ret,
 	size_t max)
 {
@@ -448,6 +478,8 @@ int memories_search(struct memories *m, struct store *store, int64_t project, st
 
 	if (r == 0 && s)
 		r = (int)index_search(s->parts, s->nparts, query, ret, max, NULL);
+	if (r > 0)
+		r = rate(store, s, query, ret, r);
 	snapshot_unref(s);
 	return r;
 }

@@ -59,8 +59,8 @@ struct memories *memories_new(const char *dir, void (*wants_merge)(int64_t proje
 void memories_free(struct memories *m);
 DEFINE_FREEP(struct memories, memories_free);
 
-/* The best of one project's memories, whatever their status: rows may have changed since. Patient: waits for rows that
- * are not in the index yet; else it may be behind by what came in the last moments. Number of hits, or -errno. */
+/* The best of one project's active memories, with how sure that is for the first RATED_MAX. Patient: waits for rows
+ * that are not in the index yet; else it may be behind by what came in the last moments. Number of hits, or -errno. */
 int memories_search(struct memories *m, struct store *s, int64_t project, str query, bool patient, struct hit *ret,
 	size_t max);
 

@@ -43,6 +43,9 @@ struct segment {
 	const uint8_t *postings;          /* for each document a gap (7 bits a byte, more to come: 0x80) and a byte */
 };
 
+/* A term of a segment, or NULL. */
+const struct segment_term *segment_term(const struct segment *s, uint32_t hash);
+
 /* The next posting: moves *p and adds the gap to *doc. */
 static inline uint8_t posting_next(const uint8_t **p, uint32_t *doc)
 {

@@ -3,7 +3,8 @@
  *   terms.c       text → terms (words, parts of identifiers, pairs of characters of unspaced scripts), each a hash
  *   stem.c        English endings
  *   segment.c     an immutable index of some documents: built in memory, kept in a file, mapped from it
- *   search.c      BM25 over the segments of an index, and how sure a hit is
+ *   search.c      BM25 over the segments of an index
+ *   confidence.c  how sure a hit is
  *
  * DESIGN. An index is a list of segments, which never change, and the documents in them that are dead. So any number of
  * threads search while another one builds the next list. Whoever owns the documents decides what is in which segment;
@@ -79,5 +80,21 @@ struct hit {
 /* The `max` best, best first. *cancel, if not NULL, ends it early with what it has. */
 size_t index_search(const struct index_part *parts, size_t n, str query, struct hit *ret, size_t max,
 	const bool *cancel);
+
+/* -- how sure ---------------------------------------------------------------------------------- */
+
+enum { FEATURES = 9, RATED_MAX = 16 };
+
+/* A hit and the text it stands for. */
+struct rated {
+	struct hit *hit;
+	str text;
+};
+
+/* Sets the confidence of hits, which are in order; at most RATED_MAX. */
+void hit_rate(const struct index_part *parts, size_t n, str query, const struct rated *r, size_t nrated);
+/* What it is made from, for fitting: a row of features per hit. */
+void hit_features(const struct index_part *parts, size_t n, str query, const struct rated *r, size_t nrated,
+	double (*ret)[FEATURES]);
 
 #endif

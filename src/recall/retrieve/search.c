@@ -50,21 +50,6 @@ static void read_query(struct search *s, str query)
 	s->nterms = to;
 }
 
-static const struct segment_term *find_term(const struct segment *s, uint32_t hash)
-{
-	size_t low = 0, high = s->head->nterms;
-
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (s->terms[mid].hash < hash)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < s->head->nterms && s->terms[low].hash == hash ? &s->terms[low] : NULL;
-}
-
 /* A term weighs what it tells: the fewer documents have it, the more. One that is nowhere weighs most, and no document
  * covers it. */
 static void weigh_terms(struct search *s, const struct index_part *parts, size_t n)
@@ -80,7 +65,7 @@ static void weigh_terms(struct search *s, const struct index_part *parts, size_t
 		double own = 0;
 
 		for (size_t i = 0; i < n; i++) {
-			const struct segment_term *term = find_term(parts[i].segment, s->terms[t].hash);
+			const struct segment_term *term = segment_term(parts[i].segment, s->terms[t].hash);
 
 			own += term ? term->own : 0;
 		}
@@ -188,7 +173,7 @@ static void search_part(struct search *s, const struct index_part *part, const b
 	memset(s->covered, 0, g->head->ndocs * sizeof *s->covered);
 	memset(s->threads, 0, (g->head->nthreads + 1) * sizeof *s->threads);
 	for (size_t t = 0; t < s->nterms; t++) {
-		const struct segment_term *term = find_term(g, s->terms[t].hash);
+		const struct segment_term *term = segment_term(g, s->terms[t].hash);
 
 		if (cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED))
 			return;
@@ -198,7 +183,7 @@ static void search_part(struct search *s, const struct index_part *part, const b
 	take_best(s, part);
 }
 
-/* -- how sure ---------------------------------------------------------------------------------- */
+/* -- all of it --------------------------------------------------------------------------------- */
 
 static int compare_hits(const void *a, const void *b)
 {

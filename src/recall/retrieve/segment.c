@@ -378,3 +378,18 @@ size_t segment_mark(const struct segment *s, const int64_t *keys, size_t n, uint
 		}
 	return marked;
 }
+
+const struct segment_term *segment_term(const struct segment *s, uint32_t hash)
+{
+	size_t low = 0, high = s->head->nterms;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (s->terms[mid].hash < hash)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < s->head->nterms && s->terms[low].hash == hash ? &s->terms[low] : NULL;
+}
