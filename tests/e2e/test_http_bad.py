@@ -441,29 +441,55 @@ def test_what_a_page_can_send_without_asking_changes_nothing(web):  # noqa: F811
     assert web.world.events() == []
 
 
-def test_guessing_costs_nothing_but_time(web):  # noqa: F811
-    """T13: a hundred thousand guesses on kept connections: memory stays, the right token still works."""
-    pid, before = web.world.pid(), rss(web.world.pid())
-    guess = web.head("GET", "/metrics", token=False, Authorization="Bearer " + "0" * len(web.token))
+def guesses(web, n):  # noqa: F811
+    """n guesses, each on a connection of its own; how many were closed without an answer, because too many wait already."""
+    guess, closed = web.head("GET", "/metrics", token=False, Authorization="Bearer " + "0" * len(web.token)), 0
+    waiting = []
+    for _ in range(n):
+        s = web.connect()
+        s.sendall(guess)
+        waiting.append(s)
+        if len(waiting) == 100:
+            closed += sum(not read_answer(s).status for s in waiting)
+            [s.close() for s in waiting]
+            waiting = []
+    closed += sum(not read_answer(s).status for s in waiting)
+    [s.close() for s in waiting]
+    return closed
 
-    def work(_):
-        done = 0
-        with web.connect() as s:
-            while done < 12500:
-                try:
-                    s.sendall(guess * 50)
-                    seen = b""
-                    while seen.count(b"HTTP/1.1 401") < 50:
-                        more = s.recv(1 << 16)
-                        if not more:
-                            return done
-                        seen += more
-                    done += 50
-                except OSError:
-                    return done
-        return done
-    with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        list(pool.map(work, range(8)))
+
+@pytest.mark.parametrize("path, wrong", [("/metrics", {"Authorization": "Bearer " + "0" * 64}), ("/metrics", {"Cookie": "hookd_login=" + "0" * 32}),
+                                         ("/no/such", {"Authorization": "Bearer x"}), ("/login?code=" + "0" * 32, {})])
+def test_after_ten_wrong_secrets_a_minute_the_next_is_refused_late(web, path, wrong):  # noqa: F811
+    """T13: tokens, cookies and codes alike; who has the right one does not notice. A slow machine only makes it later."""
+    for _ in range(10):
+        assert web.get(path, token=False, **wrong).status in (401, 403)
+    began = time.monotonic()
+    a = web.get(path, token=False, **wrong)
+    assert time.monotonic() - began > 0.9
+    assert a.status in (401, 403) and "Connection: close" in a.head
+    assert web.get("/metrics").status == 200 and still_serves(web)
+    wait_for(lambda: (web.world.dir / "hookd.log").read_text().count("wrong tokens over HTTP") == 1, what="one line in the log")
+
+
+def test_no_token_is_no_guess(web):  # noqa: F811
+    """T13: a page that is opened without a login, a script that has no token: refused, and not counted."""
+    for _ in range(30):
+        assert web.get("/metrics", token=False).status == 401
+        assert web.get("/metrics", token=False, Cookie="other=1").status == 401
+    assert "wrong tokens" not in (web.world.dir / "hookd.log").read_text()
+
+
+def test_guessing_takes_neither_memory_nor_the_connections_of_others(web):  # noqa: F811
+    """T13: more guesses at once than may wait, from several sides; meanwhile and afterwards the right token works."""
+    pid, before = web.world.pid(), rss(web.world.pid())
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        all_of_them = [pool.submit(guesses, web, 500) for _ in range(4)]
+        while not all(f.done() for f in all_of_them):
+            assert web.get("/metrics").status == 200
+            time.sleep(0.05)
+        closed = sum(f.result() for f in all_of_them)
+    assert 0 < closed < 2000
     assert rss(pid) - before < 8 << 20
     assert web.get("/metrics").status == 200
 

@@ -32,6 +32,7 @@ static void run_login(struct web_call *c)
 			"Location: /\r\nSet-Cookie: hookd_login=%s; HttpOnly; SameSite=Strict; Path=/\r\n", cookie);
 	} else {
 		c->status = 403;
+		c->guessed = c->request->door == HTTP_TCP;
 		buf_add_str(&c->body, STR("This address has been used. Run: hookd url\n"));
 	}
 	web_done(c);
