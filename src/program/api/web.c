@@ -228,16 +228,11 @@ static void opened(void *arg)
 /* Where scripts find it without asking. */
 static void write_address_file(struct web *w)
 {
-	char text[64], path[FS_PATH + 16];
-	FILE *f;
+	char text[64], path[FS_PATH];
 
-	snprintf(path, sizeof path, "%s/http.address", w->paths->run);
 	snprintf(text, sizeof text, "http://127.0.0.1:%u\n", w->door.port);
-	f = fopen(path, "we");
-	if (!f)
-		return;
-	fputs(text, f);
-	fclose(f);
+	if (fs_join(path, w->paths->run, "http.address") == 0)
+		(void)fs_replace_file(path, str_of(text), false);
 }
 
 static int listen_tcp(struct web *w)
