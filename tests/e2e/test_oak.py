@@ -62,6 +62,44 @@ def test_the_log_is_grepped_as_before(oak):
     wait_for(lambda: all(tag in log.read_text() for tag in ("SESSION-START", "PROMPT")), what="the tags")
 
 
+def test_the_debugging_commands(world):
+    """Delivery, injected context, duplicates: each of them is a grep."""
+    (world.dir / "config.json").write_text(json.dumps({"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "echo a hint of twenty-five"}]}]}}))
+    oak = Oak(world)
+    oak.post("session-start", session_id="test-123", agent="claude", source="startup")
+    for _ in range(2):
+        a = oak.post("prompt-submit", session_id="test-123", agent="claude", prompt="hello", generation_id="g1")
+        assert a["context"]["injected_context"] == "a hint of twenty-five"
+    for event in ("post-tool-use", "stop", "session-end"):
+        oak.post(event, session_id="test-123", agent="claude", tool_name="Read", tool_use_id="t1")
+
+    def grep(pattern):
+        return subprocess.run(["grep", "-E", pattern], input=world.hookd("logs").stdout, capture_output=True).stdout.decode().splitlines()
+    wait_for(lambda: len(grep("SESSION-START|PROMPT|TOOL|STOP|SESSION-END")) == 6, what="a line for each call")
+    assert [line.split("INJECT: ")[1] for line in grep("INJECT:")] == ["claude test-123 UserPromptSubmit 21 bytes"] * 2
+    [line] = grep("Deduped")
+    assert " PROMPT claude test-123 UserPromptSubmit " in line
+
+
+def test_a_call_that_is_made_again_gets_the_answer_of_the_first(oak):
+    calls = [("session-start", {"source": "startup"}), ("prompt-submit", {"prompt": "hello", "generation_id": "g1"}),
+             ("post-tool-use", {"tool_name": "Bash", "tool_use_id": "t1", "tool_input": {"command": "ls"}, "tool_output": "x"}), ("stop", {}), ("session-end", {})]
+    for event, fields in calls:
+        first, second = (oak.post(event, session_id="s", agent="claude", **fields) for _ in range(2))
+        for a in (first, second):  # the clock goes on
+            for part in (a, a.get("prompt_batch_stats", {}), a.get("activity_stats", {})):
+                part.pop("duration_minutes", None)
+        assert first == second, event
+    [session] = oak.world.rpc("sessions")["sessions"]
+    assert (session["prompts"], session["tools"]) == (1, 1)
+    assert len(oak.world.rpc("show", session="s")["batches"]) == 1
+
+
+def test_an_answer_has_every_member_even_without_a_directory(oak):
+    a = oak.post("session-start", session_id="test-123", agent="claude", source="startup")
+    assert set(a["context"]) == {"session_id", "agent", "injected_context", "project_root", "index"} and a["context"]["project_root"] is None
+
+
 def test_a_rule_decides_before_a_tool(oak):
     a = oak.post("pre-tool-use", session_id="s", agent="claude", tool_name="Bash", tool_use_id="p1", tool_input={"command": "echo hookd-selftest-deny"})
     assert a["decision"] == "deny" and a["rule"] == "hookd.selftest" and a["reason"]

@@ -154,7 +154,8 @@ enum event_mark {
 
 struct event {
 	struct ulid id;
-	int64_t at_us; /* client's wall clock */
+	struct ulid first; /* of duplicate calls about one event the first one's id; set by the engine */
+	int64_t at_us;     /* client's wall clock */
 	enum event_kind kind;
 	unsigned marks;
 	str agent;  /* "claude", "codex", … as in the agents table, or the name the caller gave */

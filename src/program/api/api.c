@@ -260,6 +260,14 @@ static void record_change(struct request *q)
 	loop_submit_lane(q->api->ctx.loop, LOOP_BACKGROUND, write_change, change_written, c);
 }
 
+static bool names_file(const struct request *q)
+{
+	for (size_t i = 0; q->op->params && q->op->params[i].name; i++)
+		if (q->op->params[i].flags & OP_A_FILE && q->values[i].json)
+			return true;
+	return false;
+}
+
 /* Found, allowed, and its parameters are right; else it has been answered. */
 static bool is_acceptable(struct request *q)
 {
@@ -272,6 +280,10 @@ static bool is_acceptable(struct request *q)
 	}
 	if (op_take_params(q->op, asked->params, &q->arena, &q->values, &q->err) < 0) {
 		send_answer(q, OP_BAD_PARAMS);
+		return false;
+	}
+	if (asked->over_tcp && names_file(q)) {
+		refuse(q, OP_BAD_PARAMS, "a file cannot be named over TCP; use the program hookd, or the Unix socket");
 		return false;
 	}
 	if (q->op->owner && !owner_token_is(q->api->ctx.token, asked->token)) {

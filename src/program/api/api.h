@@ -75,6 +75,7 @@ enum {
 	OP_REQUIRED = 1 << 0,
 	OP_REPEATED = 1 << 1,  /* an array of such values */
 	OP_OR_NUMBER = 1 << 2, /* a text that may be written as a number */
+	OP_A_FILE = 1 << 3,    /* a file that is written: not for callers over TCP */
 };
 
 struct op_param {
@@ -172,6 +173,7 @@ struct op_request {
 	const struct json *env;    /* variables of the caller, name to value; or NULL */
 	str token;                 /* the owner's, if the caller has it */
 	enum op_scope scope;       /* who calls */
+	bool over_tcp;             /* a page, or a program that has no more than the token of HTTP */
 	void (*done)(const struct op_answer *answer, void *arg);
 	void *arg;
 };
@@ -183,7 +185,7 @@ void api_call(struct api *a, const struct op_request *q);
 
 /* One request as text, which must live until done(). reply: a JSON object without a newline; STR_NONE: the daemon
  * stops. */
-void rpc_call(struct api *a, str text, enum op_scope scope, void (*done)(str reply, void *arg), void *arg);
+void rpc_call(struct api *a, str text, bool over_tcp, void (*done)(str reply, void *arg), void *arg);
 
 /* Handler of the server: a line has arrived. arg is the api. */
 void api_line(struct conn *c, str line, void *arg);

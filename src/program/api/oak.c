@@ -66,7 +66,11 @@ static void write_start(struct json_writer *w, const struct event *e, const stru
 	jw_field_str(w, "session_id", e->session);
 	jw_field_str(w, "agent", e->agent);
 	write_context(w, v);
-	jw_field_str(w, "project_root", e->cwd);
+	jw_key(w, "project_root");
+	if (str_empty(e->cwd))
+		jw_null(w);
+	else
+		jw_str(w, e->cwd);
 	jw_key(w, "index");
 	jw_object(w);
 	jw_field_int(w, "code_chunks", 0);
@@ -80,12 +84,13 @@ static void write_prompt(struct json_writer *w, const struct event *e, const str
 {
 	char id[ULID_TEXT + 1];
 
-	ulid_format(&e->id, id);
+	ulid_format(&e->first, id);
 	jw_key(w, "context");
 	jw_object(w);
 	write_context(w, v);
 	jw_end_object(w);
-	jw_field_str(w, "prompt_batch_id", str_of(id)); /* a batch is named by its first event */
+	jw_field_str(w, "prompt_batch_id",
+		str_of(id)); /* a batch is named by its first event, and duplicates get the answer of the first call */
 }
 
 static void write_decision(struct json_writer *w, const struct verdict *v)
@@ -157,18 +162,8 @@ static void add_sums(const struct op_answer *answer, void *arg)
 static void then_sums(struct web_call *c)
 {
 	struct oak *o = c->state;
-	struct buf params = BUF_INIT(KIB(8));
-	struct json_writer w = JSON_WRITER(&params);
-	struct json *parsed = NULL;
 
-	jw_object(&w);
-	jw_field_str(&w, "session", o->session);
-	jw_field_bool(&w, "turn", o->endpoint->sums == SUMS_TURN);
-	jw_end_object(&w);
-	(void)json_parse(&c->arena, arena_str(&c->arena, buf_str(&params)), 0, &parsed, NULL);
-	buf_release(&params);
-	api_call(web_api(c->web),
-		&(struct op_request){ .method = STR("sums"), .params = parsed, .done = add_sums, .arg = c });
+	web_ask_sums(c, o->session, o->endpoint->sums == SUMS_TURN, add_sums);
 }
 
 static str session_in(const struct json *body)

@@ -284,7 +284,8 @@ static int write_turn_sums(struct op_call *call, int64_t session)
 	struct ulid id = { { 0 } };
 	int64_t batch = 0;
 	struct query *q = store_ask(call->store,
-		"SELECT s.last_batch, e.id FROM sessions s LEFT JOIN events e ON e.seq = s.last_batch / 4 WHERE s.key "
+		"SELECT s.last_batch, e.id, s.prompts FROM sessions s LEFT JOIN events e ON e.seq = s.last_batch / 4 "
+		"WHERE s.key "
 		"= ?1",
 		"i", session);
 	int got = query_step(q);
@@ -293,6 +294,7 @@ static int write_turn_sums(struct op_call *call, int64_t session)
 		batch = query_int(q, 0);
 		if (query_str(q, 1).n == ULID_BYTES)
 			memcpy(id.b, query_str(q, 1).p, ULID_BYTES);
+		jw_field_int(call->w, "prompts", query_int(q, 2));
 	}
 	query_reset(q);
 	if (got < 0 || !batch)

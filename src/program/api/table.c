@@ -246,8 +246,10 @@ const struct op ops[] = {
 		.params = PARAMS{ DRY_RUN, { "progress", OP_BOOL, .text = "only report progress" }, { 0 } } },
 	{ "backup", "Copies the store while it is in use.", OP_READER, op_backup, .flags = OP_IS_READ,
 		.lane = LOOP_BACKGROUND, .alone = true,
-		.params = PARAMS{ { "file", OP_TEXT, .text = "an absolute path (default: a file among the backups)" },
-			{ "automatic", OP_BOOL, .text = "make the daily backup now" }, { 0 } } },
+		.params =
+			PARAMS{ { "file", OP_TEXT, OP_A_FILE,
+					.text = "an absolute path (default: a file among the backups)" },
+				{ "automatic", OP_BOOL, .text = "make the daily backup now" }, { 0 } } },
 	{ "purge", "Permanently deletes sessions and events.", OP_READER, op_purge, .flags = OP_DESTROYS, .alone = true,
 		.owner = true, .rotates = true, .lane = LOOP_BACKGROUND, .params = purge_params },
 	{ "purge_preview", "What a purge would delete. Takes the parameters of purge.", READS, .run = op_purge_preview,
