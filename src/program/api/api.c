@@ -2,7 +2,6 @@
 #include "api/api.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -17,18 +16,11 @@
 
 enum {
 	CATCH_UP_MS = 3000,  /* how long a reader waits for the writer */
-	READERS = 4,         /* handles that are kept open */
-	READER_IDLE_S = 60,  /* and for how long */
 	CATCH_UP_TRIES = 20, /* what takes long anyway waits longer, as long as there is no trouble */
 };
 
 struct api {
 	struct api_context ctx;
-	pthread_mutex_t lock; /* of readers */
-	struct reader {
-		struct store *store;
-		int64_t used_us; /* monotonic */
-	} readers[READERS];      /* that nobody uses now; whoever reads takes one, or opens one more */
 	struct request *pending; /* with a worker, or on their way to one */
 	struct request *later;   /* answered when what they began has ended */
 	struct follow *follow;
@@ -108,6 +100,13 @@ void op_finish(struct request *q, str result)
 	send_answer(q, 0);
 }
 
+void op_give_up(struct request *q, const char *why)
+{
+	take_out(&q->api->later, q);
+	err_set(&q->err, -EIO, "%s", why);
+	send_answer(q, OP_FAILED);
+}
+
 /* -- on a worker ------------------------------------------------------------------------------- */
 
 static void catch_up(struct request *q)
@@ -131,55 +130,12 @@ static bool is_refusal(int r)
 	return r == -EINVAL || r == -ENOENT || r == -EEXIST || r == -ENOTUNIQ;
 }
 
-static struct store *take_reader(struct api *a)
-{
-	struct store *s = NULL;
-
-	pthread_mutex_lock(&a->lock);
-	for (int i = 0; i < READERS && !s; i++) {
-		s = a->readers[i].store;
-		a->readers[i].store = NULL;
-	}
-	pthread_mutex_unlock(&a->lock);
-	return s;
-}
-
-static void give_reader_back(struct api *a, struct store *s)
-{
-	pthread_mutex_lock(&a->lock);
-	for (int i = 0; i < READERS && s; i++)
-		if (!a->readers[i].store) {
-			a->readers[i] = (struct reader){ s, clock_mono_us() };
-			s = NULL;
-		}
-	pthread_mutex_unlock(&a->lock);
-	store_close(s);
-}
-
-void api_close_idle_readers(struct api *a)
-{
-	int64_t since = clock_mono_us() - READER_IDLE_S * USEC_PER_SEC;
-
-	pthread_mutex_lock(&a->lock);
-	for (int i = 0; i < READERS; i++)
-		if (a->readers[i].store && a->readers[i].used_us < since) {
-			store_close(a->readers[i].store);
-			a->readers[i].store = NULL;
-		}
-	pthread_mutex_unlock(&a->lock);
-}
-
 static void read_store(struct request *q)
 {
-	struct api *a = q->api;
-	struct store *s = take_reader(a);
+	struct readers *readers = q->api->ctx.readers;
+	struct store *s = NULL;
 
-	/* The writer may have made a new store. */
-	if (s && store_presence(s) != STORE_PRESENT) {
-		store_close(s);
-		s = NULL;
-	}
-	q->failed = s ? 0 : store_open(a->ctx.paths->store, STORE_READ, NULL, &s, &q->err);
+	q->failed = readers_take(readers, &s, &q->err);
 	if (!s)
 		return;
 	store_limit(s, q->op->budget_ms ? clock_mono_us() + q->op->budget_ms * USEC_PER_MSEC : 0, &q->cancelled);
@@ -195,7 +151,7 @@ static void read_store(struct request *q)
 	if (q->failed < 0 && !is_refusal(q->failed) && q->failed != -ECANCELED)
 		store_close(s);
 	else
-		give_reader_back(a, s);
+		readers_give_back(readers, s);
 }
 
 static int write_store(struct store *s, void *arg)
@@ -406,7 +362,6 @@ struct api *api_new(const struct api_context *ctx)
 	struct api *a = xcalloc(1, sizeof *a);
 
 	a->ctx = *ctx;
-	pthread_mutex_init(&a->lock, NULL);
 	a->follow = follow_new(ctx);
 	return a;
 }
@@ -427,8 +382,5 @@ void api_free(struct api *a)
 		drop(q);
 	}
 	follow_free(a->follow);
-	for (int i = 0; i < READERS; i++)
-		store_close(a->readers[i].store);
-	pthread_mutex_destroy(&a->lock);
 	free(a);
 }

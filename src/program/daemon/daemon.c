@@ -22,6 +22,7 @@
 #include "config/owner.h"
 #include "daemon/claim.h"
 #include "daemon/mutes.h"
+#include "daemon/recall.h"
 #include "daemon/spawn.h"
 #include "os/os.h"
 
@@ -51,6 +52,8 @@ struct daemon {
 	struct capture *capture;
 	struct writer *writer;
 	struct journal_syncer *syncer;
+	struct readers *readers;
+	struct recall *recall;
 	struct api *api;
 	struct web *web;
 	struct janitor *janitor;
@@ -83,7 +86,7 @@ static void duty_expire(void *arg)
 
 static void duty_readers(void *arg)
 {
-	api_close_idle_readers(((struct daemon *)arg)->api);
+	readers_close_idle(((struct daemon *)arg)->readers);
 }
 
 static void duty_spool(void *arg)
@@ -567,6 +570,11 @@ static int build(struct daemon *d, struct err *err)
 	loop_before_sleep(d->loop, engine_before_sleep, d->engine);
 	d->capture = capture_new();
 	start_writer(d);
+	api.readers = d->readers = readers_new(d->paths->store);
+	d->recall = recall_new(d->loop, d->readers, d->paths, &d->config, d->token);
+	engine_set_context(d->engine, recall_context(d->recall));
+	api.memories = recall_memories(d->recall);
+	api.context = recall_context(d->recall);
 	api.writer = d->writer;
 	api.syncer = d->syncer;
 	api.capture = d->capture;
@@ -631,6 +639,8 @@ static void take_apart(struct daemon *d)
 	engine_free(d->engine);
 	guard_free(d->guard);
 	loop_free(d->loop);
+	recall_free(d->recall);
+	readers_free(d->readers);
 	mutes_free(d->mutes); /* a worker may have looked until now */
 	writer_free(d->writer);
 	journal_syncer_free(d->syncer);

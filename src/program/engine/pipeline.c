@@ -10,7 +10,6 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "engine/turn.h"
-#include "guard/guard.h"
 
 /* -- understand: bytes become an event --------------------------------------------------------- */
 
@@ -42,14 +41,6 @@ static void add_to_journal(struct turn *t)
 		turn_written(t, WIRE_STORED_NO);
 	else
 		turn_list_add(&e->unflushed, t);
-}
-
-/* -- context ----------------------------------------------------------------------------------- */
-
-static enum stage_result stage_context(struct turn *t)
-{
-	guard_selftest_context(&t->event, &t->arena, &t->verdict); /* later: memory, code, efforts */
-	return STAGE_DONE;
 }
 
 /* -- the stages -------------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@
  *   plan.c      plans and their versions           project.c   directories and what they belong to
  *   summary.c   what is kept of inputs and outputs usage.c     tokens
  *   imported.c  history beside live events         decision.c  what hookd decided
+ *   memory.c    what was learned, and what was injected
  *   purged.c    what was purged and must not be imported again
  *   aside.c     what cannot be folded
  *   stale.c     the passage of time: stuck batches, stale sessions
