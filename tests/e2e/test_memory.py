@@ -78,6 +78,33 @@ def test_changes(world):
     assert len(recall(world, "limit")) == 1
 
 
+def bytes_on_disk(world):
+    return b"".join(p.read_bytes() for p in world.dir.rglob("*") if p.is_file() and p.name != "hookd.log")
+
+
+def test_what_is_forgotten_is_gone_from_every_file(world):
+    name = remember(world, "the password hint is Zanzibar Quokka")
+    world.hookd("memory", "edit", name, "the hint is Zanzibar Quokka, twice")
+    world.hookd("backup")
+    assert b"Quokka" in bytes_on_disk(world)
+    world.hookd("memory", "forget", name, "--dry-run")
+    assert recall(world, "hint") != []
+    world.hookd("memory", "forget", name, "--yes")
+    assert recall(world, "hint Zanzibar") == [] and memories(world) == []
+    for path in (world.dir / "backups").glob("*"):
+        if not path.name.startswith("auto-"):
+            path.unlink()  # made by hand: the user's own
+    world.hookd("stop")
+    assert b"Quokka" not in bytes_on_disk(world)
+
+
+def test_purging_a_text_forgets_it_too(world):
+    remember(world, "the hint is Zanzibar Quokka")
+    remember(world, "something else")
+    world.hookd("purge", "--match", "Quokka", "--yes")
+    assert [m["text"] for m in memories(world)] == ["something else"]
+
+
 def test_an_unknown_memory_is_an_error(world):
     done = world.hookd("memory", "show", "nothing", ok=False)
     assert done.returncode == 1 and b"there is no memory" in done.stderr

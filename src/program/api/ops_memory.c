@@ -26,7 +26,8 @@ int op_memories(struct op_call *call)
 	struct query *q = store_ask(call->store,
 		MEMORY_SELECT
 		"WHERE (?1 IS NULL OR m.project IN (SELECT coalesce(parent, key) FROM projects WHERE key = ?1 "
-		"UNION SELECT ?1)) AND (?2 IS NULL OR m.type = ?2) AND (?3 IS NULL OR m.status = ?3) "
+		"UNION SELECT ?1)) AND (?2 IS NULL OR m.type = ?2) AND (CASE WHEN ?3 IS NULL THEN m.status <> "
+		"'forgotten' ELSE m.status = ?3 END) "
 		"AND (?4 IS NULL OR instr(lower(m.text), lower(?4))) AND m.created_at >= ?5 "
 		"AND (?6 IS NULL OR m.session = ?6) ORDER BY m.created_at DESC, m.key DESC LIMIT ?7",
 		"ksssiki", op_int(call, "project"), op_text(call, "type"), op_text(call, "status"),
@@ -54,7 +55,8 @@ static int find_memory(struct op_call *call, str wanted, int64_t *ret)
 	int got;
 
 	if (ulid_parse(wanted, &uid))
-		got = store_number(call->store, ret, "SELECT key FROM memories WHERE uid = ?1", "b", uid.b,
+		got = store_number(call->store, ret,
+			"SELECT key FROM memories WHERE uid = ?1 AND status <> 'forgotten'", "b", uid.b,
 			(size_t)ULID_BYTES);
 	else
 		got = store_number(call->store, ret, "SELECT key FROM memories WHERE ref = ?1 LIMIT 1", "s", wanted);

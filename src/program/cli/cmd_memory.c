@@ -247,6 +247,33 @@ static int change_memory(struct cli *cli, const struct change *c, str id)
 	return r;
 }
 
+/* Deleted for good, in every copy: the same as a purge. */
+static int forget_memory(struct cli *cli, const struct json *m)
+{
+	struct json *result;
+	int r;
+
+	printf("%s: ", cli_has(cli, "dry-run") ? "would forget" : "to be forgotten");
+	cli_print_safe(cell_text(m, "text"));
+	putchar('\n');
+	if (cli_has(cli, "dry-run"))
+		return EXIT_DONE;
+	r = cli_need_owner(cli, "deleting a memory");
+	if (r == EXIT_DONE)
+		r = cli_ask_yes(cli, "Delete this permanently?");
+	if (r != EXIT_DONE)
+		return r;
+	cli->answer_ms = CLI_LONG_MS;
+	result = cli_ask(cli, "purge",
+		arena_strf(&cli->arena, "{\"memory\":\"" STR_FMT "\"}", STR_ARG(cell_text(m, "id"))));
+	if (!result)
+		return EXIT_FAILED;
+	if (cli_has(cli, "json"))
+		return cli_print_json(result);
+	puts("forgotten: gone from the store, its WAL, the journal, the index and automatic backups");
+	return EXIT_DONE;
+}
+
 /* -- memory import ----------------------------------------------------------------------------- */
 
 struct import {
@@ -342,6 +369,8 @@ static int run_memory(struct cli *cli)
 		return EXIT_FAILED;
 	if (strcmp(action, "show") == 0)
 		return cli_has(cli, "json") ? cli_print_json(found) : show_memory(cli, found);
+	if (strcmp(action, "forget") == 0)
+		return forget_memory(cli, found);
 	for (size_t i = 0; i < countof(changes); i++)
 		if (strcmp(action, changes[i].name) == 0)
 			return change_memory(cli, &changes[i], cell_text(found, "id"));
@@ -350,6 +379,7 @@ static int run_memory(struct cli *cli)
 
 static const struct cmd_option memory_options[] = {
 	{ "reason", 0, "TEXT", false, "why it has its new status" },
+	{ "yes", 'y', NULL, false, "do not ask before forgetting" },
 	{ "dry-run", 0, NULL, false, "only say what would be changed" },
 	OPTION_JSON,
 	{ 0 },
@@ -357,7 +387,7 @@ static const struct cmd_option memory_options[] = {
 
 const struct cmd cmd_memory = {
 	.name = "memory",
-	.args = "show|edit|resolve|reactivate|supersede|pin|unpin|mute|unmute ID [TEXT], or import FILE",
+	.args = "show|edit|resolve|reactivate|supersede|pin|unpin|mute|unmute|forget ID [TEXT], or import FILE",
 	.text = "Show or change one memory, or import many.",
 	.min_args = 1,
 	.max_args = 3,

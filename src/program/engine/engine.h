@@ -12,6 +12,7 @@
  *   rescue.c       what the journal cannot take goes to the spool
  *   twins.c        duplicate calls about one event
  *   live.c         what is known of a session between its events
+ *   learn.c        finished turns become memories (learn.h)
  *   janitor.c      everything periodic, as one table of duties
  *
  * DESIGN. A turn begins with a call and ends with one answer. It is answered when two things hold: its record is in

@@ -2,6 +2,8 @@
  *
  *   types.c     the kinds of memories, their marks and other names
  *   index.c     an index per project (retrieve/), kept in files, that follows the rows of `memories`
+ *   extract.c   what a finished turn teaches, without a model
+ *   poison.c    what reads like an instruction to an agent
  *   write.c     the payloads of Memory events
  *
  * DESIGN (in full in docs/memory.md). The rows are the truth and are made by folding Memory events (capture/); the
@@ -48,6 +50,37 @@ struct memory_note {
 };
 
 str memory_write_note(const struct memory_note *n, struct arena *a);
+
+/* -- extraction -------------------------------------------------------------------------------- */
+
+/* Why a text reads like an instruction to an agent, or NULL. */
+struct poison;
+
+struct poison *poison_new(void);
+void poison_free(struct poison *p);
+const char *poison_find(const struct poison *p, str text);
+
+/* A finished turn. Everything is as the store has it: redacted. */
+struct extract_turn {
+	int64_t batch;
+	struct ulid id; /* of its first event */
+	bool by_user;   /* the prompt is a person's */
+	str prompt, response, dir, session, agent;
+	int64_t at_us;
+	bool (*skips)(str tool, void *arg); /* nothing is learned from such a tool; NULL: from all */
+	void *arg;
+};
+
+typedef void (*memory_sink)(const struct memory_note *n, void *arg);
+
+/* Its patterns; any number of threads may use them. */
+struct extractor;
+
+struct extractor *extractor_new(void);
+void extractor_free(struct extractor *x);
+/* Gives each memory of a turn to the sink; texts are in the arena. 0 or -errno. */
+int memory_extract(const struct extractor *x, struct store *s, const struct extract_turn *turn, struct arena *a,
+	memory_sink sink, void *arg);
 
 /* -- the index --------------------------------------------------------------------------------- */
 

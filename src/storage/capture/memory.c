@@ -24,15 +24,20 @@ static int64_t number(const struct step *t, const char *name, int64_t fallback)
 
 /* -- a new memory ------------------------------------------------------------------------------ */
 
-/* By directory, or by a name that the user gave: "" is for all projects. */
+/* By directory, or by a name that the user gave; neither: for all projects. Worktrees share what is known. */
 static int find_project(struct step *t, int64_t *ret)
 {
 	str dir = member(t, "dir"), name = member(t, "project");
 	int got;
 
 	*ret = 0;
-	if (str_is_set(dir))
-		return project_of(t->store, dir, t->record.at_us, ret);
+	if (str_is_set(dir)) {
+		got = project_of(t->store, dir, t->record.at_us, ret);
+		if (got == 0 && *ret)
+			got = store_number(t->store, ret, "SELECT coalesce(parent, key) FROM projects WHERE key = ?1",
+				"i", *ret);
+		return MIN(got, 0);
+	}
 	if (str_empty(name))
 		return 0;
 	got = store_number(t->store, ret,
