@@ -2,8 +2,11 @@
 import json
 import socket
 import subprocess
+import urllib.parse
 
 import pytest
+
+from world import wait_for
 
 
 class Worker:
@@ -46,6 +49,21 @@ def test_a_session_as_the_five_hooks_tell_it(worker):
     assert (session["id"], session["prompts"], session["tools"], session["status"]) == ("c1", 1, 2, "completed")
     shown = worker.world.rpc("show", session="c1")
     assert shown["batches"][0]["prompt"] == "mend the till" and shown["batches"][0]["response"] == "Mended."
+
+
+def test_context_is_what_a_session_would_be_told(worker):
+    """By the name of the project, as the scripts send it, or by its directory; nothing about a project that nobody knows."""
+    project = worker.world.top / "my shop"
+    (project / ".git").mkdir(parents=True)
+    leak = "Database connections leak under load: always use the context manager"
+    worker.world.hookd("remember", leak, "--type", "gotcha", cwd=project)
+    wait_for(lambda: leak[:20] in worker.world.hookd("memories").stdout.decode(), what="the memory")
+    worker.post("/api/sessions/init", contentSessionId="c1", project="my shop", prompt="mend the till", cwd=str(project))
+    for name in ("my%20shop", "my+shop", urllib.parse.quote(str(project), safe="")):
+        code, text = worker.call("GET", f"/api/context/inject?project={name}")
+        assert code == 200 and leak in text and "mend the till" in text, name
+    assert worker.call("GET", "/api/context/inject?project=other") == (200, "")
+    assert worker.call("GET", "/api/context/inject?project=") == (200, "")
 
 
 def test_prompts_are_numbered_and_each_address_is_enough(worker):

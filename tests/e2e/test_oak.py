@@ -1,5 +1,6 @@
 """The hook endpoints of Codebase Intelligence, called as its documentation calls them: with curl."""
 import base64
+import itertools
 import json
 import subprocess
 
@@ -31,7 +32,7 @@ def test_the_example_of_a_session(oak):
     a = oak.post("session-start", session_id="test-123", agent="claude", source="startup", cwd=str(oak.world.top))
     assert a["status"] == "ok" and a["session_id"] == "test-123"
     assert a["context"]["injected_context"] == "" and a["context"]["agent"] == "claude" and a["context"]["project_root"] == str(oak.world.top)
-    assert a["context"]["index"] == {"code_chunks": 0, "memory_observations": 0, "status": "off"}
+    assert a["context"]["index"] == {"code_chunks": 0, "memory_observations": 0, "status": "ready"}
 
     a = oak.post("prompt-submit", session_id="test-123", agent="claude", prompt="fix the gearbox", generation_id="g1")
     batch = a["prompt_batch_id"]
@@ -98,6 +99,26 @@ def test_a_call_that_is_made_again_gets_the_answer_of_the_first(oak):
 def test_an_answer_has_every_member_even_without_a_directory(oak):
     a = oak.post("session-start", session_id="test-123", agent="claude", source="startup")
     assert set(a["context"]) == {"session_id", "agent", "injected_context", "project_root", "index"} and a["context"]["project_root"] is None
+
+
+def test_memories_are_counted_and_come_with_the_start_and_the_prompt(oak):
+    project = oak.world.top / "shop"
+    (project / ".git").mkdir(parents=True)
+    (project / "tree").mkdir()
+    leak = "Database connections leak under load: always use the context manager"
+    oak.world.hookd("remember", leak, "--type", "gotcha", cwd=project)
+    wait_for(lambda: leak[:20] in oak.world.hookd("memories").stdout.decode(), what="the memory")
+    for cwd, count in [(project, 1), (project / "tree", 1), (oak.world.top, 0)]:
+        a = oak.post("session-start", session_id=f"s-{cwd.name}", agent="claude", source="startup", cwd=str(cwd))
+        assert a["context"]["index"] == {"code_chunks": 0, "memory_observations": count, "status": "ready"}
+        assert count or leak not in a["context"]["injected_context"]
+    fresh = itertools.count()
+
+    def told(event, **fields):  # an agent does not wait for context for long: on a slow machine it goes on without
+        a = oak.post(event, session_id=f"n{next(fresh)}", agent="claude", cwd=str(project), **fields)
+        return leak in a["context"]["injected_context"]
+    wait_for(lambda: told("session-start", source="startup"), what="the memory at the start")
+    wait_for(lambda: told("prompt-submit", prompt="the database connections leak when there is load, why?"), what="the memory at the prompt")
 
 
 def test_a_rule_decides_before_a_tool(oak):

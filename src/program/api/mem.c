@@ -152,7 +152,7 @@ static void add_number(const struct op_answer *answer, void *arg)
 
 static void then_number(struct web_call *c)
 {
-	web_ask_sums(c, *(str *)c->state, true, add_number);
+	web_ask_sums(c, *(str *)c->state, "start", add_number);
 }
 
 /* event: the same prompt told at both addresses comes under two names, and so is taken for one. */
@@ -261,17 +261,75 @@ static encoder *pick(struct web_call *c, const struct json *body)
 	return encode_queued;
 }
 
-/* Text for the model; nothing as long as nothing was learned. */
+/* -- context ----------------------------------------------------------------------------------- */
+
+static const struct json *result_of(struct web_call *c, const struct op_answer *answer)
+{
+	struct json *result = NULL;
+
+	if (!answer->code)
+		(void)json_parse(&c->arena, arena_str(&c->arena, answer->result), 0, &result, NULL);
+	return result;
+}
+
+static void write_text(const struct op_answer *answer, void *arg)
+{
+	struct web_call *c = arg;
+
+	if (!answer)
+		return;
+	buf_add_str(&c->body, json_str(json_get(result_of(c, answer), STR("text"))));
+	web_done(c);
+}
+
+/* What a session would be told that began in this directory. */
+static void ask_text(struct web_call *c, str directory)
+{
+	struct buf b = BUF_INIT(KIB(16));
+	struct json_writer w = JSON_WRITER(&b);
+
+	jw_object(&w);
+	jw_field_str(&w, "event", STR("SessionStart"));
+	jw_field_str(&w, "source", STR("startup"));
+	jw_field_str(&w, "agent", STR("claude"));
+	jw_field_str(&w, "project", directory);
+	jw_end_object(&w);
+	web_ask(c, "preview", buf_str(&b), write_text);
+	buf_release(&b);
+}
+
+/* The project of that name that was used last. */
+static void find_project(const struct op_answer *answer, void *arg)
+{
+	struct web_call *c = arg;
+
+	if (!answer)
+		return;
+	json_each(p, json_get(result_of(c, answer), STR("projects")))
+		if (str_eq(json_str(json_get(p, STR("name"))), str_of(c->state))) {
+			ask_text(c, json_str(json_get(p, STR("path"))));
+			return;
+		}
+	web_done(c);
+}
+
+/* GET /api/context/inject?project=: a name, as claude-mem's scripts send it, or a directory. Text for the model, or
+ * nothing. */
 void web_run_mem_inject(struct web_call *c)
 {
-	char project[1024];
+	enum { NAME_MAX_BYTES = 4096 };
+	char *project = arena_bytes(&c->arena, NAME_MAX_BYTES);
 
-	if (!http_query_value(c->request->head.query, STR("project"), project, sizeof project)) {
+	if (!http_query_value(c->request->head.query, STR("project"), project, NAME_MAX_BYTES)) {
 		web_fail(c, 400, "project is missing");
 		return;
 	}
+	c->state = project;
 	c->type = "text/plain; charset=utf-8";
-	web_done(c);
+	if (project[0] == '/')
+		ask_text(c, str_of(project));
+	else
+		web_ask(c, "projects", STR("{}"), find_project);
 }
 
 void web_run_mem_observation(struct web_call *c)

@@ -117,8 +117,13 @@ struct web_event {
 /* Makes it a call of the engine. What encode() wrote is in c->body when then() is called; NULL: that is the answer. */
 void web_forward(struct web_call *c, const struct web_event *e, void (*then)(struct web_call *c));
 
-/* What a session came to, or its last turn, once the event is in the store; done(answer, c) must lead to web_done(). */
-void web_ask_sums(struct web_call *c, str session, bool turn, void (*done)(const struct op_answer *answer, void *arg));
+/* Asks for an operation's result, once the event is in the store; done(answer, c) must lead to web_done(). params is
+ * JSON. */
+void web_ask(struct web_call *c, const char *method, str params,
+	void (*done)(const struct op_answer *answer, void *arg));
+/* What a session came to. which: "turn" its last one, "start" what is there when it begins, NULL all of it. */
+void web_ask_sums(struct web_call *c, str session, const char *which,
+	void (*done)(const struct op_answer *answer, void *arg));
 
 void web_run_oak(struct web_call *c); /* oak.c */
 
