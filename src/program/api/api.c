@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "api/follow.h"
 #include "api/ops.h"
@@ -180,6 +181,9 @@ static void read_store(struct request *q)
 		s = NULL;
 	}
 	q->failed = s ? 0 : store_open(a->ctx.paths->store, STORE_READ, NULL, &s, &q->err);
+	/* The writer has made one: a file in which nothing is any more was emptied by somebody. */
+	if (!s && q->failed == -ENOENT && access(a->ctx.paths->store, F_OK) == 0)
+		q->failed = err_set(&q->err, -EUCLEAN, "the store was emptied and is being repaired; try again");
 	if (!s)
 		return;
 	store_limit(s, q->op->budget_ms ? clock_mono_us() + q->op->budget_ms * USEC_PER_MSEC : 0, &q->cancelled);
