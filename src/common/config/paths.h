@@ -25,6 +25,7 @@ struct paths {
 	char journal[FS_PATH];        /*   state/journal */
 	char spool[FS_PATH];          /*   state/spool */
 	char backups[FS_PATH];        /*   state/backups */
+	char index[FS_PATH];          /*   state/index: made from the store, and made again when it is gone */
 	char log[FS_PATH];            /*   state/hookd.log */
 	char run[FS_PATH];            /*   state/run */
 	char lock[FS_PATH];           /*   state/run/hookd.lock, held by the daemon for life */
@@ -48,6 +49,8 @@ bool paths_are_new(const struct paths *p);
 
 /* Makes the directories, private, and writes `places`. */
 int paths_make(const struct paths *p, struct err *err);
+/* Only what the spool needs, for when something else is in the way of a daemon. */
+int paths_make_spool(const struct paths *p, struct err *err);
 
 /* Deletes temporary files that killed processes left, if they were not touched for this long. */
 void paths_sweep(const struct paths *p, int age_s);

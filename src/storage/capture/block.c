@@ -5,7 +5,7 @@
  * lazily has enough of each session, and what comes alone is stored by itself.
  *
  * A block belongs to one session, and goes with it. When events of a session are to be deleted or moved one by one, its
- * blocks are dissolved first. */
+ * blocks are dissolved first. Those of no session, memories, are stored by themselves. */
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -106,7 +106,8 @@ static int open_for(struct step *t, str text, struct open_block **ret)
 
 int block_add(struct step *t, int64_t *ret)
 {
-	bool alone = t->capture->careful || t->record.marks & EVENT_UNFOLDED || str_empty(t->record.payload);
+	bool alone = !t->session.key || t->capture->careful || t->record.marks & EVENT_UNFOLDED ||
+		str_empty(t->record.payload);
 	struct open_block *o = NULL;
 	int r = alone ? 0 : open_for(t, t->record.payload, &o);
 

@@ -333,7 +333,7 @@ static str as_kind(const struct field *f)
 
 static int offer_event(struct carving *c, int64_t seq, const struct field *f, unsigned n)
 {
-	bool old = has_shape(f, n, "-biikttoooiop"); /* schema 6 and before */
+	bool old = has_shape(f, n, "-biikttoooiop"); /* schema 7 and before */
 	struct carved_event e = { .seq = seq };
 
 	if ((!old && !has_shape(f, n, "-biinktoooiop")) || n > 16)
@@ -363,7 +363,7 @@ static int offer_trace(struct carving *c, int64_t key, const struct field *f, un
 {
 	static const char *const states[] = { "started", "done", "failed", "denied" };
 	struct carved_trace t = { .seq = key / 4 };
-	bool old = has_shape(f, n, "-itkkitotoooootokkk"); /* schema 6 and before */
+	bool old = has_shape(f, n, "-itkkitotoooootokkk"); /* schema 7 and before */
 
 	if (key <= 0)
 		return 0;

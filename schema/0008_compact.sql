@@ -38,6 +38,7 @@ CREATE TABLE events_new (
     WHEN 36 THEN 'BeforeModel' WHEN 37 THEN 'BeforeToolSelection' WHEN 38 THEN 'AfterModel'
     WHEN 39 THEN 'PostExecution' WHEN 40 THEN 'RoleWake' WHEN 41 THEN 'VoiceCallStarted'
     WHEN 42 THEN 'VoiceCallPaused' WHEN 43 THEN 'VoiceCallEnded' WHEN 44 THEN 'ModelUsage' WHEN 45 THEN 'Decision'
+    WHEN 46 THEN 'Memory' WHEN 47 THEN 'Injection'
     ELSE CAST(what AS TEXT) END)  -- canonical name
 ) STRICT;
 INSERT INTO events_new(seq, id, ord, lag, what, session, native, tool, tool_use_id, agent_id, marks, host, payload,
@@ -56,6 +57,7 @@ INSERT INTO events_new(seq, id, ord, lag, what, session, native, tool, tool_use_
     WHEN 'BeforeModel' THEN 36 WHEN 'BeforeToolSelection' THEN 37 WHEN 'AfterModel' THEN 38
     WHEN 'PostExecution' THEN 39 WHEN 'RoleWake' THEN 40 WHEN 'VoiceCallStarted' THEN 41
     WHEN 'VoiceCallPaused' THEN 42 WHEN 'VoiceCallEnded' THEN 43 WHEN 'ModelUsage' THEN 44 WHEN 'Decision' THEN 45
+    WHEN 'Memory' THEN 46 WHEN 'Injection' THEN 47
     ELSE kind END, session, native, tool, tool_use_id, agent_id, marks, host, payload, same_as FROM events;
 DROP TABLE events;
 ALTER TABLE events_new RENAME TO events;
@@ -96,6 +98,7 @@ CREATE TABLE activities_new (
     WHEN 36 THEN 'BeforeModel' WHEN 37 THEN 'BeforeToolSelection' WHEN 38 THEN 'AfterModel'
     WHEN 39 THEN 'PostExecution' WHEN 40 THEN 'RoleWake' WHEN 41 THEN 'VoiceCallStarted'
     WHEN 42 THEN 'VoiceCallPaused' WHEN 43 THEN 'VoiceCallEnded' WHEN 44 THEN 'ModelUsage' WHEN 45 THEN 'Decision'
+    WHEN 46 THEN 'Memory' WHEN 47 THEN 'Injection'
     ELSE CAST(what AS TEXT) END),  -- 'tool', or the canonical name of the event
   class      TEXT AS (CASE class_n WHEN 1 THEN 'shell' WHEN 2 THEN 'read' WHEN 3 THEN 'write' WHEN 4 THEN 'search'
     WHEN 5 THEN 'web' WHEN 6 THEN 'mcp' WHEN 7 THEN 'agent' ELSE 'other' END),
@@ -118,6 +121,7 @@ INSERT INTO activities_new(key, session, same, window, batch, ord, what, tool, c
     WHEN 'BeforeModel' THEN 36 WHEN 'BeforeToolSelection' THEN 37 WHEN 'AfterModel' THEN 38
     WHEN 'PostExecution' THEN 39 WHEN 'RoleWake' THEN 40 WHEN 'VoiceCallStarted' THEN 41
     WHEN 'VoiceCallPaused' THEN 42 WHEN 'VoiceCallEnded' THEN 43 WHEN 'ModelUsage' THEN 44 WHEN 'Decision' THEN 45
+    WHEN 'Memory' THEN 46 WHEN 'Injection' THEN 47
     ELSE kind END, tool,
     CASE class WHEN 'shell' THEN 1 WHEN 'read' THEN 2 WHEN 'write' THEN 3 WHEN 'search' THEN 4 WHEN 'web' THEN 5
     WHEN 'mcp' THEN 6 WHEN 'agent' THEN 7 ELSE 0 END, agent_id, input, output, file, change,
