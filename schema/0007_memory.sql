@@ -30,6 +30,9 @@ CREATE TABLE memories (
 ) STRICT;
 CREATE UNIQUE INDEX memories_same ON memories(project, hash);
 CREATE INDEX memories_change ON memories(project, change);
+-- What the start of a session is given.
+CREATE INDEX memories_first ON memories(project, pinned DESC, importance DESC, created_at DESC, key)
+  WHERE status = 'active' AND NOT muted AND ref IS NULL;
 CREATE INDEX memories_file ON memories(project, file) WHERE file IS NOT NULL;
 CREATE INDEX memories_session ON memories(session) WHERE session IS NOT NULL;
 

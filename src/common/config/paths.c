@@ -153,6 +153,25 @@ bool paths_are_new(const struct paths *p)
 	return fs_join(path, p->state, "places") == 0 && access(path, F_OK) < 0 && errno == ENOENT;
 }
 
+static int make_dirs(const char *const *dirs, size_t n, struct err *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		int r = fs_private_dir(dirs[i]);
+
+		if (r < 0)
+			return err_set(err, r, "the directory %s cannot be used: %s", dirs[i],
+				r == -EPERM ? "it belongs to another user" : strerror(-r));
+	}
+	return 0;
+}
+
+int paths_make_spool(const struct paths *p, struct err *err)
+{
+	const char *dirs[] = { p->state, p->run, p->spool };
+
+	return make_dirs(dirs, countof(dirs), err);
+}
+
 int paths_make(const struct paths *p, struct err *err)
 {
 	const char *dirs[] = { p->state, p->data, p->run, p->journal, p->spool };
@@ -161,13 +180,9 @@ int paths_make(const struct paths *p, struct err *err)
 	int r;
 
 	account_home(own);
-
-	for (size_t i = 0; i < countof(dirs); i++) {
-		r = fs_private_dir(dirs[i]);
-		if (r < 0)
-			return err_set(err, r, "the directory %s cannot be used: %s", dirs[i],
-				r == -EPERM ? "it belongs to another user" : strerror(-r));
-	}
+	r = make_dirs(dirs, countof(dirs), err);
+	if (r < 0)
+		return r;
 	snprintf(text, sizeof text, "config=%s\ndata=%s\nruntime=%s\n%s%s%s", p->config, p->data, p->runtime_socket,
 		strcmp(p->home, own) ? "home=" : "", strcmp(p->home, own) ? p->home : "",
 		strcmp(p->home, own) ? "\n" : "");

@@ -49,6 +49,8 @@ bool paths_are_new(const struct paths *p);
 
 /* Makes the directories, private, and writes `places`. */
 int paths_make(const struct paths *p, struct err *err);
+/* Only what the spool needs, for when something else is in the way of a daemon. */
+int paths_make_spool(const struct paths *p, struct err *err);
 
 /* Deletes temporary files that killed processes left, if they were not touched for this long. */
 void paths_sweep(const struct paths *p, int age_s);

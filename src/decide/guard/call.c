@@ -595,7 +595,11 @@ static void judge_text_input(struct call *k, str text)
 void judge_tool_call(struct run *x, const struct event *e)
 {
 	struct call k = { .x = x, .e = e };
+	str url = e->tool_input ? json_str(json_get(e->tool_input, STR("url"))) : STR_NONE;
 
+	/* An address may be one of this machine's files. */
+	if (e->tool_class == TOOL_WEB && str_starts(url, STR("file://")))
+		judge_read(x, NULL, str_from(url, 7));
 	if (e->tool_class == TOOL_WEB || e->tool_class == TOOL_AGENT)
 		return;
 	k.verb = verb_of_call(x, e);

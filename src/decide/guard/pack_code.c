@@ -205,6 +205,30 @@ static void do_command_options(struct run *x, struct cmd *c)
 
 /* -- editors and make ------------------------------------------------------------------------- */
 
+/* w! file, saveas file, r file: what an editor's command reads or writes. */
+static void editor_file(struct run *x, str text)
+{
+	size_t n = 0;
+	str name, file;
+
+	while (n < text.n && text.p[n] >= 'a' && text.p[n] <= 'z')
+		n++;
+	name = str_head(text, n);
+	file = str_from(text, n);
+	if (file.n && file.p[0] == '!')
+		file = str_from(file, 1);
+	if (!file.n || (file.p[0] != ' ' && file.p[0] != '>'))
+		return;
+	while (file.n && (file.p[0] == ' ' || file.p[0] == '>'))
+		file = str_from(file, 1);
+	if (!file.n || file.p[0] == '!')
+		return;
+	if (str_in(name, "w wr wri write wq up update sav saveas mks mksession"))
+		judge_write(x, NULL, file, STR("\1"), false);
+	else if (str_in(name, "r re read e edit view tabe tabedit sp split vs vsplit so source"))
+		judge_read(x, NULL, file);
+}
+
 static void editor_command(struct run *x, str text)
 {
 	text = str_trim(text);
@@ -224,6 +248,8 @@ static void editor_command(struct run *x, str text)
 		(void)run_code(x, STR("lua"), text, STR_NONE);
 	else if (str_starts(text, STR("py")) && str_find_char(text, ' ') > 0)
 		(void)run_code(x, STR("python"), str_from(text, (size_t)str_find_char(text, ' ')), STR_NONE);
+	else
+		editor_file(x, text);
 }
 
 static void do_editor(struct run *x, struct cmd *c)

@@ -5,7 +5,7 @@
 
 #include "hooks/internal.h"
 
-enum { TOKENS_MAX = 200000, DIRS_MAX = 16, DERIVED_MAX = 64 };
+enum { TOKENS_MAX = 200000, DIRS_MAX = 16, DERIVED_MAX = 64, PIECES_MAX = 8, PATH_MAX_TEXT = 200 };
 
 enum token_kind { TOKEN_NAME, TOKEN_STRING, TOKEN_MARK, TOKEN_END };
 
@@ -584,8 +584,35 @@ static bool is_code_name(str name)
 	return false;
 }
 
+/* join("tools", "check" + ".sh"): the string at i with the next one behind it; where that is, or 0: there is none. */
+static size_t put_together(struct loads *k, size_t i, str *text)
+{
+	bool plus = is_mark(k, i + 1, '+') || is_mark(k, i + 1, '.');
+
+	if ((!plus && !is_mark(k, i + 1, ',') && !is_mark(k, i + 1, '/')) || !is_string(k, i + 2))
+		return 0;
+	if (text->n + k->t[i + 2].text.n >= PATH_MAX_TEXT)
+		return 0;
+	*text = arena_strf(k->a, STR_FMT "%s" STR_FMT, STR_ARG(*text), plus ? "" : "/", STR_ARG(k->t[i + 2].text));
+	return i + 2;
+}
+
 /* A program that starts others, and names one of the project: where it is would run, not its copy. What it finds
  * relative to itself is pinned, as data. */
+static void look_at_path(struct loads *k, str text, bool own, bool starts)
+{
+	str there;
+
+	if (!text.n || text.n > PATH_MAX_TEXT || text.p[0] == '/' || memchr(text.p, '\n', text.n))
+		return;
+	there = joined(k, k->dir, text);
+	if (own && load(k, there, is_code_name(text)))
+		return;
+	there = joined(k, STR(""), text);
+	if (starts && in_project(k, there) && (is_code_name(text) || k->to->in_project(there, k->to->arg) & S_IXUSR))
+		refuse_place(k, text);
+}
+
 static void look_at_strings(struct loads *k)
 {
 	bool own = has_word(k, 0, k->n, "__file__ __filename __dirname __DIR__ __dir__ FindBin");
@@ -595,18 +622,18 @@ static void look_at_strings(struct loads *k)
 		"posix_spawn");
 
 	for (size_t i = 0; i < k->n; i++) {
-		str text = k->t[i].text, there;
+		str text = k->t[i].text;
+		size_t last = i;
 
-		if (k->t[i].kind != TOKEN_STRING || !text.n || text.n > 200 || text.p[0] == '/' ||
-			memchr(text.p, '\n', text.n))
+		if (k->t[i].kind != TOKEN_STRING)
 			continue;
-		there = joined(k, k->dir, text);
-		if (own && load(k, there, is_code_name(text)))
-			continue;
-		there = joined(k, STR(""), text);
-		if (starts && in_project(k, there) &&
-			(is_code_name(text) || k->to->in_project(there, k->to->arg) & S_IXUSR))
-			refuse_place(k, text);
+		look_at_path(k, text, own, starts);
+		for (int pieces = 1; (own || starts) && pieces < PIECES_MAX; pieces++) {
+			last = put_together(k, last, &text);
+			if (!last)
+				break;
+			look_at_path(k, text, own, starts);
+		}
 	}
 }
 

@@ -164,7 +164,8 @@ str hook_pin_text(const struct hook *h, const struct hook_tree *t, struct arena 
 	uint32_t at = 0;
 	str text;
 
-	qsort(p->words, h->exec_form ? 0 : p->n, sizeof p->words[0], by_begin);
+	if (p->n && !h->exec_form)
+		qsort(p->words, p->n, sizeof p->words[0], by_begin);
 	for (uint32_t i = 0; i < p->n && !h->exec_form; i++) {
 		const struct guard_word *w = &p->words[i].w;
 		size_t start = b.len;

@@ -68,6 +68,56 @@ const struct keyword keywords[] = {
 };
 const size_t nkeywords = countof(keywords);
 
+const struct keyword foreign_keywords[] = {
+	{ "kennwort", "password", STRONG | NUMBERS },
+	{ "contraseña", "password", STRONG | NUMBERS },
+	{ "contrasena", "password", STRONG | NUMBERS },
+	{ "clave secreta", "password", STRONG | NUMBERS },
+	{ "mot de passe", "password", STRONG | NUMBERS },
+	{ "mot_de_passe", "password", STRONG | NUMBERS },
+	{ "mdp", "password", STRONG | NUMBERS },
+	{ "senha", "password", STRONG | NUMBERS },
+	{ "palavra-passe", "password", STRONG | NUMBERS },
+	{ "parola d'ordine", "password", STRONG | NUMBERS },
+	{ "wachtwoord", "password", STRONG | NUMBERS },
+	{ "adgangskode", "password", STRONG | NUMBERS },
+	{ "lösenord", "password", STRONG | NUMBERS },
+	{ "losenord", "password", STRONG | NUMBERS },
+	{ "passord", "password", STRONG | NUMBERS },
+	{ "lykilorð", "password", STRONG | NUMBERS },
+	{ "salasana", "password", STRONG | NUMBERS },
+	{ "parool", "password", STRONG | NUMBERS },
+	{ "hasło", "password", STRONG | NUMBERS },
+	{ "haslo", "password", STRONG | NUMBERS },
+	{ "heslo", "password", STRONG | NUMBERS },
+	{ "jelszó", "password", STRONG | NUMBERS },
+	{ "lozinka", "password", STRONG | NUMBERS },
+	{ "geslo", "password", STRONG | NUMBERS },
+	{ "slaptažodis", "password", STRONG | NUMBERS },
+	{ "şifre", "password", STRONG | NUMBERS },
+	{ "sifre", "password", STRONG | NUMBERS },
+	{ "пароль", "password", STRONG | NUMBERS },
+	{ "Пароль", "password", STRONG | NUMBERS },
+	{ "парола", "password", STRONG | NUMBERS },
+	{ "κωδικός", "password", STRONG | NUMBERS },
+	{ "סיסמה", "password", STRONG | NUMBERS },
+	{ "密码", "password", STRONG | NUMBERS },
+	{ "密碼", "password", STRONG | NUMBERS },
+	{ "口令", "password", STRONG | NUMBERS },
+	{ "パスワード", "password", STRONG | NUMBERS },
+	{ "비밀번호", "password", STRONG | NUMBERS },
+	{ "암호", "password", STRONG | NUMBERS },
+	{ "mật khẩu", "password", STRONG | NUMBERS },
+	{ "kata sandi", "password", STRONG | NUMBERS },
+	{ "รหัสผ่าน", "password", STRONG | NUMBERS },
+};
+const size_t nforeign_keywords = countof(foreign_keywords);
+
+bool assign_is_password(const struct keyword *k)
+{
+	return (k->flags & NUMBERS) != 0;
+}
+
 /* A name with one of these words beside the keyword describes a secret, it does not contain one. */
 static const char *const harmless_after[] = { "type", "types", "method", "methods", "mode", "name", "names", "file",
 	"files", "path", "paths", "dir", "url", "uri", "endpoint", "host", "count", "counts", "limit", "limits",
@@ -550,6 +600,8 @@ static bool find_separator(str s, const struct span *name, size_t keyword, struc
 	c = byte_at(s, i);
 	if (c == ':' && byte_at(s, i + 1) == '=')
 		i++, c = '=';
+	if (str_starts(str_from(s, MIN(i, s.n)), STR(WIDE_COLON)))
+		i += 2, c = ':';
 	if (c == '=' && byte_at(s, i + 1) == '>')
 		i++;
 	else if ((c == '=' || c == ':') && byte_at(s, i + 1) == (unsigned char)c)

@@ -8,7 +8,10 @@
  *     secrets.c  a literal of secrets[]: its pattern is tried at that place, and only there
  *     base64.c   the beginning of a secret, in base64: the run is decoded and looked into
  *     assign.c   a literal of keywords[]: is it the name of a value, and is the value a secret?
+ *     tables.c   or the heading of a column of secrets?
  *     files.c    a file in a diff: is it one that is a secret?
+ *   operands.c   programs and which of their operands is a password
+ *   tongues.c    the names of passwords in other languages, where names end
  *   secrets.c    what was found is merged and written as [redacted:<name>]
  *
  * Every step looks at a bounded number of bytes around a literal, so that time stays linear however
@@ -134,9 +137,14 @@ struct redactor {
 	struct {
 		uint32_t turn;
 		size_t end;
-	} * done;            /* per row, one for keywords, base64, diffs: nothing is looked for again before `end` */
-	uint32_t turn;       /* one per string */
-	uint32_t no_pem_end; /* in which the rest of the string had no END: not searched again */
+	} * done;      /* per row, one for keywords, base64, diffs: nothing is looked for again before `end` */
+	uint32_t turn; /* one per string */
+	struct {
+		uint32_t turn;
+		size_t head, end; /* its line of headings; nothing else in it is one */
+		unsigned columns; /* with secrets */
+	} table;                  /* the last one of the string */
+	uint32_t no_pem_end;      /* in which the rest of the string had no END: not searched again */
 	struct span *spans;
 	size_t nspans, cap;
 	struct buf untagged, text, out;
@@ -159,6 +167,11 @@ void secrets_release(struct redactor *r);
  * the redactor that is good until the next call. ret_key (which may be NULL) gets the name under
  * which a value under this key belongs, or NULL. */
 str secrets_clean(struct redactor *r, str s, const char **ret_key);
+
+/* For those who find secrets in the string that secrets_clean() is at. What has no row of secrets[] or keywords[] has a
+ * rank behind all of them. */
+enum { OPERANDS_RANK = 1 << 16 };
+void secrets_add(struct redactor *r, struct span span);
 
 /* What a text holds, by name, or NULL: for texts that are only looked into. */
 const char *secrets_name_in(struct redactor *r, str s);
@@ -188,10 +201,17 @@ struct keyword {
 
 extern const struct keyword keywords[];
 extern const size_t nkeywords;
+/* Of other languages: found where names end, not by the automaton. */
+extern const struct keyword foreign_keywords[];
+extern const size_t nforeign_keywords;
+#define WIDE_COLON "\xEF\xBC\x9A" /* of Chinese and Japanese */
 
 /* The keyword is at [begin, end) of s. True when it is (part of) the name of a value that must
  * not be kept; ret says where the value is. */
 bool assign_find(str s, const struct keyword *k, size_t begin, size_t end, struct span *ret);
+
+/* May the value be anything at all, as that of a password? */
+bool assign_is_password(const struct keyword *k);
 
 /* Is s as a whole the name of something secret (a JSON key, a flag)? */
 bool assign_is_name(str s, const struct keyword *k, size_t begin, size_t end);
@@ -210,6 +230,22 @@ bool value_is_drawn(str value);
 bool value_is_secret_number(const char *name, str value);
 /* A JSON key that names a short number which must not be kept: pin, otp, cvv. */
 bool assign_is_pin(str key);
+
+/* -- operands.c, tongues.c, tables.c ------------------------------------------------------------- */
+
+void operands_init(void);
+void operands_find(struct redactor *r, str s);
+
+/* The same for a command that comes as a list: true when (a part of) the next word is a secret. */
+struct command;
+struct command *operands_begin(struct arena *a);
+bool operands_next(struct command *c, str word, struct span *ret);
+
+void tongues_init(void);
+void tongues_find(struct redactor *r, str s);
+
+/* The keyword at [begin, end) may be the heading of a column. */
+void table_find(struct redactor *r, str s, const struct keyword *k, size_t begin, size_t end);
 
 /* -- files.c ----------------------------------------------------------------------------------- */
 

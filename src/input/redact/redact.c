@@ -15,9 +15,11 @@ enum {
 	KEEP_BUFFER = 1 << 20, /* larger buffers are given back after use */
 	TORN_WORD = 4096,      /* at a cut: a word of up to this length may be half a secret */
 	PIN_MIN = 3,
-	KEY_MIN = 12, /* an object's key that is a secret itself */
-	OF_MIN = 12,  /* a member of an object that has the name of a secret: {"cookies": {"sid": "…"}} */
-	PEEK = 2,     /* payload, tool_response, file: levels that may name the file */
+	KEY_MIN = 12,     /* an object's key that is a secret itself */
+	OF_MIN = 12,      /* a member of an object that has the name of a secret: {"cookies": {"sid": "…"}} */
+	INPUT_LEVELS = 2, /* JSON in a string, and once more in that */
+	LIST_MAX = 64,    /* words of a command that comes as a list */
+	PEEK = 2,         /* payload, tool_response, file: levels that may name the file */
 	/* Kept free for brackets and one more member on each level when the record is full. */
 	RESERVE = 64 * LIMIT_JSON_DEPTH,
 };
@@ -54,6 +56,7 @@ struct walk {
 	size_t limit; /* of out, without the reserve */
 	bool cut;     /* something did not fit */
 	str harmless; /* a command that touches no secret file: the payload has it in more than one place */
+	int levels;   /* of JSON in strings */
 };
 
 /* What is known about a value from its place. */
@@ -227,8 +230,10 @@ static bool find_file(struct walk *w, const struct json *obj, int levels, str *r
 						       : m->type == JSON_ARRAY && list_touches(w, m, ret);
 			break;
 		case FILE_KEY_INPUT:
+			found = m->type == JSON_STRING && file_patch_touches(m->text, ret);
+			/* fall through */
 		case FILE_KEY_RESPONSE:
-			found = m->type == JSON_OBJECT && levels > 0 && find_file(w, m, levels - 1, ret);
+			found |= m->type == JSON_OBJECT && levels > 0 && find_file(w, m, levels - 1, ret);
 			break;
 		default: break;
 		}
@@ -255,6 +260,31 @@ static const char *pair_name(struct walk *w, const struct json *obj)
 			secrets_clean(w->r, m->text, &name);
 	}
 	return value ? name : NULL;
+}
+
+/* {"toolArgs": "{\"path\": …}"}: input that an agent sends as text. False: it is none, or nothing in it is a secret. */
+static bool walk_input(struct walk *w, str text, const struct place *place)
+{
+	struct walk inner = *w;
+	struct json *v;
+	struct buf b;
+	unsigned before = w->r->secrets;
+	bool found;
+
+	if (w->levels == INPUT_LEVELS || !str_starts(str_trim(text), STR("{")) ||
+		json_parse(w->a, text, JSON_LENIENT_UTF8, &v, NULL) < 0)
+		return false;
+	buf_init(&b, LIMIT_RECORD_PAYLOAD);
+	inner.out = &b;
+	inner.limit = LIMIT_RECORD_PAYLOAD - RESERVE;
+	inner.levels++;
+	walk_value(&inner, v, place);
+	found = w->r->secrets > before;
+	w->cut |= found && inner.cut;
+	if (found)
+		put_string(w, buf_str(&b));
+	buf_release(&b);
+	return found;
 }
 
 /* {"tokens": {"9f8a…": "alice"}}: a key under the name of a secret may be secret as well. */
@@ -287,8 +317,12 @@ static void walk_member(struct walk *w, const struct json *m, const struct place
 			place.contents = true;
 		if (kind == FILE_KEY_PATH || kind == FILE_KEY_PLAIN || kind == FILE_KEY_COMMAND)
 			place.contents = kind == FILE_KEY_COMMAND && patch_is(json_str(m));
+		if (kind == FILE_KEY_INPUT && patch_is(json_str(m)))
+			place.contents = true;
 		place.command = kind == FILE_KEY_COMMAND;
 	}
+	if (key.kind == FILE_KEY_INPUT && m->type == JSON_STRING && walk_input(w, m->text, &place))
+		return;
 	walk_value(w, m, &place);
 }
 
@@ -312,9 +346,25 @@ static void walk_object(struct walk *w, const struct json *v, const struct place
 	buf_add_char(w->out, '}');
 }
 
+/* A word of a command that comes as a list, if it has a secret. */
+static bool walk_operand(struct walk *w, struct command *c, str word)
+{
+	struct span span;
+
+	if (!c || !operands_next(c, word, &span))
+		return false;
+	w->r->secrets++;
+	put_string(w,
+		arena_strf(w->a, STR_FMT "[redacted:%s]" STR_FMT, STR_ARG(str_head(word, span.begin)), span.name,
+			STR_ARG(str_from(word, span.end))));
+	return true;
+}
+
 /* In ["mysql", "--password", "…"] one element is the name of the next. */
 static void walk_array(struct walk *w, const struct json *v, const struct place *around)
 {
+	bool words = v->count > 1 && v->count <= LIST_MAX && v->first->type == JSON_STRING;
+	struct command *c = words && !around->contents ? operands_begin(w->a) : NULL;
 	struct place place = *around;
 
 	buf_add_char(w->out, '[');
@@ -325,7 +375,8 @@ static void walk_array(struct walk *w, const struct json *v, const struct place 
 			break;
 		if (m != v->first)
 			buf_add_char(w->out, ',');
-		walk_value(w, m, &place);
+		if (m->type != JSON_STRING || !walk_operand(w, c, m->text))
+			walk_value(w, m, &place);
 		place.name = around->name;
 		if (flag.n > 2 && flag.p[0] == '-')
 			secrets_clean(w->r, flag, &place.name);

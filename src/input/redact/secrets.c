@@ -51,6 +51,8 @@ static void build_automaton(void)
 	automaton_add(automaton, STR("--- a/"), OF_DIFF);
 	automaton_add(automaton, STR("--- /dev/null"), OF_DIFF);
 	automaton_error = automaton_build(automaton);
+	operands_init();
+	tongues_init();
 }
 
 int secrets_init(struct redactor *r)
@@ -79,7 +81,7 @@ void secrets_release(struct redactor *r)
 
 /* -- finding ----------------------------------------------------------------------------------- */
 
-static void add_span(struct redactor *r, struct span span)
+void secrets_add(struct redactor *r, struct span span)
 {
 	if (r->nspans == r->cap) {
 		r->cap = r->cap ? 2 * r->cap : 16;
@@ -234,7 +236,7 @@ static void try_secret(struct redactor *r, str s, unsigned index, const struct a
 	if ((secrets[index].flags & SECRET_PEM) && !pem_end(r, s, &span.end))
 		return;
 	set_done(r, index, MAX(span.end, hit->end));
-	add_span(r, span);
+	secrets_add(r, span);
 }
 
 static void try_base64(struct redactor *r, str s, const struct automaton_hit *hit)
@@ -249,7 +251,7 @@ static void try_base64(struct redactor *r, str s, const struct automaton_hit *hi
 	span.name = name;
 	span.rank = (unsigned)(nsecrets + nkeywords);
 	if (name)
-		add_span(r, span);
+		secrets_add(r, span);
 }
 
 const char *secrets_name_in(struct redactor *r, str s)
@@ -271,11 +273,13 @@ static void try_keyword(struct redactor *r, str s, unsigned index, const struct 
 
 	if (is_done(r, nsecrets, hit->begin))
 		return;
-	if (!assign_find(s, &keywords[index], hit->begin, hit->end, &span))
+	if (!assign_find(s, &keywords[index], hit->begin, hit->end, &span)) {
+		table_find(r, s, &keywords[index], hit->begin, hit->end);
 		return;
+	}
 	span.rank = (unsigned)(nsecrets + index);
 	set_done(r, nsecrets, span.end);
-	add_span(r, span);
+	secrets_add(r, span);
 }
 
 /* Goes back over the lines by which diff and git introduce a file. */
@@ -316,7 +320,7 @@ static void try_diff(struct redactor *r, str s, size_t at)
 	if (span.end <= span.begin)
 		return;
 	set_done(r, nsecrets + 2, span.end);
-	add_span(r, span);
+	secrets_add(r, span);
 }
 
 /* Fills r->spans. False when the string has privacy tags and must be scanned without them. */
@@ -345,6 +349,8 @@ static bool find(struct redactor *r, str s, bool tags, const char **ret_key)
 			break;
 		}
 	}
+	operands_find(r, s);
+	tongues_find(r, s);
 	return true;
 }
 

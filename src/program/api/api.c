@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "api/follow.h"
 #include "api/ops.h"
@@ -136,6 +137,9 @@ static void read_store(struct request *q)
 	struct store *s = NULL;
 
 	q->failed = readers_take(readers, &s, &q->err);
+	/* The writer has made one: a file in which nothing is any more was emptied by somebody. */
+	if (!s && q->failed == -ENOENT && access(q->api->ctx.paths->store, F_OK) == 0)
+		q->failed = err_set(&q->err, -EUCLEAN, "the store was emptied and is being repaired; try again");
 	if (!s)
 		return;
 	store_limit(s, q->op->budget_ms ? clock_mono_us() + q->op->budget_ms * USEC_PER_MSEC : 0, &q->cancelled);

@@ -206,8 +206,16 @@ static void keep_in_spool(struct offline *o, const struct event *e)
 	struct err err;
 	int r;
 
-	if (!p->state[0] || paths_make(p, &err) < 0)
+	if (!p->state[0])
 		return;
+	if (paths_make(p, &err) < 0) {
+		struct err why;
+
+		if (paths_make_spool(p, &why) < 0)
+			return;
+		if (open_log(p))
+			log_error(LOG_SPOOL, "no daemon can run: %s; events are kept in the spool", err.text);
+	}
 	redact_and_mute(redactor, &o->cli->arena, p->run, e, &record, &report);
 	record.marks |= EVENT_SPOOLED;
 	/* Clients report milliseconds. An event that goes to the spool came after those that the daemon accepted in

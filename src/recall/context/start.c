@@ -1,14 +1,17 @@
 /* The start of a session: what is known of its project. */
+#include <stdlib.h>
+
 #include "context/internal.h"
 
 enum { SESSIONS_MAX = 5, TITLE_MAX = 200, MEMORIES_MAX = 10 };
 
 static int count_memories(struct moment *m, int64_t *ret)
 {
-	return MIN(0,
-		store_number(m->store, ret,
-			"SELECT count(*) FROM memories WHERE project IN (?1, 0) AND status = 'active' AND NOT muted",
-			"i", m->project));
+	int64_t own = m->project ? memories_count(m->context->memories, m->store, m->project) : 0;
+	int64_t all = memories_count(m->context->memories, m->store, 0);
+
+	*ret = own + all;
+	return (int)MIN(0, MIN(own, all));
 }
 
 /* Nothing is said where nothing is known. */
@@ -77,31 +80,58 @@ static int add_plan(struct moment *m)
 	return MIN(got, 0);
 }
 
-static int add_memories(struct moment *m, size_t max)
+/* The first of one project, from the index that is in this order. */
+static int read_first(struct moment *m, int64_t project, size_t max, struct memory_row *rows, size_t *n)
 {
-	struct memory_row rows[MEMORIES_MAX];
 	struct query *q = store_ask(m->store,
 		"SELECT " MEMORY_ROW
-		" FROM memories m WHERE m.project IN (?1, 0) AND m.status = 'active' AND NOT m.muted AND "
+		" FROM memories m WHERE m.project = ?1 AND m.status = 'active' AND NOT m.muted AND "
 		"m.ref IS NULL ORDER BY m.pinned DESC, m.importance DESC, m.created_at DESC, m.key LIMIT 60",
-		"i", m->project);
-	size_t n = 0;
+		"i", project);
+	size_t end = *n + max;
 	int got = 0;
 
-	while (n < max && n < MEMORIES_MAX && (got = query_step(q)) == 1)
+	while (*n < end && (got = query_step(q)) == 1)
 		if (!block_was_given(m, query_int(q, 0)))
-			memory_row_read(q, m->arena, &rows[n++]);
+			memory_row_read(q, m->arena, &rows[(*n)++]);
 	query_reset(q);
-	if (n)
-		block_add_line(m, STR("\n## Recent Project Memories\n"));
-	for (size_t i = 0; i < n; i++) {
+	return MIN(got, 0);
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct memory_row *x = a, *y = b;
+
+	if (x->pinned != y->pinned)
+		return x->pinned ? -1 : 1;
+	if (x->importance != y->importance)
+		return x->importance > y->importance ? -1 : 1;
+	if (x->created_us != y->created_us)
+		return x->created_us > y->created_us ? -1 : 1;
+	return x->key < y->key ? -1 : 1;
+}
+
+/* Those of the project and those for all projects: what is pinned, then what is important, then what is new. */
+static int add_memories(struct moment *m, size_t max)
+{
+	struct memory_row rows[2 * MEMORIES_MAX];
+	size_t n = 0;
+	int r = read_first(m, m->project, max, rows, &n);
+
+	if (r == 0 && m->project)
+		r = read_first(m, 0, max, rows, &n);
+	if (r < 0 || !n)
+		return r;
+	qsort(rows, n, sizeof rows[0], compare_rows);
+	block_add_line(m, STR("\n## Recent Project Memories\n"));
+	for (size_t i = 0; i < n && i < max; i++) {
 		const struct memory_type *type = memory_type_find(rows[i].type);
 
 		block_add_memory(m, &rows[i],
 			arena_strf(m->arena, "%s **" STR_FMT "**:", type ? type->mark : "-", STR_ARG(rows[i].type)), 0,
 			1);
 	}
-	return got < 0 ? got : 0;
+	return 0;
 }
 
 int start_full(struct moment *m)

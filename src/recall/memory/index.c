@@ -484,6 +484,19 @@ int memories_search(struct memories *m, struct store *store, int64_t project, st
 	return r;
 }
 
+int64_t memories_count(struct memories *m, struct store *store, int64_t project)
+{
+	struct snapshot *s = NULL;
+	int64_t n = 0;
+	int r = current(m, store, project, false, &s);
+
+	for (size_t i = 0; s && i < s->nparts; i++)
+		n += (int64_t)segment_docs(s->parts[i].segment);
+	n -= s ? (int64_t)s->dead : 0;
+	snapshot_unref(s);
+	return r < 0 ? r : n;
+}
+
 /* -- all of them ------------------------------------------------------------------------------- */
 
 struct memories *memories_new(const char *dir, void (*wants_merge)(int64_t project, void *arg), void *arg)

@@ -97,6 +97,9 @@ DEFINE_FREEP(struct memories, memories_free);
 int memories_search(struct memories *m, struct store *s, int64_t project, str query, bool patient, struct hit *ret,
 	size_t max);
 
+/* How many active memories a project has; as good as it is known. -errno. */
+int64_t memories_count(struct memories *m, struct store *s, int64_t project);
+
 /* Writes what has changed into files. On a worker, in the background. */
 int memories_merge(struct memories *m, struct store *s, int64_t project);
 

@@ -17,12 +17,6 @@ struct segment_head {
 	uint32_t nthreads;
 };
 
-struct segment_entry {
-	int64_t key;
-	uint32_t thread; /* counted from 1 in this segment; 0: none */
-	uint32_t length; /* terms, in UNIT-ths */
-};
-
 struct segment_term {
 	uint32_t hash;
 	uint32_t at;  /* of its postings */
@@ -38,7 +32,10 @@ struct segment {
 	size_t bytes;
 	bool mapped;
 	const struct segment_head *head;
-	const struct segment_entry *docs; /* by thread, then in the order given */
+	/* Of each document, by thread and then in the order given. What search reads for each posting lies together. */
+	const int64_t *keys;
+	const uint32_t *threads;          /* counted from 1 in this segment; 0: none */
+	const uint32_t *lengths;          /* terms, in UNIT-ths */
 	const struct segment_term *terms; /* sorted by hash; one more that ends the last one's postings */
 	const uint8_t *postings;          /* for each document a gap (7 bits a byte, more to come: 0x80) and a byte */
 };
@@ -52,6 +49,7 @@ static inline uint8_t posting_next(const uint8_t **p, uint32_t *doc)
 	uint32_t gap = 0;
 	unsigned shift = 0;
 
+	/* Nearly all gaps between documents with a common term are small. */
 	while (**p & 0x80) {
 		gap |= (uint32_t)(*(*p)++ & 0x7F) << shift;
 		shift += 7;

@@ -83,7 +83,7 @@ size_t index_search(const struct index_part *parts, size_t n, str query, struct 
 
 /* -- how sure ---------------------------------------------------------------------------------- */
 
-enum { FEATURES = 9, RATED_MAX = 16 };
+enum { FEATURES = 9, RATED_MAX = 10 };
 
 /* A hit and the text it stands for. */
 struct rated {

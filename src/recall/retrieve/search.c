@@ -20,7 +20,10 @@ struct search {
 	float total_weight;
 	double documents, average;
 	/* Of the current segment. */
-	float *scores, *covered, *threads;
+	struct tally {
+		float score, covered;
+	} * tallies;      /* by document */
+	float *threads;   /* by thread */
 	struct hit *best; /* a heap, worst first */
 	size_t nbest, max;
 };
@@ -95,7 +98,8 @@ static void score_term(struct search *s, const struct segment *g, const struct s
 {
 	const uint8_t *p = g->postings + term->at, *end = g->postings + term[1].at;
 	struct best_of_thread best = { 0 };
-	float per_length = (float)(k1 * b_length / s->average), fixed = k1 * (1 - b_length);
+	float per_length = (float)(k1 * b_length / s->average), fixed = k1 * (1 - b_length), most = weight * (k1 + 1);
+	bool threads = g->head->nthreads > 0;
 	uint32_t doc = 0;
 
 	while (p < end) {
@@ -103,15 +107,16 @@ static void score_term(struct search *s, const struct segment *g, const struct s
 
 		if (doc >= g->head->ndocs)
 			break;
-		float often = (float)units / UNIT;
-		float norm = fixed + per_length * (float)g->docs[doc].length;
-		float score = weight * often * (k1 + 1) / (often + norm);
+		float often = (float)units * (1.0F / UNIT);
+		float score = most * often / (often + fixed + per_length * (float)g->lengths[doc]);
 
-		s->scores[doc] += score;
-		s->covered[doc] += units >= UNIT ? weight : 0;
-		note_thread(s, &best, g->docs[doc].thread, score);
+		s->tallies[doc].score += score;
+		s->tallies[doc].covered += units >= UNIT ? weight : 0;
+		if (threads)
+			note_thread(s, &best, g->threads[doc], score);
 	}
-	note_thread(s, &best, UINT32_MAX, 0);
+	if (threads)
+		note_thread(s, &best, UINT32_MAX, 0);
 }
 
 static bool is_worse(const struct hit *a, const struct hit *b)
@@ -154,14 +159,14 @@ static void take_best(struct search *s, const struct index_part *part)
 	const struct segment *g = part->segment;
 
 	for (uint32_t i = 0; i < g->head->ndocs; i++) {
-		uint32_t thread = g->docs[i].thread;
+		uint32_t thread = g->threads[i];
 
-		if (s->scores[i] <= 0 || (part->dead && part->dead[i / 8] >> i % 8 & 1))
+		if (s->tallies[i].score <= 0 || (part->dead && part->dead[i / 8] >> i % 8 & 1))
 			continue;
 		keep_best(s,
-			&(struct hit){ .key = g->docs[i].key,
-				.score = s->scores[i] + (thread ? thread_share * s->threads[thread] : 0),
-				.covered = s->total_weight > 0 ? s->covered[i] / s->total_weight : 0 });
+			&(struct hit){ .key = g->keys[i],
+				.score = s->tallies[i].score + (thread ? thread_share * s->threads[thread] : 0),
+				.covered = s->total_weight > 0 ? s->tallies[i].covered / s->total_weight : 0 });
 	}
 }
 
@@ -169,8 +174,7 @@ static void search_part(struct search *s, const struct index_part *part, const b
 {
 	const struct segment *g = part->segment;
 
-	memset(s->scores, 0, g->head->ndocs * sizeof *s->scores);
-	memset(s->covered, 0, g->head->ndocs * sizeof *s->covered);
+	memset(s->tallies, 0, g->head->ndocs * sizeof *s->tallies);
 	memset(s->threads, 0, (g->head->nthreads + 1) * sizeof *s->threads);
 	for (size_t t = 0; t < s->nterms; t++) {
 		const struct segment_term *term = segment_term(g, s->terms[t].hash);
@@ -194,21 +198,20 @@ size_t index_search(const struct index_part *parts, size_t n, str query, struct 
 	const bool *cancel)
 {
 	struct search *s = xcalloc(1, sizeof *s);
-	float *rooms = xmalloc((size_t)3 * (SEGMENT_DOCS_MAX + 1) * sizeof *rooms);
 	size_t found;
 
 	s->best = ret;
 	s->max = max;
-	s->scores = rooms;
-	s->covered = rooms + SEGMENT_DOCS_MAX + 1;
-	s->threads = rooms + 2 * (SEGMENT_DOCS_MAX + 1);
+	s->tallies = xmalloc(SEGMENT_DOCS_MAX * sizeof *s->tallies);
+	s->threads = xmalloc((SEGMENT_DOCS_MAX + 1) * sizeof *s->threads);
 	read_query(s, query);
 	weigh_terms(s, parts, n);
 	for (size_t i = 0; i < n && max; i++)
 		search_part(s, &parts[i], cancel);
 	found = s->nbest;
 	qsort(ret, found, sizeof *ret, compare_hits);
-	free(rooms);
+	free(s->tallies);
+	free(s->threads);
 	free(s);
 	return found;
 }

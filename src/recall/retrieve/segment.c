@@ -11,7 +11,7 @@
 #include "base/limits.h"
 #include "retrieve/internal.h"
 
-enum { VERSION = 1, DOC_TERMS_MAX = 20000 };
+enum { VERSION = 2, DOC_TERMS_MAX = 20000 };
 
 #define SEGMENT_BYTES_MAX MIB(1024)
 
@@ -211,23 +211,26 @@ static void order_documents(struct builder *b, const struct segment_doc *docs, s
 	qsort(b->docs, b->n, sizeof *b->docs, compare_threads);
 }
 
-static void write_entries(struct builder *b, struct segment_head *head, struct buf *ret)
+/* Keys, threads and lengths of the documents. */
+static void write_documents(struct builder *b, struct segment_head *head, struct buf *ret)
 {
 	struct counts scratch = { 0 };
+	struct buf lengths = BUF_INIT(SEGMENT_BYTES_MAX);
 	uint64_t before = 0;
 
+	for (size_t i = 0; i < b->n; i++)
+		buf_add(ret, &b->docs[i]->key, sizeof b->docs[i]->key);
 	for (size_t i = 0; i < b->n; i++) {
-		uint64_t length = add_document(b, i, &scratch);
+		uint64_t thread = b->docs[i]->thread, length = add_document(b, i, &scratch);
 
-		head->nthreads += b->docs[i]->thread && b->docs[i]->thread != before;
-		before = b->docs[i]->thread;
+		head->nthreads += thread && thread != before;
+		before = thread;
 		head->length += length;
-		buf_add(ret,
-			&(struct segment_entry){ .key = b->docs[i]->key,
-				.thread = before ? head->nthreads : 0,
-				.length = (uint32_t)MIN(length, UINT32_MAX) },
-			sizeof(struct segment_entry));
+		buf_add(ret, &(uint32_t){ thread ? head->nthreads : 0 }, sizeof(uint32_t));
+		buf_add(&lengths, &(uint32_t){ (uint32_t)MIN(length, UINT32_MAX) }, sizeof(uint32_t));
 	}
+	buf_add_str(ret, buf_str(&lengths));
+	buf_release(&lengths);
 	free(scratch.p);
 }
 
@@ -249,7 +252,7 @@ void segment_build(const struct segment_doc *docs, size_t n, int64_t stamp, stru
 	order_documents(&b, docs, n);
 	read_documents(&b);
 	buf_add(ret, &head, sizeof head);
-	write_entries(&b, &head, ret);
+	write_documents(&b, &head, ret);
 	free(b.own.p);
 	free(b.begin);
 	sort_postings(&b);
@@ -279,15 +282,17 @@ static bool is_sound(const struct segment *s)
 	if (s->bytes < sizeof *h || memcmp(h->magic, magic, sizeof magic) != 0 || h->version != VERSION ||
 		h->bytes != s->bytes || h->ndocs > SEGMENT_DOCS_MAX || h->nthreads > h->ndocs)
 		return false;
-	bytes += (uint64_t)h->ndocs * sizeof(struct segment_entry);
+	bytes += (uint64_t)h->ndocs * (sizeof *s->keys + sizeof *s->threads + sizeof *s->lengths);
 	bytes += ((uint64_t)h->nterms + 1) * sizeof(struct segment_term) + h->postings;
 	return bytes == s->bytes && h->checksum == checksum_of(h, h + 1);
 }
 
 static void find_parts(struct segment *s)
 {
-	s->docs = (const struct segment_entry *)(s->head + 1);
-	s->terms = (const struct segment_term *)(s->docs + s->head->ndocs);
+	s->keys = (const int64_t *)(s->head + 1);
+	s->threads = (const uint32_t *)(s->keys + s->head->ndocs);
+	s->lengths = s->threads + s->head->ndocs;
+	s->terms = (const struct segment_term *)(s->lengths + s->head->ndocs);
 	s->postings = (const uint8_t *)(s->terms + s->head->nterms + 1);
 }
 
@@ -372,7 +377,7 @@ size_t segment_mark(const struct segment *s, const int64_t *keys, size_t n, uint
 	size_t marked = 0;
 
 	for (uint32_t i = 0; n && i < s->head->ndocs; i++)
-		if (bsearch(&s->docs[i].key, keys, n, sizeof *keys, compare_keys)) {
+		if (bsearch(&s->keys[i], keys, n, sizeof *keys, compare_keys)) {
 			bits[i / 8] |= (uint8_t)(1U << i % 8);
 			marked++;
 		}

@@ -1,5 +1,5 @@
-/* Forgetting memories. The events that made one are deleted, and of its row nothing stays but the name, so that the same
- * turn does not teach it again. Afterwards the index is made anew (api/), because its files know the terms. */
+/* Forgetting memories. The events that made one are deleted, and of its row nothing stays but the name, so that the
+ * same turn does not teach it again. Afterwards the index is made anew (api/), because its files know the terms. */
 #include "capture/internal.h"
 
 /* Memory events belong to no session, and name their memory where others name a call. */
