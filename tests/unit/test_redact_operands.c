@@ -68,6 +68,15 @@ static const char *const texts[] = {
 	" user | password \n------+----------\n bob  | #\n(1 row)\n",
 	"+------+----------+\n| user | password |\n+------+----------+\n| bob  | # |\n+------+----------+\n",
 	"these are the users:\n\nuser,password\nbob,#\n\nthat is all\n",
+	"kind: Secret\nstringData:\n  thing: #\n  other: '#'\n",
+	"apiVersion: v1\ndata:\n  thing: #\nmetadata:\n  name: x\nkind: Secret\ntype: Opaque\n",
+	"<key>password</key>\n\t<string>#</string>",
+	"Generated password for bob: #",
+	"A temporary password is generated for root@localhost: #\n",
+	"SET PASSWORD FOR bob = '#';",
+	"setx DB_PASSWORD #",
+	"set -x MYSQL_PWD #",
+	"pw: #",
 	"Kennwort = #",
 	"contraseña: #",
 	"mot de passe : #",
@@ -116,6 +125,11 @@ static const char *const ordinary[] = {
 	"user, password, age\nare the three columns of it\n",
 	"call(user, password, age);\ncall(alpha, betagamma, delta);\n",
 	"the token, a secret\nmatters, greatly2so\n",
+	"kind: ConfigMap\ndata:\n  thing: somevalue12\n---\nkind: Secret\nmetadata:\n  name: mysecret12\n",
+	"pw = getpwnam(user);",
+	"the password for user postgres: required\n",
+	"password for this step: see chapter 12\n",
+	"set -x\nPATHS value1234x",
 	"clave: valor1234",
 	"Kennwort vergessen? Dann hier",
 	"la parola: contraseña requerida",
@@ -249,7 +263,8 @@ static void commands_that_come_as_lists_and_input_that_comes_as_text(void **stat
 static void hostile_lines_and_tables(void **state)
 {
 	static const char *const pieces[] = { "sqlcmd -P ", "'", "\"a b ", "|token|\n|---|\n", "token,token,token\n",
-		"-P -P ", "\\\n", "<<<", "sudo ", "net user ", "|", "echo x|", "mdp:", "：", "7z -p" };
+		"-P -P ", "\\\n", "<<<", "sudo ", "net user ", "|", "echo x|", "mdp:", "：", "7z -p", "kind: Secret\n",
+		"---\nkind: Secret\ndata:\n a: b\n", "password for : " };
 	struct redactor *r = redactor_new();
 	struct arena a;
 
