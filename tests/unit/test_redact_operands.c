@@ -199,6 +199,24 @@ static void rows_like_them_are_left_alone(void **state)
 	redactor_free(r);
 }
 
+static void a_password_may_begin_like_a_constant(void **state)
+{
+	static const char *const rows[] = { "DB_PASSWORD = \"#\"", "password=#", "sqlcmd -P #" };
+	static const char *const plain[] = { "password: null", "password = None if x else y", "token=true;",
+		"password=nil)" };
+	struct redactor *r = redactor_new();
+	struct arena a;
+
+	expect_gone(rows, countof(rows), "nilsson1984x");
+	expect_gone(rows, countof(rows), "truelove77");
+	expect_gone(rows, countof(rows), "Nullpunkt2k");
+	arena_init(&a);
+	for (size_t i = 0; i < countof(plain); i++)
+		assert_true(str_eq(redact_text(r, &a, str_of(plain[i])), str_of(plain[i])));
+	arena_release(&a);
+	redactor_free(r);
+}
+
 /* The same command on a line of a text too long to be read as a whole. */
 static void long_texts_are_read_where_lines_have_options(void **state)
 {
@@ -291,6 +309,7 @@ int main(void)
 		cmocka_unit_test(passwords_that_programs_are_given_are_gone),
 		cmocka_unit_test(columns_and_foreign_names_of_secrets_are_gone),
 		cmocka_unit_test(rows_like_them_are_left_alone),
+		cmocka_unit_test(a_password_may_begin_like_a_constant),
 		cmocka_unit_test(long_texts_are_read_where_lines_have_options),
 		cmocka_unit_test(commands_that_come_as_lists_and_input_that_comes_as_text),
 		cmocka_unit_test(hostile_lines_and_tables),

@@ -148,7 +148,9 @@ static const char *const harmless_values[] = { "string", "number", "integer", "b
 /* How references to something kept elsewhere begin, and what hookd itself wrote, */
 static const char *const reference_starts[] = { "<", "$", "{", "%(", "%s", "%{", "[redacted", "[contents of", "[hidden",
 	"process.env", "os.environ", "os.getenv", "getenv", "env.", "env(", "env[", "import.meta", "system.getenv",
-	"vault:", "...", "none", "null", "nil", "true", "false", NULL };
+	"vault:", "...", NULL };
+/* and constants, but nilsson1984 is a password. */
+static const char *const constants[] = { "none", "null", "nil", "true", "false", NULL };
 /* and examples, expressions and places in text. */
 static const char *const harmless_starts[] = { "your", "my-", "my_", "example", "insert", "enter ", "dummy", "config.",
 	"settings.", "self.", "this.", "args.", "options.", "opts.", "secrets.", "todo", "fixme", "replace", "await ",
@@ -302,11 +304,19 @@ static bool is_masked(str v)
 	return true;
 }
 
+static bool is_constant(str v)
+{
+	for (const char *const *c = constants; *c; c++)
+		if (begins_with(v, *c, /* whole= */ false) && !isalnum(byte_at(v, strlen(*c))))
+			return true;
+	return false;
+}
+
 static bool says_something(str v)
 {
 	struct makeup m = makeup_of(str_head(v, VALUE_LOOK));
 
-	if (v.n == 0 || in_list(harmless_values, v) || starts_with_any(reference_starts, v))
+	if (v.n == 0 || in_list(harmless_values, v) || starts_with_any(reference_starts, v) || is_constant(v))
 		return false;
 	return !m.reference && m.same != v.n && !is_masked(v) && !(v.p[0] == '%' && v.p[v.n - 1] == '%');
 }
