@@ -38,8 +38,15 @@ def qwen_steps(project):
             say("The greeting is ready.")]
 
 
-AGENTS = {"claude": claude_steps, "codex": codex_steps, "gemini": gemini_steps, "copilot": copilot_steps, "qwen": qwen_steps}
-WRITES = ("gemini", "copilot", "qwen")
+def opencode_steps(project):
+    return [say("I look first.", use("bash", "call_1", command="echo out-of-shell", description="t")),
+            say("", use("write", "call_2", filePath=str(project / "greeting.txt"), content="hello\n")),
+            say("The greeting is ready.")]
+
+
+AGENTS = {"claude": claude_steps, "codex": codex_steps, "gemini": gemini_steps, "copilot": copilot_steps, "qwen": qwen_steps,
+          "opencode": opencode_steps}
+WRITES = ("gemini", "copilot", "qwen", "opencode")
 PROMPT = "Please prepare the greeting"
 
 
@@ -57,7 +64,8 @@ def story(hookd):
 def wanted(agent, live=False):
     """What the model said last; but Gemini's hook gives everything it said in the turn."""
     answer = "I look first.\nThe greeting is ready." if live and agent == "gemini" else "The greeting is ready."
-    return [(PROMPT, answer, [("shell", "done"), ("write" if agent in WRITES else "shell", "done")])]
+    prompt = f'"{PROMPT}"' if agent == "opencode" else PROMPT  # as `opencode run` puts it
+    return [(prompt, answer, [("shell", "done"), ("write" if agent in WRITES else "shell", "done")])]
 
 
 @pytest.mark.parametrize("agent", AGENTS)

@@ -84,13 +84,13 @@ def reply(kind, out=b"", err=b"", code=0, stored=1, wait_ms=0):
 
 
 def receive_frame(conn):
-    data = b""
+    data = bytearray()
     while len(data) < 8 or len(data) < 8 + struct.unpack_from("<I", data, 4)[0]:
         piece = conn.recv(1 << 20)
         if not piece:
             return None
         data += piece
-    return data
+    return bytes(data)
 
 
 class Daemon:
@@ -958,15 +958,8 @@ def test_payload_at_the_limit(place, size):
     assert hook.cut == (None if size <= KEPT else (size, hashlib.sha256(data).digest()))
 
 
-def test_hundred_megabytes(place):
-    peaks = []
-
-    def answer(conn, hook):
-        peaks.append(peak_rss(hook.pid))
-        conn.sendall(reply(DONE, b"ok"))
-
-    daemon = place.daemon(answer)
-    child = place.start("claude", "PostToolUse")
+def write_hundred_megabytes(child):
+    """The size and digest of what was written; the pipe stays open."""
     piece, digest = b'"text \\" { [ ",' * 70_000, hashlib.sha256(b"[")
     child.stdin.write(b"[")
     total = 1
@@ -976,13 +969,29 @@ def test_hundred_megabytes(place):
         total += len(piece)
     digest.update(b"0]")
     child.stdin.write(b"0]")
-    child.stdin.flush()  # and the pipe stays open
-    assert child.wait(HANG) == 0
+    child.stdin.flush()
+    return total + 2, digest.digest()
+
+
+def test_hundred_megabytes(place):
+    peaks = []
+
+    def answer(conn, hook):
+        peaks.append(peak_rss(hook.pid))
+        conn.sendall(reply(DONE, b"ok"))
+
+    daemon = place.daemon(answer)
+    for _ in range(10):
+        child = place.start("claude", "PostToolUse")
+        written = write_hundred_megabytes(child)
+        assert child.wait(HANG) == 0
+        if not place.was_late():
+            break
     assert child.stdout.read() == b"ok"
-    assert daemon.hooks[0].cut == (total + 2, digest.digest())
+    assert daemon.hooks[0].cut == written
     assert len(daemon.hooks[0].payload) == KEPT
     if RELEASE:
-        assert peaks[0] <= 24 << 20
+        assert max(peaks) <= 24 << 20
 
 
 # -- hand-over ------------------------------------------------------------------------------------

@@ -753,6 +753,28 @@ def test_redirections_are_not_followed(world):
         assert done.get("permissionDecision") != "deny" and other.seen == []
 
 
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "gopher://127.0.0.1/", "ftp://127.0.0.1/", "127.0.0.1/", "HTTP://127.0.0.1/", "http://a/\nX: y", "-o /tmp/x", ""])
+def test_other_addresses_than_http_are_no_hooks(world, url):
+    """And whatever else is in the file, hooks beside it run."""
+    out = world.top / "out"
+    hooks = post(url)
+    hooks["PreToolUse"][0]["hooks"].append({"type": "command", "command": f"echo ran >> {out}"})
+    configure(world, hooks)
+    assert specific(world.hookc("PreToolUse", bash())).get("permissionDecision") is None
+    assert out.read_text() == "ran\n"
+    assert [h for h in world.hookd("hooks", "history", "--json").stdout.decode().splitlines() if "curl" in h] == []
+
+
+def test_variables_of_the_starter_name_no_proxy(world):
+    """A proxy would be told of every event, and answer in the server's place."""
+    with Server(body="{}") as server, Server(body='{"decision": "block", "reason": "the proxy"}') as proxy:
+        configure(world, post(server.url))
+        names = {n: proxy.url for n in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "ALL_PROXY")}
+        world.start(env=names)
+        assert specific(world.hookc("PreToolUse", bash(), env=names)).get("permissionDecision") is None
+        assert len(server.seen) == 1 and proxy.seen == []
+
+
 def test_a_projects_http_hook_is_not_posted_untrusted(world):
     root = world.top / "proj"
     (root / ".hookd").mkdir(parents=True)

@@ -217,6 +217,67 @@ def test_a_body_that_never_ends_is_cut_off(web):  # noqa: F811
     assert still_serves(web)
 
 
+def test_a_body_that_trickles_ends_with_the_time_of_a_request(web):  # noqa: F811
+    """H11: a byte now and then is no progress; the whole request has ten seconds. Nothing of it is taken for a request."""
+    with web.connect() as s:
+        s.settimeout(30)
+        s.sendall(web.head("POST", "/rpc", Content_Type="application/json", Content_Length=100000))
+        with pytest.raises(OSError):
+            for _ in range(600):
+                s.sendall(b" ")
+                time.sleep(0.05)
+    assert still_serves(web)
+
+
+def test_nobody_becomes_a_websocket(web):  # noqa: F811
+    """H12: with the token too; what follows is never read as frames, and the next client is served."""
+    upgrade = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec_WebSocket_Version": 13, "Sec_WebSocket_Key": base64.b64encode(bytes(16)).decode()}
+    frames = {"unmasked": b"\x81\x02hi", "2^63": b"\x82\xff" + struct.pack(">Q", 2 ** 63) + bytes(4), "fragmented ping": b"\x09\x80" + bytes(4), "close": b"\x88\x80" + bytes(4)}
+    for path in ("/events", "/", "/rpc", "/mcp"):
+        for name, data in frames.items():
+            status, _ = exchange(web, web.head("GET", path, **upgrade) + data * 100)
+            assert status != 101, (path, name)
+    assert still_serves(web) and web.world.events() == []
+
+
+def test_a_thousand_streams_that_nobody_reads(web):  # noqa: F811
+    """H13: they share one ring, so events go on being stored and answered, memory stays, and who reads gets every event."""
+    pid, deaf = web.world.pid(), []
+    request = web.head("GET", "/events")
+    try:
+        for _ in range(1000):
+            s = socket.socket()
+            s.settimeout(10)
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+            s.connect(("127.0.0.1", web.port))
+            s.sendall(request)
+            assert s.recv(9) == b"HTTP/1.1 "  # it is a stream now; not a byte more is read
+            deaf.append(s)
+        before = rss(pid)
+        with web.world.connect() as fast:
+            for n in range(3000):
+                fast.sendall(hook(json.dumps(tool(f"h13-{n}")).encode()))
+                assert read_frame(fast)[0] == DONE
+        assert web.world.hookc("PostToolUse", tool("beside")).returncode == 0
+        with web.connect() as reader:
+            reader.sendall(request)
+            data = b""
+            while b"retry:" not in data:
+                data += reader.recv(65536)
+            for n in range(10):
+                web.world.hookc("PostToolUse", tool(f"read-{n}"))
+            while data.count(b"data: ") < 10:
+                more = reader.recv(65536)
+                assert more
+                data += more
+        assert rss(pid) - before < 16 << 20
+        assert still_serves(web)
+    finally:
+        for s in deaf:
+            s.close()
+    wait_for(lambda: len(web.world.events()) == 3011, what="every event")
+
+
 # -- O -----------------------------------------------------------------------------------------------
 
 def varint(n):
@@ -441,29 +502,55 @@ def test_what_a_page_can_send_without_asking_changes_nothing(web):  # noqa: F811
     assert web.world.events() == []
 
 
-def test_guessing_costs_nothing_but_time(web):  # noqa: F811
-    """T13: a hundred thousand guesses on kept connections: memory stays, the right token still works."""
-    pid, before = web.world.pid(), rss(web.world.pid())
-    guess = web.head("GET", "/metrics", token=False, Authorization="Bearer " + "0" * len(web.token))
+def guesses(web, n):  # noqa: F811
+    """n guesses, each on a connection of its own; how many were closed without an answer, because too many wait already."""
+    guess, closed = web.head("GET", "/metrics", token=False, Authorization="Bearer " + "0" * len(web.token)), 0
+    waiting = []
+    for _ in range(n):
+        s = web.connect()
+        s.sendall(guess)
+        waiting.append(s)
+        if len(waiting) == 100:
+            closed += sum(not read_answer(s).status for s in waiting)
+            [s.close() for s in waiting]
+            waiting = []
+    closed += sum(not read_answer(s).status for s in waiting)
+    [s.close() for s in waiting]
+    return closed
 
-    def work(_):
-        done = 0
-        with web.connect() as s:
-            while done < 12500:
-                try:
-                    s.sendall(guess * 50)
-                    seen = b""
-                    while seen.count(b"HTTP/1.1 401") < 50:
-                        more = s.recv(1 << 16)
-                        if not more:
-                            return done
-                        seen += more
-                    done += 50
-                except OSError:
-                    return done
-        return done
-    with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        list(pool.map(work, range(8)))
+
+@pytest.mark.parametrize("path, wrong", [("/metrics", {"Authorization": "Bearer " + "0" * 64}), ("/metrics", {"Cookie": "hookd_login=" + "0" * 32}),
+                                         ("/no/such", {"Authorization": "Bearer x"}), ("/login?code=" + "0" * 32, {})])
+def test_after_ten_wrong_secrets_a_minute_the_next_is_refused_late(web, path, wrong):  # noqa: F811
+    """T13: tokens, cookies and codes alike; who has the right one does not notice. A slow machine only makes it later."""
+    for _ in range(10):
+        assert web.get(path, token=False, **wrong).status in (401, 403)
+    began = time.monotonic()
+    a = web.get(path, token=False, **wrong)
+    assert time.monotonic() - began > 0.9
+    assert a.status in (401, 403) and "Connection: close" in a.head
+    assert web.get("/metrics").status == 200 and still_serves(web)
+    wait_for(lambda: (web.world.dir / "hookd.log").read_text().count("wrong tokens over HTTP") == 1, what="one line in the log")
+
+
+def test_no_token_is_no_guess(web):  # noqa: F811
+    """T13: a page that is opened without a login, a script that has no token: refused, and not counted."""
+    for _ in range(30):
+        assert web.get("/metrics", token=False).status == 401
+        assert web.get("/metrics", token=False, Cookie="other=1").status == 401
+    assert "wrong tokens" not in (web.world.dir / "hookd.log").read_text()
+
+
+def test_guessing_takes_neither_memory_nor_the_connections_of_others(web):  # noqa: F811
+    """T13: more guesses at once than may wait, from several sides; meanwhile and afterwards the right token works."""
+    pid, before = web.world.pid(), rss(web.world.pid())
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        all_of_them = [pool.submit(guesses, web, 500) for _ in range(4)]
+        while not all(f.done() for f in all_of_them):
+            assert web.get("/metrics").status == 200
+            time.sleep(0.05)
+        closed = sum(f.result() for f in all_of_them)
+    assert 0 < closed < 2000
     assert rss(pid) - before < 8 << 20
     assert web.get("/metrics").status == 200
 
@@ -495,6 +582,21 @@ def test_modes_do_not_depend_on_the_umask(world):
         os.umask(old)
     loose = [p for p in [world.dir, *world.dir.rglob("*")] if p.name != "places" and not p.is_symlink() and stat.S_IMODE(p.lstat().st_mode) & 0o077]
     assert loose == [] and web
+
+
+def test_no_file_can_be_named_over_tcp(web):  # noqa: F811
+    """T21: nor is one with .part behind it removed; on the Unix socket, where the program hookd asks, it can."""
+    to = web.world.top / "copy.db"
+    (web.world.top / "copy.db.part").write_text("mine")
+    call = {"jsonrpc": "2.0", "id": 1, "method": "backup", "params": {"file": str(to)}}
+    a = web.post("/rpc", call)
+    assert a.json()["error"]["code"] == -32602 and "over TCP" in a.json()["error"]["message"]
+    assert not to.exists() and (web.world.top / "copy.db.part").read_text() == "mine"
+    assert "path" in web.post("/rpc", {"jsonrpc": "2.0", "id": 1, "method": "backup"}).json()["result"]
+    body = json.dumps(call).encode()
+    with web.connect(unix=True) as s:
+        s.sendall(lines("POST /rpc HTTP/1.1", "Host: hookd", "Content-Type: application/json", f"Content-Length: {len(body)}") + body)
+        assert read_answer(s).json()["result"]["path"] == str(to)
 
 
 def test_words_that_mean_something_to_sql(web):  # noqa: F811

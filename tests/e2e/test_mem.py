@@ -2,8 +2,11 @@
 import json
 import socket
 import subprocess
+import urllib.parse
 
 import pytest
+
+from world import wait_for
 
 
 class Worker:
@@ -33,8 +36,8 @@ def test_a_session_as_the_five_hooks_tell_it(worker):
     assert worker.call("GET", "/api/health") == (200, '{"status":"ok"}')
     assert worker.call("GET", "/api/context/inject?project=shop")[0] == 200
     a = worker.post("/api/sessions/init", contentSessionId="c1", project="shop", prompt="mend the till")
-    assert a["sessionDbId"] == "c1" and a["skipped"] is False
-    assert worker.post("/sessions/c1/init", userPrompt="mend the till", promptNumber=1)["status"] == "initialized"
+    assert a["sessionDbId"] == "c1" and a["skipped"] is False and a["promptNumber"] == 1
+    assert worker.post("/sessions/c1/init", userPrompt="mend the till", promptNumber=1) == a
     for n in range(2):
         assert worker.post("/api/sessions/observations", claudeSessionId="c1", tool_name="Bash", tool_use_id=f"t{n}", tool_input={"command": "ls"},
                            tool_response={"stdout": "x"}, cwd="/") == {"status": "queued"}
@@ -46,6 +49,38 @@ def test_a_session_as_the_five_hooks_tell_it(worker):
     assert (session["id"], session["prompts"], session["tools"], session["status"]) == ("c1", 1, 2, "completed")
     shown = worker.world.rpc("show", session="c1")
     assert shown["batches"][0]["prompt"] == "mend the till" and shown["batches"][0]["response"] == "Mended."
+
+
+def test_context_is_what_a_session_would_be_told(worker):
+    """By the name of the project, as the scripts send it, or by its directory; nothing about a project that nobody knows."""
+    project = worker.world.top / "my shop"
+    (project / ".git").mkdir(parents=True)
+    leak = "Database connections leak under load: always use the context manager"
+    worker.world.hookd("remember", leak, "--type", "gotcha", cwd=project)
+    wait_for(lambda: leak[:20] in worker.world.hookd("memories").stdout.decode(), what="the memory")
+    worker.post("/api/sessions/init", contentSessionId="c1", project="my shop", prompt="mend the till", cwd=str(project))
+    for name in ("my%20shop", "my+shop", urllib.parse.quote(str(project), safe="")):
+        code, text = worker.call("GET", f"/api/context/inject?project={name}")
+        assert code == 200 and leak in text and "mend the till" in text, name
+    assert worker.call("GET", "/api/context/inject?project=other") == (200, "")
+    assert worker.call("GET", "/api/context/inject?project=") == (200, "")
+
+
+def test_prompts_are_numbered_and_each_address_is_enough(worker):
+    """The older scripts name the session in the path and tell the prompt only there."""
+    for n, prompt in enumerate(["one", "two", "three"], 1):
+        a = worker.post("/sessions/c1/init", userPrompt=prompt, project="shop")
+        assert (a["status"], a["sessionDbId"], a["promptNumber"]) == ("initialized", "c1", n)
+    assert worker.post("/api/sessions/init", contentSessionId="c1", prompt="four")["promptNumber"] == 4
+    assert worker.post("/sessions/c1/init") == {"status": "initialized"}
+    assert [b["prompt"] for b in worker.world.rpc("show", session="c1")["batches"]] == ["one", "two", "three", "four"]
+
+
+@pytest.mark.parametrize("prompt", ["<private>all of it</private>", "<claude-mem-context>old</claude-mem-context>", "  <private>a</private> \n<system-reminder>b</system-reminder>", " \n"])
+def test_a_prompt_of_which_nothing_is_left_is_skipped(worker, prompt):
+    a = worker.post("/api/sessions/init", contentSessionId="c1", prompt=prompt, cwd="/")
+    assert (a["skipped"], a["reason"]) == (True, "private")
+    assert worker.post("/api/sessions/init", contentSessionId="c1", prompt="<private>a</private>left", cwd="/")["skipped"] is False
 
 
 @pytest.mark.parametrize("tool", ["ListMcpResourcesTool", "SlashCommand", "Skill", "TodoWrite", "AskUserQuestion"])

@@ -1,5 +1,6 @@
 """The hook endpoints of Codebase Intelligence, called as its documentation calls them: with curl."""
 import base64
+import itertools
 import json
 import subprocess
 
@@ -31,7 +32,7 @@ def test_the_example_of_a_session(oak):
     a = oak.post("session-start", session_id="test-123", agent="claude", source="startup", cwd=str(oak.world.top))
     assert a["status"] == "ok" and a["session_id"] == "test-123"
     assert a["context"]["injected_context"] == "" and a["context"]["agent"] == "claude" and a["context"]["project_root"] == str(oak.world.top)
-    assert a["context"]["index"] == {"code_chunks": 0, "memory_observations": 0, "status": "off"}
+    assert a["context"]["index"] == {"code_chunks": 0, "memory_observations": 0, "status": "ready"}
 
     a = oak.post("prompt-submit", session_id="test-123", agent="claude", prompt="fix the gearbox", generation_id="g1")
     batch = a["prompt_batch_id"]
@@ -60,6 +61,64 @@ def test_the_log_is_grepped_as_before(oak):
     oak.post("prompt-submit", session_id="s", agent="claude", prompt="hello")
     log = oak.world.dir / "hookd.log"
     wait_for(lambda: all(tag in log.read_text() for tag in ("SESSION-START", "PROMPT")), what="the tags")
+
+
+def test_the_debugging_commands(world):
+    """Delivery, injected context, duplicates: each of them is a grep."""
+    (world.dir / "config.json").write_text(json.dumps({"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "echo a hint of twenty-five"}]}]}}))
+    oak = Oak(world)
+    oak.post("session-start", session_id="test-123", agent="claude", source="startup")
+    for _ in range(2):
+        a = oak.post("prompt-submit", session_id="test-123", agent="claude", prompt="hello", generation_id="g1")
+        assert a["context"]["injected_context"] == "a hint of twenty-five"
+    for event in ("post-tool-use", "stop", "session-end"):
+        oak.post(event, session_id="test-123", agent="claude", tool_name="Read", tool_use_id="t1")
+
+    def grep(pattern):
+        return subprocess.run(["grep", "-E", pattern], input=world.hookd("logs").stdout, capture_output=True).stdout.decode().splitlines()
+    wait_for(lambda: len(grep("SESSION-START|PROMPT|TOOL|STOP|SESSION-END")) == 6, what="a line for each call")
+    assert [line.split("INJECT: ")[1] for line in grep("INJECT:")] == ["claude test-123 UserPromptSubmit 21 bytes"] * 2
+    [line] = grep("Deduped")
+    assert " PROMPT claude test-123 UserPromptSubmit " in line
+
+
+def test_a_call_that_is_made_again_gets_the_answer_of_the_first(oak):
+    calls = [("session-start", {"source": "startup"}), ("prompt-submit", {"prompt": "hello", "generation_id": "g1"}),
+             ("post-tool-use", {"tool_name": "Bash", "tool_use_id": "t1", "tool_input": {"command": "ls"}, "tool_output": "x"}), ("stop", {}), ("session-end", {})]
+    for event, fields in calls:
+        first, second = (oak.post(event, session_id="s", agent="claude", **fields) for _ in range(2))
+        for a in (first, second):  # the clock goes on
+            for part in (a, a.get("prompt_batch_stats", {}), a.get("activity_stats", {})):
+                part.pop("duration_minutes", None)
+        assert first == second, event
+    [session] = oak.world.rpc("sessions")["sessions"]
+    assert (session["prompts"], session["tools"]) == (1, 1)
+    assert len(oak.world.rpc("show", session="s")["batches"]) == 1
+
+
+def test_an_answer_has_every_member_even_without_a_directory(oak):
+    a = oak.post("session-start", session_id="test-123", agent="claude", source="startup")
+    assert set(a["context"]) == {"session_id", "agent", "injected_context", "project_root", "index"} and a["context"]["project_root"] is None
+
+
+def test_memories_are_counted_and_come_with_the_start_and_the_prompt(oak):
+    project = oak.world.top / "shop"
+    (project / ".git").mkdir(parents=True)
+    (project / "tree").mkdir()
+    leak = "Database connections leak under load: always use the context manager"
+    oak.world.hookd("remember", leak, "--type", "gotcha", cwd=project)
+    wait_for(lambda: leak[:20] in oak.world.hookd("memories").stdout.decode(), what="the memory")
+    for cwd, count in [(project, 1), (project / "tree", 1), (oak.world.top, 0)]:
+        a = oak.post("session-start", session_id=f"s-{cwd.name}", agent="claude", source="startup", cwd=str(cwd))
+        assert a["context"]["index"] == {"code_chunks": 0, "memory_observations": count, "status": "ready"}
+        assert count or leak not in a["context"]["injected_context"]
+    fresh = itertools.count()
+
+    def told(event, **fields):  # an agent does not wait for context for long: on a slow machine it goes on without
+        a = oak.post(event, session_id=f"n{next(fresh)}", agent="claude", cwd=str(project), **fields)
+        return leak in a["context"]["injected_context"]
+    wait_for(lambda: told("session-start", source="startup"), what="the memory at the start")
+    wait_for(lambda: told("prompt-submit", prompt="the database connections leak when there is load, why?"), what="the memory at the prompt")
 
 
 def test_a_rule_decides_before_a_tool(oak):

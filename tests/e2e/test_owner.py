@@ -1,6 +1,7 @@
 """An agent is not the user: what changes what runs needs a terminal or the owner's token, and is shown afterwards."""
 import json
 import os
+import re
 import stat
 
 import pytest
@@ -140,6 +141,20 @@ def test_every_change_is_shown_at_the_next_status(world, project):  # noqa: F811
     world.stop()
     world.hookd("config", "set", "retention.days", "31")
     assert "retention.days = 31" in world.hookd("status", ok=False).stdout.decode()
+
+
+def test_status_says_who_made_a_change(world):
+    (world.home / ".claude").mkdir()
+    world.hookd("init", "--yes")  # a program without a terminal may do that
+    world.hookd("config", "set", "retention.days", "30")
+    code, _ = at_terminal(world, "config", "set", "retention.days", "31", cwd=world.top)
+    assert code == 0
+    for by in ("unknown", "nobody known", "\x1b[31m"):  # a hook script was found changed; an older record; a forged one
+        with open(world.dir / "changes.jsonl", "a") as f:
+            f.write(json.dumps({"at_us": 1794790000000000, "what": "hook script", "detail": "/x", "by": by}) + "\n")
+    shown = [line[13:] for line in world.hookd("status", ok=False).stdout.decode().splitlines() if line.startswith("changed ")]
+    authors = sorted(re.sub(r"^(init|hook script|config set)[^,]*, [^,]*, ", r"\1: ", line) for line in shown)
+    assert authors == ["config set: at a terminal", "config set: with the owner's token", *["hook script: author unknown"] * 3, "init: by a program without a terminal"]
 
 
 def test_what_failed_is_not_called_a_change(world):

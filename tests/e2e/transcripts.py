@@ -1,6 +1,7 @@
 """Transcripts as agents write them, made to measure: what the tests know about the formats, in one place."""
 import datetime
 import json
+import sqlite3
 import uuid
 
 START = datetime.datetime(2026, 9, 1, 9, 0, 0, tzinfo=datetime.timezone.utc)
@@ -114,3 +115,54 @@ class Codex:
         path = folder / f"rollout-2026-09-01T09-00-00-{self.session}.jsonl"
         path.write_bytes(lines(self.rows))
         return path
+
+
+class Opencode:
+    """opencode's database, with what of its tables is read; as in 1.18.33. It stays open, as it does under opencode."""
+
+    def __init__(self, home, at=1_790_000_000_000):
+        path = home / ".local/share/opencode/opencode.db"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.path, self.at, self.db, self.count = path, at, sqlite3.connect(path, isolation_level=None), 0
+        self.db.executescript("""PRAGMA journal_mode = WAL;
+            CREATE TABLE IF NOT EXISTS session (id text PRIMARY KEY, project_id text, parent_id text, directory text NOT NULL, title text, agent text,
+              time_created integer NOT NULL, time_updated integer NOT NULL);
+            CREATE TABLE IF NOT EXISTS message (id text PRIMARY KEY, session_id text NOT NULL, time_created integer NOT NULL, time_updated integer NOT NULL, data text NOT NULL);
+            CREATE TABLE IF NOT EXISTS part (id text PRIMARY KEY, message_id text NOT NULL, session_id text NOT NULL, time_created integer NOT NULL, time_updated integer NOT NULL,
+              data text NOT NULL);""")
+
+    def key(self, kind):
+        self.count += 1
+        self.at += 1000
+        return f"{kind}_{self.count:08}"
+
+    def session(self, parent=None, agent="build", directory="/home/dev/proj"):
+        key = self.key("ses")
+        self.db.execute("INSERT INTO session VALUES (?,?,?,?,?,?,?,?)", (key, "p", parent, directory, "t", agent, self.at, self.at))
+        return key
+
+    def message(self, session, data, parts):
+        key = self.key("msg")
+        text = data if isinstance(data, str) else json.dumps({"time": {"created": self.at, "completed": self.at}, **data})
+        self.db.execute("INSERT INTO message VALUES (?,?,?,?,?)", (key, session, self.at, self.at, text))
+        for part in parts:
+            self.db.execute("INSERT INTO part VALUES (?,?,?,?,?,?)", (self.key("prt"), key, session, self.at, self.at, part if isinstance(part, str) else json.dumps(part)))
+        self.db.execute("UPDATE session SET time_updated = ? WHERE id = ?", (self.at, session))
+        return key
+
+    def prompt(self, session, text, **more):
+        self.parent = self.message(session, {"role": "user"}, [{"type": "text", "text": "added by opencode", "synthetic": True}, {"type": "text", "text": text, **more}])
+
+    def model(self, session, *parts, finish="stop", tokens=None):
+        tokens = tokens or {"total": 175, "input": 120, "output": 30, "reasoning": 5, "cache": {"read": 20, "write": 0}}
+        return self.message(session, {"role": "assistant", "parentID": self.parent, "modelID": "scripted", "finish": finish, "tokens": tokens},
+                            [{"type": "step-start"}, *parts, {"type": "step-finish", "tokens": tokens}])
+
+    @staticmethod
+    def text(text):
+        return {"type": "text", "text": text}
+
+    def call(self, tool, key, given, output="", status="completed", exit=0):
+        state = {"status": status, "input": given, "time": {"start": self.at, "end": self.at + 1}}
+        state |= {"error": output} if status == "error" else {"title": tool, "output": output, "metadata": {"exit": exit}}
+        return {"type": "tool", "tool": tool, "callID": key, "state": state}

@@ -18,9 +18,10 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 LAYERS = {
     0: 'base',
     1: 'os json match event wire config loop project',
-    2: 'agents redact server http otlp shell journal store',
+    2: 'agents redact server http otlp shell journal store retrieve',
     3: 'transcript guard trust hooks install',
-    4: 'history capture',
+    4: 'history capture memory',
+    5: 'context',
     6: 'engine',
     7: 'api daemon',
     8: 'cli client',
@@ -52,6 +53,7 @@ PUBLIC = {
     'config/paths.h': 'hookc-side code wants directories without the option table',
     'api/mcp.h': 'the protocol of MCP, for the daemon and for hookd mcp',
     'api/web.h': 'HTTP, which the daemon starts',
+    'engine/learn.h': 'learning, which the daemon starts',
     'daemon/spawn.h': 'starting a daemon must not link one',
 }
 
@@ -59,7 +61,7 @@ PUBLIC = {
 GENERATED = {'decision_names.h'}
 
 # Third-party headers and the only modules that see them.
-LIBRARIES = {'event2/': {'loop'}, 'sqlite3.h': {'store'}, 'pcre2.h': {'match'}, 'zlib.h': {'otlp'}}
+LIBRARIES = {'event2/': {'loop'}, 'sqlite3.h': {'store', 'transcript'}, 'pcre2.h': {'match'}, 'zlib.h': {'otlp'}}
 
 # Records are made by redact(), by decoding, and from the rows of a damaged store; tests make samples.
 RECORD_MAKERS = ('src/input/redact/', 'src/common/event/record.c', 'src/storage/store/salvage.c',

@@ -29,6 +29,12 @@ static int check_path(str value, struct err *err)
 }
 
 const struct option options[OPTION_ID_MAX] = {
+	[OPTION_CONTEXT_ENABLED] = { "context.enabled", OPTION_BOOL, "true",
+		.text = "Whether hookd adds memories and what is known of a project to conversations." },
+	[OPTION_CONTEXT_MEMORIES] = { "context.memories", OPTION_INT, "10", .minimum = 0, .maximum = 20,
+		.text = "How many memories are added to one prompt at most." },
+	[OPTION_CONTEXT_TOKENS] = { "context.tokens", OPTION_INT, "2000", .minimum = 100, .maximum = 2400,
+		.text = "How many tokens are added at once at most, at four bytes each." },
 	[OPTION_DURABILITY] = { "durability", OPTION_ENUM, "normal", .choices = durabilities,
 		.text = "What an acknowledged event survives. normal: any crash of hookd or of the "
 			"agent; a power cut may lose the last second. strict: a power cut as well; "

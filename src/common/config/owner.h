@@ -28,8 +28,9 @@ int owner_token_from(const char *path, char ret[OWNER_TOKEN + 1]);
 /* Takes the same time wherever they differ. */
 bool owner_token_is(const char token[OWNER_TOKEN + 1], str given);
 
-/* Adds to the record. what: "config set"; detail: what of it; by: "terminal", "token". Best effort: a full disk must
- * not keep a person from switching something off. */
+/* Adds to the record. what: "config set"; detail: what of it; by: "terminal" (a person at one), "token" (who has the
+ * owner's), "program" (neither; for what needs neither), "unknown" (a file was found changed). Best effort: a full disk
+ * must not keep a person from switching something off. */
 void owner_note(const struct paths *p, const char *what, str detail, const char *by);
 
 /* The newest first, at most OWNER_CHANGES_SHOWN: [{at_us, what, detail, by, seen}]. Returns how many are not seen. */

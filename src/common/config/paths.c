@@ -85,6 +85,7 @@ static void fill_state_paths(struct paths *p)
 		{ offsetof(struct paths, journal), "journal" },
 		{ offsetof(struct paths, spool), "spool" },
 		{ offsetof(struct paths, backups), "backups" },
+		{ offsetof(struct paths, index), "index" },
 		{ offsetof(struct paths, log), "hookd.log" },
 		{ offsetof(struct paths, run), "run" },
 		{ offsetof(struct paths, lock), "run/hookd.lock" },

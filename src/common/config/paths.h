@@ -25,6 +25,7 @@ struct paths {
 	char journal[FS_PATH];        /*   state/journal */
 	char spool[FS_PATH];          /*   state/spool */
 	char backups[FS_PATH];        /*   state/backups */
+	char index[FS_PATH];          /*   state/index: made from the store, and made again when it is gone */
 	char log[FS_PATH];            /*   state/hookd.log */
 	char run[FS_PATH];            /*   state/run */
 	char lock[FS_PATH];           /*   state/run/hookd.lock, held by the daemon for life */

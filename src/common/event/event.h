@@ -74,7 +74,10 @@ enum event_kind {
 	EVENT_VOICE_CALL_PAUSED,
 	EVENT_VOICE_CALL_ENDED,
 	EVENT_MODEL_USAGE,
-	EVENT_DECISION, /* hookd's own: what it decided about another event */
+	/* hookd's own: */
+	EVENT_DECISION,  /* what it decided about another event */
+	EVENT_MEMORY,    /* something learned, or a change to it */
+	EVENT_INJECTION, /* what it added to a conversation */
 	EVENT_KIND_MAX,
 };
 
@@ -151,7 +154,8 @@ enum event_mark {
 
 struct event {
 	struct ulid id;
-	int64_t at_us; /* client's wall clock */
+	struct ulid first; /* of duplicate calls about one event the first one's id; set by the engine */
+	int64_t at_us;     /* client's wall clock */
 	enum event_kind kind;
 	unsigned marks;
 	str agent;  /* "claude", "codex", … as in the agents table, or the name the caller gave */
@@ -176,6 +180,8 @@ struct event {
 	size_t nenv;
 };
 
+/* Makes an event of hookd's own that is about no other: by a command, or by hookd itself. It has the key given. */
+void event_own_alone(enum event_kind kind, const struct ulid *id, str payload, struct arena *a, struct event *ret);
 /* Makes an event of hookd's own about another one: its agent, session and tool, and a payload that hookd wrote. The
  * key is derived from the other event's, so that daemon and `hookd offline` cannot both record the same decision. */
 void event_own(enum event_kind kind, const struct event *about, str payload, struct arena *a, struct event *ret);

@@ -58,6 +58,8 @@ const struct event_kind_info event_kinds[EVENT_KIND_MAX] = {
 	[EVENT_VOICE_CALL_PAUSED] = { "VoiceCallPaused", 0, "EVENT", "A voice call was paused." },
 	[EVENT_VOICE_CALL_ENDED] = { "VoiceCallEnded", 0, "EVENT", "A voice call has ended." },
 	[EVENT_DECISION] = { "Decision", OWN, "EVENT", "hookd decided something about an event." },
+	[EVENT_MEMORY] = { "Memory", OWN, "EVENT", "Something was learned, or what is known of it has changed." },
+	[EVENT_INJECTION] = { "Injection", OWN, "EVENT", "hookd added memories to a conversation." },
 	[EVENT_MODEL_USAGE] = { "ModelUsage", OWN, "EVENT", "Tokens one answer of the model cost, from a transcript." },
 };
 

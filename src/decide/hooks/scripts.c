@@ -82,7 +82,7 @@ static void tell_change(struct hook_set *set, const char *state, str path)
 	struct paths p = { 0 };
 
 	if (fs_join(p.changes, state, "changes.jsonl") == 0)
-		owner_note(&p, "hook script", path, "somebody");
+		owner_note(&p, "hook script", path, "unknown");
 	set->changed_script = arena_str(&set->arena, path);
 }
 

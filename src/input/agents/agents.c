@@ -57,6 +57,19 @@ int agent_dir(const struct agent *agent, const char *home, char out[FS_PATH])
 	return n < 0 || n >= FS_PATH ? -ENAMETOOLONG : 0;
 }
 
+int agent_history_dir(const struct agent *agent, const char *home, char out[FS_PATH])
+{
+	const char *data = absolute_env("XDG_DATA_HOME");
+	int n;
+
+	if (!agent->history_in_data)
+		return agent_dir(agent, home, out);
+	if (!data)
+		return fs_join(out, home, ".local/share");
+	n = snprintf(out, FS_PATH, "%s", data);
+	return n < 0 || n >= FS_PATH ? -ENAMETOOLONG : 0;
+}
+
 /* Which kinds cannot do without which field. */
 static const struct {
 	enum event_kind kind;

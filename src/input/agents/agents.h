@@ -83,6 +83,7 @@ struct agent {
 	const char *dir, *dir_env, *home_env;
 	const char *xdg_dir;        /* its folder below XDG_CONFIG_HOME, where that is set; or NULL */
 	const char *const *history; /* folders below it with its transcripts, and a NULL; NULL: none are read */
+	bool history_in_data;       /* those folders are below XDG_DATA_HOME instead */
 	bool silent_stop;           /* its hook at the end of a turn does not say what was said; the transcript does */
 	bool runs_claude_settings;  /* it runs the hooks of .claude/settings.json itself */
 	/* After the tables, before anything is missed. May be NULL. */
@@ -104,6 +105,8 @@ const struct agent *agent_of_call(const struct wire_hook *hook);
 
 /* The agent's folder for a user with this home, wherever the environment has moved it. -EINVAL: it has none. */
 int agent_dir(const struct agent *agent, const char *home, char out[FS_PATH]);
+/* Likewise the folder that its `history` is below. */
+int agent_history_dir(const struct agent *agent, const char *home, char out[FS_PATH]);
 
 /* The row of an event by its native name, or else the first of its kind; NULL: the agent has no such event. */
 const struct agent_event *agent_event_row(const struct agent *agent, str native, enum event_kind kind);

@@ -69,6 +69,14 @@ static const struct json_field fields[] = {
 	JSON_FIELD("generationId", TEXT, struct event, prompt_id),
 	JSON_FIELD("turn_id", TEXT, struct event, prompt_id),
 	JSON_FIELD("execution_id", TEXT, struct event, prompt_id),
+	/* What its database says, in our words. */
+	JSON_FIELD("last_assistant_message", STR, struct event, message),
+	JSON_FIELD("tool_response", TREE, struct event, tool_response),
+	JSON_FIELD("agent_id", TEXT, struct event, agent_id),
+	JSON_FIELD("agent_type", STR, struct event, agent_type),
+	JSON_FIELD("source", STR, struct event, source),
+	JSON_FIELD("transcript_path", STR, struct event, transcript_path),
+	JSON_FIELD("error", STR, struct event, error),
 	{ 0 },
 };
 
@@ -82,7 +90,8 @@ static void take_prompt(struct event *e, struct arena *a)
 {
 	struct buf text = BUF_INIT(LIMIT_PAYLOAD);
 
-	e->prompt_id = json_str(json_path(e->payload, "output", "message", "id", NULL));
+	if (!str_is_set(e->prompt_id))
+		e->prompt_id = json_str(json_path(e->payload, "output", "message", "id", NULL));
 	json_each(part, json_path(e->payload, "output", "parts", NULL)) {
 		if (json_true(json_get(part, STR("synthetic"))) ||
 			!str_eq(json_str(json_get(part, STR("type"))), STR("text")))
@@ -149,8 +158,9 @@ static void refine(struct event *e, struct arena *a)
 	if (e->kind == EVENT_USER_PROMPT_SUBMIT)
 		take_prompt(e, a);
 	if (e->kind == EVENT_POST_TOOL_USE) {
-		e->tool_response = output;
-		exit_code = json_path(output, "metadata", "exit", NULL);
+		if (output)
+			e->tool_response = output;
+		exit_code = json_path(e->tool_response, "metadata", "exit", NULL);
 		if (json_int(exit_code, &code) && code != 0) {
 			e->error = arena_strf(a, "exit code %lld", (long long)code);
 			e->kind = EVENT_POST_TOOL_USE_FAILURE;
@@ -159,6 +169,8 @@ static void refine(struct event *e, struct arena *a)
 	find_root(e);
 }
 
+static const char *const history[] = { "opencode", NULL };
+
 const struct agent agent_opencode = {
 	.name = "opencode",
 	.label = "opencode",
@@ -166,6 +178,8 @@ const struct agent agent_opencode = {
 	.dir = ".config/opencode",
 	.dir_env = "OPENCODE_CONFIG_DIR",
 	.xdg_dir = "opencode",
+	.history = history,
+	.history_in_data = true,
 	.rank = 2,
 	.events = events,
 	.tools = tools,

@@ -73,9 +73,11 @@ static void write_short(struct json_writer *w, const struct json *v)
 static const struct words {
 	const char *agent, *prompt_id, *message;
 	bool has_call_ids; /* else calls pair by tool and input, as they do live */
+	bool one_for_all;  /* the file is not a session's own */
 } words[] = {
 	{ "codex", "turn_id", "last_assistant_message", true }, { "gemini", "prompt_id", "prompt_response", false },
 	{ "copilot", "prompt_id", "last_assistant_message", false },
+	{ "opencode", "prompt_id", "last_assistant_message", true, .one_for_all = true },
 	/* Its hooks name calls otherwise than its files. */
 	{ "qwen", "prompt_id", "last_assistant_message", false },
 	{ NULL, "prompt_id", "last_assistant_message", true }, /* all others */
@@ -237,7 +239,8 @@ static void write_payload(struct history *h, enum event_kind kind)
 	field(&w, "session_id", i->session);
 	field(&w, "cwd", i->cwd);
 	/* A subagent's file is not the session's. */
-	jw_field_str(&w, str_empty(i->agent_id) ? "transcript_path" : "agent_transcript_path", str_of(h->path));
+	if (!h->said->one_for_all)
+		jw_field_str(&w, str_empty(i->agent_id) ? "transcript_path" : "agent_transcript_path", str_of(h->path));
 	field(&w, h->said->prompt_id, i->prompt_id);
 	field(&w, "agent_id", i->agent_id);
 	field(&w, "agent_type", i->agent_type);

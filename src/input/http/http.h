@@ -9,7 +9,9 @@
  *
  * admit() sees the head before a byte of the body is read, and says how much body it will take. Deadlines are totals,
  * not idle times: HTTP_HEAD_S for a head, HTTP_REQUEST_S for the whole request and for sending its answer. A client
- * that disconnects while its request is BUSY is noticed when it is answered.
+ * that disconnects while its request is BUSY is noticed when it is answered. An answer may be sent late, so that
+ * guessing takes time; it closes its connection, and of more than HTTP_LATE_MAX such connections the newest are closed
+ * without an answer, so that those who guess do not take the connections of those who know.
  *
  * Streams share one ring of the newest bytes and have a cursor each, so a thousand clients that never read cost no
  * more than one; who falls off the ring is disconnected, and says with Last-Event-ID what it has when it comes back.
@@ -34,6 +36,7 @@ enum {
 	HTTP_REQUEST_S = 10,
 	HTTP_IDLE_S = 60, /* between requests */
 	HTTP_CONNECTIONS_MAX = 1200,
+	HTTP_LATE_MAX = 64,
 	HTTP_RING = 256 << 10,
 	HTTP_STREAM_MS = 100,
 	HTTP_BODIES_MAX = 64 << 20, /* of all requests together; beyond it they are asked to come again (503) */
@@ -79,11 +82,16 @@ struct http_request {
 	str body;
 };
 
+/* What admit() says beside yes and no. */
+struct http_terms {
+	size_t body_max;
+	const char *field; /* a header line of the refusal, or NULL */
+	unsigned late_ms;  /* the refusal is sent so much later */
+};
+
 struct http_handlers {
-	/* 0: read the body, at most *ret_max bytes; else the status to refuse it with, and *ret_field: a header line
-	 * for that, or NULL. */
-	int (*admit)(const struct http_head *head, enum http_door door, size_t *ret_max, const char **ret_field,
-		void *arg);
+	/* 0: read the body; else the status to refuse it with. */
+	int (*admit)(const struct http_head *head, enum http_door door, struct http_terms *ret, void *arg);
 	/* A whole request; its bytes live until it is answered, by exactly one http_answer() or http_stream(). */
 	void (*request)(struct http_conn *c, const struct http_request *r, void *arg);
 	void *arg;
@@ -103,6 +111,7 @@ struct http_answer {
 	const char *type;   /* of the body; NULL: no body */
 	const char *fields; /* more header lines, each with its CRLF, or NULL */
 	str body;
+	unsigned late_ms; /* it is sent so much later, and the connection closed */
 };
 
 void http_answer(struct http_conn *c, const struct http_answer *a);

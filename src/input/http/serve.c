@@ -27,7 +27,7 @@ enum {
 	LINGER_S = 1,
 };
 
-enum state { CONN_HEAD, CONN_BODY, CONN_BUSY, CONN_SENDING, CONN_STREAM, CONN_LINGER };
+enum state { CONN_HEAD, CONN_BODY, CONN_BUSY, CONN_LATE, CONN_SENDING, CONN_STREAM, CONN_LINGER };
 
 struct http_conn {
 	struct http_server *server;
@@ -75,10 +75,12 @@ struct http_server {
 	bool streaming;              /* it is set */
 	size_t unsent;               /* bytes that wait for it */
 	size_t promised;             /* bytes of bodies that are being read or worked on */
+	unsigned late;               /* connections in CONN_LATE */
 	struct http_state state;
 };
 
 static void advance(struct http_conn *c);
+static void send_late(struct http_conn *c);
 
 /* -- connections ------------------------------------------------------------------------------- */
 
@@ -110,6 +112,7 @@ static void drop(struct http_conn *c)
 		c->next->prev = c->prev;
 	s->state.connections--;
 	s->state.streams -= c->state == CONN_STREAM;
+	s->late -= c->state == CONN_LATE;
 	loop_io_free(c->io);
 	close(c->fd);
 	buf_release(&c->in);
@@ -146,7 +149,9 @@ static void on_timer(void *arg)
 		next = c->next;
 		if (!c->until_us)
 			continue;
-		if (c->until_us <= now) {
+		if (c->until_us <= now && c->state == CONN_LATE) {
+			send_late(c);
+		} else if (c->until_us <= now) {
 			s->state.expired++;
 			drop(c);
 		} else if (!soonest || c->until_us < soonest) {
@@ -263,14 +268,46 @@ static void write_head(struct http_conn *c, const struct http_answer *a)
 		c->closes ? "Connection: close\r\n" : "", a->fields ? a->fields : "");
 }
 
+/* The answer is written; it waits with nothing else. */
+static void keep_waiting(struct http_conn *c, unsigned ms)
+{
+	struct http_server *s = c->server;
+
+	if (s->late >= HTTP_LATE_MAX) {
+		drop(c);
+		return;
+	}
+	s->late++;
+	c->state = CONN_LATE;
+	c->until_us = clock_mono_us() + (int64_t)ms * USEC_PER_MSEC;
+	set_timer(s, c->until_us);
+	buf_release(&c->in);
+	buf_release(&c->body);
+	free_promise(c);
+	watch(c, 0);
+}
+
+static void send_late(struct http_conn *c)
+{
+	c->server->late--;
+	c->state = CONN_SENDING;
+	set_deadline(c, HTTP_REQUEST_S);
+	send_more(c);
+}
+
 void http_answer(struct http_conn *c, const struct http_answer *a)
 {
 	bool head_only = str_eq(c->request.head.method, STR("HEAD"));
 
-	c->closes |= c->request.head.closes || c->eof;
+	c->refused |= a->late_ms > 0;
+	c->closes |= c->request.head.closes || c->eof || a->late_ms;
 	write_head(c, a);
 	if (a->type && !head_only)
 		buf_add_str(&c->out, a->body);
+	if (a->late_ms) {
+		keep_waiting(c, a->late_ms);
+		return;
+	}
 	c->state = CONN_SENDING;
 	set_deadline(c, HTTP_REQUEST_S);
 	/* From inside request() its caller goes on. */
@@ -279,12 +316,17 @@ void http_answer(struct http_conn *c, const struct http_answer *a)
 }
 
 /* What comes after it cannot be found, or is not wanted. */
-static void refuse(struct http_conn *c, int status, const char *fields)
+static void refuse_late(struct http_conn *c, int status, const char *fields, unsigned late_ms)
 {
 	c->server->state.refused++;
 	c->closes = c->refused = true;
 	c->request.head.method = STR_NONE;
-	http_answer(c, &(struct http_answer){ .status = status, .fields = fields });
+	http_answer(c, &(struct http_answer){ .status = status, .fields = fields, .late_ms = late_ms });
+}
+
+static void refuse(struct http_conn *c, int status, const char *fields)
+{
+	refuse_late(c, status, fields, 0);
 }
 
 /* -- streams ----------------------------------------------------------------------------------- */
@@ -492,17 +534,18 @@ static bool admit(struct http_conn *c)
 {
 	const struct http_head *h = &c->request.head;
 	struct http_server *s = c->server;
-	const char *fields = NULL;
-	int status = s->handlers.admit(h, c->door, &c->body_max, &fields, s->handlers.arg);
+	struct http_terms terms = { 0 };
+	int status = s->handlers.admit(h, c->door, &terms, s->handlers.arg);
 
+	c->body_max = terms.body_max;
 	if (status == 0 && h->has_length && h->length > c->body_max)
 		status = 413;
 	if (status == 0 && !promise(c, h->has_length ? (size_t)h->length : h->chunked ? c->body_max : 0)) {
 		status = 503;
-		fields = "Retry-After: 1\r\n";
+		terms.field = "Retry-After: 1\r\n";
 	}
 	if (status) {
-		refuse(c, status, fields);
+		refuse_late(c, status, terms.field, terms.late_ms);
 		return false;
 	}
 	c->in.max = MAX((size_t)HTTP_HEAD_MAX + READ_AT_ONCE, c->head_bytes + (size_t)h->length + READ_AT_ONCE);

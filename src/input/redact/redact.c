@@ -568,13 +568,13 @@ static bool is_wholly_private(struct redactor *r, const struct event *e, str raw
 	return str_ends(left, STR("\"prompt\":\"")) || str_ends(left, STR("\"prompt\": \""));
 }
 
-bool redact_is_private(str prompt)
+bool redact_leaves_nothing(str prompt)
 {
 	_cleanup_(buf_release) struct buf left = BUF_INIT(LIMIT_PAYLOAD * 2);
 	struct tags_report tags = { { 0 } };
 
 	tags_strip(&left, prompt, &tags);
-	return tags.removed[0] && str_empty(str_trim(buf_str(&left)));
+	return str_empty(str_trim(buf_str(&left)));
 }
 
 /* -- record ------------------------------------------------------------------------------------ */

@@ -50,8 +50,8 @@ struct redact_report {
 void redact(struct redactor *r, struct arena *a, const struct event *e, unsigned flags, struct record *ret,
 	struct redact_report *ret_report);
 
-/* Nothing is left of a prompt once its private parts are taken out. */
-bool redact_is_private(str prompt);
+/* Nothing is left of a prompt once everything between privacy tags is taken out. */
+bool redact_leaves_nothing(str prompt);
 
 /* The same treatment for a piece of text that did not come as an event (a log line, an error). */
 str redact_text(struct redactor *r, struct arena *a, str text);

@@ -82,16 +82,23 @@ static bool is_qwen_file(str rel)
 			  : depth == 3 && str_eq(folder, STR("subagents")) && str_starts(base_name(rel), STR("agent-"));
 }
 
+static bool is_opencode_file(str rel)
+{
+	return str_eq(rel, STR("opencode.db"));
+}
+
 /* Which files below an agent's folders of history are its transcripts. */
 static const struct layout {
 	const char *agent;
 	bool (*fits)(str rel);
+	unsigned depth; /* of folders */
 } layouts[] = {
-	{ "claude", is_claude_file },
-	{ "codex", is_codex_file },
-	{ "gemini", is_gemini_file },
-	{ "copilot", is_copilot_file },
-	{ "qwen", is_qwen_file },
+	{ "claude", is_claude_file, DEPTH_MAX },
+	{ "codex", is_codex_file, DEPTH_MAX },
+	{ "gemini", is_gemini_file, DEPTH_MAX },
+	{ "copilot", is_copilot_file, DEPTH_MAX },
+	{ "qwen", is_qwen_file, DEPTH_MAX },
+	{ "opencode", is_opencode_file, 0 },
 };
 
 static const struct layout *layout_of(const struct agent *agent)
@@ -112,7 +119,7 @@ static bool each_root(const char *home, const char *agent,
 		const struct layout *l = layout_of(agents[i]);
 
 		if (!l || !agents[i]->history || (agent && strcmp(agent, agents[i]->name) != 0) ||
-			agent_dir(agents[i], home, dir) < 0)
+			agent_history_dir(agents[i], home, dir) < 0)
 			continue;
 		for (const char *const *below = agents[i]->history; *below; below++)
 			if (fs_join(root, dir, *below) == 0 && fn(l, root, arg))
@@ -178,7 +185,7 @@ static void walk_dir(struct walk *w, int fd, size_t n, unsigned depth)
 		memcpy(w->path + n + 1, e->d_name, len + 1);
 		if (S_ISREG(st.st_mode))
 			add_file(w, &st);
-		if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX) {
+		if (S_ISDIR(st.st_mode) && depth < w->layout->depth) {
 			inner = openat(dirfd(dir), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 			if (inner >= 0)
 				walk_dir(w, inner, n + 1 + len, depth + 1);

@@ -35,6 +35,24 @@ int lines_next(struct lines *l, str *ret, int64_t *ret_offset);
 /* Where to go on another time; inside a line only when that is being skipped. */
 int64_t lines_offset(const struct lines *l);
 
+/* -- database.c: the messages of a database, as lines ------------------------------------------- */
+
+struct database;
+
+struct database_shape {
+	const char *list; /* keys of messages in order, and when each was changed; ?1: nothing older is needed */
+	const char *line; /* ?1: a key; the message as JSON */
+};
+
+/* -ENOMSG: no such database. */
+int database_open(const char *path, const struct database_shape *shape, int64_t since, struct database **ret,
+	struct err *err);
+void database_close(struct database *d);
+/* 1: a line, valid until the next call, STR_NONE: one that cannot be read; 0: the end; -errno. */
+int database_next(struct database *d, str *ret);
+/* Of what was handed out so far. */
+int64_t database_newest(const struct database *d);
+
 /* -- state.c: what is carried from line to line ------------------------------------------------- */
 
 enum memory_text {
@@ -75,6 +93,7 @@ enum memory_number {
 	MEMORY_RECORDS,     /* Codex: the file has token_usage_record lines */
 	MEMORY_EVENTS,      /* Codex: the file has events for what was said */
 	MEMORY_DOCUMENT,    /* Gemini: size of the document that was read */
+	MEMORY_NEWEST,      /* of a database: when the newest message that was read had been changed */
 	MEMORY_NUMBERS,
 };
 
@@ -118,10 +137,11 @@ struct transcript_format {
 	void (*end)(struct transcript *t);
 	/* The file is one JSON document, not lines. */
 	bool (*is_document)(const char *path);
+	const struct database_shape *database; /* the file is one; NULL: it never is */
 };
 
 extern const struct transcript_format transcript_claude, transcript_codex, transcript_gemini, transcript_copilot,
-	transcript_qwen;
+	transcript_opencode, transcript_qwen;
 
 struct transcript {
 	const struct transcript_format *format;
@@ -130,6 +150,7 @@ struct transcript {
 	int64_t size, mtime_us;
 	bool replaced, document, document_read, ended;
 	struct lines lines;
+	struct database *database; /* instead of lines */
 	struct arena a;            /* of one line and its items */
 	struct memory now, before; /* before: as it was when everything handed out had been read */
 	int64_t before_offset, line_offset, line_bytes;

@@ -18,6 +18,7 @@ static const struct transcript_format *const formats[] = {
 	&transcript_codex,
 	&transcript_gemini,
 	&transcript_copilot,
+	&transcript_opencode,
 };
 
 /* Enough for the first lines of any agent; a line that goes on beyond it is looked at as far as it goes. */
@@ -293,6 +294,11 @@ static const struct transcript_format *find_format(const char *agent, str head)
 	return NULL;
 }
 
+static bool is_database(const struct transcript_format *f, str head)
+{
+	return f->database && str_starts(head, STR("SQLite format 3\0"));
+}
+
 static void restart(struct transcript *t)
 {
 	memory_release(&t->now);
@@ -331,7 +337,8 @@ static int open_transcript(struct transcript *t, const struct transcript_request
 	if (got < 0)
 		return err_set(err, (int)got, "%s: %s", q->path, strerror((int)-got));
 	head = str_n(room, (size_t)got);
-	add_identity(t, head);
+	/* The beginning of a database changes with every change of it. */
+	add_identity(t, str_starts(head, STR("SQLite format 3\0")) ? STR("") : head);
 	if (str_starts(head, STR("\xEF\xBB\xBF")))
 		head = str_from(head, 3);
 	t->format = find_format(q->agent, head);
@@ -343,6 +350,8 @@ static int open_transcript(struct transcript *t, const struct transcript_request
 		return err_set(err, -EFBIG, "%s: one JSON document of %lld bytes; the limit is %d", q->path,
 			(long long)t->size, TRANSCRIPT_LINE_MAX);
 	go_to(t, q);
+	if (is_database(t->format, head))
+		return database_open(t->path, t->format->database, t->now.number[MEMORY_NEWEST], &t->database, err);
 	if (t->format->begin)
 		t->format->begin(t);
 	return 0;
@@ -375,6 +384,7 @@ void transcript_close(struct transcript *t)
 	if (!t)
 		return;
 	lines_release(&t->lines);
+	database_close(t->database);
 	memory_release(&t->now);
 	memory_release(&t->before);
 	arena_release(&t->a);
@@ -433,6 +443,26 @@ static int read_document(struct transcript *t)
 	return 1;
 }
 
+/* The position stays at the beginning: what matters is when the newest message was changed, and that is known once all
+ * have been read. */
+static int read_database(struct transcript *t)
+{
+	str line;
+	int r = database_next(t->database, &line);
+
+	if (r == 0)
+		t->now.number[MEMORY_NEWEST] = database_newest(t->database);
+	if (r != 1)
+		return r;
+	t->lines.counts.lines++;
+	t->lines.counts.bytes += line.n;
+	if (str_is_set(line))
+		read_line(t, line);
+	else
+		t->broken++;
+	return 1;
+}
+
 /* Reads one line into the queue. 0: there is none. */
 static int read_more(struct transcript *t)
 {
@@ -447,6 +477,8 @@ static int read_more(struct transcript *t)
 	t->before_offset = lines_offset(&t->lines);
 	t->place = 0;
 	t->line_offset = t->lines.end;
+	if (t->database)
+		return read_database(t);
 	if (t->document)
 		r = read_document(t);
 	else

@@ -41,6 +41,7 @@ static const char *const number_names[MEMORY_NUMBERS] = {
 	[MEMORY_RECORDS] = "records",
 	[MEMORY_EVENTS] = "events",
 	[MEMORY_DOCUMENT] = "document",
+	[MEMORY_NEWEST] = "newest",
 };
 
 void memory_init(struct memory *m)

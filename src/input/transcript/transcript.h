@@ -9,7 +9,8 @@
  *   read.c      files                        find.c    where history lies
  *   lines.c     whole lines, bounded         skim.c    which lines are worth parsing
  *   state.c     what is carried from line to line
- *   claude.c    codex.c    gemini.c    copilot.c    qwen.c      one line → items
+ *   database.c  a database as lines
+ *   claude.c    codex.c    gemini.c    copilot.c    opencode.c    qwen.c      one line → items
  *   text.c      what a person or a model said, without what programs put around it
  *   markdown.c  a session to read
  *
@@ -22,7 +23,8 @@
  *
  * Reading is incremental: transcript_position() after any item gives offset and state (a short text of the reader's
  * own), from which transcript_open() goes on, also in another process. The last line of a file that is being
- * written may lack its newline: it is left for the next time.
+ * written may lack its newline: it is left for the next time. Of a database the offset is always 0, and the state says
+ * how new the newest message was.
  *
  * Hostile files cost bounded time and memory: a line over TRANSCRIPT_LINE_MAX is skipped and counted, holes
  * of a sparse file are skipped by asking the file system (os/), depth and size of JSON are those of json/. */

@@ -2,7 +2,6 @@
 #include "api/api.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -18,18 +17,11 @@
 
 enum {
 	CATCH_UP_MS = 3000,  /* how long a reader waits for the writer */
-	READERS = 4,         /* handles that are kept open */
-	READER_IDLE_S = 60,  /* and for how long */
 	CATCH_UP_TRIES = 20, /* what takes long anyway waits longer, as long as there is no trouble */
 };
 
 struct api {
 	struct api_context ctx;
-	pthread_mutex_t lock; /* of readers */
-	struct reader {
-		struct store *store;
-		int64_t used_us; /* monotonic */
-	} readers[READERS];      /* that nobody uses now; whoever reads takes one, or opens one more */
 	struct request *pending; /* with a worker, or on their way to one */
 	struct request *later;   /* answered when what they began has ended */
 	struct follow *follow;
@@ -109,6 +101,13 @@ void op_finish(struct request *q, str result)
 	send_answer(q, 0);
 }
 
+void op_give_up(struct request *q, const char *why)
+{
+	take_out(&q->api->later, q);
+	err_set(&q->err, -EIO, "%s", why);
+	send_answer(q, OP_FAILED);
+}
+
 /* -- on a worker ------------------------------------------------------------------------------- */
 
 static void catch_up(struct request *q)
@@ -132,57 +131,14 @@ static bool is_refusal(int r)
 	return r == -EINVAL || r == -ENOENT || r == -EEXIST || r == -ENOTUNIQ;
 }
 
-static struct store *take_reader(struct api *a)
-{
-	struct store *s = NULL;
-
-	pthread_mutex_lock(&a->lock);
-	for (int i = 0; i < READERS && !s; i++) {
-		s = a->readers[i].store;
-		a->readers[i].store = NULL;
-	}
-	pthread_mutex_unlock(&a->lock);
-	return s;
-}
-
-static void give_reader_back(struct api *a, struct store *s)
-{
-	pthread_mutex_lock(&a->lock);
-	for (int i = 0; i < READERS && s; i++)
-		if (!a->readers[i].store) {
-			a->readers[i] = (struct reader){ s, clock_mono_us() };
-			s = NULL;
-		}
-	pthread_mutex_unlock(&a->lock);
-	store_close(s);
-}
-
-void api_close_idle_readers(struct api *a)
-{
-	int64_t since = clock_mono_us() - READER_IDLE_S * USEC_PER_SEC;
-
-	pthread_mutex_lock(&a->lock);
-	for (int i = 0; i < READERS; i++)
-		if (a->readers[i].store && a->readers[i].used_us < since) {
-			store_close(a->readers[i].store);
-			a->readers[i].store = NULL;
-		}
-	pthread_mutex_unlock(&a->lock);
-}
-
 static void read_store(struct request *q)
 {
-	struct api *a = q->api;
-	struct store *s = take_reader(a);
+	struct readers *readers = q->api->ctx.readers;
+	struct store *s = NULL;
 
-	/* The writer may have made a new store. */
-	if (s && store_presence(s) != STORE_PRESENT) {
-		store_close(s);
-		s = NULL;
-	}
-	q->failed = s ? 0 : store_open(a->ctx.paths->store, STORE_READ, NULL, &s, &q->err);
+	q->failed = readers_take(readers, &s, &q->err);
 	/* The writer has made one: a file in which nothing is any more was emptied by somebody. */
-	if (!s && q->failed == -ENOENT && access(a->ctx.paths->store, F_OK) == 0)
+	if (!s && q->failed == -ENOENT && access(q->api->ctx.paths->store, F_OK) == 0)
 		q->failed = err_set(&q->err, -EUCLEAN, "the store was emptied and is being repaired; try again");
 	if (!s)
 		return;
@@ -199,7 +155,7 @@ static void read_store(struct request *q)
 	if (q->failed < 0 && !is_refusal(q->failed) && q->failed != -ECANCELED)
 		store_close(s);
 	else
-		give_reader_back(a, s);
+		readers_give_back(readers, s);
 }
 
 static int write_store(struct store *s, void *arg)
@@ -308,6 +264,14 @@ static void record_change(struct request *q)
 	loop_submit_lane(q->api->ctx.loop, LOOP_BACKGROUND, write_change, change_written, c);
 }
 
+static bool names_file(const struct request *q)
+{
+	for (size_t i = 0; q->op->params && q->op->params[i].name; i++)
+		if (q->op->params[i].flags & OP_A_FILE && q->values[i].json)
+			return true;
+	return false;
+}
+
 /* Found, allowed, and its parameters are right; else it has been answered. */
 static bool is_acceptable(struct request *q)
 {
@@ -320,6 +284,10 @@ static bool is_acceptable(struct request *q)
 	}
 	if (op_take_params(q->op, asked->params, &q->arena, &q->values, &q->err) < 0) {
 		send_answer(q, OP_BAD_PARAMS);
+		return false;
+	}
+	if (asked->over_tcp && names_file(q)) {
+		refuse(q, OP_BAD_PARAMS, "a file cannot be named over TCP; use the program hookd, or the Unix socket");
 		return false;
 	}
 	if (q->op->owner && !owner_token_is(q->api->ctx.token, asked->token)) {
@@ -398,7 +366,6 @@ struct api *api_new(const struct api_context *ctx)
 	struct api *a = xcalloc(1, sizeof *a);
 
 	a->ctx = *ctx;
-	pthread_mutex_init(&a->lock, NULL);
 	a->follow = follow_new(ctx);
 	return a;
 }
@@ -419,8 +386,5 @@ void api_free(struct api *a)
 		drop(q);
 	}
 	follow_free(a->follow);
-	for (int i = 0; i < READERS; i++)
-		store_close(a->readers[i].store);
-	pthread_mutex_destroy(&a->lock);
 	free(a);
 }

@@ -47,8 +47,11 @@ struct api_context {
 	const struct paths *paths;
 	const struct config *config;
 	const struct config_problem *config_problems;
-	const char *token;       /* the owner's; NULL: nothing that needs it can be done */
-	int64_t started_us;      /* wall clock */
+	const char *token;  /* the owner's; NULL: nothing that needs it can be done */
+	int64_t started_us; /* wall clock */
+	struct readers *readers;
+	struct memories *memories;
+	struct context *context;
 	struct web **web;        /* where the web is, once there is one */
 	void (*stop)(void *arg); /* asks the daemon to stop */
 	void *stop_arg;
@@ -72,6 +75,7 @@ enum {
 	OP_REQUIRED = 1 << 0,
 	OP_REPEATED = 1 << 1,  /* an array of such values */
 	OP_OR_NUMBER = 1 << 2, /* a text that may be written as a number */
+	OP_A_FILE = 1 << 3,    /* a file that is written: not for callers over TCP */
 };
 
 struct op_param {
@@ -169,6 +173,7 @@ struct op_request {
 	const struct json *env;    /* variables of the caller, name to value; or NULL */
 	str token;                 /* the owner's, if the caller has it */
 	enum op_scope scope;       /* who calls */
+	bool over_tcp;             /* a page, or a program that has no more than the token of HTTP */
 	void (*done)(const struct op_answer *answer, void *arg);
 	void *arg;
 };
@@ -180,13 +185,10 @@ void api_call(struct api *a, const struct op_request *q);
 
 /* One request as text, which must live until done(). reply: a JSON object without a newline; STR_NONE: the daemon
  * stops. */
-void rpc_call(struct api *a, str text, enum op_scope scope, void (*done)(str reply, void *arg), void *arg);
+void rpc_call(struct api *a, str text, bool over_tcp, void (*done)(str reply, void *arg), void *arg);
 
 /* Handler of the server: a line has arrived. arg is the api. */
 void api_line(struct conn *c, str line, void *arg);
-
-/* Closes readers of the store that were not used for a minute; call it from time to time. */
-void api_close_idle_readers(struct api *a);
 
 /* An agent's turn has ended, so its transcript has new lines. arg is the api. */
 void api_turn_ended(void *arg);
@@ -201,6 +203,8 @@ void api_records(struct conn *c, str body, void *arg);
 
 /* Answers an OP_LATER; not from inside its run(). */
 void op_finish(struct request *later, str result);
+/* The same when it could not be done. */
+void op_give_up(struct request *later, const char *why);
 
 /* Parameters as the row says; what was not given is its fallback, 0, false or STR_NONE. */
 bool op_has(const struct op_call *call, const char *name);

@@ -4,6 +4,8 @@
 
 #include "api/otlp.h"
 #include "api/web.h"
+#include "base/clock.h"
+#include "base/log.h"
 #include "config/owner.h"
 
 #define COOKIE "hookd_login"
@@ -86,19 +88,37 @@ static bool is_our_page(const struct http_head *h, enum http_door way)
 		str_eq_nocase(str_from(h->origin, scheme.n), h->host);
 }
 
-static bool is_known(struct door *d, const struct http_head *h)
+enum proof { PROOF_MISSING, PROOF_WRONG, PROOF_RIGHT };
+
+static enum proof get_proof(struct door *d, const struct http_head *h)
 {
 	static const str bearer = { "Bearer ", 7 };
 	str cookie = http_cookie(h->cookie, STR(COOKIE));
 	bool known = false;
 
 	if (str_starts(h->authorization, bearer))
-		return owner_token_is(d->token, str_from(h->authorization, bearer.n));
+		return owner_token_is(d->token, str_from(h->authorization, bearer.n)) ? PROOF_RIGHT : PROOF_WRONG;
+	if (!str_is_set(cookie))
+		return PROOF_MISSING;
 	pthread_mutex_lock(&d->lock);
 	for (unsigned i = 0; i < WEB_LOGINS; i++)
 		known |= is_same(d->cookies[i], cookie);
 	pthread_mutex_unlock(&d->lock);
-	return known;
+	return known ? PROOF_RIGHT : PROOF_WRONG;
+}
+
+unsigned door_count_guess(struct door *d)
+{
+	int64_t now = clock_mono_us();
+
+	if (now - d->guesses_since_us > 60 * USEC_PER_SEC || !d->guesses) {
+		d->guesses_since_us = now;
+		d->guesses = 0;
+	}
+	d->guesses++;
+	if (d->guesses == DOOR_GUESSES + 1)
+		log_warn(LOG_API, "more than %d wrong tokens over HTTP within a minute", DOOR_GUESSES);
+	return d->guesses > DOOR_GUESSES ? DOOR_LATE_MS : 0;
 }
 
 static bool is_json(str type)
@@ -135,23 +155,25 @@ const struct route *route_find(str method, str path, const char **ret_allow)
 	return NULL;
 }
 
-int door_admit(struct door *d, const struct http_head *h, enum http_door way, size_t *ret_max, const char **ret_field)
+int door_admit(struct door *d, const struct http_head *h, enum http_door way, struct http_terms *ret)
 {
 	const char *allow;
 	const struct route *r = route_find(h->method, h->path, &allow);
 	bool open = r && r->flags & ROUTE_OPEN;
+	enum proof proof;
 
-	*ret_max = 0;
 	if (way == HTTP_TCP && !is_our_host(h->host, d->port))
 		return 403;
 	if (!is_our_page(h, way))
 		return 403;
-	if (way == HTTP_TCP && !open && !is_known(d, h)) {
-		*ret_field = "WWW-Authenticate: Bearer\r\n";
+	proof = way == HTTP_UNIX || open ? PROOF_RIGHT : get_proof(d, h);
+	if (proof != PROOF_RIGHT) {
+		ret->field = "WWW-Authenticate: Bearer\r\n";
+		ret->late_ms = proof == PROOF_WRONG ? door_count_guess(d) : 0;
 		return 401;
 	}
 	if (!r) {
-		*ret_field = allow;
+		ret->field = allow;
 		return allow ? 405 : 404;
 	}
 	if (r->flags & ROUTE_JSON && !is_json(h->content_type))
@@ -166,6 +188,6 @@ int door_admit(struct door *d, const struct http_head *h, enum http_door way, si
 	/* What follows without being announced would be read as the next request. */
 	if (r->body_max && !h->chunked && !h->has_length)
 		return 411;
-	*ret_max = is_encoded(h) ? r->gzip_max : r->body_max;
+	ret->body_max = is_encoded(h) ? r->gzip_max : r->body_max;
 	return 0;
 }

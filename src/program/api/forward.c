@@ -55,3 +55,28 @@ void web_forward(struct web_call *c, const struct web_event *e, void (*then)(str
 		.payload = e->payload };
 	engine_call(api_context_of(web_api(c->web))->engine, &call);
 }
+
+void web_ask(struct web_call *c, const char *method, str params,
+	void (*done)(const struct op_answer *answer, void *arg))
+{
+	struct json *parsed = NULL;
+
+	(void)json_parse(&c->arena, arena_str(&c->arena, params), 0, &parsed, NULL);
+	api_call(web_api(c->web),
+		&(struct op_request){ .method = str_of(method), .params = parsed, .done = done, .arg = c });
+}
+
+void web_ask_sums(struct web_call *c, str session, const char *which,
+	void (*done)(const struct op_answer *answer, void *arg))
+{
+	struct buf b = BUF_INIT(KIB(8));
+	struct json_writer w = JSON_WRITER(&b);
+
+	jw_object(&w);
+	jw_field_str(&w, "session", session);
+	if (which)
+		jw_field_bool(&w, which, true);
+	jw_end_object(&w);
+	web_ask(c, "sums", buf_str(&b), done);
+	buf_release(&b);
+}

@@ -10,13 +10,13 @@
 #define PREFIX "/api/oak/ci/"
 
 /* What follows the answer of the engine. */
-enum sums { SUMS_NONE, SUMS_TURN, SUMS_SESSION };
+enum sums { SUMS_NONE, SUMS_START, SUMS_TURN, SUMS_SESSION };
 
 static const struct endpoint {
 	const char *path, *event;
 	enum sums sums;
 } endpoints[] = {
-	{ "session-start", "SessionStart", SUMS_NONE },
+	{ "session-start", "SessionStart", SUMS_START },
 	{ "prompt-submit", "UserPromptSubmit", SUMS_NONE },
 	{ "before-prompt", "UserPromptSubmit", SUMS_NONE },
 	{ "pre-tool-use", "PreToolUse", SUMS_NONE },
@@ -58,6 +58,7 @@ static void write_context(struct json_writer *w, const struct verdict *v)
 	buf_release(&text);
 }
 
+/* Its last member is the index, and what is in that comes afterwards. */
 static void write_start(struct json_writer *w, const struct event *e, const struct verdict *v)
 {
 	jw_field_str(w, "session_id", e->session);
@@ -66,12 +67,13 @@ static void write_start(struct json_writer *w, const struct event *e, const stru
 	jw_field_str(w, "session_id", e->session);
 	jw_field_str(w, "agent", e->agent);
 	write_context(w, v);
-	jw_field_str(w, "project_root", e->cwd);
+	jw_key(w, "project_root");
+	if (str_empty(e->cwd))
+		jw_null(w);
+	else
+		jw_str(w, e->cwd);
 	jw_key(w, "index");
 	jw_object(w);
-	jw_field_int(w, "code_chunks", 0);
-	jw_field_int(w, "memory_observations", 0);
-	jw_field_str(w, "status", STR("off"));
 	jw_end_object(w);
 	jw_end_object(w);
 }
@@ -80,12 +82,13 @@ static void write_prompt(struct json_writer *w, const struct event *e, const str
 {
 	char id[ULID_TEXT + 1];
 
-	ulid_format(&e->id, id);
+	ulid_format(&e->first, id);
 	jw_key(w, "context");
 	jw_object(w);
 	write_context(w, v);
 	jw_end_object(w);
-	jw_field_str(w, "prompt_batch_id", str_of(id)); /* a batch is named by its first event */
+	jw_field_str(w, "prompt_batch_id",
+		str_of(id)); /* a batch is named by its first event, and duplicates get the answer of the first call */
 }
 
 static void write_decision(struct json_writer *w, const struct verdict *v)
@@ -121,6 +124,7 @@ static void encode(const struct event *e, const struct verdict *v, struct arena 
 
 	jw_object(&w);
 	jw_field_str(&w, "status", STR("ok"));
+	write_hook_output(&w, e, v, a);
 	switch (e->kind) {
 	case EVENT_SESSION_START: write_start(&w, e, v); break;
 	case EVENT_USER_PROMPT_SUBMIT: write_prompt(&w, e, v); break;
@@ -133,7 +137,6 @@ static void encode(const struct event *e, const struct verdict *v, struct arena 
 	case EVENT_UNKNOWN: jw_field_str(&w, "event", e->native); break;
 	default: break;
 	}
-	write_hook_output(&w, e, v, a);
 	jw_end_object(&w);
 }
 
@@ -154,21 +157,35 @@ static void add_sums(const struct op_answer *answer, void *arg)
 	web_done(c);
 }
 
+static void add_index(const struct op_answer *answer, void *arg)
+{
+	static const str empty = STR("{}}}");
+	struct web_call *c = arg;
+	struct json *sums = NULL;
+	int64_t memories = 0;
+	bool known;
+
+	if (!answer)
+		return;
+	known = !answer->code && json_parse(&c->arena, arena_str(&c->arena, answer->result), 0, &sums, NULL) == 0 &&
+		json_int(json_get(sums, STR("memories")), &memories);
+	if (str_ends(buf_str(&c->body), empty)) {
+		c->body.len -= empty.n;
+		/* There is no index of code. */
+		buf_addf(&c->body, "{\"code_chunks\":0,\"memory_observations\":%lld,\"status\":\"%s\"}}}",
+			(long long)memories, known ? "ready" : "unknown");
+	}
+	web_done(c);
+}
+
 static void then_sums(struct web_call *c)
 {
 	struct oak *o = c->state;
-	struct buf params = BUF_INIT(KIB(8));
-	struct json_writer w = JSON_WRITER(&params);
-	struct json *parsed = NULL;
 
-	jw_object(&w);
-	jw_field_str(&w, "session", o->session);
-	jw_field_bool(&w, "turn", o->endpoint->sums == SUMS_TURN);
-	jw_end_object(&w);
-	(void)json_parse(&c->arena, arena_str(&c->arena, buf_str(&params)), 0, &parsed, NULL);
-	buf_release(&params);
-	api_call(web_api(c->web),
-		&(struct op_request){ .method = STR("sums"), .params = parsed, .done = add_sums, .arg = c });
+	if (o->endpoint->sums == SUMS_START)
+		web_ask_sums(c, o->session, "start", add_index);
+	else
+		web_ask_sums(c, o->session, o->endpoint->sums == SUMS_TURN ? "turn" : NULL, add_sums);
 }
 
 static str session_in(const struct json *body)

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
+#include "memory/memory.h"
 
 enum {
 	EXAMPLES = 5,
@@ -32,7 +33,8 @@ static bool wants_all_copies(const struct op_call *call)
 /* Without a filter everything would match, which nobody can ask for. */
 static bool chooses_something(const struct capture_choice *c)
 {
-	return str_is_set(c->sessions) || c->project || str_is_set(c->agent) || c->before_us || str_is_set(c->match);
+	return str_is_set(c->sessions) || c->project || str_is_set(c->agent) || c->before_us || str_is_set(c->match) ||
+		str_is_set(c->memory);
 }
 
 static int read_choice(struct op_call *call, struct capture_choice *ret)
@@ -43,7 +45,8 @@ static int read_choice(struct op_call *call, struct capture_choice *ret)
 	*ret = (struct capture_choice){ .sessions = op_text(call, "sessions"),
 		.project = op_int(call, "project"),
 		.agent = op_text(call, "agent"),
-		.before_us = op_int(call, "before_us") };
+		.before_us = op_int(call, "before_us"),
+		.memory = op_text(call, "memory") };
 	/* Gone from the store by now, but perhaps not from the copies. */
 	if (r == -ENOENT && wants_all_copies(call)) {
 		*call->err = (struct err){ 0 };
@@ -54,9 +57,11 @@ static int read_choice(struct op_call *call, struct capture_choice *ret)
 		return r;
 	if (!str_empty(match))
 		ret->match = capture_match_text(call->arena, match);
+	if (str_is_set(ret->memory) && !ulid_parse(ret->memory, &(struct ulid){ { 0 } }))
+		return err_set(call->err, -EINVAL, "'memory' must be the 26 characters of a memory's id");
 	if (!chooses_something(ret))
 		return err_set(call->err, -EINVAL,
-			"specify what to delete: sessions, project, agent, before_us or match");
+			"specify what to delete: sessions, project, agent, before_us, match or memory");
 	return 0;
 }
 
@@ -65,6 +70,7 @@ void op_write_count(struct json_writer *w, const struct capture_count *c)
 	jw_field_int(w, "sessions", c->sessions);
 	jw_field_int(w, "events", c->events);
 	jw_field_int(w, "bytes", c->bytes);
+	jw_field_int(w, "memories", c->memories);
 }
 
 static void add_path(const char *path, void *arg)
@@ -168,6 +174,8 @@ static int write_order(const struct purge *p)
 		jw_field_str(&w, "agent", c->agent);
 	if (str_is_set(c->match))
 		jw_field_str(&w, "match", c->match);
+	if (str_is_set(c->memory))
+		jw_field_str(&w, "memory", c->memory);
 	jw_field_int(&w, "project", c->project);
 	jw_field_int(&w, "before_us", c->before_us);
 	jw_field_bool(&w, "keep_backups", p->keep_backups);
@@ -205,7 +213,8 @@ static int read_order(struct purge *p, struct arena *a)
 		return r == -ENOENT ? 0 : r;
 	p->choice = (struct capture_choice){ .sessions = json_str(json_get(root, STR("sessions"))),
 		.agent = json_str(json_get(root, STR("agent"))),
-		.match = json_str(json_get(root, STR("match"))) };
+		.match = json_str(json_get(root, STR("match"))),
+		.memory = json_str(json_get(root, STR("memory"))) };
 	json_int(json_get(root, STR("project")), &p->choice.project);
 	json_int(json_get(root, STR("before_us")), &p->choice.before_us);
 	p->keep_backups = json_true(json_get(root, STR("keep_backups")));
@@ -254,7 +263,7 @@ static int purge_job(struct store *s, void *arg)
 	rehearse_death();
 	r = capture_purge(p->ctx->capture, s, &p->choice, &p->count);
 	rehearse_death();
-	if (r == 0 && p->call && !p->count.events && !p->all_copies) {
+	if (r == 0 && p->call && !p->count.events && !p->count.memories && !p->all_copies) {
 		forget_order(p->ctx);
 		r = err_set(p->call->err, -ENOENT,
 			"nothing matches, so nothing was deleted; see: hookd sessions --all");
@@ -324,6 +333,8 @@ static int carry_out(struct purge *p, char fresh[FS_PATH])
 
 	if (r < 0)
 		return r;
+	if (p->count.memories)
+		memories_discard(p->ctx->memories);
 	replace_copies(p, fresh);
 	rehearse_death();
 	forget_order(p->ctx);

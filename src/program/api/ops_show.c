@@ -284,7 +284,8 @@ static int write_turn_sums(struct op_call *call, int64_t session)
 	struct ulid id = { { 0 } };
 	int64_t batch = 0;
 	struct query *q = store_ask(call->store,
-		"SELECT s.last_batch, e.id FROM sessions s LEFT JOIN events e ON e.seq = s.last_batch / 4 WHERE s.key "
+		"SELECT s.last_batch, e.id FROM sessions s LEFT JOIN events e ON e.seq = s.last_batch / 4 "
+		"WHERE s.key "
 		"= ?1",
 		"i", session);
 	int got = query_step(q);
@@ -316,11 +317,15 @@ static int write_session_sums(struct op_call *call, int64_t session)
 		"FROM activities WHERE kind = 'tool' AND session = ?1",
 		"i", session);
 	int got = query_step(q);
+	int64_t learned = 0;
 
 	if (got == 1)
 		op_write_columns(call->w, q, columns);
 	query_reset(q);
-	jw_field_int(call->w, "observations_captured", 0);
+	if (got >= 0)
+		got = store_number(call->store, &learned, "SELECT count(*) FROM memories WHERE session = ?1", "i",
+			session);
+	jw_field_int(call->w, "observations_captured", learned);
 	if (got >= 0) {
 		q = store_ask(call->store, MINUTES("sessions"), "i", session);
 		got = query_step(q);
@@ -333,6 +338,23 @@ static int write_session_sums(struct op_call *call, int64_t session)
 	return got < 0 ? got : write_stats(call, "activity_stats", &stats_of_session, session);
 }
 
+/* What is there when a session or a prompt begins. */
+static int write_start_sums(struct op_call *call, int64_t session)
+{
+	static const struct op_column columns[] = { { "prompts", 'i' }, { "memories", 'i' }, { 0 } };
+	struct query *q = store_ask(call->store,
+		"SELECT s.prompts, (SELECT count(*) FROM memories m WHERE m.status = 'active' AND NOT m.muted AND "
+		"m.project IN (0, (SELECT coalesce(p.parent, p.key) FROM projects p WHERE p.key = s.project))) "
+		"FROM sessions s WHERE s.key = ?1",
+		"i", session);
+	int got = query_step(q);
+
+	if (got == 1)
+		op_write_columns(call->w, q, columns);
+	query_reset(q);
+	return MIN(got, 0);
+}
+
 /* What the last turn of a session, or all of it, came to. */
 int op_sums(struct op_call *call)
 {
@@ -340,7 +362,10 @@ int op_sums(struct op_call *call)
 	int r;
 
 	jw_object(call->w);
-	r = op_bool(call, "turn") ? write_turn_sums(call, session) : write_session_sums(call, session);
+	if (op_bool(call, "start"))
+		r = write_start_sums(call, session);
+	else
+		r = op_bool(call, "turn") ? write_turn_sums(call, session) : write_session_sums(call, session);
 	jw_end_object(call->w);
 	return r;
 }

@@ -32,6 +32,7 @@ static void run_login(struct web_call *c)
 			"Location: /\r\nSet-Cookie: hookd_login=%s; HttpOnly; SameSite=Strict; Path=/\r\n", cookie);
 	} else {
 		c->status = 403;
+		c->guessed = c->request->door == HTTP_TCP;
 		buf_add_str(&c->body, STR("This address has been used. Run: hookd url\n"));
 	}
 	web_done(c);
@@ -52,7 +53,7 @@ static void rpc_replied(str reply, void *arg)
 
 static void run_rpc(struct web_call *c)
 {
-	rpc_call(web_api(c->web), c->request->body, OP_OWNER, rpc_replied, c);
+	rpc_call(web_api(c->web), c->request->body, c->request->door == HTTP_TCP, rpc_replied, c);
 }
 
 static void mcp_answer(struct web_call *c, struct mcp *m)
@@ -132,7 +133,8 @@ static void page_status(const struct op_answer *answer, void *arg)
 		return;
 	c->type = "text/html; charset=utf-8";
 	snprintf(c->fields, sizeof c->fields,
-		"Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n");
+		"Content-Security-Policy: default-src 'none'; base-uri 'none'; form-action 'none'; "
+		"frame-ancestors 'none'\r\n");
 	buf_add_str(&c->body,
 		STR("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>hookd</title></head>\n"
 		    "<body><h1>hookd</h1>\n<p>The daemon is running. What it has captured: "

@@ -73,10 +73,10 @@ static void refuse(struct rpc *r, int code, const char *message)
 	reply(&(struct op_answer){ code, .message = str_of(message) }, r);
 }
 
-void rpc_call(struct api *a, str text, enum op_scope scope, void (*done)(str reply, void *arg), void *arg)
+void rpc_call(struct api *a, str text, bool over_tcp, void (*done)(str reply, void *arg), void *arg)
 {
 	struct rpc *r = xcalloc(1, sizeof *r);
-	struct op_request q = { .scope = scope, .done = reply, .arg = r };
+	struct op_request q = { .scope = OP_OWNER, .over_tcp = over_tcp, .done = reply, .arg = r };
 	struct err err = { 0 };
 	struct json *root, *method;
 
@@ -117,5 +117,5 @@ static void answer_line(str text, void *arg)
 void api_line(struct conn *c, str line, void *arg)
 {
 	/* The line lies in the connection's buffer until the answer. */
-	rpc_call(arg, line, OP_OWNER, answer_line, c);
+	rpc_call(arg, line, false, answer_line, c);
 }

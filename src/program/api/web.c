@@ -74,6 +74,7 @@ static void deliver(void *arg)
 			&(struct http_answer){ .status = c->body.full ? 500 : c->status,
 				.type = c->type,
 				.fields = c->fields[0] ? c->fields : NULL,
+				.late_ms = c->guessed ? door_count_guess(&c->web->door) : 0,
 				.body = buf_str(&c->body) });
 	http_get_state(c->web->http, &state);
 	c->web->streams = state.streams;
@@ -126,9 +127,9 @@ static void on_request(struct http_conn *conn, const struct http_request *r, voi
 	loop_post(w->main, run, c);
 }
 
-static int on_admit(const struct http_head *h, enum http_door way, size_t *ret_max, const char **ret_field, void *arg)
+static int on_admit(const struct http_head *h, enum http_door way, struct http_terms *ret, void *arg)
 {
-	return door_admit(&((struct web *)arg)->door, h, way, ret_max, ret_field);
+	return door_admit(&((struct web *)arg)->door, h, way, ret);
 }
 
 /* -- events ------------------------------------------------------------------------------------ */
@@ -227,16 +228,11 @@ static void opened(void *arg)
 /* Where scripts find it without asking. */
 static void write_address_file(struct web *w)
 {
-	char text[64], path[FS_PATH + 16];
-	FILE *f;
+	char text[64], path[FS_PATH];
 
-	snprintf(path, sizeof path, "%s/http.address", w->paths->run);
 	snprintf(text, sizeof text, "http://127.0.0.1:%u\n", w->door.port);
-	f = fopen(path, "we");
-	if (!f)
-		return;
-	fputs(text, f);
-	fclose(f);
+	if (fs_join(path, w->paths->run, "http.address") == 0)
+		(void)fs_replace_file(path, str_of(text), false);
 }
 
 static int listen_tcp(struct web *w)

@@ -35,7 +35,7 @@ void web_announce(struct web *w, const char *name, str json);
 
 /* -- for the files of web ---------------------------------------------------------------------- */
 
-enum { WEB_CODE = 32, WEB_LOGINS = 16 };
+enum { WEB_CODE = 32, WEB_LOGINS = 16, DOOR_GUESSES = 10, DOOR_LATE_MS = 1000 };
 
 /* One request on its way. Handlers run on the daemon's loop. */
 struct web_call {
@@ -47,6 +47,7 @@ struct web_call {
 	struct arena arena;
 	struct buf body; /* of the answer */
 	int status;
+	bool guessed; /* a secret was given that is none: see door_count_guess() */
 	const char *type;
 	char fields[256];
 	void *state; /* the handler's own */
@@ -89,10 +90,16 @@ struct door {
 	char codes[WEB_LOGINS][WEB_CODE + 1];   /* logins that nobody has used */
 	char cookies[WEB_LOGINS][WEB_CODE + 1]; /* logins that somebody has */
 	unsigned next_code, next_cookie;
+	/* Wrong tokens, cookies and codes; the web's thread. */
+	int64_t guesses_since_us;
+	unsigned guesses;
 };
 
 /* As http_handlers.admit. */
-int door_admit(struct door *d, const struct http_head *h, enum http_door way, size_t *ret_max, const char **ret_field);
+int door_admit(struct door *d, const struct http_head *h, enum http_door way, struct http_terms *ret);
+/* Somebody gave a wrong secret: how many milliseconds late that is said. The first DOOR_GUESSES of a minute cost no
+ * time, as a person may have an old token; who has the right one never waits. The web's thread. */
+unsigned door_count_guess(struct door *d);
 /* A code for one login. False: the system has no random numbers. */
 bool door_new_code(struct door *d, char ret[WEB_CODE + 1]);
 /* Exchanges a code for a cookie. */
@@ -109,6 +116,14 @@ struct web_event {
 
 /* Makes it a call of the engine. What encode() wrote is in c->body when then() is called; NULL: that is the answer. */
 void web_forward(struct web_call *c, const struct web_event *e, void (*then)(struct web_call *c));
+
+/* Asks for an operation's result, once the event is in the store; done(answer, c) must lead to web_done(). params is
+ * JSON. */
+void web_ask(struct web_call *c, const char *method, str params,
+	void (*done)(const struct op_answer *answer, void *arg));
+/* What a session came to. which: "turn" its last one, "start" what is there when it begins, NULL all of it. */
+void web_ask_sums(struct web_call *c, str session, const char *which,
+	void (*done)(const struct op_answer *answer, void *arg));
 
 void web_run_oak(struct web_call *c); /* oak.c */
 

@@ -74,6 +74,8 @@ static void print_preview(struct cli *cli, const struct json *p)
 
 	printf("%lld events of %lld sessions, " STR_FMT " of payloads\n", (long long)cell_int(p, "events"),
 		(long long)cell_int(p, "sessions"), STR_ARG(cell_size(cli, cell_int(p, "bytes"))));
+	if (cell_int(p, "memories"))
+		printf("%lld memories\n", (long long)cell_int(p, "memories"));
 	json_each(e, json_get(p, STR("examples"))) {
 		clock_format(cell_int(e, "last_us"), 1, last);
 		printf("  %s  ", last);
@@ -95,6 +97,8 @@ static int report_purge(struct cli *cli, const struct json *r)
 		return cli_print_json(r);
 	printf("deleted %lld events and %lld whole sessions, in store, WAL, journal and spool\n",
 		(long long)cell_int(r, "events"), (long long)cell_int(r, "sessions"));
+	if (cell_int(r, "memories"))
+		printf("forgot %lld memories\n", (long long)cell_int(r, "memories"));
 	if (!json_true(json_get(r, STR("wal_emptied"))))
 		puts("the WAL could not be emptied because the store is being read; it is emptied when hookd stops");
 	if (!json_true(json_get(r, STR("rewritten"))))
@@ -118,7 +122,7 @@ static int run_purge(struct cli *cli)
 	result = cli_ask(cli, "purge_preview", buf_str(&b));
 	if (!result)
 		goto out;
-	if (!cell_int(result, "events") && !cli_has(cli, "all-copies")) {
+	if (!cell_int(result, "events") && !cell_int(result, "memories") && !cli_has(cli, "all-copies")) {
 		code = cli_fail("nothing matches, so nothing %s deleted; see: hookd sessions --all",
 			cli_has(cli, "dry-run") ? "would be" : "was");
 		goto out;

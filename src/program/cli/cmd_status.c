@@ -171,6 +171,19 @@ static void print_status(struct cli *cli, const struct json *s)
 
 /* -- what the owner changed -------------------------------------------------------------------- */
 
+static str author_of(const struct json *change)
+{
+	static const struct {
+		const char *by, *text;
+	} authors[] = { { "terminal", "at a terminal" }, { "token", "with the owner's token" },
+		{ "program", "by a program without a terminal" } };
+
+	for (size_t i = 0; i < countof(authors); i++)
+		if (str_eq(json_str(json_get(change, STR("by"))), str_of(authors[i].by)))
+			return str_of(authors[i].text);
+	return STR("author unknown");
+}
+
 /* Until a person has seen them: an agent that asks must not make them disappear. */
 static void print_changes(struct cli *cli)
 {
@@ -186,9 +199,9 @@ static void print_changes(struct cli *cli)
 			if (json_true(json_get(c, STR("seen"))))
 				continue;
 			printf("%-12s ", "changed");
-			cli_print_safe(arena_strf(&cli->arena, STR_FMT "%s" STR_FMT " at " STR_FMT " by " STR_FMT,
+			cli_print_safe(arena_strf(&cli->arena, STR_FMT "%s" STR_FMT ", " STR_FMT ", " STR_FMT,
 				STR_ARG(json_str(json_get(c, STR("what")))), detail.n ? " " : "", STR_ARG(detail),
-				STR_ARG(cell_time(cli, c, "at_us")), STR_ARG(json_str(json_get(c, STR("by"))))));
+				STR_ARG(cell_time(cli, c, "at_us")), STR_ARG(author_of(c))));
 			putchar('\n');
 		}
 	if (unseen && cli_has_terminal())

@@ -408,7 +408,8 @@ static int read_known(struct import *m)
 			here++;
 		}
 	} while (here);
-	qsort(m->known, m->nknown, sizeof *m->known, compare_paths);
+	if (m->nknown)
+		qsort(m->known, m->nknown, sizeof *m->known, compare_paths);
 	return 0;
 }
 

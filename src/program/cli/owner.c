@@ -94,5 +94,5 @@ void cli_note_change(struct cli *cli, const char *what, str detail)
 	owner_note(&cli->paths, what, detail,
 		cli->owner_by                ? cli->owner_by
 			: cli_has_terminal() ? "terminal"
-					     : "nobody known");
+					     : "program");
 }

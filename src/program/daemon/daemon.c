@@ -22,7 +22,9 @@
 #include "config/owner.h"
 #include "daemon/claim.h"
 #include "daemon/mutes.h"
+#include "daemon/recall.h"
 #include "daemon/spawn.h"
+#include "engine/learn.h"
 #include "os/os.h"
 
 enum {
@@ -51,6 +53,9 @@ struct daemon {
 	struct capture *capture;
 	struct writer *writer;
 	struct journal_syncer *syncer;
+	struct readers *readers;
+	struct recall *recall;
+	struct learner *learner;
 	struct api *api;
 	struct web *web;
 	struct janitor *janitor;
@@ -83,7 +88,7 @@ static void duty_expire(void *arg)
 
 static void duty_readers(void *arg)
 {
-	api_close_idle_readers(((struct daemon *)arg)->api);
+	readers_close_idle(((struct daemon *)arg)->readers);
 }
 
 static void duty_spool(void *arg)
@@ -106,6 +111,7 @@ static void duty_tend(void *arg)
 	struct daemon *d = arg;
 
 	writer_post(d->writer, tend, d);
+	learner_wake(d->learner); /* batches that end by themselves, imports */
 }
 
 static int retain(struct store *s, void *arg)
@@ -522,6 +528,27 @@ static void on_records(struct conn *c, str body, void *arg)
 	api_records(c, body, ((struct daemon *)arg)->api);
 }
 
+static void on_turn_end(void *arg)
+{
+	struct daemon *d = arg;
+
+	api_turn_ended(d->api);
+	learner_wake(d->learner);
+}
+
+static void start_learning(struct daemon *d)
+{
+	struct learner_config c = { .loop = d->loop,
+		.engine = d->engine,
+		.readers = d->readers,
+		.writer = d->writer,
+		.config = &d->config,
+		.home = d->paths->home };
+
+	d->learner = learner_new(&c);
+	learner_wake(d->learner); /* an earlier daemon may have left some */
+}
+
 static int build(struct daemon *d, struct err *err)
 {
 	struct engine_config engine = { .run_dir = d->paths->run,
@@ -567,6 +594,11 @@ static int build(struct daemon *d, struct err *err)
 	loop_before_sleep(d->loop, engine_before_sleep, d->engine);
 	d->capture = capture_new();
 	start_writer(d);
+	api.readers = d->readers = readers_new(d->paths->store);
+	d->recall = recall_new(d->loop, d->readers, d->paths, &d->config, d->token);
+	engine_set_context(d->engine, recall_context(d->recall));
+	api.memories = recall_memories(d->recall);
+	api.context = recall_context(d->recall);
 	api.writer = d->writer;
 	api.syncer = d->syncer;
 	api.capture = d->capture;
@@ -574,7 +606,8 @@ static int build(struct daemon *d, struct err *err)
 	d->api = api_new(&api);
 	d->web = web_start(d->api, d->paths, &d->config);
 	engine_on_record(d->engine, web_tell, d->web);
-	engine_on_turn_end(d->engine, api_turn_ended, d->api);
+	engine_on_turn_end(d->engine, on_turn_end, d);
+	start_learning(d);
 	start_watching(d);
 	loop_submit_lane(d->loop, LOOP_BACKGROUND, clean_up, cleaned_up, d);
 	return 0;
@@ -630,7 +663,10 @@ static void take_apart(struct daemon *d)
 	server_free(d->server);
 	engine_free(d->engine);
 	guard_free(d->guard);
+	learner_free(d->learner);
 	loop_free(d->loop);
+	recall_free(d->recall);
+	readers_free(d->readers);
 	mutes_free(d->mutes); /* a worker may have looked until now */
 	writer_free(d->writer);
 	journal_syncer_free(d->syncer);

@@ -3,6 +3,7 @@
  *   pipeline.c     the picture as code: understand, make the record, decide in stages, answer
  *   judge.c        a stage: the guard, on the loop or on a worker
  *   hooks_stage.c  a stage: the user's own hooks
+ *   context_stage.c  a stage: memories that fit
  *   notice.c       a stage: one line for the user after a problem
  *   audit.c        a stage: what was decided, as events of hookd's own
  *   turn.c         what one call owns while it is open; exactly one answer
@@ -11,6 +12,7 @@
  *   rescue.c       what the journal cannot take goes to the spool
  *   twins.c        duplicate calls about one event
  *   live.c         what is known of a session between its events
+ *   learn.c        finished turns become memories (learn.h)
  *   janitor.c      everything periodic, as one table of duties
  *
  * DESIGN. A turn begins with a call and ends with one answer. It is answered when two things hold: its record is in
@@ -33,6 +35,7 @@
 #include "server/server.h"
 #include "store/store.h"
 
+struct context;
 struct engine;
 struct hooks;
 
@@ -58,6 +61,9 @@ void engine_on_turn_end(struct engine *e, void (*fn)(void *arg), void *arg);
 
 /* Called for every record, once it is stored; set once, before the loop runs. */
 void engine_on_record(struct engine *e, void (*fn)(const struct record *r, void *arg), void *arg);
+
+/* Where to look for what is added to conversations; set once, before the loop runs. */
+void engine_set_context(struct engine *e, struct context *c);
 
 /* Writer and sync thread are started after the engine, because they report to it. */
 void engine_set_writer(struct engine *e, struct writer *w, struct journal_syncer *s);
@@ -140,6 +146,8 @@ struct engine_state {
 	uint64_t unstored;  /* answered, but neither journal nor spool could be written */
 	uint64_t late, incomplete, not_json, muted, secrets;
 	uint64_t twins;          /* calls that followed another one */
+	uint64_t injected;       /* memories that were added to conversations */
+	uint64_t context_late;   /* times that looking for them took too long */
 	uint64_t judged_by_text; /* because a disk did not answer */
 	uint64_t verdicts[VERDICT_ACTION_MAX];
 	uint64_t kinds[EVENT_KIND_MAX];

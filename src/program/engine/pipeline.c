@@ -10,7 +10,6 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "engine/turn.h"
-#include "guard/guard.h"
 
 /* -- understand: bytes become an event --------------------------------------------------------- */
 
@@ -42,14 +41,6 @@ static void add_to_journal(struct turn *t)
 		turn_written(t, WIRE_STORED_NO);
 	else
 		turn_list_add(&e->unflushed, t);
-}
-
-/* -- context ----------------------------------------------------------------------------------- */
-
-static enum stage_result stage_context(struct turn *t)
-{
-	guard_selftest_context(&t->event, &t->arena, &t->verdict); /* later: memory, code, efforts */
-	return STAGE_DONE;
 }
 
 /* -- the stages -------------------------------------------------------------------------------- */
@@ -106,7 +97,20 @@ static void log_turn(const struct turn *t)
 		STR_ARG(r->native), str_empty(r->tool_name) ? "" : " ", STR_ARG(r->tool_name), id,
 		wire_stored_name(t->stored), t->verdict.action ? " verdict=" : "",
 		STR_ARG(t->verdict.action ? str_of(verdict_action_names[t->verdict.action]) : STR("")),
-		t->follows ? " twin" : "");
+		t->follows ? " Deduped" : "");
+}
+
+/* What the agent was given to read. */
+static void log_context(const struct turn *t)
+{
+	const struct record *r = &t->record;
+	size_t bytes = 0;
+
+	for (const struct context_block *b = t->verdict.context; b; b = b->next)
+		bytes += b->text.n;
+	if (bytes && log_wanted(LOG_ENGINE, LOG_INFO))
+		log_write(LOG_ENGINE, LOG_INFO, "INJECT: " STR_FMT " " STR_FMT " " STR_FMT " %zu bytes",
+			STR_ARG(r->agent), STR_ARG(str_cut_utf8(r->session, 64)), STR_ARG(r->native), bytes);
 }
 
 void pipeline_answer(struct turn *t)
@@ -121,6 +125,7 @@ void pipeline_answer(struct turn *t)
 		agent_render(t->agent, &t->event, &t->verdict, &t->arena, &answer);
 	t->call.caller.done(t->call.caller.arg, t->stored, &answer);
 	log_turn(t);
+	log_context(t);
 	if (t->engine->stored && t->stored != WIRE_STORED_NO)
 		t->engine->stored(&t->record, t->engine->stored_arg);
 }

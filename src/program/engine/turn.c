@@ -213,7 +213,7 @@ static void be_patient(void *arg)
 		send_wait(t, now);
 	/* A turn that resumes may be answered, and others with it: start over with the list. */
 	for (struct turn *t = e->open; t;)
-		t = judge_expire(t, now) ? e->open : t->newer;
+		t = judge_expire(t, now) || context_expire(t, now) ? e->open : t->newer;
 	if (e->open)
 		set_patience(e);
 }
@@ -239,12 +239,15 @@ static void flush_once(struct engine *e)
 {
 	struct turn *t = e->unflushed.first, *next;
 	struct journal_pos pos;
+	uint64_t memories = e->state.kinds[EVENT_MEMORY];
 	unsigned records = e->audit_waits;
-	bool ended = false;
+	bool ended = false, learned;
 	int r = journal_flush(e->config.journal, &pos);
 
 	e->audit_waits = false;
 	records += reports_written(e, r == 0);
+	learned = memories != e->state.kinds[EVENT_MEMORY];
+	e->learned_us = learned ? clock_mono_us() : e->learned_us;
 	note_journal_trouble(e, r);
 	turn_list_init(&e->unflushed);
 	if (r < 0 && rescue_start(e, t))
@@ -265,7 +268,10 @@ static void flush_once(struct engine *e)
 	}
 	/* After the answers: waking a thread may cost as much as all the rest. */
 	if (r == 0 && e->writer)
-		writer_notify(e->writer, pos, records, ended ? WRITER_SOON : WRITER_LATER);
+		writer_notify(e->writer, pos, records,
+			learned         ? WRITER_NOW
+				: ended ? WRITER_SOON
+					: WRITER_LATER); /* it may be wanted at once */
 	if (r == 0 && e->syncer)
 		journal_syncer_notify(e->syncer, e->config.strict);
 }
@@ -384,6 +390,11 @@ void engine_free(struct engine *e)
 	redactor_free(e->redactor);
 	redactor_free(e->worker_redactor);
 	free(e);
+}
+
+void engine_set_context(struct engine *e, struct context *c)
+{
+	e->context = c;
 }
 
 void engine_set_writer(struct engine *e, struct writer *w, struct journal_syncer *s)

@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "agents/agents.h"
+#include "context/context.h"
 #include "engine/engine.h"
 #include "hooks/hooks.h"
 #include "redact/redact.h"
@@ -37,6 +38,7 @@ struct turn {
 	bool late;                   /* the client has given up waiting */
 	struct event *changed;       /* the call as a hook changed it */
 	struct judgement *judgement; /* on a worker, or whose verdict is part of this one's */
+	struct asking *asking;       /* a worker looks for what to add */
 	unsigned pins;               /* workers that still use its bytes */
 	bool answered;
 	unsigned stage;                                     /* the next one */
@@ -76,7 +78,9 @@ struct engine {
 	/* Workers share one: large payloads are rare and may queue for it. */
 	struct redactor *worker_redactor;
 	pthread_mutex_t worker_lock;
-	struct hooks *hooks; /* NULL: there is nowhere to read them from */
+	struct hooks *hooks;     /* NULL: there is nowhere to read them from */
+	struct context *context; /* NULL: nothing is added */
+	int64_t learned_us;      /* monotonic: when the last memory was journaled */
 	struct live_table *live;
 	struct twins *twins;
 	struct turn_list unflushed, unsynced;
@@ -144,6 +148,12 @@ enum stage_result stage_guard_again(struct turn *t);
 bool judge_expire(struct turn *t, int64_t now);
 void judge_release(struct turn *t);
 
+/* -- context_stage.c: what is added to a conversation ------------------------------------------- */
+
+enum stage_result stage_context(struct turn *t);
+/* Continues without what takes too long; true when it did. */
+bool context_expire(struct turn *t, int64_t now);
+
 /* -- live.c: active sessions ------------------------------------------------------------------- */
 
 /* What is known of a session between its events. It outlives its turns and is dropped when 512 others have been used
@@ -155,7 +165,13 @@ struct live {
 	unsigned refs;      /* turns */
 	struct hooks_session *hooks;
 	uint64_t happened; /* events so far; those that follow another one are not counted */
-	bool stop_held;    /* the end of this turn has already been held up once */
+	/* What its window was given, the oldest overwritten first; and the last prompt, for what follows it. */
+	int64_t given[CONTEXT_GIVEN];
+	size_t ngiven;
+	char prompt_room[512];
+	str prompt;
+	uint64_t barren_at; /* memories there were in all, plus one, when there were none for its project; 0: unknown */
+	bool stop_held;     /* the end of this turn has already been held up once */
 };
 
 struct live_table *live_new(struct hooks *hooks);

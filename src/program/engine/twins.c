@@ -144,6 +144,7 @@ void twin_join(struct turn *t)
 	int64_t now = clock_mono_us();
 	struct twin *w;
 
+	t->event.first = t->event.id;
 	w = key && !t->late ? find_leader(t->engine->twins, t, key, now) : NULL;
 	if (!w && t->live)
 		t->live->happened++;
@@ -156,6 +157,7 @@ void twin_join(struct turn *t)
 	w->refs++;
 	t->twin = w;
 	t->follows = true;
+	t->event.first = w->event.id;
 	t->record.marks |= EVENT_TWIN;
 	t->record.twin = arena_str(&t->arena, str_n((const char *)w->event.id.b, ULID_BYTES));
 	t->engine->state.twins++;

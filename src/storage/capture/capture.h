@@ -13,6 +13,8 @@
  *   plan.c      plans and their versions           project.c   directories and what they belong to
  *   summary.c   what is kept of inputs and outputs usage.c     tokens
  *   imported.c  history beside live events         decision.c  what hookd decided
+ *   memory.c    what was learned, and what was injected
+ *   unlearn.c   forgetting it
  *   purged.c    what was purged and must not be imported again
  *   aside.c     what cannot be folded
  *   stale.c     the passage of time: stuck batches, stale sessions
@@ -71,10 +73,11 @@ struct capture_choice {
 	str agent;
 	int64_t before_us; /* sessions whose last event is older; 0: any */
 	str match;         /* as it is in JSON text, see capture_match_text() */
+	str memory;        /* ULID: this memory and nothing else; STR_NONE: any of the others */
 };
 
 struct capture_count {
-	int64_t sessions, events, bytes;
+	int64_t sessions, events, bytes, memories;
 };
 
 /* How a text looks inside the payloads, which are JSON. */

@@ -47,6 +47,7 @@ static int (*const handlers[EVENT_KIND_MAX][HANDLERS])(struct step *t) = {
 	[EVENT_WORKTREE_REMOVE] = { activity_on_other },
 	[EVENT_MODEL_USAGE] = { usage_on_event },
 	[EVENT_DECISION] = { decision_on_event },
+	[EVENT_INJECTION] = { injection_on_event },
 };
 
 /* What is reported both by hooks and outside them is one event with two names. */
@@ -125,7 +126,7 @@ int fold_insert_event(struct step *t)
 		"INSERT INTO events(id, ord, at, session, kind, native, tool, tool_use_id, agent_id, marks, "
 		"host, payload) "
 		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-		"biiisssssisp", r->id.b, (size_t)ULID_BYTES, r->order_us, r->at_us, t->session.key, kind,
+		"biiksssssisp", r->id.b, (size_t)ULID_BYTES, r->order_us, r->at_us, t->session.key, kind,
 		str_is_set(r->native) && !str_eq(r->native, kind) ? r->native : STR(""), r->tool_name, r->tool_use_id,
 		r->agent_id, (int64_t)r->marks, r->host, str_is_set(r->payload) ? r->payload : STR("{}"));
 
@@ -191,6 +192,16 @@ static int find_session(struct step *t)
 	return got == 0 ? session_find(t->store, &t->record, &t->session) : MIN(got, 0);
 }
 
+/* A memory belongs to no session, and outlives the one it was learned in. */
+static int fold_memory(struct step *t)
+{
+	int r = fold_insert_event(t);
+
+	if (r == 0)
+		r = memory_on_event(t);
+	return r < 0 ? r : 1;
+}
+
 int capture_fold(struct capture *c, struct store *s, const struct record *r)
 {
 	struct step t = { .capture = c, .store = s, .arena = &c->arena, .record = *r };
@@ -207,6 +218,8 @@ int capture_fold(struct capture *c, struct store *s, const struct record *r)
 	got = purged_is_kept_out(&t);
 	if (got != 0)
 		return got < 0 ? got : 0;
+	if (r->kind == EVENT_MEMORY)
+		return fold_memory(&t);
 	got = find_session(&t);
 	if (got == 0 && r->marks & EVENT_IMPORTED && (got = imported_is_told(&t)) == 1)
 		return 0;

@@ -25,6 +25,9 @@ static int drop_session(struct store *s, int64_t key)
 		"DELETE FROM activities WHERE session = ?1",
 		"DELETE FROM usage WHERE session = ?1",
 		"DELETE FROM decisions WHERE session = ?1",
+		"DELETE FROM injections WHERE session = ?1",
+		"DELETE FROM extracted WHERE session = ?1",
+		"UPDATE memories SET session = NULL WHERE session = ?1",
 		"DELETE FROM batches WHERE session = ?1",
 		"DELETE FROM windows WHERE session = ?1",
 		"DELETE FROM events WHERE session = ?1",
@@ -44,9 +47,11 @@ static int drop_orphans(struct store *s)
 	static const char directories[] =
 		"DELETE FROM directories WHERE project IN (SELECT key FROM projects p WHERE NOT named "
 		"AND NOT EXISTS (SELECT 1 FROM sessions WHERE project = p.key) "
+		"AND NOT EXISTS (SELECT 1 FROM memories WHERE project = p.key) "
 		"AND NOT EXISTS (SELECT 1 FROM projects c WHERE c.parent = p.key))";
 	static const char projects[] = "DELETE FROM projects WHERE NOT named "
 				       "AND NOT EXISTS (SELECT 1 FROM sessions WHERE project = projects.key) "
+				       "AND NOT EXISTS (SELECT 1 FROM memories WHERE project = projects.key) "
 				       "AND NOT EXISTS (SELECT 1 FROM projects c WHERE c.parent = projects.key)";
 	int r = 0;
 
@@ -83,7 +88,7 @@ static struct query *ask_chosen(struct store *s, const char *sql, const struct c
 	return store_ask(s, sql, "sksis", c->sessions, c->project, c->agent, c->before_us, c->match);
 }
 
-int capture_count(struct store *s, const struct capture_choice *choice, struct capture_count *ret)
+static int count_events(struct store *s, const struct capture_choice *choice, struct capture_count *ret)
 {
 	struct query *q = ask_chosen(s,
 		"SELECT count(DISTINCT s.key), count(e.seq), coalesce(sum(payload_bytes(e.payload)), 0) "
@@ -93,9 +98,35 @@ int capture_count(struct store *s, const struct capture_choice *choice, struct c
 	int got = query_step(q);
 
 	if (got == 1)
-		*ret = (struct capture_count){ query_int(q, 0), query_int(q, 1), query_int(q, 2) };
+		*ret = (struct capture_count){ query_int(q, 0), query_int(q, 1), query_int(q, 2), ret->memories };
 	query_reset(q);
 	return got < 0 ? got : 0;
+}
+
+/* Memories that the choice is about by itself: those of chosen sessions are found with the session. */
+static bool chooses_memories(const struct capture_choice *c, struct ulid *room, struct unlearn_choice *ret)
+{
+	bool any = !str_is_set(c->sessions) && !c->project && !str_is_set(c->agent) && !c->before_us;
+
+	*ret = (struct unlearn_choice){ .match = any ? c->match : STR_NONE };
+	if (ulid_parse(c->memory, room))
+		ret->memory = room;
+	return ret->memory || str_is_set(ret->match);
+}
+
+int capture_count(struct store *s, const struct capture_choice *choice, struct capture_count *ret)
+{
+	struct unlearn_choice memories;
+	struct ulid room;
+
+	*ret = (struct capture_count){ 0 };
+	if (chooses_memories(choice, &room, &memories)) {
+		int r = unlearn_count(s, &memories, &ret->memories);
+
+		if (r < 0 || memories.memory)
+			return r;
+	}
+	return count_events(s, choice, ret);
 }
 
 struct query *capture_list(struct store *s, const struct capture_choice *choice, int64_t limit)
@@ -171,6 +202,10 @@ static int purge_session(struct capture *c, struct store *s, int64_t key, str ma
 	int r = 0;
 
 	c->purges = PURGES_SOME;
+	if (!str_is_set(match))
+		r = unlearn(s, &(struct unlearn_choice){ .session = key }, &ret->memories);
+	if (r < 0)
+		return r;
 	if (str_is_set(match)) {
 		r = note_matches(c, s, key, match);
 		if (r < 0)
@@ -225,12 +260,31 @@ static int purge_some(struct capture *c, struct store *s, const struct capture_c
 	return r < 0 ? r : n > 0;
 }
 
+/* 1: there may be sessions to purge as well. */
+static int purge_memories(struct store *s, const struct capture_choice *choice, struct capture_count *ret)
+{
+	struct unlearn_choice memories;
+	struct ulid room;
+	int r = 0;
+
+	*ret = (struct capture_count){ 0 };
+	if (!chooses_memories(choice, &room, &memories))
+		return 1;
+	r = store_exec(s, "BEGIN IMMEDIATE");
+	if (r == 0)
+		r = unlearn(s, &memories, &ret->memories);
+	if (r == 0 && store_exec(s, "COMMIT") < 0)
+		r = -EIO;
+	if (r < 0)
+		store_exec(s, "ROLLBACK");
+	return r < 0 ? r : !memories.memory;
+}
+
 int capture_purge(struct capture *c, struct store *s, const struct capture_choice *choice, struct capture_count *ret)
 {
 	int64_t after = INT64_MIN;
-	int r = 1;
+	int r = purge_memories(s, choice, ret);
 
-	*ret = (struct capture_count){ 0 };
 	while (r == 1) {
 		r = store_exec(s, "BEGIN IMMEDIATE");
 		if (r == 0)

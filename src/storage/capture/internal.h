@@ -98,7 +98,7 @@ int session_save(struct step *t);
 /* Events outside the fold (tokens, hookd's own decisions): they may arrive at any time, and change nothing else. */
 static inline bool session_is_apart(enum event_kind kind)
 {
-	return kind == EVENT_MODEL_USAGE || kind == EVENT_DECISION;
+	return kind == EVENT_MODEL_USAGE || kind == EVENT_DECISION || kind == EVENT_INJECTION;
 }
 int session_link_parent(struct step *t);
 /* Does the record come after everything that was applied to the session? */
@@ -139,6 +139,20 @@ int decision_on_ran(struct step *t);
 
 /* usage.c */
 int usage_on_event(struct step *t);
+
+/* memory.c: t->session is not set for the first, whose rows belong to no session. */
+int memory_on_event(struct step *t);
+int injection_on_event(struct step *t);
+
+/* unlearn.c: memories that are to be forgotten: one, those with a text, those of a session. */
+struct unlearn_choice {
+	const struct ulid *memory; /* NULL: none */
+	str match;                 /* STR_NONE: none */
+	int64_t session;           /* 0: none; what the user remembered there stays */
+};
+
+int unlearn_count(struct store *s, const struct unlearn_choice *c, int64_t *ret);
+int unlearn(struct store *s, const struct unlearn_choice *c, int64_t *forgotten);
 
 /* imported.c: 1: what this imported record says is known from elsewhere. */
 int imported_is_told(struct step *t);

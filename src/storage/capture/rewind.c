@@ -46,6 +46,7 @@ int rewind_clear(struct store *s, int64_t session)
 		"DELETE FROM activities WHERE session = ?1",
 		"DELETE FROM usage WHERE session = ?1",
 		"DELETE FROM decisions WHERE session = ?1",
+		"DELETE FROM extracted WHERE session = ?1",
 		"DELETE FROM batches WHERE session = ?1",
 		"DELETE FROM windows WHERE session = ?1",
 		"UPDATE events SET same_as = NULL WHERE session = ?1 AND same_as IS NOT NULL",

@@ -221,12 +221,30 @@ static void sql_pack(sqlite3_context *q, int n, sqlite3_value **v)
 		sqlite3_result_value(q, v[0]);
 }
 
+/* ulid_text(x): a key as people write it. */
+static void sql_ulid(sqlite3_context *q, int n, sqlite3_value **v)
+{
+	str bytes = sqlite3_value_type(v[0]) == SQLITE_BLOB ? bytes_of(v[0]) : STR_NONE;
+	char text[ULID_TEXT + 1];
+	struct ulid id;
+
+	(void)n;
+	if (bytes.n != ULID_BYTES) {
+		sqlite3_result_null(q);
+		return;
+	}
+	memcpy(id.b, bytes.p, ULID_BYTES);
+	ulid_format(&id, text);
+	sqlite3_result_text(q, text, ULID_TEXT, SQLITE_TRANSIENT);
+}
+
 int store_add_functions(struct store *s)
 {
 	static const struct {
 		const char *name;
 		void (*run)(sqlite3_context *q, int n, sqlite3_value **v);
-	} functions[] = { { "payload_text", sql_text }, { "payload_bytes", sql_bytes }, { "payload_pack", sql_pack } };
+	} functions[] = { { "payload_text", sql_text }, { "payload_bytes", sql_bytes }, { "payload_pack", sql_pack },
+		{ "ulid_text", sql_ulid } };
 	int rc = SQLITE_OK;
 
 	s->packer = packer_new();

@@ -18,6 +18,7 @@
  *   fold.c     journal and spool in, rows out      payload.c  payloads as they are stored
  *   backup.c   copies: backup, restore             recover.c  repairing a store that is damaged or gone
  *   salvage.c  what can be read of a damaged one   carve.c    the same from bare pages
+ *   readers.c  read-only handles for workers
  *   remains.c  events whose rows are gone, as far as other tables tell of them
  *   adopt.c    stores whose directory was removed: left in the spool, taken in by the next daemon
  *
@@ -143,6 +144,19 @@ int store_count_aside(struct store *s, struct store_aside *ret);
 
 /* Bytes in use, without free pages. */
 int64_t store_used_bytes(struct store *s);
+
+/* -- handles for workers (readers.c) ----------------------------------------------------------- */
+
+/* Thread-safe. A handle is used by one thread at a time, between taking it and giving it back; one that gave an error
+ * is closed instead. */
+struct readers;
+
+struct readers *readers_new(const char *path);
+void readers_free(struct readers *r);
+int readers_take(struct readers *r, struct store **ret, struct err *err);
+void readers_give_back(struct readers *r, struct store *s);
+/* Closes those that were not used for a minute; call it from time to time. */
+void readers_close_idle(struct readers *r);
 
 /* -- copies (backup.c) ------------------------------------------------------------------------- */
 

@@ -1,0 +1,98 @@
+/* What was added to conversations and why, and what would be. */
+#include <errno.h>
+
+#include "api/ops.h"
+#include "context/context.h"
+
+/* -- why --------------------------------------------------------------------------------------- */
+
+int op_why(struct op_call *call)
+{
+	static const struct op_column columns[] = { { "at_us", 'i' }, { "event", 's' }, { "session", 's' },
+		{ "agent", 's' }, { "memory", 's' }, { "rank", 'i' }, { "score_milli", 'i' },
+		{ "confidence_milli", 'i' }, { "tokens", 'i' }, { "type", 's' }, { "text", 's' }, { "file", 's' },
+		{ "used_us", 'i' }, { "status", 's' }, { "prompt", 's' }, { 0 } };
+	int64_t session = op_int(call, "session");
+	int r;
+
+	jw_object(call->w);
+	r = op_write_list(call, "injections",
+		store_ask(call->store,
+			"SELECT i.at, i.kind, s.native_id, s.agent, ulid_text(i.item), i.rank, "
+			"CAST(i.score * 1000 AS INTEGER), CAST(i.confidence * 1000 AS INTEGER), i.tokens, m.type, "
+			"m.text, "
+			"m.file, i.used_at, m.status, "
+			"(SELECT substr(b.prompt, 1, 200) FROM batches b WHERE b.session = i.session AND b.ord <= "
+			"i.ord "
+			"ORDER BY b.ord DESC LIMIT 1) "
+			"FROM injections i JOIN sessions s ON s.key = i.session LEFT JOIN memories m ON m.uid = i.item "
+			"WHERE (?1 IS NULL OR i.session = ?1) ORDER BY i.ord DESC, i.rank LIMIT ?2",
+			"ki", session, op_int(call, "limit")),
+		columns);
+	jw_end_object(call->w);
+	return r;
+}
+
+/* -- preview ----------------------------------------------------------------------------------- */
+
+static void write_items(struct op_call *call, const struct context_reply *reply)
+{
+	char id[ULID_TEXT + 1];
+
+	jw_key(call->w, "items");
+	jw_array(call->w);
+	for (size_t i = 0; i < reply->n; i++) {
+		ulid_format(&reply->items[i].uid, id);
+		jw_object(call->w);
+		jw_field_str(call->w, "memory", str_of(id));
+		jw_field_int(call->w, "confidence_milli", (int64_t)(reply->items[i].confidence * 1000));
+		jw_field_int(call->w, "tokens", reply->items[i].tokens);
+		jw_end_object(call->w);
+	}
+	jw_end_array(call->w);
+}
+
+static int answer(struct op_call *call, const struct context_ask *ask)
+{
+	struct context_reply reply;
+	int r = context_answer(call->ctx->context, ask, call->arena, &reply);
+
+	if (r < 0)
+		return r;
+	jw_object(call->w);
+	jw_field_str(call->w, "event", str_of(event_kinds[ask->kind].name));
+	jw_field_str(call->w, "text", str_is_set(reply.text) ? reply.text : STR(""));
+	jw_field_int(call->w, "tokens", context_tokens(reply.text.n));
+	write_items(call, &reply);
+	jw_end_object(call->w);
+	return 0;
+}
+
+int op_preview(struct op_call *call)
+{
+	str name = op_text(call, "event");
+	struct context_ask ask = { .kind = str_empty(name) ? EVENT_USER_PROMPT_SUBMIT : event_kind_by_name(name),
+		.agent = op_text(call, "agent"),
+		.session = STR("preview"),
+		.cwd = op_text(call, "project"),
+		.source = op_text(call, "source"),
+		.prompt = op_text(call, "prompt"),
+		.file = op_text(call, "file") };
+	char shown[NAME_SHOWN];
+
+	if (ask.kind == EVENT_UNKNOWN)
+		return err_set(call->err, -EINVAL,
+			"'%s' is not an event; nothing but SessionStart, UserPromptSubmit and PostToolUse gets context",
+			name_shown(name, shown));
+	return answer(call, &ask);
+}
+
+/* What an agent asks for itself: like a prompt that says what it is about to do. */
+int op_context(struct op_call *call)
+{
+	return answer(call,
+		&(struct context_ask){ .kind = EVENT_USER_PROMPT_SUBMIT,
+			.session = STR("context"),
+			.cwd = op_text(call, "project"),
+			.prompt = op_text(call, "task") });
+}

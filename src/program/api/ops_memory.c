@@ -1,0 +1,262 @@
+/* Memories for people and agents: lists, one in full, and what fits a text. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "api/ops.h"
+#include "memory/memory.h"
+
+enum { HITS_MAX = 50, BATCH_MAX = 1000 };
+
+#define MEMORY_SELECT                                                                                                \
+	"SELECT m.key, ulid_text(m.uid), m.type, m.text, m.file, m.importance, m.status, m.trust, m.origin, m.ref, " \
+	"m.pinned, m.muted, m.created_at, m.updated_at, m.shown, m.used, p.name, s.native_id, s.agent, m.reason, "   \
+	"m.concepts FROM memories m LEFT JOIN projects p ON p.key = m.project LEFT JOIN sessions s ON s.key = "      \
+	"m.session "
+
+static const struct op_column memory_columns[] = { { "", 'i' }, { "id", 's' }, { "type", 's' }, { "text", 's' },
+	{ "file", 's' }, { "importance", 'i' }, { "status", 's' }, { "trust", 's' }, { "origin", 's' }, { "ref", 's' },
+	{ "pinned", 'b' }, { "muted", 'b' }, { "created_us", 'i' }, { "updated_us", 'i' }, { "shown", 'i' },
+	{ "used", 'i' }, { "project", 's' }, { "session", 's' }, { "agent", 's' }, { "reason", 's' },
+	{ "concepts", 'j' }, { 0 } };
+
+/* -- lists ------------------------------------------------------------------------------------- */
+
+int op_memories(struct op_call *call)
+{
+	struct query *q = store_ask(call->store,
+		MEMORY_SELECT
+		"WHERE (?1 IS NULL OR m.project IN (SELECT coalesce(parent, key) FROM projects WHERE key = ?1 "
+		"UNION SELECT ?1)) AND (?2 IS NULL OR m.type = ?2) AND (CASE WHEN ?3 IS NULL THEN m.status <> "
+		"'forgotten' ELSE m.status = ?3 END) "
+		"AND (?4 IS NULL OR instr(lower(m.text), lower(?4))) AND m.created_at >= ?5 "
+		"AND (?6 IS NULL OR m.session = ?6) ORDER BY m.created_at DESC, m.key DESC LIMIT ?7",
+		"ksssiki", op_int(call, "project"), op_text(call, "type"), op_text(call, "status"),
+		op_text(call, "query"), op_int(call, "since"), op_int(call, "session"), op_int(call, "limit"));
+	int got;
+
+	jw_object(call->w);
+	jw_key(call->w, "memories");
+	jw_array(call->w);
+	while ((got = query_step(q)) == 1 && !op_is_enough(call)) {
+		jw_object(call->w);
+		op_write_columns(call->w, q, memory_columns);
+		jw_end_object(call->w);
+	}
+	query_reset(q);
+	jw_end_array(call->w);
+	jw_end_object(call->w);
+	return MIN(got, 0);
+}
+
+/* By the text of its id, a beginning of it that only it has, or the name it was imported under. */
+static int find_memory(struct op_call *call, str wanted, int64_t *ret)
+{
+	struct ulid uid;
+	int got;
+
+	if (ulid_parse(wanted, &uid))
+		got = store_number(call->store, ret,
+			"SELECT key FROM memories WHERE uid = ?1 AND status <> 'forgotten'", "b", uid.b,
+			(size_t)ULID_BYTES);
+	else
+		got = store_number(call->store, ret, "SELECT key FROM memories WHERE ref = ?1 LIMIT 1", "s", wanted);
+	if (got == 0)
+		return err_set(call->err, -ENOENT, "there is no memory '" STR_FMT "'; list them with: hookd memories",
+			STR_ARG(str_cut_utf8(wanted, 100)));
+	return MIN(got, 0);
+}
+
+int op_memory(struct op_call *call)
+{
+	struct query *q;
+	int64_t key = 0;
+	int got = find_memory(call, op_text(call, "id"), &key);
+
+	if (got < 0)
+		return got;
+	q = store_ask(call->store, MEMORY_SELECT "WHERE m.key = ?1", "i", key);
+	got = query_step(q);
+	jw_object(call->w);
+	if (got == 1)
+		op_write_columns(call->w, q, memory_columns);
+	jw_end_object(call->w);
+	query_reset(q);
+	return MIN(got, 0);
+}
+
+int op_get(struct op_call *call)
+{
+	const struct json *ids = op_json(call, "ids");
+	int got = 0;
+
+	jw_object(call->w);
+	jw_key(call->w, "memories");
+	jw_array(call->w);
+	json_each(id, ids) {
+		int64_t key = 0;
+		struct query *q;
+
+		if (got >= 0)
+			got = find_memory(call, json_str(id), &key);
+		if (got < 0)
+			continue;
+		q = store_ask(call->store, MEMORY_SELECT "WHERE m.key = ?1", "i", key);
+		got = query_step(q);
+		jw_object(call->w);
+		if (got == 1)
+			op_write_columns(call->w, q, memory_columns);
+		jw_end_object(call->w);
+		query_reset(q);
+	}
+	jw_end_array(call->w);
+	jw_end_object(call->w);
+	return MIN(got, 0);
+}
+
+/* -- timeline ---------------------------------------------------------------------------------- */
+
+/* The moment a timeline is about: a memory's, a given one, or now. */
+static int anchor_of(struct op_call *call, int64_t *ret)
+{
+	int64_t key = 0;
+	int r = 0;
+
+	*ret = op_has(call, "at") ? op_int(call, "at") : INT64_MAX;
+	if (op_has(call, "id"))
+		r = find_memory(call, op_text(call, "id"), &key);
+	if (r == 0 && key)
+		r = store_number(call->store, ret, "SELECT created_at FROM memories WHERE key = ?1", "i", key);
+	return MIN(r, 0);
+}
+
+/* Prompts and memories around that moment, each with what reading it in full would cost. */
+int op_timeline(struct op_call *call)
+{
+	static const struct op_column columns[] = { { "at_us", 'i' }, { "kind", 's' }, { "id", 's' },
+		{ "session", 's' }, { "text", 's' }, { "tokens", 'i' }, { 0 } };
+	int64_t at, limit = op_int(call, "limit");
+	int r = anchor_of(call, &at);
+
+	if (r < 0)
+		return r;
+	jw_object(call->w);
+	r = op_write_list(call, "timeline",
+		store_ask(call->store,
+			"WITH item AS (SELECT b.started_at AS at, 'prompt' AS kind, s.native_id || '#' || b.number AS "
+			"id, "
+			"s.native_id AS session, substr(b.prompt, 1, 160) AS text, "
+			"(coalesce(length(b.prompt), 0) + coalesce(length(b.response), 0)) / 4 AS tokens, s.project AS "
+			"project "
+			"FROM batches b JOIN sessions s ON s.key = b.session WHERE b.prompt IS NOT NULL "
+			"UNION ALL SELECT m.created_at, m.type, ulid_text(m.uid), s.native_id, substr(m.text, 1, 160), "
+			"length(m.text) / 4, m.project FROM memories m LEFT JOIN sessions s ON s.key = m.session "
+			"WHERE m.status = 'active') "
+			"SELECT at, kind, id, session, text, tokens FROM (SELECT * FROM (SELECT * FROM item WHERE at "
+			"<= ?2 AND "
+			"(?1 IS NULL OR project = ?1) ORDER BY at DESC LIMIT ?3) UNION ALL SELECT * FROM (SELECT * "
+			"FROM item WHERE "
+			"at > ?2 AND (?1 IS NULL OR project = ?1) ORDER BY at LIMIT ?3)) ORDER BY at",
+			"kii", op_int(call, "project"), at, (limit + 1) / 2),
+		columns);
+	jw_end_object(call->w);
+	return r;
+}
+
+/* -- recall ------------------------------------------------------------------------------------ */
+
+/* A project by its name or path before its key: people name projects with numbers, too. */
+static int find_project(struct op_call *call, str wanted, int64_t *ret)
+{
+	int got = store_number(call->store, ret,
+		"SELECT coalesce(merged, parent, key) FROM projects WHERE name = ?1 OR path = ?1 "
+		"ORDER BY path = ?1 DESC, named DESC, key LIMIT 1",
+		"s", wanted);
+
+	if (got == 0)
+		got = store_number(call->store, ret,
+			"SELECT coalesce(p.merged, p.parent, p.key) FROM directories d JOIN projects p ON p.key = "
+			"d.project "
+			"WHERE d.path = ?1",
+			"s", wanted);
+	return got;
+}
+
+static int write_hit(struct op_call *call, const struct hit *h, int64_t *written)
+{
+	struct query *q = store_ask(call->store,
+		MEMORY_SELECT "WHERE m.key = ?1 AND m.status = 'active' AND NOT m.muted", "i", h->key);
+	int got = query_step(q);
+
+	if (got == 1) {
+		str ref = query_str(q, 9);
+
+		jw_object(call->w);
+		jw_field_str(call->w, "id", query_str(q, 1));
+		jw_field_str(call->w, "ref", str_is_set(ref) ? ref : STR_NONE);
+		jw_field_str(call->w, "kind", STR("memory"));
+		jw_key(call->w, "score");
+		jw_raw(call->w, arena_strf(call->arena, "%.3f", h->score));
+		jw_key(call->w, "confidence");
+		jw_raw(call->w, arena_strf(call->arena, "%.3f", h->confidence));
+		jw_field_str(call->w, "type", query_str(q, 2));
+		jw_field_str(call->w, "text", query_str(q, 3));
+		jw_field_str(call->w, "file", query_str(q, 4));
+		jw_end_object(call->w);
+		++*written;
+	}
+	query_reset(q);
+	return MIN(got, 0);
+}
+
+/* Hits of the project and of what is for all projects, by confidence where both have some. */
+static int write_hits(struct op_call *call, str query, int64_t project, int64_t limit)
+{
+	struct hit hits[HITS_MAX];
+	int64_t written = 0;
+	int n = memories_search(call->ctx->memories, call->store, project, query, true, hits, HITS_MAX), r = 0;
+
+	jw_key(call->w, "hits");
+	jw_array(call->w);
+	for (int i = 0; i < n && written < limit && r == 0; i++)
+		r = write_hit(call, &hits[i], &written);
+	jw_end_array(call->w);
+	return n < 0 ? n : r;
+}
+
+static int recall_one(struct op_call *call, const struct json *item, int64_t limit)
+{
+	str project = json_str(json_get(item, STR("project")));
+	int64_t key = 0;
+	int r = str_empty(project) ? 0 : find_project(call, project, &key);
+
+	jw_object(call->w);
+	jw_key(call->w, "id");
+	if (json_get(item, STR("id")))
+		jw_value(call->w, json_get(item, STR("id")));
+	else
+		jw_null(call->w);
+	if (r >= 0)
+		r = write_hits(call, json_str(json_get(item, STR("query"))), key, limit);
+	jw_end_object(call->w);
+	return MIN(r, 0);
+}
+
+int op_recall(struct op_call *call)
+{
+	const struct json *list = op_json(call, "queries");
+	int64_t limit = op_int(call, "limit"), n = 0;
+	int r = 0;
+
+	jw_object(call->w);
+	jw_key(call->w, "answers");
+	jw_array(call->w);
+	json_each(item, list)
+		r = r < 0 ? r
+			: ++n > BATCH_MAX
+			? err_set(call->err, -EINVAL, "at most %d queries at once; ask the rest in further calls",
+				  BATCH_MAX)
+			: recall_one(call, item, limit);
+	jw_end_array(call->w);
+	jw_end_object(call->w);
+	return r;
+}

@@ -1,0 +1,79 @@
+/* Memories in the daemon: their index, and writing it to files in the background. */
+#include "daemon/recall.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "base/log.h"
+
+struct recall {
+	struct loop *loop;
+	struct readers *readers;
+	struct memories *memories;
+	struct context *context;
+};
+
+struct merge {
+	struct recall *recall;
+	int64_t project;
+};
+
+static void work(void *arg)
+{
+	struct merge *m = arg;
+	struct store *s = NULL;
+	struct err err;
+
+	if (readers_take(m->recall->readers, &s, &err) < 0)
+		return;
+	(void)memories_merge(m->recall->memories, s, m->project);
+	readers_give_back(m->recall->readers, s);
+}
+
+static void submit(void *arg)
+{
+	struct merge *m = arg;
+
+	loop_submit_lane(m->recall->loop, LOOP_BACKGROUND, work, free, m);
+}
+
+/* From any thread. */
+static void wants_merge(int64_t project, void *arg)
+{
+	struct merge *m = xcalloc(1, sizeof *m);
+
+	*m = (struct merge){ arg, project };
+	loop_post(m->recall->loop, submit, m);
+}
+
+struct recall *recall_new(struct loop *l, struct readers *r, const struct paths *p, const struct config *config,
+	const char *secret)
+{
+	struct recall *c = xcalloc(1, sizeof *c);
+
+	c->loop = l;
+	c->readers = r;
+	c->memories = memories_new(p->index, wants_merge, c);
+	c->context = context_new(r, c->memories, config, secret);
+	return c;
+}
+
+void recall_free(struct recall *c)
+{
+	if (!c)
+		return;
+	context_free(c->context);
+	memories_free(c->memories);
+	free(c);
+}
+
+struct memories *recall_memories(struct recall *c)
+{
+	return c->memories;
+}
+
+struct context *recall_context(struct recall *c)
+{
+	return c->context;
+}

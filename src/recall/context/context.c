@@ -1,0 +1,122 @@
+/* The moments at which something is added, and the way of a question through them. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "context/internal.h"
+
+enum { DEADLINE_MS = 40 };
+
+/* The first row that fits. */
+static const struct {
+	enum event_kind kind;
+	const char *source; /* of a session's start; NULL: any */
+	int (*add)(struct moment *m);
+} moments[] = {
+	{ EVENT_SESSION_START, "resume", start_line },
+	{ EVENT_SESSION_START, "compact", start_short },
+	{ EVENT_SESSION_START, NULL, start_full },
+	{ EVENT_USER_PROMPT_SUBMIT, NULL, recall_prompt },
+	{ EVENT_POST_TOOL_USE, NULL, recall_file },
+};
+
+struct context *context_new(struct readers *readers, struct memories *memories, const struct config *config,
+	const char *secret)
+{
+	struct context *c = xcalloc(1, sizeof *c);
+
+	*c = (struct context){ .readers = readers, .memories = memories, .config = config, .secret = secret };
+	return c;
+}
+
+void context_free(struct context *c)
+{
+	free(c);
+}
+
+bool context_applies(const struct context *c, const struct event *e)
+{
+	if (!config_number(c->config, OPTION_CONTEXT_ENABLED) || str_empty(e->session) || e->marks & EVENT_PRIVATE)
+		return false;
+	switch (e->kind) {
+	case EVENT_SESSION_START: return true;
+	case EVENT_USER_PROMPT_SUBMIT: return !str_empty(e->prompt);
+	/* Before the call there is nothing to say that would not be better said after it. */
+	case EVENT_POST_TOOL_USE:
+		return (e->tool_class == TOOL_READ || e->tool_class == TOOL_WRITE) && !str_empty(e->file_path);
+	default: return false;
+	}
+}
+
+/* The project of the nearest directory that is known, and of it the main checkout. */
+static int find_project(struct moment *m)
+{
+	str path = m->ask->cwd;
+	int got = 0;
+
+	while (got == 0 && path.n > 1) {
+		got = store_number(m->store, &m->project,
+			"SELECT coalesce(p.merged, p.parent, p.key) FROM projects p WHERE p.path = ?1 UNION ALL "
+			"SELECT coalesce(p.merged, p.parent, p.key) FROM directories d JOIN projects p ON p.key = "
+			"d.project "
+			"WHERE d.path = ?1 LIMIT 1",
+			"s", path);
+		while (path.n && path.p[path.n - 1] != '/')
+			path.n--;
+		path.n -= path.n > 0;
+	}
+	return MIN(got, 0);
+}
+
+static int is_barren(struct moment *m, bool *ret)
+{
+	int64_t any = 0;
+	int got = store_number(m->store, &any, "SELECT 1 FROM memories WHERE project IN (?1, 0) LIMIT 1", "i",
+		m->project);
+
+	*ret = !any;
+	return MIN(got, 0);
+}
+
+static int add_what_fits(struct moment *m)
+{
+	bool is_start = m->ask->kind == EVENT_SESSION_START;
+	int r = find_project(m);
+
+	if (r == 0)
+		r = is_barren(m, &m->reply->barren);
+	if (r < 0 || (m->reply->barren && !is_start))
+		return r;
+	for (size_t i = 0; i < countof(moments); i++)
+		if (moments[i].kind == m->ask->kind &&
+			(!moments[i].source || str_eq(m->ask->source, str_of(moments[i].source))))
+			return moments[i].add(m);
+	return 0;
+}
+
+int context_answer(struct context *c, const struct context_ask *q, struct arena *a, struct context_reply *ret)
+{
+	struct moment m = { .context = c, .ask = q, .reply = ret, .arena = a, .text = BUF_INIT(2 * CONTEXT_BYTES) };
+	struct err err;
+	int r = readers_take(c->readers, &m.store, &err);
+
+	*ret = (struct context_reply){ .text = STR_NONE };
+	if (r < 0)
+		return r;
+	m.room = MIN((size_t)CONTEXT_BYTES, (size_t)config_number(c->config, OPTION_CONTEXT_TOKENS) * 4);
+	store_limit(m.store, clock_mono_us() + DEADLINE_MS * USEC_PER_MSEC, NULL);
+	r = store_exec(m.store, "BEGIN");
+	if (r == 0)
+		r = add_what_fits(&m);
+	store_limit(m.store, 0, NULL);
+	store_exec(m.store, "ROLLBACK");
+	if (r < 0 && r != -ECANCELED)
+		store_close(m.store);
+	else
+		readers_give_back(c->readers, m.store);
+	if (r == 0)
+		block_finish(&m);
+	buf_release(&m.text);
+	return r;
+}

@@ -1,0 +1,73 @@
+/* context: what is added to a conversation, and when. Knows events and memories, no agent and no turn.
+ *
+ *   context.c   the moments, each with what it adds: one table
+ *   start.c     the start of a session: what is known of its project
+ *   recall.c    memories that fit a prompt, or are about a file
+ *   block.c     the text: framed as reference data, within its limits
+ *
+ * DESIGN. The caller hands over copies of what the moment is about and gets text and the list of what is in it. The
+ * work is done on a worker, with a deadline: an answer that comes too late is dropped by the caller, and a
+ * conversation without it is as good as before. What was given once in a window is not given again; the caller keeps
+ * that list. The same question gives the same bytes, so that a model's cache stays valid. */
+#ifndef HOOKD_CONTEXT_CONTEXT_H
+#define HOOKD_CONTEXT_CONTEXT_H
+
+#include "base/arena.h"
+#include "base/macro.h"
+#include "base/ulid.h"
+#include "config/config.h"
+#include "event/event.h"
+#include "memory/memory.h"
+#include "store/store.h"
+
+enum {
+	CONTEXT_BYTES = 9500, /* agents cut at 10,000 characters */
+	CONTEXT_ITEMS = 24,
+	CONTEXT_GIVEN = 256,
+};
+
+struct context;
+
+/* Everything outlives it. secret: makes the boundary of blocks unguessable. */
+struct context *context_new(struct readers *readers, struct memories *memories, const struct config *config,
+	const char *secret);
+void context_free(struct context *c);
+DEFINE_FREEP(struct context, context_free);
+
+struct context_ask {
+	enum event_kind kind;
+	enum tool_class tool_class;
+	str agent, session, cwd, source;
+	str prompt;           /* of this event, or the last one of its session */
+	str file;             /* file tools */
+	str excerpt;          /* some of the tool's output */
+	const int64_t *given; /* keys of memories that the window has already */
+	size_t ngiven;
+};
+
+struct context_item {
+	int64_t key;
+	struct ulid uid;
+	float score, confidence;
+	unsigned tokens;
+};
+
+struct context_reply {
+	str text; /* STR_NONE: nothing fits */
+	struct context_item items[CONTEXT_ITEMS];
+	size_t n;
+	bool barren; /* there are no memories at all for this project: no need to ask again until there are */
+};
+
+/* Whether anything could be added to such an event at all; cheap, on any thread. */
+bool context_applies(const struct context *c, const struct event *e);
+/* On a worker; the reply is in the arena. 0, or -errno: nothing is added then either. */
+int context_answer(struct context *c, const struct context_ask *q, struct arena *a, struct context_reply *ret);
+
+/* A rough price: four bytes a token. */
+static inline unsigned context_tokens(size_t bytes)
+{
+	return (unsigned)((bytes + 3) / 4);
+}
+
+#endif

@@ -1,0 +1,58 @@
+/* What the files of context/ share. */
+#ifndef HOOKD_CONTEXT_INTERNAL_H
+#define HOOKD_CONTEXT_INTERNAL_H
+
+#include "context/context.h"
+
+struct context {
+	struct readers *readers;
+	struct memories *memories;
+	const struct config *config;
+	const char *secret;
+};
+
+/* One answer in the making. */
+struct moment {
+	const struct context *context;
+	const struct context_ask *ask;
+	struct context_reply *reply;
+	struct store *store;
+	struct arena *arena;
+	struct buf text;
+	int64_t project;
+	size_t room; /* bytes that may still be added */
+};
+
+struct memory_row {
+	int64_t key;
+	struct ulid uid;
+	str type, text, file, trust;
+	int64_t importance, created_us;
+	bool pinned;
+};
+
+#define MEMORY_ROW "m.key, m.uid, m.type, m.text, m.file, m.trust, m.importance, m.created_at, m.pinned"
+
+void memory_row_read(struct query *q, struct arena *a, struct memory_row *ret);
+
+/* -- what each moment adds: 0 or -errno -------------------------------------------------------- */
+
+int start_full(struct moment *m);
+int start_short(struct moment *m);
+int start_line(struct moment *m);
+int recall_prompt(struct moment *m);
+int recall_file(struct moment *m);
+
+/* -- block.c ----------------------------------------------------------------------------------- */
+
+bool block_was_given(const struct moment *m, int64_t key);
+/* A line about a memory, if there is room; marks are the type's, as this moment shows it. */
+bool block_add_memory(struct moment *m, const struct memory_row *row, str mark, float score, float confidence);
+/* The same text without what could leave the frame. */
+str block_plain(struct moment *m, str text);
+/* Any other line, if there is room. */
+bool block_add_line(struct moment *m, str line);
+/* Puts the frame around what was added, or makes it nothing. */
+void block_finish(struct moment *m);
+
+#endif

@@ -1,0 +1,139 @@
+/* Memories that fit a prompt, or are about the file that was just read or changed. */
+#include "context/internal.h"
+
+enum { CANDIDATES = RATED_MAX, FILE_ITEMS = 3, QUERY_MAX = 8192 };
+
+static const float high = 0.75F, medium = 0.60F;
+
+void memory_row_read(struct query *q, struct arena *a, struct memory_row *ret)
+{
+	str uid = query_str(q, 1);
+
+	*ret = (struct memory_row){ .key = query_int(q, 0),
+		.type = arena_str(a, query_str(q, 2)),
+		.text = arena_str(a, query_str(q, 3)),
+		.file = arena_str(a, query_str(q, 4)),
+		.trust = arena_str(a, query_str(q, 5)),
+		.importance = query_int(q, 6),
+		.created_us = query_int(q, 7),
+		.pinned = query_int(q, 8) };
+	if (uid.n == ULID_BYTES)
+		memcpy(ret->uid.b, uid.p, ULID_BYTES);
+}
+
+/* 1: it may be given; 0: it may not (any more); -errno. */
+static int load(struct moment *m, int64_t key, struct memory_row *ret)
+{
+	struct query *q = store_ask(m->store,
+		"SELECT " MEMORY_ROW " FROM memories m WHERE m.key = ?1 AND m.status = 'active' AND NOT m.muted", "i",
+		key);
+	int got = query_step(q);
+
+	if (got == 1)
+		memory_row_read(q, m->arena, ret);
+	query_reset(q);
+	return got;
+}
+
+static str mark_of(const struct moment *m, const struct memory_row *row)
+{
+	const struct memory_type *type = memory_type_find(row->type);
+
+	if (m->ask->kind == EVENT_POST_TOOL_USE)
+		return type ? str_of(type->label) : row->type;
+	return arena_strf(m->arena, "[" STR_FMT "]", STR_ARG(row->type));
+}
+
+/* The best that are sure enough, from one corpus. */
+static int add_fitting(struct moment *m, int64_t project, str query, float least, size_t max, const char *heading)
+{
+	struct hit hits[CANDIDATES];
+	int n = memories_search(m->context->memories, m->store, project, query, false, hits, CANDIDATES), r = 0;
+
+	for (int i = 0; i < n && m->reply->n < max && r >= 0; i++) {
+		struct memory_row row;
+
+		if (hits[i].confidence < least || block_was_given(m, hits[i].key))
+			continue;
+		r = load(m, hits[i].key, &row);
+		if (r != 1)
+			continue;
+		if (!m->text.len)
+			block_add_line(m, arena_strf(m->arena, "%s", heading));
+		block_add_memory(m, &row, mark_of(m, &row), hits[i].score, hits[i].confidence);
+	}
+	return n < 0 ? n : MIN(r, 0);
+}
+
+int recall_prompt(struct moment *m)
+{
+	size_t max = (size_t)config_number(m->context->config, OPTION_CONTEXT_MEMORIES);
+	str query = str_cut_utf8(m->ask->prompt, QUERY_MAX);
+	int r = add_fitting(m, m->project, query, high, max, "**Relevant memories for this task:**");
+
+	if (r == 0 && m->project)
+		r = add_fitting(m, 0, query, high, max, "**Relevant memories for this task:**");
+	return r;
+}
+
+/* -- files ------------------------------------------------------------------------------------- */
+
+/* Relative to the project, as memories have it. */
+static str relative_file(struct moment *m)
+{
+	struct query *q = store_ask(m->store,
+		"SELECT path FROM projects WHERE key = ?1 UNION ALL SELECT path FROM projects WHERE merged = ?1 OR "
+		"parent = ?1",
+		"i", m->project);
+	str file = m->ask->file;
+
+	while (query_step(q) == 1) {
+		str root = query_str(q, 0);
+
+		if (str_starts(m->ask->file, root) && m->ask->file.n > root.n + 1 && m->ask->file.p[root.n] == '/') {
+			file = str_from(m->ask->file, root.n + 1);
+			break;
+		}
+	}
+	query_reset(q);
+	return file;
+}
+
+/* Those that name the file, the most important first. */
+static int add_named(struct moment *m, str file, const char *heading)
+{
+	struct memory_row rows[FILE_ITEMS];
+	struct query *q = store_ask(m->store,
+		"SELECT " MEMORY_ROW
+		" FROM memories m WHERE m.project = ?1 AND m.file = ?2 AND m.status = 'active' AND NOT "
+		"m.muted ORDER BY m.pinned DESC, m.importance DESC, m.created_at DESC, m.key LIMIT 20",
+		"is", m->project, file);
+	size_t n = 0;
+	int got;
+
+	while ((got = query_step(q)) == 1 && n < FILE_ITEMS)
+		if (!block_was_given(m, query_int(q, 0)))
+			memory_row_read(q, m->arena, &rows[n++]);
+	query_reset(q);
+	for (size_t i = 0; i < n; i++) {
+		if (!m->text.len)
+			block_add_line(m, arena_strf(m->arena, "%s", heading));
+		block_add_memory(m, &rows[i], mark_of(m, &rows[i]), 0, 1);
+	}
+	return MIN(got, 0);
+}
+
+int recall_file(struct moment *m)
+{
+	str file = relative_file(m);
+	const char *heading = arena_strf(m->arena, "**Memories about " STR_FMT ":**", STR_ARG(file)).p;
+	int r = add_named(m, file, heading);
+
+	if (r == 0)
+		r = add_fitting(m, m->project,
+			arena_strf(m->arena, STR_FMT "\n" STR_FMT "\n" STR_FMT, STR_ARG(file),
+				STR_ARG(str_cut_utf8(m->ask->excerpt, 200)),
+				STR_ARG(str_cut_utf8(m->ask->prompt, 500))),
+			medium, FILE_ITEMS, heading);
+	return r;
+}

@@ -1,0 +1,115 @@
+/* memory: what was learned, from the rows of the store to the few that fit a text.
+ *
+ *   types.c     the kinds of memories, their marks and other names
+ *   index.c     an index per project (retrieve/), kept in files, that follows the rows of `memories`
+ *   extract.c   what a finished turn teaches, without a model
+ *   poison.c    what reads like an instruction to an agent
+ *   write.c     the payloads of Memory events
+ *
+ * DESIGN (in full in docs/memory.md). The rows are the truth and are made by folding Memory events (capture/); the
+ * index is a cache that is rebuilt when it is missing. Everything here may be called from any thread. */
+#ifndef HOOKD_MEMORY_MEMORY_H
+#define HOOKD_MEMORY_MEMORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/macro.h"
+#include "base/str.h"
+#include "base/ulid.h"
+#include "retrieve/retrieve.h"
+#include "store/store.h"
+
+/* -- types ------------------------------------------------------------------------------------- */
+
+struct memory_type {
+	const char *name;           /* as in the store */
+	const char *mark;           /* in a list at the start of a session */
+	const char *label;          /* in a list about a file */
+	const char *text;           /* one sentence for the reference */
+	const char *const *aliases; /* other names that are accepted; NULL ends */
+};
+
+extern const struct memory_type memory_types[]; /* ends with a row without a name */
+
+/* By its name or another one; NULL: there is none. */
+const struct memory_type *memory_type_find(str name);
+
+/* -- the payload of a Memory event ------------------------------------------------------------- */
+
+struct memory_note {
+	struct ulid uid;
+	str dir, project; /* whose: by a directory, or by name; neither: for all projects */
+	str type, text, file, trust, origin;
+	str session, agent, batch; /* where it was learned; native id, label, ULID */
+	str ref, thread;           /* imported: its name there, and the conversation it is part of */
+	str status, reason;        /* STR_NONE: active */
+	int64_t importance;        /* 0: 5 */
+	int64_t created_us;        /* 0: now */
+};
+
+str memory_write_note(const struct memory_note *n, struct arena *a);
+
+/* -- extraction -------------------------------------------------------------------------------- */
+
+/* Why a text reads like an instruction to an agent, or NULL. */
+struct poison;
+
+struct poison *poison_new(void);
+void poison_free(struct poison *p);
+const char *poison_find(const struct poison *p, str text);
+
+/* A finished turn. Everything is as the store has it: redacted. */
+struct extract_turn {
+	int64_t batch;
+	struct ulid id; /* of its first event */
+	bool by_user;   /* the prompt is a person's */
+	str prompt, response, dir, session, agent;
+	int64_t at_us;
+	bool (*skips)(str tool, void *arg); /* nothing is learned from such a tool; NULL: from all */
+	void *arg;
+};
+
+typedef void (*memory_sink)(const struct memory_note *n, void *arg);
+
+/* Its patterns; any number of threads may use them. */
+struct extractor;
+
+struct extractor *extractor_new(void);
+void extractor_free(struct extractor *x);
+/* Gives each memory of a turn to the sink; texts are in the arena. 0 or -errno. */
+int memory_extract(const struct extractor *x, struct store *s, const struct extract_turn *turn, struct arena *a,
+	memory_sink sink, void *arg);
+
+/* -- the index --------------------------------------------------------------------------------- */
+
+struct memories;
+
+/* dir: where its files are. wants_merge is called, from any thread, when a project's index should be written anew by
+ * memories_merge(), which takes longer than a search may. */
+struct memories *memories_new(const char *dir, void (*wants_merge)(int64_t project, void *arg), void *arg);
+void memories_free(struct memories *m);
+DEFINE_FREEP(struct memories, memories_free);
+
+/* The best of one project's active memories, with how sure that is for the first RATED_MAX. Patient: waits for rows
+ * that are not in the index yet; else it may be behind by what came in the last moments. Number of hits, or -errno. */
+int memories_search(struct memories *m, struct store *s, int64_t project, str query, bool patient, struct hit *ret,
+	size_t max);
+
+/* Why a text that is not the user's should be put aside, or NULL. */
+const char *memories_suspect(struct memories *m, str text);
+
+/* How many active memories a project has; as good as it is known. -errno. */
+int64_t memories_count(struct memories *m, struct store *s, int64_t project);
+
+/* Writes what has changed into files. On a worker, in the background. */
+int memories_merge(struct memories *m, struct store *s, int64_t project);
+
+/* After memories were deleted: nothing of them is left in the files. */
+void memories_discard(struct memories *m);
+
+/* How many documents are in memory, and the bytes of the files that are mapped. */
+void memories_size(struct memories *m, size_t *ret_docs, size_t *ret_bytes);
+
+#endif

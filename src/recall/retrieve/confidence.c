@@ -1,0 +1,135 @@
+/* How sure a hit is. A score says which of some texts fits best, not whether it fits: a prompt that has nothing to do
+ * with any memory has a best one, too. So the terms that both have are weighed against what the query says and
+ * against what the text says, and a function that was fitted to judged pairs makes a probability of it
+ * (tools/confidence.py). */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "retrieve/internal.h"
+
+enum { TERMS_MAX = 512 };
+
+struct bag {
+	uint32_t hashes[TERMS_MAX];
+	size_t n;
+};
+
+static int compare_hashes(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Each term once, sorted. */
+static void fill(struct bag *b, str text)
+{
+	struct terms t = terms_open(text);
+	size_t to = 0;
+
+	b->n = 0;
+	while (b->n < TERMS_MAX && terms_next(&t, &b->hashes[b->n]))
+		b->n++;
+	qsort(b->hashes, b->n, sizeof b->hashes[0], compare_hashes);
+	for (size_t i = 0; i < b->n; i++)
+		if (i == 0 || b->hashes[i] != b->hashes[i - 1])
+			b->hashes[to++] = b->hashes[i];
+	b->n = to;
+}
+
+static double weight_of(const struct index_part *parts, size_t n, double documents, uint32_t hash)
+{
+	double own = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct segment_term *term = segment_term(parts[i].segment, hash);
+
+		own += term ? term->own : 0;
+	}
+	return log(1 + (documents - own + .5) / (own + .5));
+}
+
+/* Terms of both, in order. */
+static double shared_weight(const struct bag *a, const double *weights, const struct bag *b, unsigned *ret_terms)
+{
+	double sum = 0;
+
+	*ret_terms = 0;
+	for (size_t i = 0, k = 0; i < a->n && k < b->n;) {
+		if (a->hashes[i] == b->hashes[k]) {
+			sum += weights[i];
+			++*ret_terms;
+			i++, k++;
+		} else if (a->hashes[i] < b->hashes[k]) {
+			i++;
+		} else {
+			k++;
+		}
+	}
+	return sum;
+}
+
+static double total(const double *weights, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += weights[i];
+	return sum;
+}
+
+void hit_features(const struct index_part *parts, size_t n, str query, const struct rated *r, size_t nrated,
+	double (*ret)[FEATURES])
+{
+	struct {
+		struct bag query, text;
+		double query_weights[TERMS_MAX], text_weights[TERMS_MAX];
+	} *room = xmalloc(sizeof *room);
+	double documents = 0, asked;
+
+	for (size_t i = 0; i < n; i++)
+		documents += parts[i].segment->head->ndocs;
+	fill(&room->query, query);
+	for (size_t i = 0; i < room->query.n; i++)
+		room->query_weights[i] = weight_of(parts, n, documents, room->query.hashes[i]);
+	asked = total(room->query_weights, room->query.n);
+	for (size_t i = 0; i < nrated; i++) {
+		double next = i + 1 < nrated ? r[i + 1].hit->score : 0, shared, said;
+		unsigned terms;
+
+		fill(&room->text, r[i].text);
+		for (size_t k = 0; k < room->text.n; k++)
+			room->text_weights[k] = weight_of(parts, n, documents, room->text.hashes[k]);
+		shared = shared_weight(&room->text, room->text_weights, &room->query, &terms);
+		said = total(room->text_weights, room->text.n);
+		ret[i][0] = 1;
+		ret[i][1] = asked > 0 ? shared / asked : 0;
+		ret[i][2] = said > 0 ? shared / said : 0;
+		ret[i][3] = log(1 + shared);
+		ret[i][4] = log(1 + terms);
+		ret[i][5] = r[i].hit->score > 0 ? 1 - next / r[i].hit->score : 0;
+		ret[i][6] = 1.0 / (double)(i + 1);
+		ret[i][7] = log(1 + documents);
+		ret[i][8] = log(1 + (double)room->query.n);
+	}
+	free(room);
+}
+
+/* Fitted; see there. */
+static const double coefficients[FEATURES] = { -7, 2, 6, 1.5, 0.5, 1, 0.5, 0, 0 };
+
+void hit_rate(const struct index_part *parts, size_t n, str query, const struct rated *r, size_t nrated)
+{
+	double features[RATED_MAX][FEATURES];
+
+	nrated = MIN(nrated, (size_t)RATED_MAX);
+	hit_features(parts, n, query, r, nrated, features);
+	for (size_t i = 0; i < nrated; i++) {
+		double z = 0;
+
+		for (int f = 0; f < FEATURES; f++)
+			z += coefficients[f] * features[i][f];
+		r[i].hit->confidence = (float)(1 / (1 + exp(-z)));
+	}
+}

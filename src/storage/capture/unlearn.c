@@ -1,0 +1,66 @@
+/* Forgetting memories. The events that made one are deleted, and of its row nothing stays but the name, so that the
+ * same turn does not teach it again. Afterwards the index is made anew (api/), because its files know the terms. */
+#include "capture/internal.h"
+
+/* Memory events belong to no session, and name their memory where others name a call. */
+#define EVENTS_OF "session IS NULL AND tool_use_id = ulid_text(?1)"
+
+static int forget_row(struct store *s, str uid)
+{
+	static const char *const statements[] = {
+		"DELETE FROM events WHERE " EVENTS_OF,
+		"DELETE FROM memory_links WHERE source = ?1 OR target = ?1",
+		"UPDATE memories SET text = '', file = NULL, concepts = NULL, ref = NULL, thread = NULL, batch = NULL, "
+		"reason = "
+		"NULL, hash = uid, status = 'forgotten', session = NULL, pinned = 0, successor = NULL, "
+		"change = (SELECT coalesce(max(seq), 0) + 1 FROM events) WHERE uid = ?1",
+	};
+	int r = 0;
+
+	for (size_t i = 0; i < countof(statements) && r == 0; i++)
+		r = store_do(s, statements[i], "b", uid.p, uid.n);
+	return r;
+}
+
+/* What a choice says about memories, as a condition on m: ?1 one memory, ?2 text, ?3 a session. */
+#define CHOSEN                                                                                                       \
+	"m.status <> 'forgotten' AND ((?1 IS NOT NULL AND m.uid = ?1) OR (?3 IS NOT NULL AND m.session = ?3 AND "    \
+	"m.origin NOT IN "                                                                                           \
+	"('remember', 'import')) OR (?2 IS NOT NULL AND EXISTS (SELECT 1 FROM events e WHERE e.session IS NULL AND " \
+	"e.tool_use_id = ulid_text(m.uid) AND instr(payload_text(e.payload), ?2))))"
+
+static struct query *ask(struct store *s, const char *sql, const struct unlearn_choice *c)
+{
+	return store_ask(s, sql, "bsk", c->memory ? c->memory->b : NULL, c->memory ? (size_t)ULID_BYTES : 0, c->match,
+		c->session);
+}
+
+int unlearn_count(struct store *s, const struct unlearn_choice *c, int64_t *ret)
+{
+	struct query *q = ask(s, "SELECT count(*) FROM memories m WHERE " CHOSEN, c);
+	int got = query_step(q);
+
+	*ret = got == 1 ? query_int(q, 0) : 0;
+	query_reset(q);
+	return MIN(got, 0);
+}
+
+int unlearn(struct store *s, const struct unlearn_choice *c, int64_t *forgotten)
+{
+	struct ulid uid;
+	struct query *q;
+	int got, r = 0;
+
+	while (r == 0) {
+		q = ask(s, "SELECT m.uid FROM memories m WHERE " CHOSEN " LIMIT 1", c);
+		got = query_step(q);
+		if (got == 1 && query_str(q, 0).n == ULID_BYTES)
+			memcpy(uid.b, query_str(q, 0).p, ULID_BYTES);
+		query_reset(q);
+		if (got != 1)
+			return got;
+		r = forget_row(s, str_n((const char *)uid.b, ULID_BYTES));
+		++*forgotten;
+	}
+	return r;
+}
