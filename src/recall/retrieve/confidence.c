@@ -131,3 +131,24 @@ void hit_rate(const struct index_part *parts, size_t n, str query, const struct 
 		r[i].hit->confidence = (float)(1 / (1 + exp(-z)));
 	}
 }
+
+/* -- likeness ---------------------------------------------------------------------------------- */
+
+float terms_overlap(str a, str b)
+{
+	struct bag *bags = xmalloc(2 * sizeof *bags);
+	size_t shared = 0, all;
+
+	fill(&bags[0], a);
+	fill(&bags[1], b);
+	for (size_t i = 0, k = 0; i < bags[0].n && k < bags[1].n;) {
+		uint32_t x = bags[0].hashes[i], y = bags[1].hashes[k];
+
+		shared += x == y;
+		i += x <= y;
+		k += y <= x;
+	}
+	all = bags[0].n + bags[1].n - shared;
+	free(bags);
+	return all ? (float)shared / (float)all : 0;
+}

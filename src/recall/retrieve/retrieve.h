@@ -35,6 +35,9 @@ bool terms_next(struct terms *t, uint32_t *ret);
 /* Cuts English endings off a word of small letters, in place; returns the new length (Porter, 1980). */
 size_t stem_english(char *word, size_t n);
 
+/* Share of the terms of both that either has, from 0 to 1. */
+float terms_overlap(str a, str b);
+
 /* -- segments ---------------------------------------------------------------------------------- */
 
 enum { SEGMENT_DOCS_MAX = 8192 };
