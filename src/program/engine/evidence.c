@@ -1,5 +1,6 @@
-/* Evidence of use: whether what was added to a turn shows in what the agent said and did in it. A memory counts as used
- * when the agent takes up words of it that the prompt did not have. One that was given often and never used is muted. */
+/* Evidence of use: whether what was added to a turn shows in what the agent said and did in it. A memory counts as
+ * used when the agent takes up words of it that the prompt did not have. One that was given often and never used is
+ * muted. */
 #include "engine/learn_internal.h"
 
 enum { SAID_MAX = 16384, TERMS_LEAST = 2 };

@@ -87,7 +87,7 @@ static void find_features(const struct index_part *parts, size_t n, str query, c
 	} *room = xmalloc(sizeof *room);
 	double documents, asked;
 
-	/* In the first few memories every term is in most of them: as if there were others, which have none of these. */
+	/* In the first few memories every term is in most of them: as if there were others, without these. */
 	documents = IMAGINED;
 	for (size_t i = 0; i < n; i++)
 		documents += parts[i].segment->head->ndocs;
