@@ -182,7 +182,8 @@ def test_hooks_notify_and_telemetry_are_one_turn_in_any_order(web, seed):
     chance = random.Random(seed)
     for n in range(5):
         session, call, prompt = new_session(), f"call_{seed}_{n}", f"Prompt {seed} {n}"
-        logs = otlp.turn(session, time.time_ns(), call=call, prompt=prompt)
+        # A call comes after its prompt, however long the hooks of this test take on a busy machine.
+        logs = otlp.turn(session, time.time_ns(), call=call, prompt=prompt, think_ms=20000)
         ways = [("hook", h) for h in hooks_of(session, prompt, "echo hi", call)]
         ways.append(("notify", {"type": "agent-turn-complete", "thread-id": session, "turn-id": "turn-1", "cwd": "/tmp",
                                 "input-messages": [prompt], "last-assistant-message": "Hello."}))
