@@ -186,6 +186,21 @@ def test_the_same_is_learned_once_through_kills_and_rebuilds(world, project):
     assert sorted(texts) == sorted(set(texts)) and len(texts) == 8
 
 
+def test_a_newer_memory_that_says_nearly_the_same_supersedes_the_older(world, project):
+    for n, text in enumerate(["We always run the migration scripts against the staging database before the release.",
+                              "We always run the migration scripts against the staging database before every release.",
+                              "We always deploy the release candidate to the canary machines first."]):
+        s = Session(world, project, f"s{n}")
+        s.prompt(text)
+        s.stop()
+        learned(world, text[10:].rstrip("."))
+    finished(world)
+    assert sorted(m["text"].rstrip(".").split()[-1] for m in memories(world, "--project", str(project), "--status", "active")) == \
+        ["first", "release"]
+    old, = memories(world, "--project", str(project), "--status", "superseded")
+    assert old["text"].endswith("before the release.") and "nearly the same" in old["reason"]
+
+
 def test_what_a_purged_session_taught_is_forgotten_and_not_learned_again(world, project):
     for name in ("gone", "stays"):
         s = Session(world, project, name)

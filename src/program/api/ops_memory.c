@@ -181,6 +181,16 @@ static int find_project(struct op_call *call, str wanted, int64_t *ret)
 	return got;
 }
 
+/* For fitting the confidence. */
+static void write_features(struct op_call *call, const struct hit *h)
+{
+	jw_key(call->w, "features");
+	jw_array(call->w);
+	for (int f = 0; f < FEATURES; f++)
+		jw_raw(call->w, arena_strf(call->arena, "%.4f", (double)h->features[f]));
+	jw_end_array(call->w);
+}
+
 static int write_hit(struct op_call *call, const struct hit *h, int64_t *written)
 {
 	struct query *q = store_ask(call->store,
@@ -201,6 +211,8 @@ static int write_hit(struct op_call *call, const struct hit *h, int64_t *written
 		jw_field_str(call->w, "type", query_str(q, 2));
 		jw_field_str(call->w, "text", query_str(q, 3));
 		jw_field_str(call->w, "file", query_str(q, 4));
+		if (op_bool(call, "features"))
+			write_features(call, h);
 		jw_end_object(call->w);
 		++*written;
 	}

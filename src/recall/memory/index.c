@@ -254,7 +254,8 @@ static int compare_docs(const void *a, const void *b)
 
 static void mark_dead(struct snapshot *s, struct rows *r)
 {
-	qsort(r->keys, r->nkeys, sizeof *r->keys, compare_keys);
+	if (r->nkeys)
+		qsort(r->keys, r->nkeys, sizeof *r->keys, compare_keys);
 	for (size_t i = 0; i < s->nparts; i++) {
 		uint8_t *bits = xcalloc(1, segment_docs(s->parts[i].segment) / 8 + 1);
 		size_t dead = segment_mark(s->parts[i].segment, r->keys, r->nkeys, bits);
