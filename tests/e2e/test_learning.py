@@ -201,6 +201,41 @@ def test_a_newer_memory_that_says_nearly_the_same_supersedes_the_older(world, pr
     assert old["text"].endswith("before the release.") and "nearly the same" in old["reason"]
 
 
+def test_what_was_given_and_taken_up_counts_as_used(world, project):
+    world.hookd("memory", "import", "-", input=json.dumps({"text": "The broker must be started with scripts/broker.sh before "
+                "gearbox tests", "project": str(project), "type": "gotcha", "ref": "b1"}).encode())
+    learned(world, "scripts/broker.sh")
+    s = Session(world, project)
+    assert "scripts/broker.sh" in s.prompt("the gearbox tests fail, is the broker started?")
+    s.shell("scripts/broker.sh & make test")
+    s.stop("I started the broker with scripts/broker.sh first.")
+    other = Session(world, project, "other")
+    assert "scripts/broker.sh" in other.prompt("the gearbox tests fail, is the broker started?")
+    other.stop("I do not know.")
+    finished(world)
+    m = learned(world, "scripts/broker.sh")
+    assert (m["shown"], m["used"]) == (2, 1)
+    assert "used afterwards" in world.hookd("why", "s1").stdout.decode()
+    assert "used afterwards" not in world.hookd("why", "other").stdout.decode()
+
+
+def test_what_is_never_used_is_muted(world, project):
+    world.hookd("config", "set", "memory.mute_after", "2")
+    world.hookd("restart")
+    s = Session(world, project, "s0")
+    s.prompt("why?")
+    s.stop("The root cause was a stale gearbox cache in the broker.")
+    learned(world, "gearbox cache")
+    for n in range(3):
+        s = Session(world, project, f"t{n}")
+        s.prompt("what was the root cause with the stale gearbox cache of the broker?")
+        s.stop("Hm.")
+        finished(world)
+    m = learned(world, "gearbox cache")
+    assert m["muted"] and m["shown"] == 2
+    assert "gearbox" not in Session(world, project, "last").prompt("the stale gearbox cache of the broker, what was the root cause?")
+
+
 def test_what_a_purged_session_taught_is_forgotten_and_not_learned_again(world, project):
     for name in ("gone", "stays"):
         s = Session(world, project, name)

@@ -5,43 +5,16 @@
  *
  * Which turns are due follows from the store alone, and a memory is named after its turn and its text: cut off
  * anywhere, the next attempt does the same again, and twice is once. */
-#include "engine/learn.h"
+#include "engine/learn_internal.h"
 
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/log.h"
-#include "memory/memory.h"
 
 enum {
-	TURNS_AT_ONCE = 16,
-	NOTES_MAX = 8 * TURNS_AT_ONCE,
 	AFTER_TURN_MS = 3000, /* the fold comes two seconds after the end of a turn */
 	AFTER_MORE_MS = 200,
-};
-
-struct learner {
-	struct learner_config config;
-	struct extractor *extractor;
-	struct loop_timer *timer;
-	bool busy, again;
-};
-
-/* One round. */
-struct lesson {
-	struct learner *learner;
-	struct arena arena;
-	struct event events[NOTES_MAX];
-	struct record records[NOTES_MAX];
-	size_t n;
-	struct {
-		int64_t session, ord;
-	} seen[TURNS_AT_ONCE];
-	size_t nseen;
-	struct store *store; /* while turns are looked at, and the project of the current one */
-	int64_t project;
-	int result;
 };
 
 /* -- on a worker ------------------------------------------------------------------------------- */
@@ -51,7 +24,7 @@ static bool is_skipped(str tool, void *arg)
 	return config_lists(arg, OPTION_EXTRACT_SKIP, tool);
 }
 
-static void add_event(struct lesson *l, const struct ulid *id, const struct ulid *memory, str payload)
+void lesson_add_event(struct lesson *l, const struct ulid *id, const struct ulid *memory, str payload)
 {
 	struct event *e = &l->events[l->n++];
 	char uid[ULID_TEXT + 1];
@@ -75,7 +48,7 @@ static void supersede(struct lesson *l, const struct memory_note *n)
 	ulid_format(&n->uid, by);
 	ulid_format(&older, old);
 	id = ulid_derive(&n->uid, str_of(old));
-	add_event(l, &id, &older,
+	lesson_add_event(l, &id, &older,
 		arena_strf(&l->arena,
 			"{\"memory\":\"%s\",\"op\":\"change\",\"status\":\"superseded\",\"successor\":\"%s\","
 			"\"reason\":"
@@ -89,7 +62,7 @@ static void take_note(const struct memory_note *n, void *arg)
 
 	if (l->n == NOTES_MAX)
 		return;
-	add_event(l, &n->uid, &n->uid, memory_write_note(n, &l->arena));
+	lesson_add_event(l, &n->uid, &n->uid, memory_write_note(n, &l->arena));
 	if (!str_eq(n->status, STR("quarantined")))
 		supersede(l, n);
 }
@@ -154,6 +127,8 @@ static int extract_due(struct lesson *l, struct store *s)
 			continue;
 		l->project = projects[i];
 		r = memory_extract(l->learner->extractor, s, &turns[i], &l->arena, take_note, l);
+		if (r == 0)
+			r = evidence_look(l, s, &turns[i], l->seen[i].session, l->seen[i].ord);
 	}
 	return r;
 }
@@ -185,7 +160,7 @@ static void work(void *arg)
 static int note_seen(struct store *s, void *arg)
 {
 	struct lesson *l = arg;
-	int r = 0;
+	int r = evidence_store(s, l);
 
 	for (size_t i = 0; i < l->nseen && r == 0; i++)
 		r = store_do(s,

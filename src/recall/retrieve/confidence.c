@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "retrieve/internal.h"
 
-enum { TERMS_MAX = 512 };
+enum { TERMS_MAX = 512, IMAGINED = 50 };
 
 struct bag {
 	uint32_t hashes[TERMS_MAX];
@@ -85,8 +85,10 @@ static void find_features(const struct index_part *parts, size_t n, str query, c
 		struct bag query, text;
 		double query_weights[TERMS_MAX], text_weights[TERMS_MAX];
 	} *room = xmalloc(sizeof *room);
-	double documents = 0, asked;
+	double documents, asked;
 
+	/* In the first few memories every term is in most of them: as if there were others, without these. */
+	documents = IMAGINED;
 	for (size_t i = 0; i < n; i++)
 		documents += parts[i].segment->head->ndocs;
 	fill(&room->query, query);
@@ -151,4 +153,30 @@ float terms_overlap(str a, str b)
 	all = bags[0].n + bags[1].n - shared;
 	free(bags);
 	return all ? (float)shared / (float)all : 0;
+}
+
+static bool has_term(const struct bag *b, uint32_t hash)
+{
+	return bsearch(&hash, b->hashes, b->n, sizeof hash, compare_hashes);
+}
+
+float terms_taken_up(str text, str without, str by, size_t *ret)
+{
+	struct bag *bags = xmalloc(3 * sizeof *bags);
+	size_t own = 0;
+
+	fill(&bags[0], text);
+	fill(&bags[1], without);
+	fill(&bags[2], by);
+	*ret = 0;
+	for (size_t i = 0; i < bags[0].n; i++) {
+		uint32_t hash = bags[0].hashes[i];
+
+		if (has_term(&bags[1], hash))
+			continue;
+		own++;
+		*ret += has_term(&bags[2], hash);
+	}
+	free(bags);
+	return own ? (float)*ret / (float)own : 0;
 }

@@ -38,6 +38,9 @@ size_t stem_english(char *word, size_t n);
 /* Share of the terms of both that either has, from 0 to 1. */
 float terms_overlap(str a, str b);
 
+/* Share of the terms of a text, without those of another one, that a third has; *ret: how many those are. */
+float terms_taken_up(str text, str without, str by, size_t *ret);
+
 /* -- segments ---------------------------------------------------------------------------------- */
 
 enum { SEGMENT_DOCS_MAX = 8192 };
