@@ -863,7 +863,7 @@ bool assign_find(str s, const struct keyword *k, size_t begin, size_t end, struc
 	if ((k->flags & KEY_ONLY) || !find_name(s, k, begin, end, &name))
 		return false;
 	if (!find_separator(s, &name, begin, &st, &at))
-		return !is_harmless_name(s, &name, begin, end) && find_distant(s, k, &name, ret);
+		return find_distant(s, k, &name, ret) && !is_harmless_name(s, &name, begin, end);
 	if (strchr("$<{", s.p[at]) || is_harmless_name(s, &name, begin, end))
 		return false;
 	/* ${NAME:?message}: no value at all. */
