@@ -77,9 +77,10 @@ def as_json(logs):
 
 # -- a turn -----------------------------------------------------------------------------------------
 
-def turn(session, ns, call="call_1", prompt="Say hello", command="echo hi", output="hi\n", code=0):
+def turn(session, ns, call="call_1", prompt="Say hello", command="echo hi", output="hi\n", code=0, think_ms=10):
     """What Codex reports of one prompt with one command."""
     ms = 1000000
+    tool = ns + (20 + think_ms) * ms
     head = f"Chunk ID: 896a2e\nWall time: 0.0000 seconds\nProcess exited with code {code}\nOutput:\n"
     return [
         Log("codex.conversation_starts", session, ns, provider_name="scripted", auth__env_openai_api_key_present=False,
@@ -88,11 +89,11 @@ def turn(session, ns, call="call_1", prompt="Say hello", command="echo hi", outp
             approval_policy="never", sandbox_policy="danger-full-access", mcp_servers=""),
         Log("codex.user_prompt", session, ns + 10 * ms, prompt_length=str(len(prompt)), prompt=prompt),
         Log("codex.sse_event", session, ns + 20 * ms, event__kind="response.created", duration_ms="0"),
-        Log("codex.tool_decision", session, ns + 30 * ms, tool_name="exec_command", tool_namespace="functions",
+        Log("codex.tool_decision", session, tool, tool_name="exec_command", tool_namespace="functions",
             call_id=call, decision="approved", source="Config"),
-        Log("codex.tool_result", session, ns + 60 * ms, tool_name="exec_command", tool_namespace="functions",
+        Log("codex.tool_result", session, tool + 30 * ms, tool_name="exec_command", tool_namespace="functions",
             call_id=call, duration_ms="29", success="true", output_truncated=False,
             arguments=json.dumps({"cmd": command}), output=head + output, mcp_server=""),
-        Log("codex.sse_event", session, ns + 70 * ms, event__kind="response.completed", input_token_count="100",
+        Log("codex.sse_event", session, tool + 40 * ms, event__kind="response.completed", input_token_count="100",
             output_token_count="20", cached_token_count="40", reasoning_token_count="5", tool_token_count="125"),
     ]

@@ -116,6 +116,18 @@ def test_other_types_are_refused(world, kind):
         assert read_frame(s)[0] == REFUSED
 
 
+def test_flags_that_nobody_has_are_refused(world):
+    """R06: the byte is for later; a frame that needs something we do not know is not taken for one without."""
+    world.start()
+    for flags in (1, 2, 128, 255):
+        with world.connect() as s:
+            data = bytearray(hook(json.dumps(tool(f"flag{flags}")).encode()))
+            data[3] = flags
+            s.sendall(data)
+            assert read_frame(s)[0] == REFUSED
+    assert world.events() == []
+
+
 def test_unknown_fields_are_skipped(world):
     world.start()
     body = hook(json.dumps(tool(1)).encode())[8:]

@@ -240,6 +240,28 @@ def test_nobody_becomes_a_websocket(web):  # noqa: F811
     assert still_serves(web) and web.world.events() == []
 
 
+@pytest.mark.parametrize("begun", [b"", b"GET / HT", b"GET /api/health HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n"])
+def test_those_who_only_connect_keep_nobody_out(web, begun):  # noqa: F811
+    """T18, H11: more of them than there may be, silent, in the midst of a head, or after a request that needs no token; they are
+    there before us, and each of ours is answered."""
+    begun = begun % web.port if b"%d" in begun else begun
+    idle = []
+    try:
+        for _ in range(1300):
+            s = socket.socket()
+            s.settimeout(10)
+            s.connect(("127.0.0.1", web.port))
+            if begun:
+                s.sendall(begun)
+            idle.append(s)
+        for _ in range(20):
+            assert web.get("/metrics").status == 200
+            assert exchange(web, lines("GET /metrics HTTP/1.1", "Host: x"), unix=True)[0] == 200
+    finally:
+        for s in idle:
+            s.close()
+
+
 def test_a_thousand_streams_that_nobody_reads(web):  # noqa: F811
     """H13: they share one ring, so events go on being stored and answered, memory stays, and who reads gets every event."""
     pid, deaf = web.world.pid(), []

@@ -35,6 +35,7 @@ READERS = {
     "remember": [[NAME, "--dry-run"], [ARGUMENT]],
     "memories": [[], ["--json"], [ARGUMENT], ["--type", ARGUMENT]],
     "memory": [["show", "evil"], ["show", ARGUMENT], ["import", ARGUMENT], [ARGUMENT, ARGUMENT]],
+    "review": [[], ["--json"], [ARGUMENT], ["approve", ARGUMENT]],
     "why": [[], ["--json"], [ARGUMENT], ["-n", ARGUMENT]],
     "preview": [["--prompt", "evil"], ["--event", "SessionStart"], ["--json"], ["--event", ARGUMENT]],
     "recall": [["evil"], ["evil", "--json"], [ARGUMENT], ["--batch"]],

@@ -68,6 +68,15 @@ static const char *const texts[] = {
 	" user | password \n------+----------\n bob  | #\n(1 row)\n",
 	"+------+----------+\n| user | password |\n+------+----------+\n| bob  | # |\n+------+----------+\n",
 	"these are the users:\n\nuser,password\nbob,#\n\nthat is all\n",
+	"kind: Secret\nstringData:\n  thing: #\n  other: '#'\n",
+	"apiVersion: v1\ndata:\n  thing: #\nmetadata:\n  name: x\nkind: Secret\ntype: Opaque\n",
+	"<key>password</key>\n\t<string>#</string>",
+	"Generated password for bob: #",
+	"A temporary password is generated for root@localhost: #\n",
+	"SET PASSWORD FOR bob = '#';",
+	"setx DB_PASSWORD #",
+	"set -x MYSQL_PWD #",
+	"pw: #",
 	"Kennwort = #",
 	"contraseña: #",
 	"mot de passe : #",
@@ -116,6 +125,11 @@ static const char *const ordinary[] = {
 	"user, password, age\nare the three columns of it\n",
 	"call(user, password, age);\ncall(alpha, betagamma, delta);\n",
 	"the token, a secret\nmatters, greatly2so\n",
+	"kind: ConfigMap\ndata:\n  thing: somevalue12\n---\nkind: Secret\nmetadata:\n  name: mysecret12\n",
+	"pw = getpwnam(user);",
+	"the password for user postgres: required\n",
+	"password for this step: see chapter 12\n",
+	"set -x\nPATHS value1234x",
 	"clave: valor1234",
 	"Kennwort vergessen? Dann hier",
 	"la parola: contraseña requerida",
@@ -185,6 +199,24 @@ static void rows_like_them_are_left_alone(void **state)
 	redactor_free(r);
 }
 
+static void a_password_may_begin_like_a_constant(void **state)
+{
+	static const char *const rows[] = { "DB_PASSWORD = \"#\"", "password=#", "sqlcmd -P #" };
+	static const char *const plain[] = { "password: null", "password = None if x else y", "token=true;",
+		"password=nil)" };
+	struct redactor *r = redactor_new();
+	struct arena a;
+
+	expect_gone(rows, countof(rows), "nilsson1984x");
+	expect_gone(rows, countof(rows), "truelove77");
+	expect_gone(rows, countof(rows), "Nullpunkt2k");
+	arena_init(&a);
+	for (size_t i = 0; i < countof(plain); i++)
+		assert_true(str_eq(redact_text(r, &a, str_of(plain[i])), str_of(plain[i])));
+	arena_release(&a);
+	redactor_free(r);
+}
+
 /* The same command on a line of a text too long to be read as a whole. */
 static void long_texts_are_read_where_lines_have_options(void **state)
 {
@@ -249,7 +281,8 @@ static void commands_that_come_as_lists_and_input_that_comes_as_text(void **stat
 static void hostile_lines_and_tables(void **state)
 {
 	static const char *const pieces[] = { "sqlcmd -P ", "'", "\"a b ", "|token|\n|---|\n", "token,token,token\n",
-		"-P -P ", "\\\n", "<<<", "sudo ", "net user ", "|", "echo x|", "mdp:", "：", "7z -p" };
+		"-P -P ", "\\\n", "<<<", "sudo ", "net user ", "|", "echo x|", "mdp:", "：", "7z -p", "kind: Secret\n",
+		"---\nkind: Secret\ndata:\n a: b\n", "password for : " };
 	struct redactor *r = redactor_new();
 	struct arena a;
 
@@ -276,6 +309,7 @@ int main(void)
 		cmocka_unit_test(passwords_that_programs_are_given_are_gone),
 		cmocka_unit_test(columns_and_foreign_names_of_secrets_are_gone),
 		cmocka_unit_test(rows_like_them_are_left_alone),
+		cmocka_unit_test(a_password_may_begin_like_a_constant),
 		cmocka_unit_test(long_texts_are_read_where_lines_have_options),
 		cmocka_unit_test(commands_that_come_as_lists_and_input_that_comes_as_text),
 		cmocka_unit_test(hostile_lines_and_tables),

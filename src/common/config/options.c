@@ -66,6 +66,13 @@ const struct option options[OPTION_ID_MAX] = {
 			"(\"info,store=debug\")." },
 	[OPTION_LOG_MAX_MB] = { "log.max_mb", OPTION_INT, "8", .minimum = 1, .maximum = 1024,
 		.text = "Size in MiB at which hookd.log is rotated; one old file is kept." },
+	[OPTION_MEMORY_MUTE_AFTER] = { "memory.mute_after", OPTION_INT, "10", .minimum = 0, .maximum = 1000,
+		.text = "A memory that was given to agents this many times and never used is muted; 0: never. What you "
+			"said "
+			"yourself, or pinned, is not." },
+	[OPTION_MEMORY_SIMILAR] = { "memory.similar", OPTION_INT, "80", .minimum = 50, .maximum = 100,
+		.text = "How much of their words, in percent, two memories of one type must share for the newer one to "
+			"supersede the older." },
 	[OPTION_RETENTION_DAYS] = { "retention.days", OPTION_INT, "0", .minimum = 0, .maximum = 36500,
 		.text = "Sessions whose last event is older than this many days are deleted; 0 keeps them forever." },
 	[OPTION_STORE_LINGER_MS] = { "store.linger_ms", OPTION_INT, "60000", .minimum = 0, .maximum = 600000,

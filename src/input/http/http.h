@@ -34,8 +34,8 @@ enum {
 	HTTP_FIELDS_MAX = 64,
 	HTTP_HEAD_S = 5,
 	HTTP_REQUEST_S = 10,
-	HTTP_IDLE_S = 60, /* between requests */
-	HTTP_CONNECTIONS_MAX = 1200,
+	HTTP_IDLE_S = 60,            /* between requests */
+	HTTP_CONNECTIONS_MAX = 1200, /* beyond it the one that has been silent longest makes room */
 	HTTP_LATE_MAX = 64,
 	HTTP_RING = 256 << 10,
 	HTTP_STREAM_MS = 100,

@@ -51,6 +51,7 @@ struct http_conn {
 	bool full;        /* a stream whose client does not read: it waits for room */
 	uint64_t cursor;  /* of a stream: what it has, counted from the first byte ever pushed */
 	int64_t until_us; /* monotonic: it is closed then; 0: never */
+	int64_t since_us; /* when it came into its state */
 };
 
 struct listener {
@@ -133,7 +134,8 @@ static void set_timer(struct http_server *s, int64_t at)
 
 static void set_deadline(struct http_conn *c, int seconds)
 {
-	c->until_us = seconds ? clock_mono_us() + seconds * USEC_PER_SEC : 0;
+	c->since_us = clock_mono_us();
+	c->until_us = seconds ? c->since_us + seconds * USEC_PER_SEC : 0;
 	if (c->until_us)
 		set_timer(c->server, c->until_us);
 }
@@ -656,6 +658,22 @@ static void conn_new(struct http_server *s, int fd, enum http_door door)
 	set_deadline(c, HTTP_HEAD_S);
 }
 
+/* Somebody who only connects must not keep others out, least of all those on the Unix socket: of the connections that
+ * have not finished a head, the one that has waited longest is closed. False: all are at work. */
+static bool make_room(struct http_server *s)
+{
+	struct http_conn *first = NULL;
+
+	for (struct http_conn *c = s->conns; c; c = c->next)
+		if ((c->state == CONN_HEAD || c->state == CONN_LINGER) && (!first || c->since_us < first->since_us))
+			first = c;
+	if (!first)
+		return false;
+	s->state.expired++;
+	drop(first);
+	return true;
+}
+
 static void on_listener(int what, void *arg)
 {
 	struct listener *l = arg;
@@ -669,8 +687,8 @@ static void on_listener(int what, void *arg)
 
 		if (fd < 0)
 			return;
-		if (s->state.connections >= HTTP_CONNECTIONS_MAX ||
-			(l->door == HTTP_UNIX && (os_peer_uid(fd, &uid) < 0 || uid != geteuid()))) {
+		if ((l->door == HTTP_UNIX && (os_peer_uid(fd, &uid) < 0 || uid != geteuid())) ||
+			(s->state.connections >= HTTP_CONNECTIONS_MAX && !make_room(s))) {
 			s->state.refused++;
 			close(fd);
 			continue;

@@ -114,6 +114,17 @@ static uint64_t read_time(const struct json *v)
 	return read_number(v, &ns) && ns > 0 ? (uint64_t)ns : 0;
 }
 
+/* Values that are of no use to us. Members that nobody knows are none: exporters may add some. */
+static bool is_other_value(str key)
+{
+	static const char *const others[] = { "doubleValue", "arrayValue", "kvlistValue", "bytesValue" };
+
+	for (size_t i = 0; i < countof(others); i++)
+		if (str_eq(key, str_of(others[i])))
+			return true;
+	return false;
+}
+
 static bool read_any(const struct json *value, struct otlp_attribute *ret)
 {
 	json_each(v, value) {
@@ -129,7 +140,7 @@ static bool read_any(const struct json *value, struct otlp_attribute *ret)
 			ret->type = OTLP_INT;
 			if (!read_number(v, &ret->number))
 				return false;
-		} else {
+		} else if (is_other_value(v->key)) {
 			ret->type = OTLP_OTHER;
 		}
 	}

@@ -69,6 +69,7 @@ const struct keyword keywords[] = {
 const size_t nkeywords = countof(keywords);
 
 const struct keyword foreign_keywords[] = {
+	{ "pw", "password", STRONG | NUMBERS },
 	{ "kennwort", "password", STRONG | NUMBERS },
 	{ "contraseña", "password", STRONG | NUMBERS },
 	{ "contrasena", "password", STRONG | NUMBERS },
@@ -147,7 +148,9 @@ static const char *const harmless_values[] = { "string", "number", "integer", "b
 /* How references to something kept elsewhere begin, and what hookd itself wrote, */
 static const char *const reference_starts[] = { "<", "$", "{", "%(", "%s", "%{", "[redacted", "[contents of", "[hidden",
 	"process.env", "os.environ", "os.getenv", "getenv", "env.", "env(", "env[", "import.meta", "system.getenv",
-	"vault:", "...", "none", "null", "nil", "true", "false", NULL };
+	"vault:", "...", NULL };
+/* and constants, but nilsson1984 is a password. */
+static const char *const constants[] = { "none", "null", "nil", "true", "false", NULL };
 /* and examples, expressions and places in text. */
 static const char *const harmless_starts[] = { "your", "my-", "my_", "example", "insert", "enter ", "dummy", "config.",
 	"settings.", "self.", "this.", "args.", "options.", "opts.", "secrets.", "todo", "fixme", "replace", "await ",
@@ -301,11 +304,19 @@ static bool is_masked(str v)
 	return true;
 }
 
+static bool is_constant(str v)
+{
+	for (const char *const *c = constants; *c; c++)
+		if (begins_with(v, *c, /* whole= */ false) && !isalnum(byte_at(v, strlen(*c))))
+			return true;
+	return false;
+}
+
 static bool says_something(str v)
 {
 	struct makeup m = makeup_of(str_head(v, VALUE_LOOK));
 
-	if (v.n == 0 || in_list(harmless_values, v) || starts_with_any(reference_starts, v))
+	if (v.n == 0 || in_list(harmless_values, v) || starts_with_any(reference_starts, v) || is_constant(v))
 		return false;
 	return !m.reference && m.same != v.n && !is_masked(v) && !(v.p[0] == '%' && v.p[v.n - 1] == '%');
 }
@@ -511,11 +522,31 @@ static size_t skip_type(str s, size_t i)
 	return quote_at(s, j) ? j : i;
 }
 
-/* ENV NAME value, as in a Dockerfile. */
+/* ENV NAME value, as in a Dockerfile; the same in other shells. */
 static bool follows_env(str s, size_t name)
 {
-	return name >= 4 && memcmp(s.p + name - 4, "ENV ", 4) == 0 &&
-		(name == 4 || !is_name_byte((unsigned char)s.p[name - 5]));
+	static const char *const before[] = { "ENV ", "setx ", "set -x ", "set -gx ", "set -Ux ", "setenv " };
+
+	for (size_t i = 0; i < countof(before); i++) {
+		size_t n = strlen(before[i]);
+
+		if (name >= n && memcmp(s.p + name - n, before[i], n) == 0 &&
+			(name == n || !is_name_byte((unsigned char)s.p[name - n - 1])))
+			return true;
+	}
+	return false;
+}
+
+/* <key>password</key> <string>…</string>: where the value begins, or i. */
+static size_t skip_to_string(str s, size_t i)
+{
+	size_t at = i + 6;
+
+	if (!str_starts(str_from(s, i), STR("</key>")))
+		return i;
+	while (at < s.n && at - i < NAME_MAX_SIDE && memchr(" \t\r\n", s.p[at], 4))
+		at++;
+	return str_starts(str_from(s, at), STR("<string>")) ? at + 8 : i;
 }
 
 /* setPassword("…") */
@@ -559,6 +590,10 @@ static size_t find_loose_separator(str s, const struct span *name, size_t keywor
 		st->sep = ' ';
 		st->flag = true;
 		return skip_to_pair(s, i);
+	}
+	if (skip_to_string(s, i) != i) {
+		st->sep = '>';
+		return skip_to_string(s, i);
 	}
 	st->flag |= follows_env(s, name->begin);
 	if (st->flag && quote && str_starts(rest, STR(","))) {
@@ -791,6 +826,33 @@ static bool upper_name(str s, const struct span *name)
 	return true;
 }
 
+/* "Generated password for bob: …", SET PASSWORD FOR bob = '…': some words between name and value, which is the last of
+ * its line and as random as what programs make up. */
+static bool find_distant(str s, const struct keyword *k, const struct span *name, struct span *ret)
+{
+	struct style st = { .sep = ':' };
+	size_t at = name->end, quote;
+	struct span value;
+	str text;
+
+	if ((k->flags & (STRONG | NUMBERS | WORD)) != (STRONG | NUMBERS) || byte_at(s, at) != ' ')
+		return false;
+	while (at < s.n && at - name->end < NAME_MAX_SIDE &&
+		(isalnum(byte_at(s, at)) || memchr(" @.'_-", byte_at(s, at), 6)))
+		at++;
+	if ((byte_at(s, at) != ':' && byte_at(s, at) != '=') || byte_at(s, at + 1) != ' ')
+		return false;
+	at = skip_blanks(s, at + 1);
+	quote = quote_at(s, at);
+	value = quote ? quoted(s, at, quote) : bare(s, at, &st, VALUE_LOOK);
+	text = str_n(s.p + value.begin, MIN(value.end - value.begin, (size_t)VALUE_LOOK));
+	if (!value_is_random(text) || value_is_placeholder(text) || is_expression(text) ||
+		(!quote && !ends_line(s, value.end)))
+		return false;
+	*ret = (struct span){ value.begin, value.end, k->name, 0 };
+	return true;
+}
+
 bool assign_find(str s, const struct keyword *k, size_t begin, size_t end, struct span *ret)
 {
 	struct style st = { 0 };
@@ -798,9 +860,11 @@ bool assign_find(str s, const struct keyword *k, size_t begin, size_t end, struc
 	size_t at, quote;
 	str text;
 
-	if ((k->flags & KEY_ONLY) || !find_name(s, k, begin, end, &name) ||
-		!find_separator(s, &name, begin, &st, &at) || strchr("$<{", s.p[at]) ||
-		is_harmless_name(s, &name, begin, end))
+	if ((k->flags & KEY_ONLY) || !find_name(s, k, begin, end, &name))
+		return false;
+	if (!find_separator(s, &name, begin, &st, &at))
+		return find_distant(s, k, &name, ret) && !is_harmless_name(s, &name, begin, end);
+	if (strchr("$<{", s.p[at]) || is_harmless_name(s, &name, begin, end))
 		return false;
 	/* ${NAME:?message}: no value at all. */
 	if (st.sep == ':' && st.tight && strchr("?+", s.p[at]) && name.begin > 1 && s.p[name.begin - 1] == '{' &&
@@ -826,10 +890,10 @@ bool assign_find(str s, const struct keyword *k, size_t begin, size_t end, struc
 		((name.begin > 0 && strchr("?&;", s.p[name.begin - 1])) || byte_at(s, value.end) == '&');
 	st.backquoted = quote && s.p[at + quote - 1] == '`';
 	st.boxed = name.begin > 0 && strchr("\"'`", s.p[name.begin - 1]) && quote_at(s, value.end);
-	st.listed = st.tight && st.sep == '=' && (name.begin == 0 || strchr(" \t\n\"'?&;/:", s.p[name.begin - 1])) &&
+	st.listed = st.tight && st.sep == '=' && (name.begin == 0 || strchr(" \t\n\"'?&;/:,", s.p[name.begin - 1])) &&
 		(value.end >= s.n || strchr(" \t\r\n\"'&;\\", s.p[value.end]));
 	if (quote ? !judge_quoted(k, text, &st) : !judge_bare(k, text, &st))
-		return false;
+		return st.sep == 'i' && find_distant(s, k, &name, ret); /* "the password is generated: …" */
 	if (!quote && text.n == VALUE_LOOK)
 		value = bare(s, at, &st, SIZE_MAX);
 	*ret = (struct span){ value.begin, value.end, k->name, 0 };

@@ -144,7 +144,11 @@ struct redactor {
 		size_t head, end; /* its line of headings; nothing else in it is one */
 		unsigned columns; /* with secrets */
 	} table;                  /* the last one of the string */
-	uint32_t no_pem_end;      /* in which the rest of the string had no END: not searched again */
+	struct {
+		uint32_t turn;
+		size_t end;
+	} manifest;          /* likewise */
+	uint32_t no_pem_end; /* in which the rest of the string had no END: not searched again */
 	struct span *spans;
 	size_t nspans, cap;
 	struct buf untagged, text, out;

@@ -1,4 +1,5 @@
-/* Tables with a column of secrets: CSV, Markdown, and what database clients print.
+/* Tables with a column of secrets: CSV, Markdown, and what database clients print; and manifests of Kubernetes whose
+ * data are secrets.
  *
  *   user,password        | user | API token |       user | password
  *   bob,…                |------|-----------|      ------+----------
@@ -13,6 +14,7 @@ enum {
 	CELL_MAX = 40,   /* of one of them */
 	COLUMNS_MAX = 8, /* with secrets */
 	ROW_MAX = 4096,
+	MANIFEST_MAX = 16384, /* of it, before the line that says what it is */
 	PASSWORD_MIN = 4,
 	TOKEN_MIN = 8,
 };
@@ -160,6 +162,92 @@ static bool is_heading(str cell, const struct keyword *k, size_t begin, size_t e
 	return assign_is_name(str_n(name, n), k, begin, end);
 }
 
+/* -- manifests ----------------------------------------------------------------------------------- */
+
+static size_t indent_of(str s, struct line l)
+{
+	size_t i = l.begin;
+
+	while (i < l.end && s.p[i] == ' ')
+		i++;
+	return i - l.begin;
+}
+
+static bool is_separator(str s, struct line l)
+{
+	return str_starts(str_n(s.p + l.begin, l.end - l.begin), STR("---"));
+}
+
+/* key: value, the value without quotes; nothing for what is only a key. */
+static struct span value_of(str s, struct line l)
+{
+	const char *colon = memchr(s.p + l.begin, ':', l.end - l.begin);
+	struct span v = { .begin = colon ? (size_t)(colon - s.p) + 1 : l.end, .end = l.end };
+
+	while (v.begin < v.end && memchr(" \t\"'", s.p[v.begin], 4))
+		v.begin++;
+	while (v.end > v.begin && memchr(" \t\r\"'", s.p[v.end - 1], 5))
+		v.end--;
+	return v;
+}
+
+/* The values under "data:" and "stringData:" of a Secret of Kubernetes, from its first line on. */
+static size_t hide_data(struct redactor *r, str s, size_t at)
+{
+	size_t inside = SIZE_MAX; /* indentation of the member they are under */
+	struct line l;
+
+	for (; at < s.n; at = l.end + 1) {
+		str text;
+
+		l = line_at(s, at);
+		text = str_trim(str_n(s.p + l.begin, l.end - l.begin));
+		if (is_separator(s, l))
+			break;
+		if (inside != SIZE_MAX && text.n && indent_of(s, l) <= inside)
+			inside = SIZE_MAX;
+		if (str_eq(text, STR("data:")) || str_eq(text, STR("stringData:"))) {
+			inside = indent_of(s, l);
+		} else if (inside != SIZE_MAX) {
+			struct span v = value_of(s, l);
+
+			v.name = "secret";
+			v.rank = OPERANDS_RANK;
+			if (v.end - v.begin >= PASSWORD_MIN &&
+				!value_is_placeholder(str_n(s.p + v.begin, v.end - v.begin)))
+				secrets_add(r, v);
+		}
+	}
+	return at;
+}
+
+/* Is the keyword the one of "kind: Secret"? Then its document is done with. */
+static bool find_manifest(struct redactor *r, str s, size_t begin, size_t end)
+{
+	struct line l;
+	size_t at;
+
+	if (begin < 6 || s.p[begin] != 'S' || memcmp(s.p + begin - 6, "kind: ", 6) != 0 ||
+		(end < s.n && s.p[end] != '\n' && s.p[end] != '\r'))
+		return false;
+	if (r->manifest.turn == r->turn && begin < r->manifest.end)
+		return true;
+	for (at = begin - 6; at > 0; at = l.begin - 1) {
+		l = line_at(s, at - 1);
+		if (is_separator(s, l) || begin - l.begin > MANIFEST_MAX || l.begin == 0) {
+			at = l.begin;
+			break;
+		}
+	}
+	if (is_separator(s, line_at(s, at)))
+		at = MIN(line_at(s, at).end + 1, s.n);
+	r->manifest.end = hide_data(r, s, at);
+	r->manifest.turn = r->turn;
+	return true;
+}
+
+/* -- tables -------------------------------------------------------------------------------------- */
+
 /* Nothing but the rest of a heading up to its end: says no to nearly all keywords in prose and code. */
 static bool may_be_heading(str s, size_t end)
 {
@@ -177,7 +265,7 @@ void table_find(struct redactor *r, str s, const struct keyword *k, size_t begin
 	struct span cell;
 	char separator;
 
-	if (!may_be_heading(s, end))
+	if (find_manifest(r, s, begin, end) || !may_be_heading(s, end))
 		return;
 	head = line_at(s, begin);
 	if (r->table.turn == r->turn && begin < r->table.end &&

@@ -41,7 +41,7 @@ static size_t try_name(struct redactor *r, str s, size_t at)
 
 	for (unsigned i = 0; i < BLANKS_MAX && before.n && is_between(before.p[before.n - 1]); i++)
 		before.n--;
-	if (before.n < 3)
+	if (before.n < 2)
 		return at + 1;
 	for (size_t i = ends[ending(before)]; i-- > 0; i = next_name[i]) {
 		str name = names[i];

@@ -52,6 +52,22 @@ static void write_items(struct op_call *call, const struct context_reply *reply)
 	jw_end_array(call->w);
 }
 
+static int answer(struct op_call *call, const struct context_ask *ask)
+{
+	struct context_reply reply;
+	int r = context_answer(call->ctx->context, ask, call->arena, &reply);
+
+	if (r < 0)
+		return r;
+	jw_object(call->w);
+	jw_field_str(call->w, "event", str_of(event_kinds[ask->kind].name));
+	jw_field_str(call->w, "text", str_is_set(reply.text) ? reply.text : STR(""));
+	jw_field_int(call->w, "tokens", context_tokens(reply.text.n));
+	write_items(call, &reply);
+	jw_end_object(call->w);
+	return 0;
+}
+
 int op_preview(struct op_call *call)
 {
 	str name = op_text(call, "event");
@@ -62,22 +78,21 @@ int op_preview(struct op_call *call)
 		.source = op_text(call, "source"),
 		.prompt = op_text(call, "prompt"),
 		.file = op_text(call, "file") };
-	struct context_reply reply;
 	char shown[NAME_SHOWN];
-	int r;
 
 	if (ask.kind == EVENT_UNKNOWN)
 		return err_set(call->err, -EINVAL,
 			"'%s' is not an event; nothing but SessionStart, UserPromptSubmit and PostToolUse gets context",
 			name_shown(name, shown));
-	r = context_answer(call->ctx->context, &ask, call->arena, &reply);
-	if (r < 0)
-		return r;
-	jw_object(call->w);
-	jw_field_str(call->w, "event", str_of(event_kinds[ask.kind].name));
-	jw_field_str(call->w, "text", str_is_set(reply.text) ? reply.text : STR(""));
-	jw_field_int(call->w, "tokens", context_tokens(reply.text.n));
-	write_items(call, &reply);
-	jw_end_object(call->w);
-	return 0;
+	return answer(call, &ask);
+}
+
+/* What an agent asks for itself: like a prompt that says what it is about to do. */
+int op_context(struct op_call *call)
+{
+	return answer(call,
+		&(struct context_ask){ .kind = EVENT_USER_PROMPT_SUBMIT,
+			.session = STR("context"),
+			.cwd = op_text(call, "project"),
+			.prompt = op_text(call, "task") });
 }

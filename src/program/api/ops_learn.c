@@ -116,15 +116,16 @@ static str answer_with_id(struct op_call *call, const struct ulid *uid)
 	return arena_strf(call->arena, "{\"id\":\"%s\"}", text);
 }
 
-int op_remember(struct op_call *call)
+static int remember(struct op_call *call, bool by_user)
 {
 	struct memory_note note = { .uid = ulid_make(),
 		.text = str_trim(op_text(call, "text")),
 		.file = op_text(call, "file"),
 		.session = op_text(call, "session"),
 		.importance = op_int(call, "importance"),
-		.trust = STR("user"),
+		.trust = by_user ? STR("user") : STR("agent"),
 		.origin = STR("remember") };
+	const char *why;
 	struct lesson *l;
 	int r = check_text(call, note.text);
 
@@ -132,13 +133,26 @@ int op_remember(struct op_call *call)
 		r = take_type(call, op_text(call, "type"), &note.type);
 	if (r < 0)
 		return r;
-	if (op_bool(call, "by_agent"))
-		note.trust = STR("agent");
+	why = by_user ? NULL : memories_suspect(call->ctx->memories, note.text);
+	if (why) {
+		note.status = STR("quarantined");
+		note.reason = str_of(why);
+	}
 	set_project(&note, op_text(call, "project"));
 	l = new_lesson(call, 1);
 	add_event(l, &note.uid, &note.uid, memory_write_note(&note, call->arena));
 	learn(l, answer_with_id(call, &note.uid));
 	return 0;
+}
+
+int op_remember(struct op_call *call)
+{
+	return remember(call, false);
+}
+
+int op_user_remember(struct op_call *call)
+{
+	return remember(call, true);
 }
 
 /* -- import ------------------------------------------------------------------------------------ */
@@ -223,7 +237,7 @@ int op_memory_import(struct op_call *call)
 /* -- changes ----------------------------------------------------------------------------------- */
 
 /* The members of the call that are members of the event too. */
-static void write_change(struct op_call *call, const struct ulid *uid, struct json_writer *w)
+static void write_change(struct op_call *call, const struct ulid *uid, bool approved, struct json_writer *w)
 {
 	static const char *const texts[] = { "text", "type", "file", "status", "reason", "successor" };
 	static const char *const flags[] = { "pinned", "muted" };
@@ -233,6 +247,8 @@ static void write_change(struct op_call *call, const struct ulid *uid, struct js
 	jw_object(w);
 	jw_field_str(w, "memory", str_of(id));
 	jw_field_str(w, "op", STR("change"));
+	if (approved)
+		jw_field_int(w, "approved", 1);
 	for (size_t i = 0; i < countof(texts); i++)
 		if (op_has(call, texts[i]))
 			jw_field_str(w, texts[i], op_text(call, texts[i]));
@@ -259,7 +275,7 @@ static int check_change(struct op_call *call, struct ulid *ret)
 	return op_has(call, "text") ? check_text(call, op_text(call, "text")) : 0;
 }
 
-int op_memory_change(struct op_call *call)
+static int change(struct op_call *call, bool approved)
 {
 	struct buf b = BUF_INIT(LIMIT_PAYLOAD);
 	struct json_writer w = JSON_WRITER(&b);
@@ -269,10 +285,39 @@ int op_memory_change(struct op_call *call)
 
 	if (r < 0)
 		return r;
-	write_change(call, &uid, &w);
+	write_change(call, &uid, approved, &w);
 	l = new_lesson(call, 1);
 	add_event(l, &id, &uid, arena_str(call->arena, buf_str(&b)));
 	buf_release(&b);
+	learn(l, answer_with_id(call, &uid));
+	return 0;
+}
+
+int op_memory_change(struct op_call *call)
+{
+	return change(call, false);
+}
+
+/* By the owner: what was put aside may become active. */
+int op_memory_review(struct op_call *call)
+{
+	return change(call, true);
+}
+
+/* For agents: it no longer counts, and the user can see that and take it back. Only the user deletes. */
+int op_forget(struct op_call *call)
+{
+	struct ulid uid, id = ulid_make();
+	struct lesson *l;
+
+	if (!ulid_parse(op_text(call, "id"), &uid))
+		return err_set(call->err, -EINVAL, "'id' must be the 26 characters of a memory's id");
+	l = new_lesson(call, 1);
+	add_event(l, &id, &uid,
+		arena_strf(call->arena,
+			"{\"memory\":\"" STR_FMT "\",\"op\":\"change\",\"status\":\"resolved\",\"reason\":\"an agent "
+			"asked\"}",
+			STR_ARG(op_text(call, "id"))));
 	learn(l, answer_with_id(call, &uid));
 	return 0;
 }

@@ -84,6 +84,84 @@ int op_memory(struct op_call *call)
 	return MIN(got, 0);
 }
 
+int op_get(struct op_call *call)
+{
+	const struct json *ids = op_json(call, "ids");
+	int got = 0;
+
+	jw_object(call->w);
+	jw_key(call->w, "memories");
+	jw_array(call->w);
+	json_each(id, ids) {
+		int64_t key = 0;
+		struct query *q;
+
+		if (got >= 0)
+			got = find_memory(call, json_str(id), &key);
+		if (got < 0)
+			continue;
+		q = store_ask(call->store, MEMORY_SELECT "WHERE m.key = ?1", "i", key);
+		got = query_step(q);
+		jw_object(call->w);
+		if (got == 1)
+			op_write_columns(call->w, q, memory_columns);
+		jw_end_object(call->w);
+		query_reset(q);
+	}
+	jw_end_array(call->w);
+	jw_end_object(call->w);
+	return MIN(got, 0);
+}
+
+/* -- timeline ---------------------------------------------------------------------------------- */
+
+/* The moment a timeline is about: a memory's, a given one, or now. */
+static int anchor_of(struct op_call *call, int64_t *ret)
+{
+	int64_t key = 0;
+	int r = 0;
+
+	*ret = op_has(call, "at") ? op_int(call, "at") : INT64_MAX;
+	if (op_has(call, "id"))
+		r = find_memory(call, op_text(call, "id"), &key);
+	if (r == 0 && key)
+		r = store_number(call->store, ret, "SELECT created_at FROM memories WHERE key = ?1", "i", key);
+	return MIN(r, 0);
+}
+
+/* Prompts and memories around that moment, each with what reading it in full would cost. */
+int op_timeline(struct op_call *call)
+{
+	static const struct op_column columns[] = { { "at_us", 'i' }, { "kind", 's' }, { "id", 's' },
+		{ "session", 's' }, { "text", 's' }, { "tokens", 'i' }, { 0 } };
+	int64_t at, limit = op_int(call, "limit");
+	int r = anchor_of(call, &at);
+
+	if (r < 0)
+		return r;
+	jw_object(call->w);
+	r = op_write_list(call, "timeline",
+		store_ask(call->store,
+			"WITH item AS (SELECT b.started_at AS at, 'prompt' AS kind, s.native_id || '#' || b.number AS "
+			"id, "
+			"s.native_id AS session, substr(b.prompt, 1, 160) AS text, "
+			"(coalesce(length(b.prompt), 0) + coalesce(length(b.response), 0)) / 4 AS tokens, s.project AS "
+			"project "
+			"FROM batches b JOIN sessions s ON s.key = b.session WHERE b.prompt IS NOT NULL "
+			"UNION ALL SELECT m.created_at, m.type, ulid_text(m.uid), s.native_id, substr(m.text, 1, 160), "
+			"length(m.text) / 4, m.project FROM memories m LEFT JOIN sessions s ON s.key = m.session "
+			"WHERE m.status = 'active') "
+			"SELECT at, kind, id, session, text, tokens FROM (SELECT * FROM (SELECT * FROM item WHERE at "
+			"<= ?2 AND "
+			"(?1 IS NULL OR project = ?1) ORDER BY at DESC LIMIT ?3) UNION ALL SELECT * FROM (SELECT * "
+			"FROM item WHERE "
+			"at > ?2 AND (?1 IS NULL OR project = ?1) ORDER BY at LIMIT ?3)) ORDER BY at",
+			"kii", op_int(call, "project"), at, (limit + 1) / 2),
+		columns);
+	jw_end_object(call->w);
+	return r;
+}
+
 /* -- recall ------------------------------------------------------------------------------------ */
 
 /* A project by its name or path before its key: people name projects with numbers, too. */
@@ -101,6 +179,16 @@ static int find_project(struct op_call *call, str wanted, int64_t *ret)
 			"WHERE d.path = ?1",
 			"s", wanted);
 	return got;
+}
+
+/* For fitting the confidence. */
+static void write_features(struct op_call *call, const struct hit *h)
+{
+	jw_key(call->w, "features");
+	jw_array(call->w);
+	for (int f = 0; f < FEATURES; f++)
+		jw_raw(call->w, arena_strf(call->arena, "%.4f", (double)h->features[f]));
+	jw_end_array(call->w);
 }
 
 static int write_hit(struct op_call *call, const struct hit *h, int64_t *written)
@@ -123,6 +211,8 @@ static int write_hit(struct op_call *call, const struct hit *h, int64_t *written
 		jw_field_str(call->w, "type", query_str(q, 2));
 		jw_field_str(call->w, "text", query_str(q, 3));
 		jw_field_str(call->w, "file", query_str(q, 4));
+		if (op_bool(call, "features"))
+			write_features(call, h);
 		jw_end_object(call->w);
 		++*written;
 	}

@@ -32,6 +32,7 @@ const struct cmd *const cmds[] = {
 	&cmd_memories,
 	&cmd_memory,
 	&cmd_recall,
+	&cmd_review,
 	&cmd_why,
 	&cmd_preview,
 	&cmd_usage,

@@ -77,7 +77,7 @@ static int run_remember(struct cli *cli)
 		r = printf("would remember: " STR_FMT "\n", STR_ARG(str_trim(buf_str(&text)))) > 0 ? EXIT_DONE
 												   : EXIT_FAILED;
 	else if (r == EXIT_DONE)
-		r = (result = cli_ask(cli, "remember", buf_str(&b))) ? EXIT_DONE : EXIT_FAILED;
+		r = (result = cli_ask(cli, "user_remember", buf_str(&b))) ? EXIT_DONE : EXIT_FAILED;
 	if (result && cli_has(cli, "json"))
 		r = cli_print_json(result);
 	else if (result)

@@ -541,6 +541,7 @@ static void start_learning(struct daemon *d)
 	struct learner_config c = { .loop = d->loop,
 		.engine = d->engine,
 		.readers = d->readers,
+		.memories = recall_memories(d->recall),
 		.writer = d->writer,
 		.config = &d->config,
 		.home = d->paths->home };

@@ -13,6 +13,7 @@
  *   twins.c        duplicate calls about one event
  *   live.c         what is known of a session between its events
  *   learn.c        finished turns become memories (learn.h)
+ *   evidence.c     whether what was added was of use
  *   janitor.c      everything periodic, as one table of duties
  *
  * DESIGN. A turn begins with a call and ends with one answer. It is answered when two things hold: its record is in

@@ -5,41 +5,16 @@
  *
  * Which turns are due follows from the store alone, and a memory is named after its turn and its text: cut off
  * anywhere, the next attempt does the same again, and twice is once. */
-#include "engine/learn.h"
+#include "engine/learn_internal.h"
 
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/log.h"
-#include "memory/memory.h"
 
 enum {
-	TURNS_AT_ONCE = 16,
-	NOTES_MAX = 8 * TURNS_AT_ONCE,
 	AFTER_TURN_MS = 3000, /* the fold comes two seconds after the end of a turn */
 	AFTER_MORE_MS = 200,
-};
-
-struct learner {
-	struct learner_config config;
-	struct extractor *extractor;
-	struct loop_timer *timer;
-	bool busy, again;
-};
-
-/* One round. */
-struct lesson {
-	struct learner *learner;
-	struct arena arena;
-	struct event events[NOTES_MAX];
-	struct record records[NOTES_MAX];
-	size_t n;
-	struct {
-		int64_t session, ord;
-	} seen[TURNS_AT_ONCE];
-	size_t nseen;
-	int result;
 };
 
 /* -- on a worker ------------------------------------------------------------------------------- */
@@ -49,18 +24,47 @@ static bool is_skipped(str tool, void *arg)
 	return config_lists(arg, OPTION_EXTRACT_SKIP, tool);
 }
 
+void lesson_add_event(struct lesson *l, const struct ulid *id, const struct ulid *memory, str payload)
+{
+	struct event *e = &l->events[l->n++];
+	char uid[ULID_TEXT + 1];
+
+	event_own_alone(EVENT_MEMORY, id, payload, &l->arena, e);
+	ulid_format(memory, uid);
+	e->tool_use_id = arena_str(&l->arena, str_of(uid));
+}
+
+/* An older memory that says nearly the same gives way. Its event is named after both, so that it happens once. */
+static void supersede(struct lesson *l, const struct memory_note *n)
+{
+	const struct learner_config *c = &l->learner->config;
+	float similar = (float)config_number(c->config, OPTION_MEMORY_SIMILAR) / 100;
+	char by[ULID_TEXT + 1], old[ULID_TEXT + 1];
+	struct ulid older, id;
+
+	if (l->n == NOTES_MAX ||
+		memories_find_near(c->memories, l->store, l->project, n, similar, &l->arena, &older) != 1)
+		return;
+	ulid_format(&n->uid, by);
+	ulid_format(&older, old);
+	id = ulid_derive(&n->uid, str_of(old));
+	lesson_add_event(l, &id, &older,
+		arena_strf(&l->arena,
+			"{\"memory\":\"%s\",\"op\":\"change\",\"status\":\"superseded\",\"successor\":\"%s\","
+			"\"reason\":"
+			"\"a newer memory says nearly the same\"}",
+			old, by));
+}
+
 static void take_note(const struct memory_note *n, void *arg)
 {
 	struct lesson *l = arg;
-	struct event *e;
-	char uid[ULID_TEXT + 1];
 
 	if (l->n == NOTES_MAX)
 		return;
-	e = &l->events[l->n++];
-	event_own_alone(EVENT_MEMORY, &n->uid, memory_write_note(n, &l->arena), &l->arena, e);
-	ulid_format(&n->uid, uid);
-	e->tool_use_id = arena_str(&l->arena, str_of(uid));
+	lesson_add_event(l, &n->uid, &n->uid, memory_write_note(n, &l->arena));
+	if (!str_eq(n->status, STR("quarantined")))
+		supersede(l, n);
 }
 
 static void read_turn(struct query *q, struct arena *a, const struct config *config, struct extract_turn *ret)
@@ -82,12 +86,15 @@ static void read_turn(struct query *q, struct arena *a, const struct config *con
 }
 
 /* Turns that have ended since their session was last looked at. */
-static int read_due(struct lesson *l, struct store *s, struct extract_turn turns[TURNS_AT_ONCE], size_t *ret_n)
+static int read_due(struct lesson *l, struct store *s, struct extract_turn turns[TURNS_AT_ONCE],
+	int64_t projects[TURNS_AT_ONCE], size_t *ret_n)
 {
 	struct query *q = store_ask(s,
 		"SELECT b.key, (SELECT id FROM events WHERE seq = b.key / 4), b.source, b.prompt, b.response, s.cwd, "
 		"s.native_id, "
-		"s.agent, b.started_at, b.session, b.ord FROM sessions s LEFT JOIN extracted x ON x.session = s.key "
+		"s.agent, b.started_at, b.session, b.ord, "
+		"(SELECT coalesce(parent, key) FROM projects WHERE key = s.project) FROM sessions s LEFT JOIN "
+		"extracted x ON x.session = s.key "
 		"JOIN batches b ON b.session = s.key AND b.ord > coalesce(x.ord, -1) AND b.status <> 'active' "
 		"WHERE s.last_ord > coalesce(x.ord, -1) AND s.cwd IS NOT NULL AND NOT s.unsettled "
 		"AND s.native_id NOT GLOB 'hookd-doctor-*' ORDER BY s.key, b.ord LIMIT ?1",
@@ -96,6 +103,7 @@ static int read_due(struct lesson *l, struct store *s, struct extract_turn turns
 	int got;
 
 	while ((got = query_step(q)) == 1) {
+		projects[n] = query_int(q, 11);
 		read_turn(q, &l->arena, l->learner->config.config, &turns[n++]);
 		l->seen[l->nseen].session = query_int(q, 9);
 		l->seen[l->nseen++].ord = query_int(q, 10);
@@ -109,12 +117,19 @@ static int extract_due(struct lesson *l, struct store *s)
 {
 	const struct learner_config *c = &l->learner->config;
 	struct extract_turn turns[TURNS_AT_ONCE];
+	int64_t projects[TURNS_AT_ONCE];
 	size_t n = 0;
-	int r = read_due(l, s, turns, &n);
+	int r = read_due(l, s, turns, projects, &n);
 
-	for (size_t i = 0; i < n && r == 0; i++)
-		if (!config_excludes_project(c->config, turns[i].dir, str_of(c->home)))
-			r = memory_extract(l->learner->extractor, s, &turns[i], &l->arena, take_note, l);
+	l->store = s;
+	for (size_t i = 0; i < n && r == 0; i++) {
+		if (config_excludes_project(c->config, turns[i].dir, str_of(c->home)))
+			continue;
+		l->project = projects[i];
+		r = memory_extract(l->learner->extractor, s, &turns[i], &l->arena, take_note, l);
+		if (r == 0)
+			r = evidence_look(l, s, &turns[i], l->seen[i].session, l->seen[i].ord);
+	}
 	return r;
 }
 
@@ -145,7 +160,7 @@ static void work(void *arg)
 static int note_seen(struct store *s, void *arg)
 {
 	struct lesson *l = arg;
-	int r = 0;
+	int r = evidence_store(s, l);
 
 	for (size_t i = 0; i < l->nseen && r == 0; i++)
 		r = store_do(s,

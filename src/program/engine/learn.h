@@ -11,6 +11,7 @@ struct learner_config {
 	struct loop *loop;
 	struct engine *engine;
 	struct readers *readers;
+	struct memories *memories;
 	struct writer *writer;
 	const struct config *config;
 	const char *home;

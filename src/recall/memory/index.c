@@ -37,6 +37,7 @@ struct memories {
 	pthread_mutex_t lock;                     /* of the list */
 	pthread_mutex_t refresh;                  /* one thread at a time reads rows */
 	struct snapshot *snapshots[PROJECTS_MAX]; /* the most recently used first */
+	struct poison *poison;                    /* made when it is needed */
 };
 
 /* -- snapshots --------------------------------------------------------------------------------- */
@@ -253,7 +254,8 @@ static int compare_docs(const void *a, const void *b)
 
 static void mark_dead(struct snapshot *s, struct rows *r)
 {
-	qsort(r->keys, r->nkeys, sizeof *r->keys, compare_keys);
+	if (r->nkeys)
+		qsort(r->keys, r->nkeys, sizeof *r->keys, compare_keys);
 	for (size_t i = 0; i < s->nparts; i++) {
 		uint8_t *bits = xcalloc(1, segment_docs(s->parts[i].segment) / 8 + 1);
 		size_t dead = segment_mark(s->parts[i].segment, r->keys, r->nkeys, bits);
@@ -517,9 +519,22 @@ void memories_free(struct memories *m)
 		return;
 	for (size_t i = 0; i < PROJECTS_MAX; i++)
 		snapshot_unref(m->snapshots[i]);
+	poison_free(m->poison);
 	pthread_mutex_destroy(&m->lock);
 	pthread_mutex_destroy(&m->refresh);
 	free(m);
+}
+
+const char *memories_suspect(struct memories *m, str text)
+{
+	const char *why;
+
+	pthread_mutex_lock(&m->lock);
+	if (!m->poison)
+		m->poison = poison_new();
+	why = poison_find(m->poison, text);
+	pthread_mutex_unlock(&m->lock);
+	return why;
 }
 
 void memories_discard(struct memories *m)

@@ -3,6 +3,7 @@
  *   types.c     the kinds of memories, their marks and other names
  *   index.c     an index per project (retrieve/), kept in files, that follows the rows of `memories`
  *   extract.c   what a finished turn teaches, without a model
+ *   near.c      near duplicates
  *   poison.c    what reads like an instruction to an agent
  *   write.c     the payloads of Memory events
  *
@@ -96,6 +97,14 @@ DEFINE_FREEP(struct memories, memories_free);
  * that are not in the index yet; else it may be behind by what came in the last moments. Number of hits, or -errno. */
 int memories_search(struct memories *m, struct store *s, int64_t project, str query, bool patient, struct hit *ret,
 	size_t max);
+
+/* Why a text that is not the user's should be put aside, or NULL. */
+const char *memories_suspect(struct memories *m, str text);
+
+/* The memory that this one should supersede, because it says nearly the same: 1 and *ret; 0; -errno. similar: from
+ * which overlap of their terms on. */
+int memories_find_near(struct memories *m, struct store *s, int64_t project, const struct memory_note *n, float similar,
+	struct arena *a, struct ulid *ret);
 
 /* How many active memories a project has; as good as it is known. -errno. */
 int64_t memories_count(struct memories *m, struct store *s, int64_t project);

@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "retrieve/internal.h"
 
-enum { TERMS_MAX = 512 };
+enum { TERMS_MAX = 512, IMAGINED = 50 };
 
 struct bag {
 	uint32_t hashes[TERMS_MAX];
@@ -79,15 +79,16 @@ static double total(const double *weights, size_t n)
 	return sum;
 }
 
-void hit_features(const struct index_part *parts, size_t n, str query, const struct rated *r, size_t nrated,
-	double (*ret)[FEATURES])
+static void find_features(const struct index_part *parts, size_t n, str query, const struct rated *r, size_t nrated)
 {
 	struct {
 		struct bag query, text;
 		double query_weights[TERMS_MAX], text_weights[TERMS_MAX];
 	} *room = xmalloc(sizeof *room);
-	double documents = 0, asked;
+	double documents, asked;
 
+	/* In the first few memories every term is in most of them: as if there were others, without these. */
+	documents = IMAGINED;
 	for (size_t i = 0; i < n; i++)
 		documents += parts[i].segment->head->ndocs;
 	fill(&room->query, query);
@@ -96,6 +97,7 @@ void hit_features(const struct index_part *parts, size_t n, str query, const str
 	asked = total(room->query_weights, room->query.n);
 	for (size_t i = 0; i < nrated; i++) {
 		double next = i + 1 < nrated ? r[i + 1].hit->score : 0, shared, said;
+		float *f = r[i].hit->features;
 		unsigned terms;
 
 		fill(&room->text, r[i].text);
@@ -103,15 +105,15 @@ void hit_features(const struct index_part *parts, size_t n, str query, const str
 			room->text_weights[k] = weight_of(parts, n, documents, room->text.hashes[k]);
 		shared = shared_weight(&room->text, room->text_weights, &room->query, &terms);
 		said = total(room->text_weights, room->text.n);
-		ret[i][0] = 1;
-		ret[i][1] = asked > 0 ? shared / asked : 0;
-		ret[i][2] = said > 0 ? shared / said : 0;
-		ret[i][3] = log(1 + shared);
-		ret[i][4] = log(1 + terms);
-		ret[i][5] = r[i].hit->score > 0 ? 1 - next / r[i].hit->score : 0;
-		ret[i][6] = 1.0 / (double)(i + 1);
-		ret[i][7] = log(1 + documents);
-		ret[i][8] = log(1 + (double)room->query.n);
+		f[0] = 1;
+		f[1] = (float)(asked > 0 ? shared / asked : 0);
+		f[2] = (float)(said > 0 ? shared / said : 0);
+		f[3] = (float)(log(1 + shared));
+		f[4] = (float)(log(1 + terms));
+		f[5] = (float)(r[i].hit->score > 0 ? 1 - next / r[i].hit->score : 0);
+		f[6] = (float)(1.0 / (double)(i + 1));
+		f[7] = (float)(log(1 + documents));
+		f[8] = (float)(log(1 + (double)room->query.n));
 	}
 	free(room);
 }
@@ -121,15 +123,60 @@ static const double coefficients[FEATURES] = { -7, 2, 6, 1.5, 0.5, 1, 0.5, 0, 0 
 
 void hit_rate(const struct index_part *parts, size_t n, str query, const struct rated *r, size_t nrated)
 {
-	double features[RATED_MAX][FEATURES];
-
 	nrated = MIN(nrated, (size_t)RATED_MAX);
-	hit_features(parts, n, query, r, nrated, features);
+	find_features(parts, n, query, r, nrated);
 	for (size_t i = 0; i < nrated; i++) {
 		double z = 0;
 
 		for (int f = 0; f < FEATURES; f++)
-			z += coefficients[f] * features[i][f];
+			z += coefficients[f] * (double)r[i].hit->features[f];
 		r[i].hit->confidence = (float)(1 / (1 + exp(-z)));
 	}
+}
+
+/* -- likeness ---------------------------------------------------------------------------------- */
+
+float terms_overlap(str a, str b)
+{
+	struct bag *bags = xmalloc(2 * sizeof *bags);
+	size_t shared = 0, all;
+
+	fill(&bags[0], a);
+	fill(&bags[1], b);
+	for (size_t i = 0, k = 0; i < bags[0].n && k < bags[1].n;) {
+		uint32_t x = bags[0].hashes[i], y = bags[1].hashes[k];
+
+		shared += x == y;
+		i += x <= y;
+		k += y <= x;
+	}
+	all = bags[0].n + bags[1].n - shared;
+	free(bags);
+	return all ? (float)shared / (float)all : 0;
+}
+
+static bool has_term(const struct bag *b, uint32_t hash)
+{
+	return bsearch(&hash, b->hashes, b->n, sizeof hash, compare_hashes);
+}
+
+float terms_taken_up(str text, str without, str by, size_t *ret)
+{
+	struct bag *bags = xmalloc(3 * sizeof *bags);
+	size_t own = 0;
+
+	fill(&bags[0], text);
+	fill(&bags[1], without);
+	fill(&bags[2], by);
+	*ret = 0;
+	for (size_t i = 0; i < bags[0].n; i++) {
+		uint32_t hash = bags[0].hashes[i];
+
+		if (has_term(&bags[1], hash))
+			continue;
+		own++;
+		*ret += has_term(&bags[2], hash);
+	}
+	free(bags);
+	return own ? (float)*ret / (float)own : 0;
 }

@@ -35,6 +35,12 @@ bool terms_next(struct terms *t, uint32_t *ret);
 /* Cuts English endings off a word of small letters, in place; returns the new length (Porter, 1980). */
 size_t stem_english(char *word, size_t n);
 
+/* Share of the terms of both that either has, from 0 to 1. */
+float terms_overlap(str a, str b);
+
+/* Share of the terms of a text, without those of another one, that a third has; *ret: how many those are. */
+float terms_taken_up(str text, str without, str by, size_t *ret);
+
 /* -- segments ---------------------------------------------------------------------------------- */
 
 enum { SEGMENT_DOCS_MAX = 8192 };
@@ -70,11 +76,15 @@ struct index_part {
 	const uint8_t *dead; /* a bit per document; NULL: none */
 };
 
+/* What a confidence is made from; see confidence.c. */
+enum { FEATURES = 9, RATED_MAX = 10 };
+
 struct hit {
 	int64_t key;
 	float score;
-	float covered;    /* share of the query's weight that is in the document itself */
-	float confidence; /* probability that it is what was asked for */
+	float covered;            /* share of the query's weight that is in the document itself */
+	float confidence;         /* probability that it is what was asked for; 0: not rated */
+	float features[FEATURES]; /* likewise */
 };
 
 /* The `max` best, best first. *cancel, if not NULL, ends it early with what it has. */
@@ -83,18 +93,12 @@ size_t index_search(const struct index_part *parts, size_t n, str query, struct 
 
 /* -- how sure ---------------------------------------------------------------------------------- */
 
-enum { FEATURES = 9, RATED_MAX = 10 };
-
 /* A hit and the text it stands for. */
 struct rated {
 	struct hit *hit;
 	str text;
 };
 
-/* Sets the confidence of hits, which are in order; at most RATED_MAX. */
+/* Sets features and confidence of hits, which are in order; at most RATED_MAX. */
 void hit_rate(const struct index_part *parts, size_t n, str query, const struct rated *r, size_t nrated);
-/* What it is made from, for fitting: a row of features per hit. */
-void hit_features(const struct index_part *parts, size_t n, str query, const struct rated *r, size_t nrated,
-	double (*ret)[FEATURES]);
-
 #endif

@@ -232,12 +232,13 @@ static int complete_call(struct step *t, bool before, const struct call *call)
 int activity_on_tool(struct step *t)
 {
 	bool before = t->record.kind == EVENT_PRE_TOOL_USE, known;
-	struct call call;
+	struct call call = { 0 };
 	int r = str_empty(t->event.tool_use_id) ? name_pair(t, before, &call) : is_same_call(t, before, &call);
 
 	if (r != 0) {
 		t->same_as = r == 1;
-		return r < 0 ? r : 0;
+		/* Telemetry may have come first, and it does not say what the call is. */
+		return r < 0 ? r : call.key && t->event.tool_input ? add_input(t, &call) : 0;
 	}
 	t->call = call.same;
 	known = call.key != 0;

@@ -175,16 +175,20 @@ static int change_memory(struct step *t, const struct ulid *uid)
 	if (r == 0)
 		r = store_do(t->store,
 			"UPDATE memories SET type = coalesce(?2, type), file = coalesce(?3, file), "
-			"importance = coalesce(?4, importance), status = coalesce(?5, status), "
-			"reason = CASE WHEN ?5 IS NULL THEN reason ELSE ?6 END, pinned = coalesce(nullif(?7, -1), "
-			"pinned), "
+			"importance = coalesce(?4, importance), "
+			/* Out of quarantine by the user's word only, and by no detour. */
+			"status = CASE WHEN status = 'quarantined' AND NOT ?13 THEN status ELSE coalesce(?5, status) "
+			"END, "
+			"reason = CASE WHEN ?5 IS NULL OR (status = 'quarantined' AND NOT ?13) THEN reason ELSE ?6 "
+			"END, "
+			"pinned = coalesce(nullif(?7, -1), pinned), "
 			"muted = coalesce(nullif(?8, -1), muted), trust = coalesce(?9, trust), "
 			"successor = CASE WHEN ?5 IS NULL THEN successor ELSE ?10 END, updated_at = ?11, change = ?12 "
 			"WHERE uid = ?1",
-			"bsskssiisbii", uid->b, (size_t)ULID_BYTES, member(t, "type"), member(t, "file"),
+			"bsskssiisbiii", uid->b, (size_t)ULID_BYTES, member(t, "type"), member(t, "file"),
 			number(t, "importance", 0), member(t, "status"), member(t, "reason"), number(t, "pinned", -1),
 			number(t, "muted", -1), member(t, "trust"), superseded ? successor.b : NULL,
-			superseded ? (size_t)ULID_BYTES : 0, t->record.at_us, t->seq);
+			superseded ? (size_t)ULID_BYTES : 0, t->record.at_us, t->seq, number(t, "approved", 0));
 	if (r == 0 && superseded)
 		r = link_memories(t, &successor, "supersedes", uid);
 	return r;
