@@ -26,6 +26,10 @@ void os_close_from(int fd);
 /* Path of the running program. */
 int os_self_path(char *out, size_t size);
 
+/* Gives back the pages of code and constants, most of which only the start needed; what is used again is mapped again,
+ * at a microsecond for each few pages. */
+void os_release_code(void);
+
 /* realpath() from the kernel's cache alone, so that no file system is asked and nothing can block. 0; -ENOENT:
  * nothing is there; -EAGAIN: it is not cached (always, where the system has no such call). */
 int os_real_path_cached(const char *path, char *out, size_t size);

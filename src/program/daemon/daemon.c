@@ -34,6 +34,7 @@ enum {
 	SETTLE_AT_ONCE = 8, /* sessions that an import left */
 	STALL_S = 15,       /* a connection that stalls in the middle of something */
 	RELISTEN_MS = 500,  /* after the socket went: it may be the first of a whole directory */
+	STARTED_MS = 1000,  /* after that, code of the start is not needed any more */
 	STOP_MS = 1500,     /* for open turns */
 	LEAVE_S = 5,        /* after that, for threads that do not end */
 	EVICTED_S = 600,    /* then a whole store may have to be copied, and nothing else has it */
@@ -56,6 +57,7 @@ struct daemon {
 	struct readers *readers;
 	struct recall *recall;
 	struct learner *learner;
+	uint64_t learned_at; /* commits when finished turns were last looked for */
 	struct api *api;
 	struct web *web;
 	struct janitor *janitor;
@@ -68,7 +70,7 @@ struct daemon {
 	bool unreachable;               /* the socket is not, and will be looked at again */
 	_Atomic enum claim_state place; /* as it was last seen */
 	_Atomic bool evicted;           /* the directory is not ours, and the loop knows or will be told */
-	struct loop_timer *stop_timer;
+	struct loop_timer *stop_timer, *started_timer;
 	int64_t stop_until_us;
 	bool stopping, backing_up;
 	_Atomic bool cancelled; /* stopping, for workers */
@@ -106,12 +108,23 @@ static int tend(struct store *s, void *arg)
 	return r < 0 ? r : capture_complete_stale(s, clock_wall_us());
 }
 
+/* Batches that end by themselves, imports, what an earlier daemon left: not while nothing happens. */
+static void wake_learner(struct daemon *d)
+{
+	struct writer_state s;
+
+	writer_get_state(d->writer, &s);
+	if (s.commits != d->learned_at)
+		learner_wake(d->learner);
+	d->learned_at = s.commits;
+}
+
 static void duty_tend(void *arg)
 {
 	struct daemon *d = arg;
 
 	writer_post(d->writer, tend, d);
-	learner_wake(d->learner); /* batches that end by themselves, imports */
+	wake_learner(d);
 }
 
 static int retain(struct store *s, void *arg)
@@ -536,6 +549,13 @@ static void on_turn_end(void *arg)
 	learner_wake(d->learner);
 }
 
+/* Once, when the start is over. */
+static void release_code(void *arg)
+{
+	(void)arg;
+	os_release_code();
+}
+
 static void start_learning(struct daemon *d)
 {
 	struct learner_config c = { .loop = d->loop,
@@ -547,7 +567,7 @@ static void start_learning(struct daemon *d)
 		.home = d->paths->home };
 
 	d->learner = learner_new(&c);
-	learner_wake(d->learner); /* an earlier daemon may have left some */
+	d->learned_at = UINT64_MAX;
 }
 
 static int build(struct daemon *d, struct err *err)
@@ -609,6 +629,8 @@ static int build(struct daemon *d, struct err *err)
 	engine_on_record(d->engine, web_tell, d->web);
 	engine_on_turn_end(d->engine, on_turn_end, d);
 	start_learning(d);
+	d->started_timer = loop_timer_new(d->loop, release_code, d);
+	loop_timer_set(d->started_timer, STARTED_MS * USEC_PER_MSEC);
 	start_watching(d);
 	loop_submit_lane(d->loop, LOOP_BACKGROUND, clean_up, cleaned_up, d);
 	return 0;
@@ -658,6 +680,7 @@ static void take_apart(struct daemon *d)
 	for (size_t i = 0; i < countof(d->signals); i++)
 		loop_signal_free(d->signals[i]);
 	loop_timer_free(d->stop_timer);
+	loop_timer_free(d->started_timer);
 	loop_timer_free(d->relisten_timer);
 	api_free(d->api);
 	web_free(d->web);

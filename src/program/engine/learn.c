@@ -121,6 +121,8 @@ static int extract_due(struct lesson *l, struct store *s)
 	size_t n = 0;
 	int r = read_due(l, s, turns, projects, &n);
 
+	if (n && !l->learner->extractor)
+		l->learner->extractor = extractor_new(); /* a quarter of a megabyte that many daemons never need */
 	l->store = s;
 	for (size_t i = 0; i < n && r == 0; i++) {
 		if (config_excludes_project(c->config, turns[i].dir, str_of(c->home)))
@@ -141,8 +143,6 @@ static void work(void *arg)
 	struct err err;
 	unsigned secrets;
 
-	if (!l->learner->extractor)
-		l->learner->extractor = extractor_new(); /* a quarter of a megabyte that many daemons never need */
 	l->result = readers_try(c->readers, &s, &err);
 	if (l->result < 0)
 		return;
