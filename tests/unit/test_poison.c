@@ -60,6 +60,8 @@ static void test_no_poisoned_text_passes(void **state)
 	count_wrong("poisoned.txt", true, &lines, &missed);
 	assert_true(lines >= 200);
 	assert_int_equal(missed, 0);
+	count_wrong("poisoned2.txt", true, &lines, &missed);
+	assert_int_equal(missed, 0);
 }
 
 static void test_at_least_95_percent_of_benign_texts_are_kept(void **state)
@@ -69,6 +71,8 @@ static void test_at_least_95_percent_of_benign_texts_are_kept(void **state)
 	(void)state;
 	count_wrong("benign.txt", false, &lines, &taken);
 	assert_true(lines >= 500);
+	assert_true(taken * 20 <= lines);
+	count_wrong("benign2.txt", false, &lines, &taken);
 	assert_true(taken * 20 <= lines);
 }
 

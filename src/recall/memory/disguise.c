@@ -441,10 +441,10 @@ static str loose_reading(struct arena *a, str plain)
 		for (end = at;
 			end < len && (is_word((unsigned char)out[end]) || (out[end] && strchr("@$!", out[end])));)
 			end++;
-		if (end - at < 5)
-			continue;
-		read_digits(out + at, end - at);
-		put_right(out + at, end - at);
+		if (end - at >= 3)
+			read_digits(out + at, end - at);
+		if (end - at >= 5)
+			put_right(out + at, end - at);
 	}
 	return str_n(out, len);
 }
