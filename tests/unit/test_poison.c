@@ -62,6 +62,8 @@ static void test_no_poisoned_text_passes(void **state)
 	assert_int_equal(missed, 0);
 	count_wrong("poisoned2.txt", true, &lines, &missed);
 	assert_int_equal(missed, 0);
+	count_wrong("poisoned3.txt", true, &lines, &missed);
+	assert_int_equal(missed, 0);
 }
 
 static void test_at_least_95_percent_of_benign_texts_are_kept(void **state)

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "match/match.h"
+#include "memory/concepts.h"
 #include "memory/disguise.h"
 #include "memory/memory.h"
 
@@ -430,6 +431,7 @@ static const struct row hidden[] = {
 
 struct poison {
 	struct match *english[countof(english)], *others[countof(others)], *hidden[countof(hidden)];
+	struct concepts *concepts;
 };
 
 static void compile(const struct row *rows, size_t n, struct match **ret)
@@ -455,6 +457,7 @@ struct poison *poison_new(void)
 	compile(english, countof(english), p->english);
 	compile(others, countof(others), p->others);
 	compile(hidden, countof(hidden), p->hidden);
+	p->concepts = concepts_new();
 	return p;
 }
 
@@ -471,6 +474,7 @@ void poison_free(struct poison *p)
 	free_all(p->english, countof(english));
 	free_all(p->others, countof(others));
 	free_all(p->hidden, countof(hidden));
+	concepts_free(p->concepts);
 	free(p);
 }
 
@@ -483,6 +487,8 @@ static const char *find_in_readings(const struct poison *p, const str readings[R
 	/* Whoever encodes plain words does not want them to be read. */
 	if (!why && readings[READING_DECODED].n)
 		why = hidden[0].why;
+	if (!why && concepts_suspect(p->concepts, readings[READING_PLAIN]))
+		why = "is about what orders to an agent are about";
 	return why;
 }
 
