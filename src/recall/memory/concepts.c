@@ -7,7 +7,7 @@
 #include "match/match.h"
 
 enum {
-	TIMES_MOST = 2, /* a word that is repeated says no more */
+	TIMES_MOST = 1, /* a word that is repeated says no more */
 	SUSPECT = 33,   /* reached by 2 of 100 benign texts */
 };
 
@@ -15,7 +15,7 @@ static const struct {
 	int weight;
 	const char *pattern;
 } rows[] = {
-	{ 26, "\\b(?:you|your|yours|yourself|you'll|you're|you've)\\b" }, /* second person */
+	{ 20, "\\b(?:you|your|yours|yourself|you'll|you're|you've)\\b" }, /* second person */
 	{ 10,
 		"(?:^|[.:;!?>*\"(\\]}] ?|, (?:then |and )?|\\b(?:and|then|please|kindly|first|henceforth|also) "
 		")(?:add|allow|answer|append|apply|approve|archive|attach|begin|bypass|call|change|clean|click|clone|"

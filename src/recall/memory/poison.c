@@ -37,7 +37,7 @@ enum { TEXT_MOST = 64 << 10 };
 /* What an agent was told. */
 #define RULES                                                                                                       \
 	"\\b(?:instruction|prompt|rule|guideline|direction|message|context|order|polic|constraint|safeguard|guard|" \
-	"convention|restriction|warnings?\\b|(?:claude|agents|gemini)\\.md)"
+	"convention|restriction|warnings\\b|(?:claude|agents|gemini)\\.md)"
 
 /* What stands between an agent and harm. */
 #define PROTECTION                                                                                          \
@@ -48,12 +48,12 @@ enum { TEXT_MOST = 64 << 10 };
 	"?lists?|selinux|two-factor|2fa|mfa|\\.git/hooks|review|safeguards?|restrictions?|lint rule)\\b"
 
 /* What must not leave the machine. */
-#define SECRET                                                                                                       \
-	"(?:\\b(?:secret|credential|token|password|passphrase|api.?key|(?:private|ssh|deploy|access|secret|signing|" \
-	"our|admin) key|environment variable|env var|keys|conversation history|chat history|database "               \
-	"dump|workspace|(?:system|hidden|initial) prompt|session "                                                   \
-	"token|os\\.environ|\\w+_(?:token|key|secret)\\b)|\\.env\\b(?!\\.)|\\.netrc|\\.npmrc|\\.docker/"             \
-	"|kubeconfig|cookie|`env`|secrets\\.ya?ml|secrets/|\\.pem\\b|id_rsa|id_ed25519|/etc/shadow|\\.aws/|\\.ssh/"  \
+#define SECRET                                                                                                        \
+	"(?:\\b(?:secret|credential|token|password|passphrase|api.?key|(?:private|ssh|deploy|access|secret|signing|"  \
+	"our|admin) key|environment variable|env var|keys|conversation history|home directory|chat history|database " \
+	"dump|workspace|(?:system|hidden|initial) prompt|session "                                                    \
+	"token|os\\.environ|\\w+_(?:token|key|secret)\\b)|\\.env\\b(?!\\.)|\\.netrc|\\.npmrc|\\.docker/"              \
+	"|kubeconfig|cookie|`env`|secrets\\.ya?ml|secrets/|\\.pem\\b|id_rsa|id_ed25519|/etc/shadow|\\.aws/|\\.ssh/"   \
 	"|_history\\b)"
 
 /* Where to. */
@@ -66,7 +66,7 @@ enum { TEXT_MOST = 64 << 10 };
 #define GIVE                                                                                                           \
 	"(?:send|post|upload|exfiltrate|forward|email|mail|leak|append|include|embed|paste|transmit|share|export|"     \
 	"encode|put|publish|reveal|give|print(?: out)?|output|dump|submit|copy|attach|add|provide|hand over|use|tell " \
-	"(?:us|me)|read aloud|by first reading)"
+	"(?:us|me)|read aloud|by first reading|insert|deliver)"
 
 #define RUN                                                                         \
 	"(?:run|execute|eval|source|pipe|follow|obey|carry out|exec|do (?:exactly " \
@@ -93,7 +93,7 @@ static const struct row english[] = {
 		      "(?:\\b(?:previous|prior|above|earlier|all|any|every|existing|other|your|system|these|those|the|"
 		      "project|user's|claude)\\b" NEAR RULES "|\\b(?:all|any|your|prior|previous|earlier) " NEAR RULES
 		      "|you (?:were|have been|are) told|\\b(?:agents|claude)\\.md|\\bvisible text|failing "
-		      "checks|(?:previous|prior|earlier) \\w)" },
+		      "checks|(?:previous|prior|earlier) (?:context|text|conversation|chat))" },
 	{ "tells an agent to ignore what it was told",
 		"\\b(?:do not|don't|no longer|never|need not)\\b[^.\\n]{0,30}\\b(?:follow|obey|respect|apply|need to "
 		"(?:respect|follow|obey))\\b" NEAR
@@ -102,15 +102,18 @@ static const struct row english[] = {
 		"suspended|expired|superseded|no longer (?:valid|appl)|(?:does|do) not apply|obsolete "
 		"for)\\b|\\b(?:takes?|has|have|with) (?:absolute |higher )?(?:priority|precedence) over (?:the |your "
 		"|all )(?:conversation|user|system|previous|other)|whatever (?:this|it|the) (?:\\w+ )?says|only "
-		"authority|(?:guidance|instructions?|rules?|configur\\w+|context)\\b" NEAR
-		"\\b(?:is|are) (?:now )?(?:obsolete|irrelevant|replaced|void|invalid)|\\bthis "
+		"authority|(?:guidance|instructions?|rules?|configur\\w+|context|wishes|protective "
+		"measures|safeguards)\\b" NEAR
+		"\\b(?:is|are) (?:now )?(?:obsolete|irrelevant|replaced|void|invalid|cancelled|decorative|not "
+		"meant)|what follows is binding|\\bas (?:if|though)\\b" NEAR
+		"\\b(?:accepted|approved|agreed|confirmed|consented)\\b|\\bthis "
 		"(?:document|text|page|file|message|note) (?:replaces|overrides|supersedes|counts)|\\bonly "
 		"(?:the|this) (?:text|page|file|document|line)s?\\b" NEAR "\\bcounts?|\\bthrow away\\b" NEAR
 		"(?:context|instruction|rule)|\\b(?:must|should|shall|to) be (?:obeyed|executed immediately)|\\bobey "
 		"(?:it|this|them|its|the|only|that)\\b|instructions? (?:found|in|from)\\b" NEAR
 		"\\b(?:should|must) be (?:executed|followed|obeyed|trusted)(?! "
 		"only)|\\b(?:treat|consider|regard)\\b[^.\\n]{0,60}\\b(?:as (?:your|if the user|the user|trusted|an? "
-		"(?:order|instruction))|like theirs)|trust (?:tool|all|any|every|the) "
+		"(?:order|instruction))|like theirs)|(?<!never )(?<!not )\\btrust (?:tool|all|any|every|the) "
 		"\\w*[^.\\n]{0,20}\\b(?:over|content|output)" },
 	{ "gives an agent a new role",
 		"\\b(?:you are (?:now|no longer|henceforth)\\b(?! (?:connected|logged|ready|using|on |at |in the "
@@ -120,7 +123,8 @@ static const struct row english[] = {
 		")?(?:instruction|prompt|rule|directive|order|polic|role|task)\\w*\\s*:|roleplay|assume the "
 		"(?:role|identity|persona) of|(?:speak|answer|respond|reply|sign) as (?:the|an?) |\\byour "
 		"(?:true|real|new|actual|only|first) (?:purpose|task|role|goal|mission|job|master)|consider "
-		"yourself|you (?:now )?work for|freed from|(?:enter|enable[sd]?|activate|switch to|in) "
+		"yourself|you (?:now )?work for|freed from|\\b(?:grant|give|allow) "
+		"yourself\\b|(?:enter|enable[sd]?|activate|switch to|in) "
 		"(?:developer|dev|god|admin|unrestricted|privileged|dan|root|debug|jailbreak|maintenance)[- "
 		"]?(?:mode|persona)(?<!in maintenance mode)(?<!in debug mode)|in this "
 		"(?:persona|role|game)|unrestricted (?:mode|assistant|agent|ai|model)|(?:without|no|free of) (?:any "
@@ -170,8 +174,7 @@ static const struct row english[] = {
 		"human)[^>]{0,40}>|\\[\\/"
 		"?(?:inst|system|sys|admin)\\b[^\\]]{0,20}\\]|<\\|[^|]{1,30}\\|>|###\\s*(?:instruction|system|response)"
 		"|\"role\"\\s*:\\s*\"(?:system|developer)\"|\\b(?:message|notice|note|order|instruction)s? from "
-		"(?:anthropic|openai|google|microsoft|github|the "
-		"(?:system|operator|admin\\w*|developers?|user))|\\bsystem[_ "
+		"(?:anthropic|openai|google|microsoft|the (?:system|operator|admin\\w*|developers?|user))|\\bsystem[_ "
 		"]override|\"system\"\\s*:|\\bassistant\\.\\w+\\s*=|begin (?:privileged|system|admin|trusted)|end of "
 		"(?:tool|user|system|web|document) "
 		"?(?:output|input|prompt|message|content|results?)?\\b[^\\n]{0,8}(?:user|system|human|-)|\\bhuman:|"
@@ -195,11 +198,13 @@ static const struct row english[] = {
 		")\\b[^.\\n]{0,20}\\b(?:not|n't|never|be)\\b (?:need to |have to |be "
 		")?(?:know|see|notice|learn|told|mind|informed|aware)\\b(?! why)|\\bno ?(?:one|body) (?:is |be |must "
 		"be |should be )?(?:told|informed|know)|\\b(?:keep|stay|remain) (?:\\w+ )?(?:between "
-		"us|quiet|silent|secret)\\b|^\\W*(?:quietly|silently|secretly|covertly|discreetly) "
-		"\\w|\\b(?:add|insert|change|copy|install|remove|send|include)\\b" NEAR
+		"us|quiet|silent|secret)\\b|(?:^\\W*|\\bdo (?:it|this|so) "
+		")(?:quietly|silently|secretly|covertly|discreetly)\\b|\\b(?:add|insert|change|copy|install|remove|"
+		"send|include)\\b" NEAR
 		"\\b(?:silently|secretly|quietly|covertly)\\b|\\b(?:tell|assure|convince) (?:them|the user|your "
 		"user|users) (?:that|to|it)\\b|\\bwrite that the user\\b|\\bwithout comment\\b|\\bconfirms "
-		"nothing|\\b(?:nobody|no one) (?:notices|sees|knows|will)|\\bleave no trace|\\bno reason to "
+		"nothing|\\b(?:nobody|no one) (?:notices|sees|knows|will)|\\bleave no trace|\\b(?:not|n't) (?:stand "
+		"out|be noticed|be seen|attract attention)|\\bno reason to "
 		"(?:bring|mention|tell|ask|inform|report)|\\bharmless part|\\bthe person (?:you're|you are|at the "
 		"keyboard)|\\bact normal|\\bcontinue silently|\\breport no "
 		"(?:finding|issue|problem|vulnerabilit)|\\b(?:has|have) no known vulnerabilit" },
@@ -221,8 +226,9 @@ static const struct row english[] = {
 		")?(?:all|every|any|everything|each|the (?:pending|merge|pull|pr)|this (?:pr|pull|merge)|\\w+ "
 		"(?:automatically|without))\\b|\\b(?:reply|answer|respond) (?:only )?with \"?(?:lgtm|yes|ok)|\\bdo not "
 		"ask\\W*$|\\b(?:no longer|never|not) "
-		"ask(?:ing)?\\b|\\bskip\\b[^.\\n]{0,20}\\b(?:review|confirmation|approval)|\\b(?:approve|merge) "
-		"(?:this|the pending|it)\\b|do not ask questions|\\bmerge this (?:pr|and)\\b" },
+		"ask(?:ing)?\\b|\\bskip\\b[^.\\n]{0,20}\\b(?:review|confirmation|approval)|" ORDER
+		"(?<!to )(?:approve|merge) (?:this|the pending|it)\\b|do not ask questions|\\bmerge this "
+		"(?:pr|and)\\b" },
 	{ "claims a permission that it cannot give",
 		"\\b(?:user|owner|admin\\w*|developer|maintainer|security "
 		"team|human|operator|team)s?\\b[^.\\n]{0,40}\\b(?:has|have|already|explicitly|pre-?)\\s*(?:already "
@@ -248,10 +254,10 @@ static const struct row english[] = {
 		"\\w+'s authority" },
 	{ "switches a protection off",
 		ORDER "(?:disable|turn off|switch "
-		      "off|deactivate|remove|uninstall|bypass|skip|suspend|stop|kill|circumvent|evade|delete|weaken|"
-		      "comment out|empty|neutrali[sz]e)\\b[^.\\n]{0,40}?" PROTECTION
+		      "off|deactivate|remove|uninstall|bypass|skip|suspend|stop|kill|circumvent|evade|work "
+		      "around|loosen|relax|delete|weaken|comment out|empty|neutrali[sz]e)\\b[^.\\n]{0,40}?" PROTECTION
 		      "(?! (?:test|header|format|entr|doc|director|folder|image|thread|group|team)\\w*)|" ORDER
-		      "(?:turn|switch|set)\\b[^.\\n]{0,30}" PROTECTION
+		      "(?:turn|switch|set|take)\\b[^.\\n]{0,30}" PROTECTION
 		      "[^.\\n]{0,20}\\b(?:off|false|never|none|danger\\S*|0)\\b|\\bkill the \\w*monitor|" PROTECTION
 		      "[^.\\n]{0,20} (?:are|is) to be (?:disabled|removed|ignored|skipped)|" PROTECTION
 		      "[^.\\n]{0,20} can (?:safely )?be (?:ignored|disabled|skipped|switched "
@@ -272,8 +278,9 @@ static const struct row english[] = {
 		ORDER GIVE
 		"\\b(?! \\.env\\.example)(?! the (?:header|tag|kubeconfig from))(?! your ssh)" NEAR SECRET
 		"s?[^\\n]{0,80}?" AWAY "(?<!\\.env)|" SECRET "s?\\b" NEAR ORDER
-		"(?:send|post|upload|paste|share|email|transmit|put|append|embed|leak)\\b (?:it|them|this|those|the "
-		"\\w+)\\b|" ORDER "(?:send|upload|post|email|forward|transmit|submit|copy|mail) "
+		"(?:send|post|upload|paste|share|email|transmit|put|append|embed|leak|publish)\\b "
+		"(?:it|them|this|those|the \\w+)\\b|" ORDER
+		"(?:send|upload|post|email|forward|transmit|submit|copy|mail) "
 		"(?:the|your|all|every|it|them|its|me|any|each|this)\\b" NEAR "\\bto (?:https?:|the "
 		"(?:address|server|bucket|caller|webhook|link|url|endpoint|attacker)|\\S+@|\\S+\\.\\w+/"
 		"|\\w+\\.example)|\\$\\(cat |\\?(?:d|data|q|s)=(?:\\{|\\W*$)|" ORDER
@@ -293,15 +300,15 @@ static const struct row english[] = {
 		"reverse)\\b[^\\n]{0,90}(?:\\band\\b|\\bthen\\b|,|;)[^\\n]{0,20}?\\b" RUN
 		"\\b(?! (?:the tests|make|`make|it (?:again|once)))|" ORDER
 		"(?:run|execute|call|visit|install|eval)\\b[^\\n]{0,60}(?:https?://(?!localhost|127\\.)|/\\.hidden/"
-		"|@latest --yes|os\\.system|\\bwith sudo|\\bbelow\\b|downloaded)|\\b(?:execute|run|eval|apply) (?:the "
+		"|@latest --yes|os\\.system|\\bbelow\\b|downloaded)|\\b(?:execute|run|eval|apply) (?:the "
 		")?(?:string|payload|line|steps?|command|script|installer)s? (?:below|above|at the end|listed|in "
 		"data)|\\b(?:follow|carry out|perform|do) (?:only )?(?:the |its |these |all "
 		")?(?:steps|orders|following)\\b(?! in )|\\bcarry out its\\b|\\bcurl the \\w+ and "
-		"run|registry\\b[^\\n]{0,20}http://(?!localhost|127)|\\bmcp server at https?:|\\bexecute "
-		"them\\b|\\bneeds? to run `|\\bstart it with --privileged|\\bfollow (?:it|them|this "
+		"run|registry\\b[^\\n]{0,20}http://(?!localhost|127)|\\bmcp server at https?:|\\bexecute them\\b|" AGENT
+		" needs? to run `|\\bstart it with --privileged|\\bfollow (?:it|them|this "
 		"(?:page|text|file)|whatever)\\b|\\b(?:run|execute) the (?:\\w+ "
-		")?(?:script|installer|command)\\b[^\\n]{0,12}$|\\binsert <script|\\bpipe (?:it|them|the "
-		"installer)|\\badd the dependency\\b" },
+		")?(?:script|installer|command)\\b[^\\n]{0,12}$|\\binsert <script|\\bpip(?:e|ing) (?:it|them|the "
+		"installer|https?:\\S+|\\S+ into (?:ba|z)?sh)|\\badd the dependency\\b" },
 	{ "tells an agent what to do from now on",
 		"\\b(?:before|after|when(?:ever)?|each time|every time|always|(?:the )?next time|from now on|from "
 		"today on|first|at the (?:start|end) of "
@@ -346,14 +353,16 @@ static const struct row others[] = {
 		"(?:jetzt|nun|ab)|\\b(?:beim nachsten mal|in zukunft|ab jetzt|ab sofort|kunftig|von nun "
 		"an)\\b[^.\\n]{0,60}\\b(?:du|dein|sollst|nie|immer|musst|frage)\\b|\\b(?:hinweis|achtung|nachricht|"
 		"anweisung)\\w*,? "
-		"(?:fur|an|:)[^.\\n]{0,12}\\b(?:ki|agent|assistent|sprachmodell)|\\b(?:sende?|schicke?n?|lade|kopiere?|"
+		"(?:fur|an|:)[^.\\n]{0,12}\\b(?:ki|agent|assistent|sprachmodell)|\\b(?:sende|schicke?n?|lade|kopiere?|"
 		"gib|poste|verrate|veroffentliche|ubermittle)\\b" NEAR
 		"(?:passw|schlussel|token|zugangsdaten|geheim|\\.env|prompt|umgebungsvariable)|(?:passw|schlussel|"
 		"zugangsdaten|geheimnis)" NEAR
 		"\\b(?:schicken|senden|hochladen|ubermitteln)|\\b(?:nutzer|benutzer)\\b[^.\\n]{0,20}\\b(?:zugestimmt|"
 		"erlaubt|genehmigt|freigegeben)|\\bfuhre?t? "
 		"(?:das|den|die|es|jeden)\\b[^\\n]{0,60}\\baus\\b|\\blade\\b[^\\n]{0,60}\\b(?:fuhre|starte)|\\b(?:"
-		"agent|assistent|ki|modell) (?:soll|darf)\\b|\\bmerke? dir\\b|bestatigung\\w*" NEAR
+		"agent|assistent|ki|modell) (?:soll|darf)\\b|\\bmerke? dir\\b|(?:anweisung|vorgabe|regel)\\w*" NEAR
+		"\\b(?:hinfallig|ungultig|aufgehoben|gelten nicht)|\\btu(?:e|t)? so,? "
+		"als\\b|\\bverschweig\\w*|\\bhandle nur\\b|bestatigung\\w*" NEAR
 		"(?:uberflussig|unnotig|nicht notig)|(?:zugangsdaten|passw\\w*|schlussel)" NEAR "weiterleit" },
 	{ "gives an agent orders in French",
 		"\\b(?:ignore[zr]?|oublie[zr]?|desactive[zr]?|contourne[zr]?|saute[zr]?|supprime[zr]?)\\b" NEAR
@@ -362,8 +371,10 @@ static const struct row others[] = {
 		"|')[^.\\n]{0,20}\\b(?:dis|dites|informe[zr]?|mentionne[zr]?|previens|prevenez|demande[zr]?|parle[zr]?)"
 		"\\b[^.\\n]{0,30}\\b(?:rien|pas|jamais|personne)|\\bsans (?:\\w+ "
 		")?(?:demander|confirmation|prevenir|avertir|restriction|approbation|dire|limite|informer|validation|"
-		"poser)|\\ba chaque session\\b|\\b(?:tu es|vous etes) (?:maintenant|desormais)|\\b(?:la prochaine "
-		"fois|desormais|a partir de "
+		"poser)|\\ba chaque session\\b|\\bfai(?:s|tes) comme si\\b|\\b(?:aucune|pas de) "
+		"traces?\\b|(?:consignes|instructions|regles)" NEAR
+		"\\b(?:annulees|caduques|ne s'appliquent)|\\b(?:tu es|vous etes) (?:maintenant|desormais)|\\b(?:la "
+		"prochaine fois|desormais|a partir de "
 		"maintenant|dorenavant)\\b[^.\\n]{0,30}\\b(?:tu|vous|que)\\b|\\b(?:attention des|note "
 		"(?:pour|aux?)|message "
 		"(?:pour|aux?))\\b[^.\\n]{0,10}(?:assistant|agent|\\bia\\b|modele)|\\b(?:envoie|envoyez|affiche|publie|"
@@ -384,8 +395,9 @@ static const struct row others[] = {
 		"|l')?(?:ia|agente|asistente|assistente|modelo)|\\b(?:envi[ae]|muestr[ae]|mostr[ae]|sub[ae]|copi[ae]|"
 		"publi\\w+|invi[ae]|mand[ae]|revel[ae])\\b" NEAR
 		"(?:claves?|credencia|contrasena|token|secreto|senha|password|chiav|\\.env|prompt|segredo)|\\baprueb["
-		"ae]\\w* (?:todo|cada)|\\bno lo "
-		"(?:comentes|menciones|cuentes)|\\bdescarg\\w+\\b[^\\n]{0,60}\\bejecut" },
+		"ae]\\w* (?:todo|cada)|\\bno lo (?:comentes|menciones|cuentes)|\\b(?:haz|haga|faca|fai) "
+		"(?:como|come|de conta)\\b|\\b(?:no dejes|nao deixe|non lasciare|sin dejar) (?:\\w+ "
+		")?(?:rastros?|huellas|tracc\\w+)|\\bdescarg\\w+\\b[^\\n]{0,60}\\bejecut" },
 	{ "gives an agent orders in Chinese",
 		"(?:忽略|无视|忘记|跳过|绕过|关闭|禁用|停用|删除|忽視|無視).{0,20}(?:指令|指示|规则|提示|钩子|审查|"
 		"确认|沙箱|沙盒|保护|安全|检查)|(?:不要|别|无需|不用|不必|勿|不得).{0,10}(?:告诉|询问|通知|确认|提及|"
@@ -393,7 +405,7 @@ static const struct row others[] = {
 		"发给|打印|显示|公开).{0,20}(?:密钥|密码|令牌|提示词|凭据|凭证|环境变量|\\.env)|(?:密钥|密码|令牌|凭据|"
 		"凭证|环境变量|\\.env).{0,20}(?:发送|上传|泄露|发给|发到|贴到|贴出|粘贴)|(?:不需要|无需|不用).{0,8}(?:"
 		"批准|确认|同意|审查)|(?:AI|人工智能|智能体|助手|代理).{0,6}(?:请|必须|应当|注意)|下载.{0,15}(?:运行|"
-		"执行)|没有(?:任何)?限制|(?:用户)(?:已经|已).{0,6}(?:同意|授权|批准)" },
+		"执行)|没有(?:任何)?限制|假装|当作用户|(?:用户)(?:已经|已).{0,6}(?:同意|授权|批准)" },
 	{ "gives an agent orders in Japanese",
 		"(?:指示|命令|ルール|規則|フック|確認|サンドボックス|保護|レビュー|制限|検査).{0,20}(?:無視|忘れ|"
 		"無効に|スキップ|省略|解除|停止|オフ)(?:し|て|せよ|すること|にし)|(?:ユーザー?|利用者|人間).{0,10}(?:"
@@ -402,7 +414,9 @@ static const struct row others[] = {
 		"0,40}(?:ください|すること|しなさい|せよ|してはいけ)|ダウンロード.{0,20}実行|(?:送信|アップロード|"
 		"送って|公開).{0,20}(?:秘密|トークン|パスワード|鍵|認証情報)|(?:秘密|トークン|パスワード|鍵|キー|\\."
 		"env|システムプロンプト|認証情報|環境変数).{0,20}(?:送信|アップロード|表示|出力|公開|送って|貼り付け)(?"
-		"!される)|(?:AI|エージェント|アシスタント)(?:へ|の皆|は必ず|に告ぐ)|制限のない" },
+		"!される)|(?:AI|エージェント|アシスタント)(?:へ|の皆|は必ず|に告ぐ)|制限のない|(?:承認|許可|同意)(?:"
+		"した|済み|され).{0,6}(?:扱|みな|として)|(?:ルール|保護|制限|検査|ガード).{0,6}(?:回避|迂回)|(?:"
+		"データベース|履歴|ログ|テーブル).{0,6}(?:削除|消去)(?:せよ|しなさい|してくださ|しろ)" },
 	{ "gives an agent orders in Russian",
 		"\\b(?:игнорируй|забудь|отключи|выключи|пропусти|пропускай|обойди|удали|нарушай)(?:те)?\\b" NEAR
 		"(?:инструкц|правил|хук|защит|проверк|подтвержд|песочниц|промпт|указан|ограничен)|\\bне "
@@ -410,9 +424,10 @@ static const struct row others[] = {
 		")?(?:подтвержд|ограничен|спрос|проверк|ведома|разрешен|согласи)|\\b(?:теперь ты|ты теперь|отныне|в "
 		"следующии раз|в следующий раз|впредь|с этого "
 		"момента)\\b|\\b(?:отправь|покажи|пришли|скинь|загрузи|перешли|выведи|опубликуй|скопируй)(?:те)?"
-		"\\b" NEAR "(?:токен|парол|ключ|секрет|промпт|\\.env|учетн|переменн)|\\bскачай\\w*\\b[^\\n]{0,40}(?:"
-		"запусти|выполни)|\\bследуй(?:те)? "
-		"только|(?:внимание|заметка|сообщение)[^.\\n]{0,8}(?:ии|агент|ассистент|модел)" },
+		"\\b" NEAR
+		"(?:токен|парол|ключ|секрет|промпт|\\.env|учетн|переменн)|\\bскачай\\w*\\b[^\\n]{0,40}(?:запусти|"
+		"выполни)|\\bследуй(?:те)? только|\\bсчитай(?:те)?,? что|\\bничего не "
+		"(?:пиши|говори|сообщай)|(?:внимание|заметка|сообщение)[^.\\n]{0,8}(?:ии|агент|ассистент|модел)" },
 	{ "gives an agent orders in Korean",
 		"(?:지시|명령|규칙|훅|확인|보호|샌드박스|검토).{0,15}(?:무시|잊|비활성|건너뛰|생략|해제|끄)|사용자.{0,"
 		"10}(?:알리지|말하지|묻지)|시스템 "
