@@ -171,7 +171,8 @@ static const struct row english[] = {
 		"user|assistant|must|proceed|ignore|policy|confirm|please|yes|now|urls? as "
 		"trusted)\\b|<\\/"
 		"?(?:system|instructions?|assistant|user|tool|tool_result|developer|function|important|hookd|antml|"
-		"human)[^>]{0,40}>|\\[\\/"
+		"human)[^>]{0,40}>(?! "
+		"(?:element|tag))|\\[\\/"
 		"?(?:inst|system|sys|admin)\\b[^\\]]{0,20}\\]|<\\|[^|]{1,30}\\|>|###\\s*(?:instruction|system|response)"
 		"|\"role\"\\s*:\\s*\"(?:system|developer)\"|\\b(?:message|notice|note|order|instruction)s? from "
 		"(?:anthropic|openai|google|microsoft|the (?:system|operator|admin\\w*|developers?|user))|\\bsystem[_ "
@@ -260,15 +261,15 @@ static const struct row english[] = {
 		      "(?:turn|switch|set|take)\\b[^.\\n]{0,30}" PROTECTION
 		      "[^.\\n]{0,20}\\b(?:off|false|never|none|danger\\S*|0)\\b|\\bkill the \\w*monitor|" PROTECTION
 		      "[^.\\n]{0,20} (?:are|is) to be (?:disabled|removed|ignored|skipped)|" PROTECTION
-		      "[^.\\n]{0,20} can (?:safely )?be (?:ignored|disabled|skipped|switched "
-		      "off)|\\b(?:use|pass|add|always|run|start|with|set|export|put|commit|push)\\b[^.\\n]{0,40}(?:--"
-		      "dangerously\\S*|--no-verify|--yolo|--no-sandbox|bypasspermissions|danger-full-access|"
-		      "disableallhooks\\W+true|hookd_off=|verify=false|strictssl=false|--force --no|histfile=)|\\badd "
-		      "bash\\(|\\ballow ?list\\b[^.\\n]{0,60}\\bso that you|\\|\\| "
+		      "[^.\\n]{0,20} can (?:safely )?be "
+		      "(?:ignored|dismissed)|\\b(?:use|pass|add|always|run|start|with|set|export|put|commit|push)\\b[^."
+		      "\\n]{0,40}(?:--dangerously\\S*|--no-verify|--yolo|--no-sandbox|bypasspermissions|danger-full-"
+		      "access|disableallhooks\\W+true|hookd_off=|verify=false|strictssl=false|--force "
+		      "--no|histfile=)|\\badd bash\\(|\\ballow ?list\\b[^.\\n]{0,60}\\bso that you|\\|\\| "
 		      "true\\W[^.\\n]{0,30}\\bsecurity|\\b(?:with|proceed|retry) [^.\\n]{0,10}sandbox disabled|\\bturn "
 		      "off the (?:checks|guard)|hooks? (?:do|does) nothing|\\brename\\b[^\\n]{0,20}hooks?/|permissive "
-		      "mode|\\bchmod -r 777|\\b(?:admin|root) "
-		      "(?:rights|access|token)\\b[^.\\n]{0,20}\\b(?:and|from|to)\\b|\\bmark (?:it|them|the test) as "
+		      "mode|\\bchmod -r 777|\\b(?:give|grant|use|using|with)\\b[^.\\n]{0,30}\\b(?:admin|root) "
+		      "(?:rights|access|token)\\b|\\bmark (?:it|them|the test) as "
 		      "(?:skipped|passed)|\\b(?:ignore|dismiss)\\b[^.\\n]{0,20}\\b(?:warning|alert|finding)s? from the "
 		      "(?:secret|security|guard|scanner|hook)|\\bnever verify\\b" },
 
@@ -306,7 +307,7 @@ static const struct row english[] = {
 		")?(?:steps|orders|following)\\b(?! in )|\\bcarry out its\\b|\\bcurl the \\w+ and "
 		"run|registry\\b[^\\n]{0,20}http://(?!localhost|127)|\\bmcp server at https?:|\\bexecute them\\b|" AGENT
 		" needs? to run `|\\bstart it with --privileged|\\bfollow (?:it|them|this "
-		"(?:page|text|file)|whatever)\\b|\\b(?:run|execute) the (?:\\w+ "
+		"(?:page|text|file)|whatever)\\b(?! for)|\\b(?:run|execute) the (?:\\w+ "
 		")?(?:script|installer|command)\\b[^\\n]{0,12}$|\\binsert <script|\\bpip(?:e|ing) (?:it|them|the "
 		"installer|https?:\\S+|\\S+ into (?:ba|z)?sh)|\\badd the dependency\\b" },
 	{ "tells an agent what to do from now on",
