@@ -18,6 +18,7 @@ import socket
 import sqlite3
 import sys
 import time
+import uuid
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e"))
@@ -25,7 +26,7 @@ import world as w  # noqa: E402
 
 GOLDEN = HERE.parent / "golden"
 KINDS = ("PreToolUse", "PostToolUse")
-COPIES = 40  # of each recorded session: what an empty store weighs shall not count
+COPIES = 120  # of each recorded session: what an empty store weighs (a quarter of a megabyte) shall hardly count
 
 
 def written(pid):
@@ -85,7 +86,8 @@ def recorded(folders):
     """[(agent, [(event, payload)…])…], a session of recorded payloads for each agent."""
     found = []
     for folder in folders:
-        agent = {"claude-code": "claude"}.get(folder.name, folder.name)
+        name = folder.parent.name if folder.name == "captures" else folder.name
+        agent = {"claude-code": "claude"}.get(name, name)
         calls = []
         for path in sorted(folder.glob("*.json")):
             if path.name.endswith(".event.json") or path.name.startswith("_"):
@@ -107,18 +109,27 @@ def folders_of(captures):
     return [GOLDEN / name for name in ("claude", "codex", "gemini")]
 
 
+def under_new_ids(value, ids):
+    """A recorded payload as part of another session: its ids are replaced wherever they occur, as in the path of its
+    transcript. One id is always replaced by the same one; all payloads are of one session."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    for member in ("session_id", "prompt_id", "tool_use_id"):
+        old = value.get(member)
+        if isinstance(old, str) and len(old) > 7:
+            key = member if member == "session_id" else old
+            new = old[:6] + os.urandom(9).hex() if member == "tool_use_id" else str(uuid.uuid4())
+            text = text.replace(old, ids.setdefault(key, new))
+    return text.encode()
+
+
 def replay(path, captures=None):
     """Sends recorded sessions, each copy under ids of its own; the bytes of their payloads."""
     line, total, count = Line(path), 0, 0
-    for copy in range(COPIES):
+    for _ in range(COPIES):
         for agent, calls in recorded(folders_of(captures)):
+            ids = {}
             for event, value in calls:
-                value = {**value, "session_id": f"{copy:08x}-{agent}-session"}
-                if value.get("tool_use_id"):
-                    value["tool_use_id"] = f"{value['tool_use_id'][:12]}{os.urandom(6).hex()}"
-                if value.get("prompt_id"):
-                    value["prompt_id"] = f"{copy:08x}-0000-4000-8000-{len(calls):012}"
-                payload = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+                payload = under_new_ids(value, ids)
                 line.send(payload, agent=agent.encode(), event=event.encode())
                 total += len(payload)
                 count += 1

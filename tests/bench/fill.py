@@ -66,6 +66,10 @@ def text(rng, n):
     return " ".join(rng.choice(WORDS) for _ in range(n))
 
 
+KINDS = {"SessionStart": 1, "SessionEnd": 2, "UserPromptSubmit": 5, "PreToolUse": 7, "PostToolUse": 10, "Stop": 17}
+CLASSES = ("other", "shell", "read", "write", "search", "web", "mcp", "agent")
+
+
 class Filler:
     def __init__(self, path, activities, now_us):
         self.store, self.rng, self.left, self.now = Store(path), random.Random(7), activities, now_us
@@ -76,7 +80,7 @@ class Filler:
         self.seq += 1
         self.events += 1
         self.last_id = self.seq.to_bytes(16, "big")
-        self.store.add("events", seq=self.seq, id=self.last_id, ord=at, at=at, session=self.sessions, kind=kind, native=kind, tool=tool,
+        self.store.add("events", seq=self.seq, id=self.last_id, ord=at, lag=0, what=KINDS[kind], session=self.sessions, native="", tool=tool,
                        tool_use_id=use, agent_id=agent_id, payload=json.dumps({"session_id": self.native, "cwd": self.cwd,
                                                                                "hook_event_name": kind, **payload}))
 
@@ -96,9 +100,9 @@ class Filler:
                                                      "tool_response": {"stdout": text(self.rng, 40)}}, tool, use, agent_id)
         self.activities += 1
         self.left -= 1
-        self.store.add("activities", key=self.activities, session=self.sessions, same=use, window=window, batch=batch, ord=at, kind="tool",
-                       tool=tool, **{"class": group}, agent_id=agent_id, input=json.dumps(given), output=text(self.rng, 40), file=file,
-                       change={"read": "read", "write": "modified"}.get(group), state="failed" if failed else "done",
+        self.store.add("activities", key=self.activities, session=self.sessions, same=use, window=window, batch=batch, ord=at, what=0,
+                       tool=tool, class_n=CLASSES.index(group), agent_id=agent_id, input=json.dumps(given), output=text(self.rng, 40), file=file,
+                       change={"read": "read", "write": "modified"}.get(group), state_n=2 if failed else 1,
                        error="Exit code 1" if failed else None, started_at=at, ended_at=at + took * 1000, duration_ms=took)
         return at + took * 1000 + 1000000
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from world import BUILD, DONE, WAIT, hook, payload, read_frame, tool, wait_for
+from world import BUILD, DONE, ROOT, WAIT, hook, payload, read_frame, tool, wait_for
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
 
@@ -385,13 +385,14 @@ def test_a_daemon_whose_disk_hangs_ends_when_asked_to(world):
 
 
 def test_a_failed_statement_in_a_migration_is_no_damage(world):
-    world.start()
-    world.stop()
+    world.dir.mkdir(mode=0o700, exist_ok=True)
     db = sqlite3.connect(world.dir / "hookd.db")
-    db.executescript("DROP TABLE quarantine; DROP INDEX events_unfolded; PRAGMA user_version = 5;"
-                     "CREATE INDEX activities_session ON activities(session, ord);"
-                     "CREATE TRIGGER words_command_new AFTER INSERT ON activities BEGIN SELECT 1; END")
+    db.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    for sql in sorted((ROOT / "schema").glob("000[1-5]_*.sql")):
+        db.executescript(sql.read_text())
+    db.execute("PRAGMA user_version = 5")
     db.close()
+    (world.dir / "hookd.db").chmod(0o600)
     assert start_with_fault(world, "migrate-io:2+")
     assert world.hookc("PostToolUse", tool(1)).returncode == 0
     wait_for(lambda: "migration 0006" in world.status()["store"]["trouble"], what="the trouble to be told")

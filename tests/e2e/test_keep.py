@@ -301,15 +301,28 @@ def test_truncated_at_every_page_and_between(world, sample):
     assert before > len(known) // 2
 
 
-def leaves_of_events(data):
-    """Offsets of the pages that hold rows of events: nothing else has this word on a table's leaf."""
-    return [at for at in range(0, len(data), PAGE) if data[at] == 13 and b"PostToolUse" in data[at:at + PAGE]]
+def leaves_below(data, page):
+    """Offsets of the leaves of a table, from the number of its root on."""
+    at = (page - 1) * PAGE
+    if data[at] == 13:
+        return [at]
+    cells = int.from_bytes(data[at + 3:at + 5], "big")
+    places = [at + int.from_bytes(data[at + 12 + 2 * i:at + 14 + 2 * i], "big") for i in range(cells)]
+    return [leaf for place in [*places, at + 8] for leaf in leaves_below(data, int.from_bytes(data[place:place + 4], "big"))]
+
+
+def leaves_of(table, data):
+    db = sqlite3.connect(":memory:")
+    db.deserialize(data[:18] + b"\1\1" + data[20:])  # what is in memory has no WAL
+    root = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,)).fetchone()[0]
+    db.close()
+    return leaves_below(data, root)
 
 
 def test_events_whose_rows_are_gone_come_back_from_what_was_made_of_them(world, sample):
     """Calls and prompts are told of on other pages too: shortened, and marked as such, they are still there."""
     data, known = sample
-    leaves = leaves_of_events(data)
+    leaves = leaves_of("events", data)
     assert leaves
     for at in leaves:
         data = data[:at] + bytes(PAGE) + data[at + PAGE:]
@@ -323,6 +336,23 @@ def test_events_whose_rows_are_gone_come_back_from_what_was_made_of_them(world, 
     assert ask(world, "SELECT prompt FROM batches ORDER BY ord") == [("make it work",), ("second",)]
 
 
+def test_events_whose_payloads_are_gone_come_back_from_what_was_made_of_them(world):
+    """Their rows are there, but not the block that has what they say."""
+    world.start()
+    send(world, some_work("s1", 12))
+    ids(world)
+    world.stop()
+    assert ask(world, "SELECT count(*) FROM blocks")[0][0]
+    data = (world.dir / "hookd.db").read_bytes()
+    for at in leaves_of("blocks", data):
+        data = data[:at] + bytes([data[at]]) + bytes(PAGE - 1) + data[at + PAGE:]
+    damage_and_start(world, data)
+    assert "shortened forms of" in survives(world, 1)
+    world.stop()
+    rows = ask(world, "SELECT marks & 1, kind FROM events WHERE tool_use_id LIKE 'ts1-%'")
+    assert rows == [(1, "PostToolUse")] * 12
+
+
 def test_the_journal_has_the_last_word_on_what_is_left_of_an_event(world):
     """The whole event is in a segment that was not yet deleted: its shortened form does not replace it."""
     world.start()
@@ -331,7 +361,7 @@ def test_the_journal_has_the_last_word_on_what_is_left_of_an_event(world):
     ids(world)
     world.stop()
     data = (world.dir / "hookd.db").read_bytes()
-    for at in leaves_of_events(data):
+    for at in leaves_of("events", data):
         data = data[:at] + bytes(PAGE) + data[at + PAGE:]
     (world.dir / "hookd.db").write_bytes(data)
     for p, old in segments.items():

@@ -70,7 +70,7 @@ def test_a_store_of_the_release_before_is_brought_here(world):
 def test_killed_at_every_statement_it_is_whole(world):
     world.dir.mkdir(mode=0o700, exist_ok=True)
     store = world.dir / "hookd.db"
-    for n in range(1, 60):
+    for n in range(1, 120):
         for name in ("hookd.db", "hookd.db-wal", "hookd.db-shm"):
             (world.dir / name).unlink(missing_ok=True)
         old_store(store)

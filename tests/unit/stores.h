@@ -39,7 +39,7 @@ static inline void fill_events(struct store *s, int n)
 		struct record r = record_sample((unsigned)i, STR_NONE);
 
 		q = store_query(s,
-			"INSERT INTO events(id, ord, at, kind, native, payload) VALUES (?, ?, 0, '', '', ?)");
+			"INSERT INTO events(id, ord, lag, what, native, payload) VALUES (?1, ?2, ?2, '', '', ?3)");
 		query_bind_blob(q, 1, r.id.b, ULID_BYTES);
 		query_bind_int(q, 2, i);
 		query_bind_str(q, 3, STR("{\"some\":\"payload that takes room, so that there are many pages\"}"));

@@ -340,7 +340,7 @@ static struct record record_of(struct arena *a, unsigned i)
 /* Every table without the numbers that count arrivals; rows are named by what they are. */
 static const char *const dumps[] = {
 	"SELECT hex(e.id), e.ord, e.at, s.agent, s.native_id, e.kind, e.native, e.tool, e.tool_use_id, "
-	"e.marks, hex(o.id), e.agent_id, e.payload "
+	"e.marks, hex(o.id), e.agent_id, payload_text(e.payload) "
 	"FROM events e JOIN sessions s ON s.key = e.session LEFT JOIN events o ON o.seq = e.same_as ORDER BY e.id",
 	"SELECT s.agent, s.native_id, s.cwd, s.transcript, s.status, s.started_at, s.last_at, s.ended_at, "
 	"s.events, s.prompts, s.tools, s.model, "
@@ -348,7 +348,7 @@ static const char *const dumps[] = {
 	"j.path, s.last_ord, hex(s.last_id) "
 	"FROM sessions s LEFT JOIN sessions p ON p.key = s.parent LEFT JOIN projects j ON j.key = s.project "
 	"ORDER BY 1, 2",
-	"SELECT s.native_id, w.ord, w.agent_id, w.agent_type, p.ord, v.ord, w.source, w.model, w.transcript, "
+	"SELECT s.native_id, w.ord, w.agent_id, w.agent_type, p.ord, v.ord, w.source, w.model, "
 	"w.started_at, w.ended_at, w.end_reason, "
 	"w.message FROM windows w JOIN sessions s ON s.key = w.session LEFT JOIN windows p ON p.key = w.parent "
 	"LEFT JOIN windows v ON v.key = w.previous ORDER BY s.agent, 1, 2, 3",
@@ -361,7 +361,7 @@ static const char *const dumps[] = {
 	"a.output, a.file, a.change, a.state, a.error, "
 	"a.started_at, a.ended_at, a.duration_ms FROM activities a JOIN sessions s ON s.key = a.session LEFT "
 	"JOIN windows w ON w.key = a.window "
-	"LEFT JOIN batches b ON b.key = a.batch ORDER BY s.agent, 1, 2",
+	"LEFT JOIN batches b ON b.key = a.batch ORDER BY s.agent, 1, 2, a.ord, a.kind, a.output",
 	"SELECT s.native_id, p.path, p.title, p.created_at, p.updated_at, v.version, v.ord, v.source, "
 	"v.content FROM plans p "
 	"JOIN sessions s ON s.key = p.session JOIN plan_versions v ON v.plan = p.key ORDER BY 1, 2, 6",
@@ -369,7 +369,7 @@ static const char *const dumps[] = {
 	"JOIN sessions s ON s.key = d.session ORDER BY 1, 2, 3",
 };
 
-static const int columns[] = { 13, 22, 13, 16, 18, 9, 7 };
+static const int columns[] = { 13, 22, 12, 16, 18, 9, 7 };
 
 static void dump(struct store *s, struct buf *out)
 {
@@ -407,7 +407,7 @@ static void clear(struct store *s)
 	assert_int_equal(store_exec(s,
 				 "DELETE FROM plan_versions; DELETE FROM plans; DELETE FROM activities; DELETE "
 				 "FROM batches; "
-				 "DELETE FROM windows; DELETE FROM decisions; DELETE FROM events; "
+				 "DELETE FROM windows; DELETE FROM decisions; DELETE FROM events; DELETE FROM blocks; "
 				 "DELETE FROM sessions; DELETE FROM directories; DELETE FROM projects"),
 		0);
 }

@@ -70,8 +70,8 @@ static void test_daily_backups(void **state)
 	make_older(first, 90000);
 	assert_int_equal(store_backup_daily(store, backups, false, path, &err), 0); /* nothing has changed */
 	assert_int_equal(store_exec(s,
-				 "INSERT INTO events(id, ord, at, kind, native, payload) "
-				 "VALUES (zeroblob(16), 1, 1, '', '', '{}')"),
+				 "INSERT INTO events(id, ord, lag, what, native, payload) "
+				 "VALUES (zeroblob(16), 1, 0, '', '', '{}')"),
 		0);
 	assert_int_equal(store_backup_daily(store, backups, false, path, &err), 1);
 	for (int i = 0; i < 3; i++) {
@@ -124,8 +124,8 @@ static void test_salvage(void **state)
 		0);
 	for (int64_t i = 0; i < ROWS; i++)
 		assert_int_equal(store_do(s,
-					 "INSERT INTO events(id, ord, at, session, kind, native, payload) VALUES "
-					 "(randomblob(16), ?1, ?1, 7, 'Stop', 'Stop', "
+					 "INSERT INTO events(id, ord, lag, session, what, native, payload) VALUES "
+					 "(randomblob(16), ?1, 0, 7, 17, 'Stop', "
 					 "printf('\"%.*c\"', 20000, 'x'))",
 					 "i", i),
 			0);

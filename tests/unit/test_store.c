@@ -209,8 +209,8 @@ static _Atomic int fold_calls, fold_failures, commits_told;
 static int fold(struct store *s, const struct record *r, bool careful, void *arg)
 {
 	struct query *q = store_query(s,
-		"INSERT OR IGNORE INTO events(id, ord, at, kind, native, marks, payload) "
-		"VALUES (?1, ?2, ?3, 'k', 'n', ?4, ?5)");
+		"INSERT OR IGNORE INTO events(id, ord, lag, what, native, marks, payload) "
+		"VALUES (?1, ?2, ?2 - ?3, 'k', 'n', ?4, ?5)");
 	int got;
 
 	fold_calls++;

@@ -26,6 +26,7 @@
 
 /* -- kinds ------------------------------------------------------------------------------------- */
 
+/* Stores know kinds by these numbers: new ones come last, before EVENT_KIND_MAX. */
 enum event_kind {
 	EVENT_UNKNOWN, /* stored, answered neutrally */
 	EVENT_SESSION_START,
@@ -80,6 +81,8 @@ enum event_kind {
 	EVENT_INJECTION, /* what it added to a conversation */
 	EVENT_KIND_MAX,
 };
+
+#define EVENT_KIND_NUMBERED EVENT_INJECTION /* the last one of which stores know the number; others by name */
 
 enum {
 	EVENT_IS_DECISION = 1 << 0,   /* the answer can stop or change what the agent does */

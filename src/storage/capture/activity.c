@@ -32,13 +32,13 @@ static const char *change_of(const struct event *e)
 	return is_new_file(e) ? "created" : "modified";
 }
 
-static str state_of(enum event_kind kind)
+static int64_t state_of(enum event_kind kind)
 {
 	switch (kind) {
-	case EVENT_PRE_TOOL_USE: return STR("started");
-	case EVENT_POST_TOOL_USE: return STR("done");
-	case EVENT_PERMISSION_DENIED: return STR("denied");
-	default: return STR("failed");
+	case EVENT_PRE_TOOL_USE: return ACTIVITY_STARTED;
+	case EVENT_POST_TOOL_USE: return ACTIVITY_DONE;
+	case EVENT_PERMISSION_DENIED: return ACTIVITY_DENIED;
+	default: return ACTIVITY_FAILED;
 	}
 }
 
@@ -183,14 +183,14 @@ static int insert_call(struct step *t, bool before, struct call *call)
 		return r;
 	t->session.tools++;
 	r = store_do(t->store,
-		"INSERT INTO activities(key, session, same, window, batch, ord, kind, tool, class, agent_id, input, "
+		"INSERT INTO activities(key, session, same, window, batch, ord, what, tool, class_n, agent_id, input, "
 		"file, "
-		"  started_at, ended_at, state, output, error, change, duration_ms) "
-		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'tool', ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
-		"iiskkisssssk"
-		"kssssk",
+		"  started_at, ended_at, state_n, output, error, change, duration_ms) "
+		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+		"iiskkisisssk"
+		"kisssk",
 		key_of(t->seq, 0), t->session.key, call->same, window, call->batch, t->record.order_us, e->tool_name,
-		str_of(tool_class_names[e->tool_class]), e->agent_id, summary_of_input(t->arena, e->tool_input),
+		(int64_t)e->tool_class, e->agent_id, summary_of_input(t->arena, e->tool_input),
 		project_relative(t->store, t->arena, t->session.project, e->file_path), before ? at : 0,
 		before ? 0 : at, state_of(t->record.kind), before ? STR_NONE : summary_of_output(t->arena, e),
 		before ? STR_NONE : error_of(t), before ? STR_NONE : str_of(change_of(e)), before ? 0 : e->duration_ms);
@@ -221,10 +221,10 @@ static int complete_call(struct step *t, bool before, const struct call *call)
 			"THEN max(0, (ended_at - ?2) / 1000) END) WHERE key = ?1",
 			"iii", call->key, t->record.at_us, t->record.order_us);
 	r = store_do(t->store,
-		"UPDATE activities SET ended_at = ?2, state = ?3, output = ?4, error = ?5, change = ?6, "
+		"UPDATE activities SET ended_at = ?2, state_n = ?3, output = ?4, error = ?5, change = ?6, "
 		"  duration_ms = coalesce(?7, CASE WHEN started_at IS NOT NULL "
 		"  THEN max(0, (?2 - started_at) / 1000) END) WHERE key = ?1",
-		"iissssk", call->key, t->record.at_us, state_of(t->record.kind), summary_of_output(t->arena, e),
+		"iiisssk", call->key, t->record.at_us, state_of(t->record.kind), summary_of_output(t->arena, e),
 		error_of(t), str_of(change_of(e)), e->duration_ms);
 	return r < 0 || !session_is_outside(&t->record) ? r : add_input(t, call);
 }
@@ -291,7 +291,6 @@ int activity_on_other(struct step *t)
 {
 	const struct event *e = &t->event;
 	bool failed = t->record.kind == EVENT_STOP_FAILURE, ends_turn = failed || t->record.kind == EVENT_INTERRUPT;
-	char id[ULID_TEXT + 1];
 	int64_t window, batch = t->session.batch;
 	int r;
 
@@ -307,35 +306,32 @@ int activity_on_other(struct step *t)
 		t->same_as = r == 1;
 		return r < 0 ? r : 0;
 	}
-	ulid_format(&t->record.id, id);
 	return store_do(t->store,
-		"INSERT INTO activities(session, same, window, batch, ord, kind, tool, agent_id, output, file, "
-		"state, error, started_at, ended_at, key) "
-		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13, ?14)",
-		"iskkisssssssii", t->session.key, str_of(id), window, batch, t->record.order_us,
+		"INSERT INTO activities(session, what, window, batch, ord, tool, agent_id, output, file, "
+		"state_n, error, started_at, ended_at, key) "
+		"VALUES (?1, coalesce(?2, ?6), ?3, ?4, ?5, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13, ?14)",
+		"ikkkisssssisii", t->session.key, fold_number_of(t->record.kind), window, batch, t->record.order_us,
 		str_of(event_kinds[t->record.kind].name), e->tool_name, e->agent_id,
 		summary_cut(t->arena, gist_of(e), 500),
 		project_relative(t->store, t->arena, t->session.project, e->file_path),
-		failed ? STR("failed") : STR("done"), failed ? summary_cut(t->arena, e->error, 500) : STR_NONE,
-		t->record.at_us, key_of(t->seq, 1));
+		(int64_t)(failed ? ACTIVITY_FAILED : ACTIVITY_DONE),
+		failed ? summary_cut(t->arena, e->error, 500) : STR_NONE, t->record.at_us, key_of(t->seq, 1));
 }
 
 /* An event that lacks required fields is kept as it came; the timeline shows that something was wrong there. */
 int activity_on_error(struct step *t)
 {
 	bool unread = t->record.marks & EVENT_NOT_JSON;
-	char id[ULID_TEXT + 1];
 	int64_t window;
 	int r = window_of(t, &window);
 
 	if (r < 0)
 		return r;
-	ulid_format(&t->record.id, id);
 	return store_do(t->store,
-		"INSERT INTO activities(session, same, window, batch, ord, kind, tool, agent_id, state, error, "
+		"INSERT INTO activities(session, state_n, window, batch, ord, what, tool, agent_id, error, "
 		"started_at, ended_at, key) "
-		"VALUES (?1, '!' || ?2, ?3, ?4, ?5, 'Error', ?6, ?7, 'failed', ?8, ?9, ?9, ?10)",
-		"iskkisssii", t->session.key, str_of(id), window, t->session.batch, t->record.order_us,
+		"VALUES (?1, ?2, ?3, ?4, ?5, 'Error', ?6, ?7, ?8, ?9, ?9, ?10)",
+		"iikkisssii", t->session.key, (int64_t)ACTIVITY_FAILED, window, t->session.batch, t->record.order_us,
 		str_of(event_kinds[t->record.kind].name), t->event.agent_id,
 		unread ? STR("the agent's hook sent something that is not JSON")
 		       : STR("the agent's hook sent an event without its required fields"),

@@ -8,10 +8,10 @@ static int mark_denied(struct step *t, str call)
 	if (str_empty(call))
 		return 0;
 	return store_do(t->store,
-		"UPDATE activities SET state = 'denied' WHERE session = ?1 AND same = ?2 "
+		"UPDATE activities SET state_n = ?3 WHERE session = ?1 AND same = ?2 "
 		"AND state IN ('started', 'failed') AND EXISTS (SELECT 1 FROM decisions WHERE session = ?1 "
 		"AND call = ?2 AND decision = 'deny' AND prevailed AND kind = 'PreToolUse')",
-		"is", t->session.key, call);
+		"isi", t->session.key, call, (int64_t)ACTIVITY_DENIED);
 }
 
 /* The call that an event began: by its id, or by the place both have in the session. */

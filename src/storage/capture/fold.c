@@ -114,23 +114,41 @@ static int check_twin(struct step *t)
 	return MIN(got, 0);
 }
 
+/* What times are absurdly far apart are taken for one. */
+static int64_t lag_of(const struct record *r)
+{
+	int64_t lag;
+
+	return __builtin_sub_overflow(r->order_us, r->at_us, &lag) ? 0 : lag;
+}
+
+int64_t fold_number_of(enum event_kind kind)
+{
+	return kind <= EVENT_KIND_NUMBERED ? (int64_t)kind : 0;
+}
+
 int fold_insert_event(struct step *t)
 {
 	const struct record *r = &t->record;
 	str kind = str_of(event_kinds[r->kind].name);
+	str payload = str_is_set(r->payload) ? r->payload : STR("{}");
+	int64_t ref = 0;
 	int got = check_twin(t);
 
+	if (got == 0)
+		got = block_add(t, &ref);
 	if (got < 0)
 		return got;
 	got = store_do(t->store,
-		"INSERT INTO events(id, ord, at, session, kind, native, tool, tool_use_id, agent_id, marks, "
+		"INSERT INTO events(id, ord, lag, session, what, native, tool, tool_use_id, agent_id, marks, "
 		"host, payload) "
-		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-		"biiksssssisp", r->id.b, (size_t)ULID_BYTES, r->order_us, r->at_us, t->session.key, kind,
+		"VALUES (?1, ?2, ?3, ?4, coalesce(?14, ?5), ?6, ?7, ?8, ?9, ?10, ?11, coalesce(?12, ?13))",
+		"biiksssssiskpk", r->id.b, (size_t)ULID_BYTES, r->order_us, lag_of(r), t->session.key, kind,
 		str_is_set(r->native) && !str_eq(r->native, kind) ? r->native : STR(""), r->tool_name, r->tool_use_id,
-		r->agent_id, (int64_t)r->marks, r->host, str_is_set(r->payload) ? r->payload : STR("{}"));
-
+		r->agent_id, (int64_t)r->marks, r->host, ref, ref ? STR_NONE : payload, fold_number_of(r->kind));
 	t->seq = store_last_rowid(t->store);
+	if (got == 0 && ref)
+		block_note(t);
 	return got;
 }
 
@@ -275,6 +293,7 @@ void capture_free(struct capture *c)
 {
 	if (!c)
 		return;
+	block_forget(c);
 	arena_release(&c->arena);
 	free(c->dirty);
 	free(c);

@@ -34,7 +34,7 @@ static int drop_session(struct store *s, int64_t key)
 		"UPDATE sessions SET parent = NULL WHERE parent = ?1",
 		"DELETE FROM sessions WHERE key = ?1",
 	};
-	int r = 0;
+	int r = block_drop(s, key);
 
 	for (size_t i = 0; i < countof(statements) && r == 0; i++)
 		r = store_do(s, statements[i], "i", key);
@@ -208,6 +208,8 @@ static int purge_session(struct capture *c, struct store *s, int64_t key, str ma
 		return r;
 	if (str_is_set(match)) {
 		r = note_matches(c, s, key, match);
+		if (r == 0)
+			r = block_dissolve(c, s, key);
 		if (r < 0)
 			return r;
 		r = store_do(s,
@@ -318,12 +320,17 @@ static int64_t oldest_kept(const struct capture_limits *limits, int64_t now_us)
 	return limits->days ? now_us - limits->days * 86400 * USEC_PER_SEC : 0;
 }
 
+/* How much the payloads of a session's events take. */
+#define STORED_BYTES                                                                                        \
+	"(SELECT coalesce(sum(length(payload)), 0) FROM events WHERE session = s.key) + "                   \
+	"(SELECT coalesce(sum(length(body)), 0) FROM (SELECT DISTINCT payload / 64 AS n FROM events WHERE " \
+	"session = s.key AND typeof(payload) = 'integer') JOIN blocks ON key >= 128 * n AND key < 128 * n + 128) "
+
 /* Rows are counted as the size of their texts: close enough to estimate what would be deleted. */
 static int count_by_size(struct store *s, int64_t excess, struct capture_count *ret)
 {
 	struct query *q = store_query(s,
-		"SELECT s.key, (SELECT count(*) FROM events e WHERE e.session = s.key), "
-		"  (SELECT coalesce(sum(length(payload)), 0) FROM events e WHERE e.session = s.key) "
+		"SELECT s.key, (SELECT count(*) FROM events e WHERE e.session = s.key), " STORED_BYTES
 		"FROM sessions s WHERE s.status = 'completed' ORDER BY s.last_at");
 	int got = 0;
 
@@ -345,8 +352,8 @@ int capture_beyond(struct store *s, const struct capture_limits *limits, int64_t
 	*ret = (struct capture_count){ 0 };
 	if (before) {
 		q = store_ask(s,
-			"SELECT count(DISTINCT s.key), count(e.seq), coalesce(sum(length(e.payload)), 0) "
-			"FROM sessions s LEFT JOIN events e ON e.session = s.key "
+			"SELECT count(*), coalesce(sum((SELECT count(*) FROM events WHERE session = s.key)), 0), "
+			"  coalesce(sum(" STORED_BYTES "), 0) FROM sessions s "
 			"WHERE s.status = 'completed' AND s.last_at < ?1",
 			"i", before);
 		got = query_step(q);

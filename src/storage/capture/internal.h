@@ -31,6 +31,9 @@ static inline int64_t key_of(int64_t seq, int n)
 	return 4 * seq + n;
 }
 
+/* Of an activity, as a number in its row. */
+enum activity_state { ACTIVITY_STARTED, ACTIVITY_DONE, ACTIVITY_FAILED, ACTIVITY_DENIED };
+
 /* One event on its way into the projections. */
 struct step {
 	struct capture *capture;
@@ -178,6 +181,20 @@ void fold_parse(struct step *t);
 #define FOLD_COLUMNS \
 	"seq, id, ord, at, session, kind, native, tool, tool_use_id, agent_id, marks, payload_text(payload)"
 
+/* block.c: the payload of an event waits until the end of the batch, to be stored together with the others of its
+ * session. *ret is what is stored in its place, or 0: it does not wait. After the row was added, block_note(). */
+int block_add(struct step *t, int64_t *ret);
+void block_note(struct step *t);
+/* Stores those that wait; forgets about them, because the transaction was rolled back. */
+int block_release(struct capture *c, struct store *s);
+void block_forget(struct capture *c);
+/* Before the events of a session are deleted: its blocks are. */
+int block_drop(struct store *s, int64_t session);
+/* Each payload of the session is stored by itself, so that its events can part company. */
+int block_dissolve(struct capture *c, struct store *s, int64_t session);
+
+/* The number that stores know a kind by; 0: they have its name. */
+int64_t fold_number_of(enum event_kind kind);
 /* Adds the row of events; t->seq is its number. */
 int fold_insert_event(struct step *t);
 
@@ -198,9 +215,20 @@ struct held_session {
 	int64_t events, first_at, last_at; /* of what is not saved */
 };
 
+enum { BLOCKS_OPEN = 8 };
+
+struct open_block {
+	int64_t session, seq; /* seq: of the last event in it */
+	struct payload_block block;
+};
+
 /* rewind.c */
 struct capture {
 	struct arena arena;
+	struct open_block open[BLOCKS_OPEN];
+	size_t nopen;
+	size_t added, added_before; /* bytes, in this batch and in the last */
+	int64_t last_block;         /* key of the newest; 0: not looked */
 	struct held_session held[HELD_MAX];
 	size_t nheld;
 	int64_t *dirty; /* sessions to fold again before the commit */

@@ -34,6 +34,7 @@ void capture_forget(struct capture *c)
 {
 	c->ndirty = 0;
 	held_forget(c);
+	block_forget(c);
 	c->purges = PURGES_UNKNOWN;
 	c->rebuild = -1; /* it may be another store now */
 }
@@ -110,6 +111,8 @@ int capture_finish(struct capture *c, struct store *s)
 {
 	int r = held_release(c, s);
 
+	if (r == 0)
+		r = block_release(c, s);
 	/* Folding a session can find events that belong to it, which makes it dirty once more. */
 	for (size_t i = 0; i < c->ndirty && r == 0; i++) {
 		int64_t session = c->dirty[i];

@@ -147,7 +147,9 @@ int session_adopt_thread(struct step *t, str thread)
 		"AND key <> ?1",
 		"is", t->session.key, thread);
 
-	if (got != 1)
+	if (got == 1)
+		got = block_dissolve(t->capture, t->store, stray);
+	if (got < 0 || !stray)
 		return got;
 	got = store_do(t->store,
 		"UPDATE events SET session = ?1, agent_id = ?3 WHERE session = ?2 AND "

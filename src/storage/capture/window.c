@@ -11,11 +11,10 @@ int window_open(struct step *t, str source, int64_t *ret)
 
 	if (r == 0)
 		r = store_do(t->store,
-			"INSERT INTO windows(session, ord, previous, source, model, transcript, started_at, key) "
-			"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-			"iiksssii", t->session.key, t->record.order_us, t->session.window, source,
-			json_str(json_get(e->payload, STR("model"))), e->transcript_path, t->record.at_us,
-			key_of(t->seq, 0));
+			"INSERT INTO windows(session, ord, previous, source, model, started_at, key) "
+			"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+			"iikssii", t->session.key, t->record.order_us, t->session.window, source,
+			json_str(json_get(e->payload, STR("model"))), t->record.at_us, key_of(t->seq, 0));
 	if (r < 0)
 		return r;
 	*ret = t->session.window = key_of(t->seq, 0);
@@ -50,9 +49,8 @@ static int adopt_window(struct step *t)
 
 	if (r != 1)
 		return r;
-	r = store_do(t->store, "UPDATE windows SET ord = ?2, source = ?3, model = ?4, transcript = ?5 WHERE key = ?1",
-		"iisss", key, t->record.order_us, t->event.source, json_str(json_get(t->event.payload, STR("model"))),
-		t->event.transcript_path);
+	r = store_do(t->store, "UPDATE windows SET ord = ?2, source = ?3, model = ?4 WHERE key = ?1", "iiss", key,
+		t->record.order_us, t->event.source, json_str(json_get(t->event.payload, STR("model"))));
 	return r < 0 ? r : 1;
 }
 
@@ -172,12 +170,8 @@ int window_on_subagent_stop(struct step *t)
 		r = open_subagent(t, &window);
 	if (r < 0)
 		return r;
-	return store_do(t->store,
-		"UPDATE windows SET ended_at = ?2, message = coalesce(?3, message), transcript = "
-		"coalesce(?4, transcript) WHERE "
-		"key = ?1",
-		"iiss", window, t->record.at_us, summary_cut(t->arena, t->event.message, RESPONSE_MAX),
-		json_str(json_get(t->event.payload, STR("agent_transcript_path"))));
+	return store_do(t->store, "UPDATE windows SET ended_at = ?2, message = coalesce(?3, message) WHERE key = ?1",
+		"iis", window, t->record.at_us, summary_cut(t->arena, t->event.message, RESPONSE_MAX));
 }
 
 /* Says what the subagent's stop says as well; alone it brings the message. */

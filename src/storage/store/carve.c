@@ -29,6 +29,9 @@ enum {
 	NAME_MAX_BYTES = 32, /* of an entry in the index of events: never on more than its page */
 	FILE_HEAD = 100,     /* on page 1 */
 	COLUMNS_MAX = 48,
+	BLOCK_FIELDS = 2,
+	PART_MIN = 16, /* bytes; rows of the full-text index have the same shape, but fewer */
+	PARTS_MAX = 1 << 24,
 	ID_TYPE = 12 + 2 * 16,
 	PAGES_MAX = 1 << 20, /* 16 GiB */
 };
@@ -44,10 +47,21 @@ struct field {
 	size_t n;
 };
 
+/* Where a row of `blocks` lies. */
+struct part_place {
+	int64_t key;
+	uint32_t page;
+	size_t at;
+};
+
 struct carving {
-	size_t size;          /* of a page */
-	uint8_t *leaf, *more; /* one page each */
-	struct place *pages;  /* by number, from 1 */
+	size_t size;                  /* of a page */
+	uint8_t *leaf, *more, *other; /* one page each */
+	struct part_place *parts;
+	size_t nparts, cap;
+	struct buf part, block; /* a row; all of the block that was read last */
+	int64_t block_number;
+	struct place *pages; /* by number, from 1 */
 	uint32_t npages;
 	struct buf record;
 	const struct carve_sink *sink;
@@ -99,23 +113,33 @@ static size_t local_size(size_t page, uint64_t size)
 }
 
 /* The whole row, with what lies on other pages. */
-static bool gather(struct carving *c, const uint8_t *p, const uint8_t *end, uint64_t size)
+static bool gather(struct carving *c, const uint8_t *p, const uint8_t *end, uint64_t size, struct buf *to)
 {
 	size_t local = local_size(c->size, size), some;
 	uint32_t next;
 
-	buf_clear(&c->record);
+	buf_clear(to);
 	if (size > 2 * LIMIT_RECORD || (size_t)(end - p) < local + (local < size ? 4 : 0))
 		return false;
-	buf_add(&c->record, p, local);
-	for (next = local < size ? get32(p + local) : 0; c->record.len < size;) {
-		some = MIN((size_t)(size - c->record.len), c->size - 4);
+	buf_add(to, p, local);
+	for (next = local < size ? get32(p + local) : 0; to->len < size;) {
+		some = MIN((size_t)(size - to->len), c->size - 4);
 		if (read_page(c, next, c->more) < some + 4)
 			return false;
-		buf_add(&c->record, c->more + 4, some);
+		buf_add(to, c->more + 4, some);
 		next = get32(c->more);
 	}
-	return !c->record.full;
+	return !to->full;
+}
+
+/* The row in this cell of a leaf of a table. */
+static bool gather_cell(struct carving *c, const uint8_t *p, const uint8_t *end, int64_t *ret_rowid, struct buf *to)
+{
+	uint64_t size, rowid = 0;
+	size_t used = get_varint(p, end, &size), more = used ? get_varint(p + used, end, &rowid) : 0;
+
+	*ret_rowid = (int64_t)rowid;
+	return more && gather(c, p + used + more, end, size, to);
 }
 
 static size_t type_size(uint64_t type)
@@ -172,8 +196,8 @@ static str as_text(const struct field *f)
 	return is_text(f) ? str_n((const char *)f->p, f->n) : STR_NONE;
 }
 
-/* Letters: t text, o text or nothing, i number, k number or nothing, b the key, p a payload, ? anything, - the row's
- * number, which is not stored. */
+/* Letters: t text, o text or nothing, i number, n number or text, k number or nothing, b the key, p a payload or where
+ * it is, ? anything, - the row's number, which is not stored. */
 static bool has_shape(const struct field *fields, unsigned n, const char *shape)
 {
 	for (unsigned i = 0; shape[i]; i++) {
@@ -195,12 +219,16 @@ static bool has_shape(const struct field *fields, unsigned n, const char *shape)
 			if (!is_int(f))
 				return false;
 			break;
+		case 'n':
+			if (!is_int(f) && !is_text(f))
+				return false;
+			break;
 		case 'k':
 			if (!none && !is_int(f))
 				return false;
 			break;
 		case 'p':
-			if (!is_text(f) && !payload_is_packed(str_n((const char *)f->p, f->n)))
+			if (!is_text(f) && !is_int(f) && !payload_is_packed(str_n((const char *)f->p, f->n)))
 				return false;
 			break;
 		case 'b':
@@ -227,17 +255,94 @@ static void offer_session(struct carving *c, int64_t key, const struct field *f,
 		c->sink->session(key, as_text(&f[1]), as_text(&f[2]), c->sink->arg);
 }
 
+/* -- blocks ------------------------------------------------------------------------------------ */
+
+/* The bytes of the row in buf, if it is a part of a block. STR_NONE: it is none. */
+static str part_in(const struct buf *row, int64_t key)
+{
+	struct field f[COLUMNS_MAX];
+	str bytes;
+
+	if (key < PAYLOAD_PARTS_MAX || split(row, f) != BLOCK_FIELDS || f[0].type != 0 || f[1].type < 12 ||
+		is_text(&f[1]))
+		return STR_NONE;
+	bytes = str_n((const char *)f[1].p, f[1].n);
+	return bytes.n > PART_MIN && bytes.n <= PAYLOAD_PART && (key % PAYLOAD_PARTS_MAX || payload_is_block(bytes))
+		? bytes
+		: STR_NONE;
+}
+
+static void note_part(struct carving *c, int64_t key, uint32_t page, size_t at)
+{
+	if (!str_is_set(part_in(&c->record, key)) || c->nparts == PARTS_MAX)
+		return;
+	if (c->nparts == c->cap)
+		c->parts = xrealloc(c->parts, (c->cap = c->cap ? c->cap * 2 : 256) * sizeof *c->parts);
+	c->parts[c->nparts++] = (struct part_place){ key, page, at };
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct part_place *x = a, *y = b;
+
+	return x->key < y->key ? -1 : x->key > y->key;
+}
+
+static const struct part_place *find_part(const struct carving *c, int64_t key)
+{
+	const struct part_place wanted = { .key = key };
+
+	return c->nparts ? bsearch(&wanted, c->parts, c->nparts, sizeof wanted, by_key) : NULL;
+}
+
+static bool add_part(struct carving *c, const struct part_place *p)
+{
+	size_t there = read_page(c, p->page, c->other);
+	int64_t key;
+	str bytes;
+
+	if (p->at >= there || !gather_cell(c, c->other + p->at, c->other + there, &key, &c->part))
+		return false;
+	bytes = part_in(&c->part, key);
+	return str_is_set(bytes) && buf_add_str(&c->block, bytes) == 0;
+}
+
+/* Its bytes, which lie in c->block; STR_NONE: it was not found. */
+static str find_block(struct carving *c, int64_t number)
+{
+	const struct part_place *p;
+
+	if (number != c->block_number) {
+		buf_clear(&c->block);
+		c->block_number = number;
+		for (int64_t i = 0; i < PAYLOAD_PARTS_MAX && (p = find_part(c, number * PAYLOAD_PARTS_MAX + i)); i++)
+			if (!add_part(c, p))
+				break;
+	}
+	return payload_is_block(buf_str(&c->block)) ? buf_str(&c->block) : STR_NONE;
+}
+
+/* -- events ------------------------------------------------------------------------------------ */
+
+static str as_kind(const struct field *f)
+{
+	int64_t number = is_int(f) ? as_int(f) : 0;
+
+	return number > 0 && number < EVENT_KIND_MAX ? str_of(event_kinds[number].name) : as_text(f);
+}
+
 static int offer_event(struct carving *c, int64_t seq, const struct field *f, unsigned n)
 {
+	bool old = has_shape(f, n, "-biikttoooiop"); /* schema 7 and before */
 	struct carved_event e = { .seq = seq };
 
-	if (!has_shape(f, n, "-biikttoooiop") || n > 16)
+	if ((!old && !has_shape(f, n, "-biinktoooiop")) || n > 16)
 		return 0;
 	e.id = str_n((const char *)f[1].p, f[1].n);
 	e.ord = as_int(&f[2]);
-	e.at = as_int(&f[3]);
-	e.session = as_int(&f[4]);
-	e.kind = as_text(&f[5]);
+	e.at = old ? as_int(&f[3]) : e.ord - as_int(&f[3]);
+	e.session = as_int(&f[old ? 4 : 5]);
+	e.kind = old ? as_text(&f[5]) : as_kind(&f[4]);
 	e.native = as_text(&f[6]);
 	e.tool = as_text(&f[7]);
 	e.tool_use_id = as_text(&f[8]);
@@ -245,27 +350,34 @@ static int offer_event(struct carving *c, int64_t seq, const struct field *f, un
 	e.marks = as_int(&f[10]);
 	e.host = as_text(&f[11]);
 	e.payload = str_n((const char *)f[12].p, f[12].n);
+	if (is_int(&f[12])) {
+		e.payload = STR_NONE;
+		e.block = find_block(c, as_int(&f[12]) / PAYLOAD_BLOCK_MAX);
+		e.place = (unsigned)(as_int(&f[12]) % PAYLOAD_BLOCK_MAX);
+	}
 	return c->sink->event(&e, c->sink->arg);
 }
 
 /* Keys of projections are 4 * seq + n of the event that made them; those of older releases are below zero. */
 static int offer_trace(struct carving *c, int64_t key, const struct field *f, unsigned n)
 {
+	static const char *const states[] = { "started", "done", "failed", "denied" };
 	struct carved_trace t = { .seq = key / 4 };
+	bool old = has_shape(f, n, "-itkkitotoooootokkk"); /* schema 7 and before */
 
 	if (key <= 0)
 		return 0;
-	if (has_shape(f, n, "-itkkitotoooootokkk")) { /* activities */
+	if (old || has_shape(f, n, "-iokkinoioooooiokkk")) { /* activities */
 		t.session = as_int(&f[1]);
 		t.same = as_text(&f[2]);
 		t.ord = as_int(&f[5]);
-		t.kind = as_text(&f[6]);
-		t.is_call = str_eq(t.kind, STR("tool"));
+		t.is_call = old ? str_eq(as_text(&f[6]), STR("tool")) : is_int(&f[6]) && !as_int(&f[6]);
+		t.kind = old ? as_text(&f[6]) : as_kind(&f[6]);
 		t.tool = as_text(&f[7]);
 		t.agent_id = as_text(&f[9]);
 		t.input = as_text(&f[10]);
 		t.text = as_text(&f[11]);
-		t.state = as_text(&f[14]);
+		t.state = old ? as_text(&f[14]) : str_of(states[as_int(&f[14]) & 3]);
 		t.started_at = as_int(&f[16]);
 		t.ended_at = as_int(&f[17]);
 		return c->sink->trace(&t, c->sink->arg);
@@ -308,8 +420,9 @@ static void offer_name(struct carving *c)
 static int look_at_page(struct carving *c, uint32_t number, enum pass pass)
 {
 	const uint8_t *page = c->leaf, *end = page + read_page(c, number, c->leaf);
-	size_t there = (size_t)(end - page), head = number == 1 ? FILE_HEAD : 0, cells, at, used, more;
-	uint64_t size, rowid = 0;
+	size_t there = (size_t)(end - page), head = number == 1 ? FILE_HEAD : 0, cells, at, used;
+	uint64_t size;
+	int64_t rowid = 0;
 	bool table;
 	int r = 0;
 
@@ -324,14 +437,15 @@ static int look_at_page(struct carving *c, uint32_t number, enum pass pass)
 		if (at >= there)
 			continue;
 		used = get_varint(page + at, end, &size);
-		more = used && table ? get_varint(page + at + used, end, &rowid) : 0;
-		if (!used || (table && !more) || (!table && size > NAME_MAX_BYTES) ||
-			!gather(c, page + at + used + more, end, size))
+		if (table ? !gather_cell(c, page + at, end, &rowid, &c->record)
+			  : !used || size > NAME_MAX_BYTES || !gather(c, page + at + used, end, size, &c->record))
 			continue;
-		if (table)
-			r = offer_row(c, pass, (int64_t)rowid);
-		else
+		if (!table)
 			offer_name(c);
+		else
+			r = offer_row(c, pass, rowid);
+		if (table && pass == SESSIONS)
+			note_part(c, rowid, number, at);
 	}
 	return r;
 }
@@ -373,25 +487,37 @@ static int carve_with(const char *path, bool wal, size_t page, const struct carv
 {
 	_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	_close_ int wal_fd = -1;
-	struct carving c = { .size = page, .sink = sink, .record = BUF_INIT(2 * LIMIT_RECORD + PAGE_MAX) };
+	struct carving c = { .size = page,
+		.sink = sink,
+		.record = BUF_INIT(2 * LIMIT_RECORD + PAGE_MAX),
+		.part = BUF_INIT(2 * LIMIT_RECORD + PAGE_MAX),
+		.block = BUF_INIT(2 * LIMIT_RECORD + PAGE_MAX) };
 	char name[FS_PATH + 8];
 	int r = 0;
 
 	c.leaf = xcalloc(1, page);
 	c.more = xcalloc(1, page);
+	c.other = xcalloc(1, page);
 	snprintf(name, sizeof name, "%s-wal", path);
 	if (wal)
 		wal_fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	map_file(&c, fd);
 	if (wal_fd >= 0)
 		map_wal(&c, wal_fd);
-	for (enum pass pass = SESSIONS; pass < PASSES; pass++)
+	for (enum pass pass = SESSIONS; pass < PASSES; pass++) {
 		for (uint32_t i = 1; i <= c.npages && r >= 0 && sink->go_on(sink->arg); i++)
 			r = look_at_page(&c, i, pass);
+		if (pass == SESSIONS && c.nparts)
+			qsort(c.parts, c.nparts, sizeof *c.parts, by_key);
+	}
 	free(c.pages);
 	free(c.leaf);
 	free(c.more);
+	free(c.other);
+	free(c.parts);
 	buf_release(&c.record);
+	buf_release(&c.part);
+	buf_release(&c.block);
 	return r < 0 ? r : 0;
 }
 

@@ -11,6 +11,8 @@
 struct carved_event {
 	int64_t seq, ord, at, session, marks;
 	str id, kind, native, tool, tool_use_id, agent_id, host, payload;
+	str block; /* set: payload is in it, at this place */
+	unsigned place;
 };
 
 /* What other tables tell of an event: a tool call, something else in a timeline, or a prompt. */
@@ -31,8 +33,8 @@ struct carve_sink {
 	void *arg;
 };
 
-/* First all sessions and names, then all events, then all traces. wal: pages from the WAL beside it replace those of
- * the file. 0, or what the sink gave. */
+/* First all sessions, names and blocks, then all events, then all traces. wal: pages from the WAL beside it replace
+ * those of the file. 0, or what the sink gave. */
 int carve(const char *path, bool wal, const struct carve_sink *sink);
 
 #endif

@@ -64,7 +64,12 @@ void packer_trim(struct packer *p);
 /* False: not worth it. *ret lies in p until the next call. */
 bool packer_pack(struct packer *p, str text, str *ret);
 int packer_unpack(struct packer *p, str packed, str *ret);
+/* The text at this place in a block, which lies in p as well. */
+int packer_unpack_from(struct packer *p, str body, unsigned index, str *ret);
+/* A block lies in parts of this length at most, in rows from its number * PAYLOAD_PARTS_MAX on. */
+enum { PAYLOAD_PART = 350, PAYLOAD_PARTS_MAX = 128 };
 bool payload_is_packed(str bytes);
+bool payload_is_block(str bytes);
 int64_t payload_size(str packed);
 /* payload_text(), payload_bytes() and payload_pack() in SQL. */
 int store_add_functions(struct store *s);

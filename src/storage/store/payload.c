@@ -1,8 +1,15 @@
 /* Payloads as they are stored: zstd with a dictionary made from typical payloads.
  *
- * events.payload is TEXT (JSON as it came, when packing gains nothing) or a BLOB: the number of the dictionary,
- * then a zstd frame that names its size. A dictionary that was ever written with stays in the table forever. Alone
- * a payload of half a kilobyte hardly shrinks; what it repeats is in other payloads, and so in the dictionary. */
+ * events.payload is one of three:
+ *
+ *   TEXT     JSON as it came, when packing gains nothing
+ *   BLOB     packed by itself: the number of the dictionary, then a zstd frame that names its size
+ *   INTEGER  64 * the number of the block it is in + its place there
+ *
+ * Alone a payload of half a kilobyte hardly shrinks; what it repeats is in other payloads, and so in the dictionary.
+ * The ids and paths it repeats are in its neighbours: what one commit stores of a session is a block (capture/block.c),
+ * in some rows of `blocks`. It is BLOCK_FORM + the number of the dictionary, and a frame of: how many texts, the length
+ * of each, the texts. A dictionary that was ever written with stays in the table forever. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -11,16 +18,25 @@
 #include <zstd.h>
 
 #include "base/alloc.h"
+#include "base/codec.h"
 #include "base/limits.h"
 #include "store/dictionary.h"
 #include "store/internal.h"
 
 enum {
-	LEVEL = 1,
 	DICTIONARY = 1, /* the one that is written with */
 	PACK_MIN = 64,
 	MAGIC_BYTES = 4, /* of a zstd frame */
+	BLOCK_FORM = 0x40,
+	SIZE_BYTES = 2,        /* of the length of a text in a block */
+	BLOCK_TEXT = KIB(8),   /* a longer one repeats enough by itself */
+	BLOCK_BYTES = KIB(32), /* and no reader shall unpack much more than it wants */
+	BLOCKS_KEPT = 4,       /* unpacked, by one reader: sessions take turns in what it reads */
 };
+
+/* How much time is spent. The second saves another sixth, for four times as much of it. */
+enum effort { FAST, THOROUGH, EFFORTS };
+static const int levels[EFFORTS] = { 1, 6 };
 
 static const char magic[MAGIC_BYTES] = { 0x28, (char)0xB5, 0x2F, (char)0xFD };
 
@@ -64,11 +80,18 @@ static const ZSTD_DDict *dictionary_of(uint8_t number)
 	return dictionaries[number].read;
 }
 
+/* A block that was read, and what it was made from: its number may have been given to another one since. */
+struct unpacked {
+	struct buf body, content;
+};
+
 struct packer {
 	ZSTD_CCtx *write;
-	ZSTD_CDict *dictionary;
+	ZSTD_CDict *dictionaries[EFFORTS];
 	ZSTD_DCtx *read;
-	struct buf packed, text;
+	struct buf packed, text, body;
+	struct unpacked blocks[BLOCKS_KEPT];
+	unsigned next; /* to be replaced */
 };
 
 struct packer *packer_new(void)
@@ -77,6 +100,11 @@ struct packer *packer_new(void)
 
 	buf_init(&p->packed, ZSTD_COMPRESSBOUND(LIMIT_RECORD) + 1);
 	buf_init(&p->text, LIMIT_RECORD);
+	buf_init(&p->body, LIMIT_RECORD);
+	for (size_t i = 0; i < BLOCKS_KEPT; i++) {
+		buf_init(&p->blocks[i].body, LIMIT_RECORD);
+		buf_init(&p->blocks[i].content, LIMIT_RECORD);
+	}
 	return p;
 }
 
@@ -85,12 +113,19 @@ void packer_trim(struct packer *p)
 	if (!p)
 		return;
 	ZSTD_freeCCtx(p->write);
-	ZSTD_freeCDict(p->dictionary);
+	for (size_t i = 0; i < EFFORTS; i++) {
+		ZSTD_freeCDict(p->dictionaries[i]);
+		p->dictionaries[i] = NULL;
+	}
 	ZSTD_freeDCtx(p->read);
 	buf_release(&p->packed);
 	buf_release(&p->text);
+	buf_release(&p->body);
+	for (size_t i = 0; i < BLOCKS_KEPT; i++) {
+		buf_release(&p->blocks[i].body);
+		buf_release(&p->blocks[i].content);
+	}
 	p->write = NULL;
-	p->dictionary = NULL;
 	p->read = NULL;
 }
 
@@ -110,69 +145,210 @@ static char *room_in(struct buf *b, size_t need)
 }
 
 /* Which dictionary it is says the byte before the frame. */
-static bool prepare_to_write(struct packer *p)
+static bool prepare_to_write(struct packer *p, enum effort effort)
 {
-	ZSTD_CCtx *w = ZSTD_createCCtx();
+	ZSTD_CDict **d = &p->dictionaries[effort];
 
 	/* Without memory zstd 1.5.4 crashes here; we give up with a message. */
-	if (!p->dictionary) {
-		free(xmalloc(ZSTD_estimateCDictSize(dictionary_1_size, LEVEL) + KIB(64)));
-		p->dictionary = ZSTD_createCDict(dictionary_1, dictionary_1_size, LEVEL);
+	if (!*d) {
+		free(xmalloc(ZSTD_estimateCDictSize(dictionary_1_size, levels[effort]) + KIB(64)));
+		*d = ZSTD_createCDict_byReference(dictionary_1, dictionary_1_size, levels[effort]);
 	}
-	if (!w || !p->dictionary || ZSTD_isError(ZSTD_CCtx_setParameter(w, ZSTD_c_dictIDFlag, 0)) ||
-		ZSTD_isError(ZSTD_CCtx_refCDict(w, p->dictionary))) {
-		ZSTD_freeCCtx(w);
-		return false;
-	}
-	p->write = w;
-	return true;
+	if (!p->write)
+		p->write = ZSTD_createCCtx();
+	return p->write && *d && !ZSTD_isError(ZSTD_CCtx_setParameter(p->write, ZSTD_c_dictIDFlag, 0)) &&
+		!ZSTD_isError(ZSTD_CCtx_refCDict(p->write, *d));
 }
 
-bool packer_pack(struct packer *p, str text, str *ret)
+/* form, then the frame. */
+static bool pack_as(struct packer *p, char form, enum effort effort, str text, str *ret)
 {
 	size_t bound = ZSTD_compressBound(text.n), n;
-	char *out;
+	char *out = room_in(&p->packed, bound + 1);
 
-	if (text.n < PACK_MIN || !(out = room_in(&p->packed, bound + 1)))
+	if (!out || !prepare_to_write(p, effort))
 		return false;
-	if (!p->write && !prepare_to_write(p))
-		return false;
-	out[0] = DICTIONARY;
+	out[0] = form;
 	n = ZSTD_compress2(p->write, out + 1, bound, text.p, text.n);
-	if (ZSTD_isError(n) || n + 1 >= text.n)
+	if (ZSTD_isError(n))
 		return false;
 	*ret = str_n(out, n + 1);
 	return true;
 }
 
-bool payload_is_packed(str bytes)
+bool packer_pack(struct packer *p, str text, str *ret)
 {
-	return bytes.n > 1 + MAGIC_BYTES && bytes.p[0] > 0 && (size_t)bytes.p[0] < countof(dictionaries) &&
+	return text.n >= PACK_MIN && pack_as(p, DICTIONARY, FAST, text, ret) && ret->n < text.n;
+}
+
+static bool is_packed_as(str bytes, int form)
+{
+	int dictionary = bytes.n > 1 + MAGIC_BYTES ? (unsigned char)bytes.p[0] - form : 0;
+
+	return dictionary > 0 && (size_t)dictionary < countof(dictionaries) &&
 		memcmp(bytes.p + 1, magic, MAGIC_BYTES) == 0;
 }
 
-int64_t payload_size(str packed)
+bool payload_is_packed(str bytes)
 {
-	unsigned long long size = payload_is_packed(packed) ? ZSTD_getFrameContentSize(packed.p + 1, packed.n - 1) : 0;
+	return is_packed_as(bytes, 0);
+}
+
+bool payload_is_block(str bytes)
+{
+	return is_packed_as(bytes, BLOCK_FORM);
+}
+
+static int64_t content_size(str packed)
+{
+	unsigned long long size = ZSTD_getFrameContentSize(packed.p + 1, packed.n - 1);
 
 	return size > LIMIT_RECORD ? 0 : (int64_t)size;
 }
 
-int packer_unpack(struct packer *p, str packed, str *ret)
+int64_t payload_size(str packed)
 {
-	const ZSTD_DDict *d = payload_is_packed(packed) ? dictionary_of((uint8_t)packed.p[0]) : NULL;
-	size_t size = (size_t)payload_size(packed), n;
-	char *out;
+	return payload_is_packed(packed) ? content_size(packed) : 0;
+}
 
-	if (!d || !(out = room_in(&p->text, size + 1)))
+static int unpack_into(struct packer *p, str packed, int form, struct buf *to)
+{
+	const ZSTD_DDict *d = dictionary_of((uint8_t)(packed.p[0] - form));
+	size_t size = (size_t)content_size(packed), n;
+	char *out = d ? room_in(to, size + 1) : NULL;
+
+	if (!out)
 		return -EBADMSG;
 	if (!p->read && !(p->read = ZSTD_createDCtx()))
 		return -ENOMEM;
 	n = ZSTD_decompress_usingDDict(p->read, out, size, packed.p + 1, packed.n - 1, d);
 	if (ZSTD_isError(n) || n != size)
 		return -EBADMSG;
-	*ret = str_n(out, n);
+	to->len = n;
 	return 0;
+}
+
+int packer_unpack(struct packer *p, str packed, str *ret)
+{
+	int r = payload_is_packed(packed) ? unpack_into(p, packed, 0, &p->text) : -EBADMSG;
+
+	if (r == 0)
+		*ret = buf_str(&p->text);
+	return r;
+}
+
+/* -- blocks ------------------------------------------------------------------------------------ */
+
+/* STR_NONE: there is none. */
+static str text_at(str content, unsigned index)
+{
+	unsigned count = content.n ? (unsigned char)content.p[0] : 0;
+	size_t at = 1 + SIZE_BYTES * (size_t)count, size;
+
+	if (index >= count || at > content.n)
+		return STR_NONE;
+	for (unsigned i = 0;; i++) {
+		size = (size_t)get_le(content.p + 1 + SIZE_BYTES * (size_t)i, SIZE_BYTES);
+		if (size > content.n - at)
+			return STR_NONE;
+		if (i == index)
+			return str_n(content.p + at, size);
+		at += size;
+	}
+}
+
+/* The content of a block; it may be known from the last time. */
+static int unpack_block(struct packer *p, str body, str *ret)
+{
+	struct unpacked *u;
+	int r;
+
+	for (size_t i = 0; i < BLOCKS_KEPT; i++)
+		if (str_eq(buf_str(&p->blocks[i].body), body)) {
+			*ret = buf_str(&p->blocks[i].content);
+			return 0;
+		}
+	u = &p->blocks[p->next++ % BLOCKS_KEPT];
+	r = payload_is_block(body) ? unpack_into(p, body, BLOCK_FORM, &u->content) : -EBADMSG;
+	buf_clear(&u->body);
+	if (r == 0)
+		buf_add_str(&u->body, body);
+	*ret = buf_str(&u->content);
+	return r;
+}
+
+int packer_unpack_from(struct packer *p, str body, unsigned index, str *ret)
+{
+	str content;
+	int r = unpack_block(p, body, &content);
+
+	if (r < 0)
+		return r;
+	*ret = text_at(content, index);
+	return str_is_set(*ret) ? 0 : -EBADMSG;
+}
+
+/* What is put together: the head, then the texts. NULL: too much. */
+static char *begin_block(struct packer *p, const struct payload_block *b, size_t *ret_size)
+{
+	size_t head = 1 + SIZE_BYTES * (size_t)b->n;
+	char *out = room_in(&p->text, head + b->texts.len);
+
+	if (!out)
+		return NULL;
+	out[0] = (char)b->n;
+	for (unsigned i = 0; i < b->n; i++)
+		put_le(out + 1 + SIZE_BYTES * (size_t)i, b->sizes[i], SIZE_BYTES);
+	memcpy(out + head, b->texts.p, b->texts.len);
+	*ret_size = head + b->texts.len;
+	return out;
+}
+
+int store_write_block(struct store *s, const struct payload_block *b, bool hurry)
+{
+	size_t size = 0;
+	const char *content = begin_block(s->packer, b, &size);
+	size_t count, from;
+	str body;
+	int r = 0;
+
+	if (!content)
+		return -E2BIG;
+	if (!pack_as(s->packer, BLOCK_FORM + DICTIONARY, hurry ? FAST : THOROUGH, str_n(content, size), &body))
+		return -ENOMEM;
+	count = (body.n + PAYLOAD_PART - 1) / PAYLOAD_PART;
+	for (size_t i = 0; i < count && r == 0; i++) {
+		from = body.n * i / count;
+		r = store_do(s, "INSERT INTO blocks(key, body) VALUES (?1, ?2)", "ib",
+			b->number * PAYLOAD_PARTS_MAX + (int64_t)i, body.p + from, body.n * (i + 1) / count - from);
+	}
+	return r;
+}
+
+int store_delete_block(struct store *s, int64_t number)
+{
+	return store_do(s, "DELETE FROM blocks WHERE key >= ?1 AND key < ?2", "ii", number * PAYLOAD_PARTS_MAX,
+		(number + 1) * PAYLOAD_PARTS_MAX);
+}
+
+int store_last_block(struct store *s, int64_t *ret)
+{
+	int got = store_number(s, ret, "SELECT max(key) FROM blocks", "");
+
+	*ret /= PAYLOAD_PARTS_MAX;
+	return got < 0 ? got : 0;
+}
+
+bool payload_block_fits(const struct payload_block *b, str text)
+{
+	return text.n <= BLOCK_TEXT && b->n < PAYLOAD_BLOCK_MAX && b->texts.len + text.n <= BLOCK_BYTES;
+}
+
+int64_t payload_block_add(struct payload_block *b, str text)
+{
+	b->sizes[b->n] = (uint16_t)text.n;
+	buf_add_str(&b->texts, text);
+	return b->number * PAYLOAD_BLOCK_MAX + b->n++;
 }
 
 /* -- for SQL ----------------------------------------------------------------------------------- */
@@ -184,39 +360,82 @@ static str bytes_of(sqlite3_value *v)
 	return str_n(p, (size_t)sqlite3_value_bytes(v));
 }
 
+static int read_from_block(struct store *s, int64_t ref, str *ret)
+{
+	int64_t first = ref / PAYLOAD_BLOCK_MAX * PAYLOAD_PARTS_MAX;
+	struct buf *body = &s->packer->body;
+	struct query *q = store_ask(s, "SELECT body FROM blocks WHERE key >= ?1 AND key < ?2 ORDER BY key", "ii", first,
+		first + PAYLOAD_PARTS_MAX);
+	int r;
+
+	buf_clear(body);
+	while ((r = query_step(q)) == 1)
+		buf_add_str(body, query_str(q, 0));
+	query_reset(q);
+	if (r < 0)
+		return r;
+	return packer_unpack_from(s->packer, buf_str(body), (unsigned)(ref % PAYLOAD_BLOCK_MAX), ret);
+}
+
+static int text_of(struct store *s, sqlite3_value *v, str *ret)
+{
+	switch (sqlite3_value_type(v)) {
+	case SQLITE_INTEGER: return read_from_block(s, sqlite3_value_int64(v), ret);
+	case SQLITE_BLOB: return packer_unpack(s->packer, bytes_of(v), ret);
+	default: *ret = bytes_of(v); return 0;
+	}
+}
+
 /* payload_text(x): JSON, whichever way it is stored. Damaged bytes are NULL, which readers take for none. */
 static void sql_text(sqlite3_context *q, int n, sqlite3_value **v)
 {
-	struct store *s = sqlite3_user_data(q);
 	str text;
+	int r = text_of(sqlite3_user_data(q), v[0], &text);
 
 	(void)n;
-	if (sqlite3_value_type(v[0]) != SQLITE_BLOB)
-		sqlite3_result_value(q, v[0]);
-	else if (packer_unpack(s->packer, bytes_of(v[0]), &text) == 0)
+	if (r == 0)
 		sqlite3_result_text64(q, text.p, text.n, SQLITE_TRANSIENT, SQLITE_UTF8);
-	else
+	else if (r == -EBADMSG || ((struct store *)sqlite3_user_data(q))->still)
 		sqlite3_result_null(q);
+	else
+		sqlite3_result_error_code(q, sqlite3_extended_errcode(sqlite3_context_db_handle(q)));
 }
 
-/* payload_bytes(x): how long that is, without making it. */
+/* payload_bytes(x): how long that is. */
 static void sql_bytes(sqlite3_context *q, int n, sqlite3_value **v)
 {
-	bool packed = sqlite3_value_type(v[0]) == SQLITE_BLOB;
+	str text = STR_NONE;
 
 	(void)n;
-	sqlite3_result_int64(q, packed ? payload_size(bytes_of(v[0])) : sqlite3_value_bytes(v[0]));
+	if (sqlite3_value_type(v[0]) == SQLITE_BLOB)
+		sqlite3_result_int64(q, payload_size(bytes_of(v[0])));
+	else
+		sqlite3_result_int64(q, text_of(sqlite3_user_data(q), v[0], &text) == 0 ? (int64_t)text.n : 0);
 }
 
-/* payload_pack(x): as it is stored now; for migrations. */
+/* payload_pack(x): stored by itself; for migrations, and for one that leaves its block. */
 static void sql_pack(sqlite3_context *q, int n, sqlite3_value **v)
 {
 	struct store *s = sqlite3_user_data(q);
-	str packed;
+	bool in_block = sqlite3_value_type(v[0]) == SQLITE_INTEGER;
+	str text, packed;
+	int r = 0;
 
 	(void)n;
-	if (sqlite3_value_type(v[0]) == SQLITE_TEXT && packer_pack(s->packer, bytes_of(v[0]), &packed))
+	if (sqlite3_value_type(v[0]) == SQLITE_BLOB) {
+		sqlite3_result_value(q, v[0]);
+		return;
+	}
+	r = text_of(s, v[0], &text);
+	/* What cannot be read stays as it is: it may be read by other means. */
+	if (r == -EBADMSG)
+		sqlite3_result_value(q, v[0]);
+	else if (r < 0)
+		sqlite3_result_error_code(q, sqlite3_extended_errcode(sqlite3_context_db_handle(q)));
+	else if (packer_pack(s->packer, text, &packed))
 		sqlite3_result_blob64(q, packed.p, packed.n, SQLITE_TRANSIENT);
+	else if (in_block)
+		sqlite3_result_text64(q, text.p, text.n, SQLITE_TRANSIENT, SQLITE_UTF8);
 	else
 		sqlite3_result_value(q, v[0]);
 }

@@ -180,19 +180,32 @@ static int take_trace(const struct carved_trace *t, void *arg)
 	return r;
 }
 
-#define SALVAGE_COLUMNS "seq, id, ord, at, session, kind, native, tool, tool_use_id, agent_id, marks, host, payload"
+/* Older stores have no blocks. */
+#define SALVAGE_COLUMNS                                                                       \
+	"seq, id, ord, at, session, kind, native, tool, tool_use_id, agent_id, marks, host, " \
+	"CASE WHEN typeof(payload) = 'integer' THEN payload_text(payload) ELSE payload END"
+
+/* The payload as text; false: it cannot be read. */
+static bool read_payload(struct dig *d, const struct carved_event *e, str *ret)
+{
+	*ret = e->payload;
+	if (str_is_set(e->block))
+		return packer_unpack_from(d->into->packer, e->block, e->place, ret) == 0;
+	if (payload_is_packed(e->payload))
+		return packer_unpack(d->into->packer, e->payload, ret) == 0;
+	/* Where a file ends in the middle of a page SQLite reads zeros. */
+	return !str_empty(e->payload) && e->payload.p[e->payload.n - 1];
+}
 
 /* Passes one row to take(). The bytes are copied first: folding may use the same SQL text again. */
 static int take_event(const struct carved_event *e, void *arg)
 {
 	struct dig *d = arg;
 	struct record r = { .order_us = e->ord, .at_us = e->at, .marks = (unsigned)e->marks };
-	str payload = e->payload;
+	str payload;
 	int got;
 
-	/* Where a file ends in the middle of a page SQLite reads zeros. */
-	if (e->id.n != ULID_BYTES || str_empty(payload) || (!payload_is_packed(payload) && !payload.p[payload.n - 1]) ||
-		(payload_is_packed(payload) && packer_unpack(d->into->packer, payload, &payload) < 0))
+	if (e->id.n != ULID_BYTES || !read_payload(d, e, &payload))
 		return 0;
 	arena_reset(&d->row);
 	memcpy(r.id.b, e->id.p, ULID_BYTES);

@@ -79,6 +79,25 @@ void query_bind_null(struct query *q, int at);
 /* A payload, packed if that is worth it (payload.c). SQL reads it by payload_text(x), its length by
  * payload_bytes(x). */
 void query_bind_payload(struct query *q, int at, str text);
+
+/* Payloads that are stored together, because they have much in common: those of one session. What
+ * payload_block_add() gives is stored in events.payload in their place; its block is that divided by
+ * PAYLOAD_BLOCK_MAX. */
+enum { PAYLOAD_BLOCK_MAX = 64 };
+struct payload_block {
+	int64_t number; /* from 1 on */
+	unsigned n;
+	uint16_t sizes[PAYLOAD_BLOCK_MAX];
+	struct buf texts;
+};
+/* False: it is full, or the text is better stored by itself. */
+bool payload_block_fits(const struct payload_block *b, str text);
+int64_t payload_block_add(struct payload_block *b, str text);
+/* hurry: many are waiting. */
+int store_write_block(struct store *s, const struct payload_block *b, bool hurry);
+int store_delete_block(struct store *s, int64_t number);
+/* That of the newest block; 0: there is none. */
+int store_last_block(struct store *s, int64_t *ret);
 /* 1: a row; 0: done; -errno: failed (-ENOSPC, -EIO, -EUCLEAN, …). */
 int query_step(struct query *q);
 /* Steps to the end and resets: for statements without rows. 0 or -errno. */
