@@ -451,16 +451,30 @@ static str loose_reading(struct arena *a, str plain)
 
 /* -- encodings --------------------------------------------------------------------------------- */
 
+/* The reading if a word worth hiding comes out of it; else there was no puzzle, and nothing to search. */
+static str if_solved(str reading)
+{
+	for (size_t i = 0; i < countof(key_words); i++)
+		if (str_find(reading, str_of(key_words[i])) >= 0)
+			return reading;
+	return STR("");
+}
+
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+}
+
 static str rot13_reading(struct arena *a, str plain)
 {
 	char *out = arena_bytes(a, plain.n + 1);
 
 	for (size_t i = 0; i < plain.n; i++) {
-		char c = plain.p[i];
+		char c = lower(plain.p[i]);
 
 		out[i] = is_letter((unsigned char)c) ? ((c | 32) <= 'm' ? c + 13 : c - 13) : c;
 	}
-	return str_n(out, plain.n);
+	return if_solved(str_n(out, plain.n));
 }
 
 /* Of ASCII; other characters become blanks. */
@@ -469,8 +483,8 @@ static str reverse_reading(struct arena *a, str plain)
 	char *out = arena_bytes(a, plain.n + 1);
 
 	for (size_t i = 0; i < plain.n; i++)
-		out[plain.n - 1 - i] = (unsigned char)plain.p[i] < 0x80 ? plain.p[i] : ' ';
-	return str_n(out, plain.n);
+		out[plain.n - 1 - i] = (unsigned char)plain.p[i] < 0x80 ? lower(plain.p[i]) : ' ';
+	return if_solved(str_n(out, plain.n));
 }
 
 /* Words with blanks between them, and nothing but text. */

@@ -14,7 +14,7 @@
 enum {
 	READING_PLAIN,   /* look-alikes folded to ASCII, accents and invisible characters removed, entities resolved */
 	READING_LOOSE,   /* of that: letters joined, digits read as letters, swapped letters put right */
-	READING_ROT13,   /* of the plain one */
+	READING_ROT13,   /* of the plain one, in lower case; empty if that makes no word worth hiding */
 	READING_REVERSE, /* likewise */
 	READING_DECODED, /* the base64 and hex in it that is readable text; empty if there is none */
 	READINGS

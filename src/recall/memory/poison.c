@@ -499,7 +499,8 @@ static const char *find_in_readings(const struct poison *p, const str readings[R
 	const char *why = find(others, countof(others), p->others, readings[READING_PLAIN]);
 
 	for (size_t i = 0; !why && i < READINGS; i++)
-		why = find(english, countof(english), p->english, readings[i]);
+		if (readings[i].n)
+			why = find(english, countof(english), p->english, readings[i]);
 	/* Whoever encodes plain words does not want them to be read. */
 	if (!why && readings[READING_DECODED].n)
 		why = hidden[0].why;
