@@ -3,8 +3,9 @@
 
 A file (tests/recall/*.jsonl) is a project: lines {"memory": id, "type", "text", "file"} and lines {"prompt": text,
 "helps": [ids]}. Every prompt is asked among the memories of its project, and each hit is a row: what the index says of
-it, and whether it helps. A logistic function is fitted to the rows of all files but one and judged on that one, in turn;
-the coefficients printed at the end are those of all files, for src/recall/retrieve/confidence.c. With --check nothing is
+it, and whether it helps. A logistic function is fitted to the rows of all files but one and judged on that one, in turn.
+The ridge makes it timid, so two more numbers are fitted to those judgements, where they are not hopeless anyway. The
+coefficients printed at the end are those of all files, for src/recall/retrieve/confidence.c. With --check nothing is
 fitted: it prints how often the confidences that hookd gives are right.
 """
 import argparse
@@ -18,6 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 RIDGE = 2.0
+HOPELESS = -1.0  # below this logit nothing is ever given
 BANDS = [(.75, 1.01, "high"), (.60, .75, "medium"), (.45, .60, "low"), (0, .45, "none")]
 
 
@@ -78,13 +80,13 @@ def probability(coefficients, features):
     return 1 / (1 + math.exp(-max(-30, min(30, z))))
 
 
-def fit(rows):
+def fit(rows, ridge=RIDGE):
     """Newton's method, with a ridge on everything but the constant."""
     n = len(rows[0][0])
     w = [0.0] * n
     for _ in range(30):
-        gradient = [-RIDGE * w[i] * (i > 0) for i in range(n)]
-        hessian = [[RIDGE * (i == j and i > 0) + 1e-9 * (i == j) for j in range(n)] for i in range(n)]
+        gradient = [-ridge * w[i] * (i > 0) for i in range(n)]
+        hessian = [[ridge * (i == j and i > 0) + 1e-9 * (i == j) for j in range(n)] for i in range(n)]
         for features, _, helps, _ in rows:
             p = probability(w, features)
             for i in range(n):
@@ -99,6 +101,21 @@ def fit(rows):
         if max(map(abs, step)) < 1e-6:
             break
     return w
+
+
+def logit(coefficients, features):
+    return sum(c * f for c, f in zip(coefficients, features))
+
+
+def held_out(asked):
+    """(logit, helps) of each hit, by what was fitted to the other projects."""
+    for name, (rows, _, _) in asked.items():
+        w = fit([row for other, (others, _, _) in asked.items() for row in others if other != name])
+        yield from ((logit(w, row[0]), row[2]) for row in rows)
+
+
+def calibrate(judged):
+    return fit([((1, z), None, helps, None) for z, helps in judged if z > HOPELESS], ridge=0.01)
 
 
 def report(title, judged, wanted):
@@ -130,12 +147,13 @@ def main():
     if args.check:
         report("as hookd rates them", [(row[1], row[2]) for row in everything], wanted)
         return
-    judged = []
-    for held_out in asked:
-        w = fit([row for name, (rows, _, _) in asked.items() for row in rows if name != held_out])
-        judged += [(probability(w, row[0]), row[2]) for row in asked[held_out][0]]
-    report("each project judged by what was fitted to the others", judged, wanted)
-    print("static const double coefficients[FEATURES] = {", ", ".join(f"{c:.3f}" for c in fit(everything)), "};")
+    judged = list(held_out(asked))
+    calibration = calibrate(judged)
+    report("each project judged by what was fitted to the others",
+           [(probability(calibration, (1, z)), helps) for z, helps in judged], wanted)
+    w = [calibration[1] * c for c in fit(everything)]
+    w[0] += calibration[0]
+    print("static const double coefficients[FEATURES] = {", ", ".join(f"{c:.3f}" for c in w), "};")
 
 
 if __name__ == "__main__":

@@ -61,8 +61,9 @@ static void write_event_row(struct op_call *call, struct query *q)
 
 #define EVENT_FROM "FROM events e JOIN sessions s ON s.key = e.session "
 
-/* What an answer cost is read from transcripts afterwards; `usage` sums it up, and here it would only be noise. */
-#define NO_TOKENS(table_) table_ "kind <> 'ModelUsage' "
+/* What an answer cost is read from transcripts afterwards, and `usage` sums it up; what was added to a conversation is
+ * told by `why`. Here both would only be noise. */
+#define NO_NOISE(table_) table_ "kind NOT IN ('ModelUsage', 'Injection') "
 
 /* A session that is asked for by name may be the doctor's: it looks for what it sent. */
 #define EVENTS_FILTER "(s.key = ?8 OR (?8 IS NULL AND " OP_NOT_DOCTOR ")) AND " OP_SCOPE_SQL
@@ -87,18 +88,18 @@ static int write_events(struct op_call *call, struct query *q, int64_t *ret_last
  * spares a walk through everything else. */
 int op_events(struct op_call *call)
 {
-	static const char follow[] = "SELECT " EVENT_COLUMNS " " EVENT_FROM "WHERE " NO_TOKENS(
+	static const char follow[] = "SELECT " EVENT_COLUMNS " " EVENT_FROM "WHERE " NO_NOISE(
 		"e.") "AND e.seq > ?7 AND " EVENTS_FILTER "ORDER BY e.seq LIMIT ?6";
 	static const char newest[] =
 		"SELECT * FROM (SELECT " EVENT_COLUMNS ", e.ord " EVENT_FROM
-		"WHERE " NO_TOKENS("e.") "AND ?7 = 0 AND ?8 IS NULL AND ?1 IS NULL AND ?2 IS NULL "
-					 "AND ?3 = 0 AND "
-					 "?4 > 0 AND ?5 AND " OP_NOT_DOCTOR "ORDER BY e.seq DESC LIMIT ?6) "
-					 "ORDER BY ord, seq";
+		"WHERE " NO_NOISE("e.") "AND ?7 = 0 AND ?8 IS NULL AND ?1 IS NULL AND ?2 IS NULL "
+					"AND ?3 = 0 AND "
+					"?4 > 0 AND ?5 AND " OP_NOT_DOCTOR "ORDER BY e.seq DESC LIMIT ?6) "
+					"ORDER BY ord, seq";
 	static const char newest_of[] = "SELECT * FROM (SELECT " EVENT_COLUMNS ", e.ord FROM "
 					"(SELECT key, agent, native_id FROM sessions s WHERE ?7 = 0 AND " EVENTS_FILTER
 					"  ORDER BY s.last_at DESC LIMIT ?6) s CROSS JOIN events e "
-					"WHERE e.seq IN (SELECT seq FROM events WHERE session = s.key AND " NO_TOKENS(
+					"WHERE e.seq IN (SELECT seq FROM events WHERE session = s.key AND " NO_NOISE(
 						"") "ORDER BY ord DESC, id DESC LIMIT "
 						    "?6) "
 						    "ORDER BY e.seq DESC LIMIT ?6) ORDER BY ord, seq";

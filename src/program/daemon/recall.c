@@ -25,7 +25,7 @@ static void work(void *arg)
 	struct store *s = NULL;
 	struct err err;
 
-	if (readers_take(m->recall->readers, &s, &err) < 0)
+	if (readers_try(m->recall->readers, &s, &err) < 0)
 		return;
 	(void)memories_merge(m->recall->memories, s, m->project);
 	readers_give_back(m->recall->readers, s);

@@ -143,7 +143,7 @@ static void work(void *arg)
 
 	if (!l->learner->extractor)
 		l->learner->extractor = extractor_new(); /* a quarter of a megabyte that many daemons never need */
-	l->result = readers_take(c->readers, &s, &err);
+	l->result = readers_try(c->readers, &s, &err);
 	if (l->result < 0)
 		return;
 	l->result = extract_due(l, s);

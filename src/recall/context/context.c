@@ -99,7 +99,7 @@ int context_answer(struct context *c, const struct context_ask *q, struct arena 
 {
 	struct moment m = { .context = c, .ask = q, .reply = ret, .arena = a, .text = BUF_INIT(2 * CONTEXT_BYTES) };
 	struct err err;
-	int r = readers_take(c->readers, &m.store, &err);
+	int r = readers_try(c->readers, &m.store, &err);
 
 	*ret = (struct context_reply){ .text = STR_NONE };
 	if (r < 0)

@@ -1,4 +1,5 @@
 /* Read-only handles that workers share: whoever reads takes one, or opens one more. */
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 #include "base/fs.h"
 #include "store/store.h"
 
-enum { READERS = 4, IDLE_S = 60 };
+enum { READERS = 4, IDLE_S = 60, DISTRUST_S = 5 };
 
 struct readers {
 	char path[FS_PATH];
@@ -17,6 +18,7 @@ struct readers {
 		struct store *store;
 		int64_t used_us; /* monotonic */
 	} idle[READERS];
+	int64_t replaced_us; /* monotonic: when the file was last found to be another one; 0: never */
 };
 
 struct readers *readers_new(const char *path)
@@ -51,17 +53,41 @@ static struct store *take_idle(struct readers *r)
 	return s;
 }
 
-int readers_take(struct readers *r, struct store **ret, struct err *err)
+/* One that is still at its path; NULL: there is none. */
+static struct store *take_present(struct readers *r)
 {
 	struct store *s = take_idle(r);
 
-	/* The writer may have made a new store. */
+	/* The writer may have made a new store, or somebody has moved another one there. */
 	if (s && store_presence(s) != STORE_PRESENT) {
-		store_close(s);
+		store_abandon(s);
+		pthread_mutex_lock(&r->lock);
+		r->replaced_us = clock_mono_us();
+		pthread_mutex_unlock(&r->lock);
 		s = NULL;
 	}
-	*ret = s;
-	return s ? 0 : store_open(r->path, STORE_READ, NULL, ret, err);
+	return s;
+}
+
+int readers_take(struct readers *r, struct store **ret, struct err *err)
+{
+	*ret = take_present(r);
+	return *ret ? 0 : store_open(r->path, STORE_READ, NULL, ret, err);
+}
+
+int readers_try(struct readers *r, struct store **ret, struct err *err)
+{
+	int64_t replaced;
+
+	*ret = take_present(r);
+	if (*ret)
+		return 0;
+	pthread_mutex_lock(&r->lock);
+	replaced = r->replaced_us;
+	pthread_mutex_unlock(&r->lock);
+	if (replaced && clock_mono_us() - replaced < DISTRUST_S * USEC_PER_SEC)
+		return err_set(err, -EAGAIN, "the store was replaced a moment ago");
+	return store_open(r->path, STORE_READ, NULL, ret, err);
 }
 
 void readers_give_back(struct readers *r, struct store *s)

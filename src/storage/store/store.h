@@ -173,6 +173,9 @@ struct readers;
 struct readers *readers_new(const char *path);
 void readers_free(struct readers *r);
 int readers_take(struct readers *r, struct store **ret, struct err *err);
+/* The same for whoever has not waited for the writer, and can do without: a file that was just moved into place is the
+ * writer's to look at first. -EAGAIN. */
+int readers_try(struct readers *r, struct store **ret, struct err *err);
 void readers_give_back(struct readers *r, struct store *s);
 /* Closes those that were not used for a minute; call it from time to time. */
 void readers_close_idle(struct readers *r);
