@@ -527,14 +527,14 @@ void memories_free(struct memories *m)
 
 const char *memories_suspect(struct memories *m, str text)
 {
-	const char *why;
+	const struct poison *p;
 
 	pthread_mutex_lock(&m->lock);
 	if (!m->poison)
 		m->poison = poison_new();
-	why = poison_find(m->poison, text);
+	p = m->poison; /* never changes once it is made, so nobody has to wait for the search */
 	pthread_mutex_unlock(&m->lock);
-	return why;
+	return poison_find(p, text);
 }
 
 void memories_discard(struct memories *m)

@@ -5,6 +5,8 @@
  *   extract.c   what a finished turn teaches, without a model
  *   near.c      near duplicates
  *   poison.c    what reads like an instruction to an agent
+ *   disguise.c  what a text says once its disguise is taken off
+ *   concepts.c  how much a text is about what such instructions are about
  *   write.c     the payloads of Memory events
  *
  * DESIGN (in full in docs/memory.md). The rows are the truth and are made by folding Memory events (capture/); the
