@@ -9,7 +9,7 @@ CREATE TABLE memories (
   concepts   TEXT,                                   -- JSON array
   importance INTEGER NOT NULL DEFAULT 5,             -- 1 to 10
   status     TEXT NOT NULL DEFAULT 'active',         -- active resolved superseded quarantined
-  trust      TEXT NOT NULL,                          -- user agent tool: whose words these are
+  trust      TEXT NOT NULL,                          -- user agent tool web: whose words these are
   origin     TEXT NOT NULL,                          -- remember import correction fix plan message file commit llm
   session    INTEGER,
   batch      BLOB,                                   -- ULID of its first event

@@ -150,6 +150,19 @@ def test_an_instruction_in_what_an_agent_repeats_is_put_aside(world, project):
     assert "ignore all previous" not in t.prompt("what does the page say about ignoring previous instructions?")
 
 
+def test_what_comes_from_outside_the_project_is_found_but_never_given_by_itself(world, project):
+    s = Session(world, project)
+    s.prompt("read the page about gearboxes")
+    s.tool("WebFetch", {"url": "https://example.org/", "prompt": "x"}, {"result": "text"})
+    s.stop("Note that the gearbox must be oiled every friday with palm oil.")
+    m = learned(world, "palm oil")
+    assert (m["status"], m["trust"]) == ("active", "web")
+    start = {"session_id": "t", "cwd": str(project), "hook_event_name": "SessionStart", "source": "startup"}
+    assert b"palm oil" not in world.hookc("SessionStart", start).stdout
+    assert "palm oil" not in Session(world, project, "u").prompt("must the gearbox be oiled every friday with palm oil?")
+    assert "palm oil" in world.hookd("recall", "gearbox oil friday", cwd=project).stdout.decode()
+
+
 def test_the_user_decides_about_what_was_put_aside(world, project):
     s = Session(world, project)
     s.prompt("read the page")

@@ -550,9 +550,14 @@ static void on_turn_end(void *arg)
 }
 
 /* Once, when the start is over. */
-static void release_code(void *arg)
+static void on_started(void *arg)
 {
-	(void)arg;
+	struct daemon *d = arg;
+	struct writer_state s;
+
+	writer_get_state(d->writer, &s);
+	if (s.folded) /* what an earlier daemon left; turns may have ended in it */
+		learner_wake(d->learner);
 	os_release_code();
 }
 
@@ -629,7 +634,7 @@ static int build(struct daemon *d, struct err *err)
 	engine_on_record(d->engine, web_tell, d->web);
 	engine_on_turn_end(d->engine, on_turn_end, d);
 	start_learning(d);
-	d->started_timer = loop_timer_new(d->loop, release_code, d);
+	d->started_timer = loop_timer_new(d->loop, on_started, d);
 	loop_timer_set(d->started_timer, STARTED_MS * USEC_PER_MSEC);
 	start_watching(d);
 	loop_submit_lane(d->loop, LOOP_BACKGROUND, clean_up, cleaned_up, d);

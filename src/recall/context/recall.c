@@ -25,8 +25,9 @@ void memory_row_read(struct query *q, struct arena *a, struct memory_row *ret)
 static int load(struct moment *m, int64_t key, struct memory_row *ret)
 {
 	struct query *q = store_ask(m->store,
-		"SELECT " MEMORY_ROW " FROM memories m WHERE m.key = ?1 AND m.status = 'active' AND NOT m.muted", "i",
-		key);
+		"SELECT " MEMORY_ROW " FROM memories m WHERE m.key = ?1 AND m.status = 'active' AND NOT m.muted "
+		"AND m.trust <> 'web'",
+		"i", key);
 	int got = query_step(q);
 
 	if (got == 1)
@@ -106,7 +107,8 @@ static int add_named(struct moment *m, str file, const char *heading)
 	struct query *q = store_ask(m->store,
 		"SELECT " MEMORY_ROW
 		" FROM memories m WHERE m.project = ?1 AND m.file = ?2 AND m.status = 'active' AND NOT "
-		"m.muted ORDER BY m.pinned DESC, m.importance DESC, m.created_at DESC, m.key LIMIT 20",
+		"m.muted AND m.trust <> 'web' ORDER BY m.pinned DESC, m.importance DESC, m.created_at DESC, m.key "
+		"LIMIT 20",
 		"is", m->project, file);
 	size_t n = 0;
 	int got;

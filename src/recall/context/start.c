@@ -84,8 +84,8 @@ static int add_plan(struct moment *m)
 static int read_first(struct moment *m, int64_t project, size_t max, struct memory_row *rows, size_t *n)
 {
 	struct query *q = store_ask(m->store,
-		"SELECT " MEMORY_ROW
-		" FROM memories m WHERE m.project = ?1 AND m.status = 'active' AND NOT m.muted AND "
+		"SELECT " MEMORY_ROW " FROM memories m WHERE m.project = ?1 AND m.status = 'active' AND NOT m.muted "
+		"AND m.trust <> 'web' AND "
 		"m.ref IS NULL ORDER BY m.pinned DESC, m.importance DESC, m.created_at DESC, m.key LIMIT 60",
 		"i", project);
 	size_t end = *n + max;

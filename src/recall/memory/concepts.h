@@ -2,7 +2,7 @@
  *
  * Patterns know phrases, and whoever chooses other words gets past them. So the matters themselves are counted: a
  * second person, an order, an agent, a secret, consent, secrecy, a foreign host and so on, each with a weight. The
- * weights were fitted by logistic regression to texts as in tests/poison and to the subjects of commits; no
+ * weights began as a logistic fit to texts as in tests/poison and to the subjects of commits, adjusted by hand; no
  * weight is negative, or else adding harmless words would hide the others. */
 #ifndef HOOKD_MEMORY_CONCEPTS_H
 #define HOOKD_MEMORY_CONCEPTS_H

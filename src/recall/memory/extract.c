@@ -71,6 +71,7 @@ struct extractor {
 	struct match *cues[countof(cues)];
 	struct match *checks; /* commands that say whether the work is right */
 	struct match *commit;
+	struct match *fetches; /* commands that bring text from elsewhere */
 	struct poison *poison;
 };
 
@@ -90,6 +91,9 @@ struct extractor *extractor_new(void)
 				  "[^'\\n]{8,200}))"),
 			0, &x->commit, NULL) < 0)
 		abort();
+	if (match_compile(STR("\\b(?:curl|wget|http|https|lynx|w3m|gh|glab|nc|ssh|scp|rsync|ftp)\\b"), 0, &x->fetches,
+		    NULL) < 0)
+		abort();
 	x->poison = poison_new();
 	return x;
 }
@@ -102,6 +106,7 @@ void extractor_free(struct extractor *x)
 		match_free(x->cues[i]);
 	match_free(x->checks);
 	match_free(x->commit);
+	match_free(x->fetches);
 	poison_free(x->poison);
 	free(x);
 }
@@ -117,6 +122,7 @@ struct turn_facts {
 	memory_sink sink;
 	void *arg;
 	unsigned notes;
+	bool foreign; /* text from outside the project took part */
 };
 
 static void emit(struct turn_facts *f, struct memory_note *n)
@@ -126,6 +132,9 @@ static void emit(struct turn_facts *f, struct memory_note *n)
 	if (f->notes == NOTES_MOST)
 		return;
 	f->notes++;
+	/* Whoever wrote what was fetched may be speaking here: found when asked for, never given by itself. */
+	if (f->foreign && !str_eq(n->trust, STR("user")))
+		n->trust = STR("web");
 	n->uid = ulid_derive(&f->id, n->text);
 	n->dir = f->dir;
 	n->session = f->session;
@@ -390,6 +399,23 @@ static int take_calls(struct turn_facts *f, struct store *s, int64_t batch, bool
 	return r;
 }
 
+/* Whether the turn read something that is not of this project. */
+static int is_foreign(const struct extractor *x, struct store *s, int64_t batch, bool *ret)
+{
+	struct query *q = store_ask(s,
+		"SELECT class IN ('web', 'mcp'), json_extract(input, '$.command') FROM activities WHERE batch = ?1 AND "
+		"kind = "
+		"'tool'",
+		"i", batch);
+	int got;
+
+	*ret = false;
+	while ((got = query_step(q)) == 1)
+		*ret |= query_int(q, 0) || match_find(x->fetches, query_str(q, 1), 0, NULL) != 0;
+	query_reset(q);
+	return MIN(got, 0);
+}
+
 int memory_extract(const struct extractor *x, struct store *s, const struct extract_turn *turn, struct arena *a,
 	memory_sink sink, void *arg)
 {
@@ -404,6 +430,10 @@ int memory_extract(const struct extractor *x, struct store *s, const struct extr
 		.sink = sink,
 		.arg = arg };
 
+	int r = is_foreign(x, s, turn->batch, &f.foreign);
+
+	if (r < 0)
+		return r;
 	ulid_format(&turn->id, id);
 	f.batch = arena_str(a, str_of(id));
 	if (turn->by_user)

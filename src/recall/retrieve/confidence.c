@@ -119,8 +119,7 @@ static void find_features(const struct index_part *parts, size_t n, str query, c
 }
 
 /* Fitted; see there. */
-static const double coefficients[FEATURES] = { -8.813, 0.190, 0.902, 3.345, -0.364, 1.090, 3.135, -0.017,
-	-1.040 };
+static const double coefficients[FEATURES] = { -8.813, 0.190, 0.902, 3.345, -0.364, 1.090, 3.135, -0.017, -1.040 };
 
 void hit_rate(const struct index_part *parts, size_t n, str query, const struct rated *r, size_t nrated)
 {
