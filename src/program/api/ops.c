@@ -271,6 +271,9 @@ int op_check(struct op_call *call)
 	struct buf problems = BUF_INIT(1 << 20);
 	int r = store_check(call->store, &problems);
 
+	/* Whoever looks finds it sooner than the check in idle time does. */
+	if (r == -EUCLEAN)
+		writer_suspect(call->ctx->writer);
 	jw_object(call->w);
 	jw_field_bool(call->w, "ok", r == 0);
 	jw_field_str(call->w, "problems", buf_str(&problems));
