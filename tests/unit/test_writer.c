@@ -61,7 +61,7 @@ static void test_stop_does_not_wait_for_a_backlog(void **state)
 		assert_int_equal(journal_add(c.journal, &r), 0);
 	}
 	assert_int_equal(journal_flush(c.journal, &end), 0);
-	pause_us = 3000; /* half a minute in all */
+	pause_us = 1000; /* eight seconds in all */
 	w = writer_start(&c);
 	writer_notify(w, end, 1, true);
 	usleep(50000);
