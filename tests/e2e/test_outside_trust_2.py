@@ -73,7 +73,7 @@ def test_1_no_variable_of_the_starter_or_of_a_caller_reaches_a_hook(place, name,
 	place.call(env=foreign)
 	seen = seen_env(place)
 	assert seen and value not in seen.values()
-	assert value.encode() not in open('/proc/%d/environ' % place.pid(), 'rb').read()
+	assert ('%s=%s' % (name, value)).encode() not in open('/proc/%d/environ' % place.pid(), 'rb').read()
 
 
 def test_1_a_foreign_home_brings_no_settings(place):
