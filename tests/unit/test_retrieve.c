@@ -1,14 +1,5 @@
 /* retrieve: terms, segments, search. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "base/fs.h"
 #include "base/limits.h"
@@ -69,7 +60,8 @@ static void identifiers_are_whole_and_split(void **state)
 	assert_true(has("HTTPServer", "server"));
 	assert_true(has("max_open_files", "files"));
 	assert_true(has("utf8", "utf"));
-	assert_true(has("The Connections were leaking", "connection leaks") || has("leaking", "leaks"));
+	assert_true(has("The Connections were leaking", "connection"));
+	assert_true(has("The Connections were leaking", "leaks"));
 	assert_false(has("the and of", "server"));
 }
 
@@ -181,14 +173,12 @@ static void several_segments_are_one_index(void **state)
 static void a_file_is_a_segment_and_damage_is_noticed(void **state)
 {
 	static const struct segment_doc docs[] = { { .key = 4, .text = { "one two three", 13 } } };
-	char path[] = "/tmp/segmentXXXXXX";
+	const char *path = test_path(test_dir(), "segment");
 	struct buf b = BUF_INIT(MIB(1));
 	struct segment *s = NULL;
 	struct hit hit;
-	int fd = mkstemp(path);
 
 	(void)state;
-	close(fd);
 	segment_build(docs, 1, 99, &b);
 	assert_int_equal(fs_replace_file(path, buf_str(&b), false), 0);
 	assert_int_equal(segment_open(path, &s), 0);
@@ -203,7 +193,6 @@ static void a_file_is_a_segment_and_damage_is_noticed(void **state)
 	}
 	assert_int_equal(fs_replace_file(path, str_head(buf_str(&b), b.len - 1), false), 0);
 	assert_int_equal(segment_open(path, &s), -EBADMSG);
-	unlink(path);
 	buf_release(&b);
 }
 

@@ -65,12 +65,7 @@ static void learn(struct lesson *l, str result)
 
 static void add_event(struct lesson *l, const struct ulid *id, const struct ulid *memory, str payload)
 {
-	struct event *e = &l->events[l->n++];
-	char uid[ULID_TEXT + 1];
-
-	event_own_alone(EVENT_MEMORY, id, payload, l->arena, e);
-	ulid_format(memory, uid);
-	e->tool_use_id = arena_str(l->arena, str_of(uid)); /* so that all events of a memory can be found */
+	memory_event(id, memory, payload, l->arena, &l->events[l->n++]);
 }
 
 /* -- a new memory ------------------------------------------------------------------------------ */

@@ -48,7 +48,7 @@ int op_memories(struct op_call *call)
 	return MIN(got, 0);
 }
 
-/* By the text of its id, a beginning of it that only it has, or the name it was imported under. */
+/* By the text of its id, or the name it was imported under. */
 static int find_memory(struct op_call *call, str wanted, int64_t *ret)
 {
 	struct ulid uid;
@@ -66,11 +66,11 @@ static int find_memory(struct op_call *call, str wanted, int64_t *ret)
 	return MIN(got, 0);
 }
 
-int op_memory(struct op_call *call)
+static int write_memory(struct op_call *call, str wanted)
 {
-	struct query *q;
 	int64_t key = 0;
-	int got = find_memory(call, op_text(call, "id"), &key);
+	int got = find_memory(call, wanted, &key);
+	struct query *q;
 
 	if (got < 0)
 		return got;
@@ -84,33 +84,23 @@ int op_memory(struct op_call *call)
 	return MIN(got, 0);
 }
 
+int op_memory(struct op_call *call)
+{
+	return write_memory(call, op_text(call, "id"));
+}
+
 int op_get(struct op_call *call)
 {
-	const struct json *ids = op_json(call, "ids");
-	int got = 0;
+	int r = 0;
 
 	jw_object(call->w);
 	jw_key(call->w, "memories");
 	jw_array(call->w);
-	json_each(id, ids) {
-		int64_t key = 0;
-		struct query *q;
-
-		if (got >= 0)
-			got = find_memory(call, json_str(id), &key);
-		if (got < 0)
-			continue;
-		q = store_ask(call->store, MEMORY_SELECT "WHERE m.key = ?1", "i", key);
-		got = query_step(q);
-		jw_object(call->w);
-		if (got == 1)
-			op_write_columns(call->w, q, memory_columns);
-		jw_end_object(call->w);
-		query_reset(q);
-	}
+	json_each(id, op_json(call, "ids"))
+		r = r < 0 ? r : write_memory(call, json_str(id));
 	jw_end_array(call->w);
 	jw_end_object(call->w);
-	return MIN(got, 0);
+	return r;
 }
 
 /* -- timeline ---------------------------------------------------------------------------------- */

@@ -26,12 +26,7 @@ static bool is_skipped(str tool, void *arg)
 
 void lesson_add_event(struct lesson *l, const struct ulid *id, const struct ulid *memory, str payload)
 {
-	struct event *e = &l->events[l->n++];
-	char uid[ULID_TEXT + 1];
-
-	event_own_alone(EVENT_MEMORY, id, payload, &l->arena, e);
-	ulid_format(memory, uid);
-	e->tool_use_id = arena_str(&l->arena, str_of(uid));
+	memory_event(id, memory, payload, &l->arena, &l->events[l->n++]);
 }
 
 /* An older memory that says nearly the same gives way. Its event is named after both, so that it happens once. */

@@ -555,15 +555,3 @@ void memories_discard(struct memories *m)
 	}
 	pthread_mutex_unlock(&m->lock);
 }
-
-void memories_size(struct memories *m, size_t *ret_docs, size_t *ret_bytes)
-{
-	*ret_docs = *ret_bytes = 0;
-	pthread_mutex_lock(&m->lock);
-	for (size_t i = 0; i < PROJECTS_MAX && m->snapshots[i]; i++)
-		for (size_t k = 0; k < m->snapshots[i]->nparts; k++) {
-			*ret_docs += segment_docs(m->snapshots[i]->parts[k].segment);
-			*ret_bytes += segment_bytes(m->snapshots[i]->parts[k].segment);
-		}
-	pthread_mutex_unlock(&m->lock);
-}

@@ -21,6 +21,7 @@
 #include "base/macro.h"
 #include "base/str.h"
 #include "base/ulid.h"
+#include "event/event.h"
 #include "retrieve/retrieve.h"
 #include "store/store.h"
 
@@ -53,6 +54,9 @@ struct memory_note {
 };
 
 str memory_write_note(const struct memory_note *n, struct arena *a);
+/* The event with that payload, or with that of a change; id is the event's own key. It names its memory where others
+ * name a call, so that all events of a memory can be found. */
+void memory_event(const struct ulid *id, const struct ulid *memory, str payload, struct arena *a, struct event *ret);
 
 /* -- extraction -------------------------------------------------------------------------------- */
 
@@ -116,8 +120,5 @@ int memories_merge(struct memories *m, struct store *s, int64_t project);
 
 /* After memories were deleted: nothing of them is left in the files. */
 void memories_discard(struct memories *m);
-
-/* How many documents are in memory, and the bytes of the files that are mapped. */
-void memories_size(struct memories *m, size_t *ret_docs, size_t *ret_bytes);
 
 #endif

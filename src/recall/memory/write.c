@@ -43,3 +43,12 @@ str memory_write_note(const struct memory_note *n, struct arena *a)
 	buf_release(&b);
 	return text;
 }
+
+void memory_event(const struct ulid *id, const struct ulid *memory, str payload, struct arena *a, struct event *ret)
+{
+	char uid[ULID_TEXT + 1];
+
+	event_own_alone(EVENT_MEMORY, id, payload, a, ret);
+	ulid_format(memory, uid);
+	ret->tool_use_id = arena_str(a, str_of(uid));
+}

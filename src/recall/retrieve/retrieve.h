@@ -65,7 +65,6 @@ DEFINE_FREEP(struct segment, segment_unref);
 
 int64_t segment_stamp(const struct segment *s);
 size_t segment_docs(const struct segment *s);
-size_t segment_bytes(const struct segment *s);
 /* Sets the bit of each document whose key is among these, which are sorted; returns how many. */
 size_t segment_mark(const struct segment *s, const int64_t *keys, size_t n, uint8_t *bits);
 

@@ -360,11 +360,6 @@ size_t segment_docs(const struct segment *s)
 	return s->head->ndocs;
 }
 
-size_t segment_bytes(const struct segment *s)
-{
-	return s->bytes;
-}
-
 static int compare_keys(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
