@@ -208,21 +208,22 @@ static bool names_secret_file(struct walk *w, const struct json *v, str *ret)
 static bool find_file(struct walk *w, const struct json *obj, int levels, str *ret)
 {
 	json_each(m, obj) {
+		enum file_key kind;
 		bool found = false;
 
 		if (m->type != JSON_STRING && m->type != JSON_OBJECT && m->type != JSON_ARRAY)
 			continue;
-		switch (known_key(w->r, m->key).kind) {
+		kind = known_key(w->r, m->key).kind;
+		switch (kind) {
 		case FILE_KEY_PATH: found = m->type != JSON_OBJECT && names_secret_file(w, m, ret); break;
 		case FILE_KEY_COMMAND:
 			found = m->type == JSON_STRING ? command_or_patch_touches(w, m->text, ret)
 						       : m->type == JSON_ARRAY && list_touches(w, m, ret);
 			break;
 		case FILE_KEY_INPUT:
-			found = m->type == JSON_STRING && file_patch_touches(m->text, ret);
-			/* fall through */
 		case FILE_KEY_RESPONSE:
-			found |= m->type == JSON_OBJECT && levels > 0 && find_file(w, m, levels - 1, ret);
+			found = m->type == JSON_OBJECT && levels > 0 && find_file(w, m, levels - 1, ret);
+			found |= m->type == JSON_STRING && kind == FILE_KEY_INPUT && file_patch_touches(m->text, ret);
 			break;
 		default: break;
 		}
