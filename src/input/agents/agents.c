@@ -371,7 +371,7 @@ str specific_end(struct specific *s, struct arena *a, bool *ret_full)
 {
 	str result = STR_NONE;
 
-	*ret_full = s->text.full;
+	*ret_full |= s->text.full;
 	if (s->text.len > s->empty && !s->text.full) {
 		jw_end_object(&s->w);
 		result = arena_str(a, buf_str(&s->text));
