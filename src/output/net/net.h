@@ -48,6 +48,7 @@ enum net_result {
 
 struct net_answer {
 	enum net_result result;
+	bool sent;         /* the server may have seen the request, whatever came of it */
 	int status;        /* of HTTP */
 	int retry_after_s; /* -1: the server does not say */
 	struct buf body;   /* the caller releases it */
@@ -56,9 +57,6 @@ struct net_answer {
 
 /* Makes one POST. Fills everything in ret. */
 void net_post(const struct net_request *q, struct net_answer *ret);
-
-/* 0: requests may go there; else err says why not. */
-int net_check_url(str url, struct err *err);
 
 /* Where curl is. -ENOENT: nowhere. */
 int net_find_curl(char out[4096], struct err *err);

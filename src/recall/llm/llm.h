@@ -38,12 +38,12 @@
 #include "loop/loop.h"
 
 enum {
-	LLM_AT_ONCE = 2,           /* calls in flight */
-	LLM_QUEUED = 64,           /* questions that wait */
-	LLM_TRIES = 3,             /* for one question */
-	LLM_ANSWER_MAX = 1 << 20,  /* bytes of an answer as it comes from the network */
-	LLM_TEXT_MAX = 256 << 10,  /* of the text in it */
-	LLM_QUEUE_BYTES = 8 << 20, /* of all texts that wait */
+	LLM_AT_ONCE = 2,            /* calls in flight */
+	LLM_QUEUED = 64,            /* questions that wait */
+	LLM_TRIES = 3,              /* for one question */
+	LLM_ANSWER_MAX = 384 << 10, /* bytes of an answer as it comes from the network */
+	LLM_TEXT_MAX = 256 << 10,   /* of the text in it */
+	LLM_QUEUE_BYTES = 8 << 20,  /* of all texts that wait */
 	LLM_MARK = 48,
 };
 
@@ -58,9 +58,10 @@ struct llm_config {
 };
 
 struct llm *llm_new(const struct llm_config *config);
-/* Ends calls in flight, and answers everything that waits with LLM_STOPPED: the callbacks are posted to the loop before
- * it returns. It starts nothing any more. */
+/* Ends calls in flight and answers what waits with LLM_STOPPED. Nothing is asked any more. Does not wait. */
 void llm_stop(struct llm *l);
+/* Stops, and waits for the threads: after it, every callback has been posted to the loop. */
+void llm_join(struct llm *l);
 void llm_free(struct llm *l);
 
 /* Whether it is configured well enough to ask anything. */
@@ -100,6 +101,7 @@ enum llm_result {
 	LLM_FAILED,      /* it answered with another error (429, 5xx) */
 	LLM_GARBLED,     /* what came back is not an answer of this protocol */
 	LLM_CUT,         /* the answer was longer than max_tokens: its end is missing, so it is not used */
+	LLM_OWN,         /* the text holds a question of ours already: see llm_is_own() */
 	LLM_STOPPED,     /* hookd is stopping */
 	LLM_RESULT_MAX,
 };
@@ -150,7 +152,8 @@ void llm_write_health(struct llm *l, struct json_writer *w);
 
 /* -- protocols: pure, for tests and fuzzing ---------------------------------------------------- */
 
-enum llm_provider { LLM_NOBODY, LLM_OPENAI, LLM_ANTHROPIC, LLM_PROVIDER_MAX };
+/* In the order of the option's values. LLM_COMPATIBLE speaks OpenAI's protocol as other servers know it. */
+enum llm_provider { LLM_NOBODY, LLM_OPENAI, LLM_COMPATIBLE, LLM_ANTHROPIC, LLM_PROVIDER_MAX };
 
 struct llm_question {
 	str model, system, user;
