@@ -54,6 +54,7 @@ struct api_context {
 	struct context *context;
 	struct web **web;        /* where the web is, once there is one */
 	void (*stop)(void *arg); /* asks the daemon to stop */
+	void (*has_jobs)(void *arg); /* jobs may be due; on the loop */
 	void *stop_arg;
 };
 

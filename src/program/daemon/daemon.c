@@ -594,6 +594,7 @@ static int build(struct daemon *d, struct err *err)
 		.token = d->token,
 		.started_us = clock_wall_us(),
 		.stop = begin_stop,
+		.has_jobs = wake_learner,
 		.stop_arg = d };
 	struct guard_problem *problems;
 	int r;

@@ -3,7 +3,7 @@
 #include "memory/memory.h"
 
 enum {
-	TITLE_MOST = 72,
+	TITLE_MOST = 80,
 	ASKED_MOST = 100, /* of one prompt */
 	ASKED = 3,        /* prompts, files and commits that are named; the rest is counted */
 	FILES = 5,
