@@ -9,12 +9,13 @@
 
 static int write_counts(struct op_call *call)
 {
-	static const struct op_column columns[] = { { "kind", 's' }, { "waiting", 'i' }, { "done", 'i' }, { "dead", 'i' },
-		{ "tokens", 'i' }, { 0 } };
+	static const struct op_column columns[] = { { "kind", 's' }, { "waiting", 'i' }, { "done", 'i' },
+		{ "dead", 'i' }, { "tokens", 'i' }, { 0 } };
 
 	return op_write_list(call, "kinds",
 		store_ask(call->store,
-			"SELECT kind, total(state = 0), total(state = 2), total(state = 3), total(cost) FROM jobs GROUP BY "
+			"SELECT kind, total(state = 0), total(state = 2), total(state = 3), total(cost) FROM jobs "
+			"GROUP BY "
 			"kind ORDER BY kind",
 			""),
 		columns);
@@ -23,17 +24,20 @@ static int write_counts(struct op_call *call)
 /* Without a state: those that somebody may wonder about. */
 int op_jobs(struct op_call *call)
 {
-	static const struct op_column columns[] = { { "id", 'i' }, { "kind", 's' }, { "state", 's' }, { "subject", 's' },
-		{ "agent", 's' }, { "session", 's' }, { "tries", 'i' }, { "made_us", 'i' }, { "due_us", 'i' },
-		{ "tokens", 'i' }, { "error", 's' }, { 0 } };
+	static const struct op_column columns[] = { { "id", 'i' }, { "kind", 's' }, { "state", 's' },
+		{ "subject", 's' }, { "agent", 's' }, { "session", 's' }, { "tries", 'i' }, { "made_us", 'i' },
+		{ "due_us", 'i' }, { "tokens", 'i' }, { "error", 's' }, { 0 } };
 	int r;
 
 	jw_object(call->w);
 	r = op_write_list(call, "jobs",
 		store_ask(call->store,
-			"SELECT j.id, j.kind, " STATE_SQL ", j.subject, s.agent, s.native_id, j.tries, j.made_at, j.due_at, "
-			"j.cost, j.error FROM jobs j LEFT JOIN sessions s ON s.key = j.session WHERE (CASE WHEN ?1 IS NULL "
-			"THEN j.state <> 2 ELSE " STATE_SQL " = ?1 END) AND (?2 IS NULL OR j.kind = ?2) AND (?3 IS NULL OR "
+			"SELECT j.id, j.kind, " STATE_SQL
+			", j.subject, s.agent, s.native_id, j.tries, j.made_at, j.due_at, "
+			"j.cost, j.error FROM jobs j LEFT JOIN sessions s ON s.key = j.session WHERE (CASE WHEN ?1 IS "
+			"NULL "
+			"THEN j.state <> 2 ELSE " STATE_SQL
+			" = ?1 END) AND (?2 IS NULL OR j.kind = ?2) AND (?3 IS NULL OR "
 			"j.session = ?3) ORDER BY j.state DESC, j.id LIMIT ?4",
 			"sski", op_text(call, "state"), op_text(call, "kind"), op_int(call, "session"),
 			op_int(call, "limit")),

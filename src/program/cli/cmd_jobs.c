@@ -58,7 +58,8 @@ static int retry(struct cli *cli, const char *id)
 	int64_t number = 0;
 
 	if (id && !str_to_int(str_of(id), &number))
-		return cli_usage_error(cli, "'retry' takes the number of a job, or nothing for all dead ones; see: hookd jobs");
+		return cli_usage_error(cli,
+			"'retry' takes the number of a job, or nothing for all dead ones; see: hookd jobs");
 	jw_object(&w);
 	if (id)
 		jw_field_int(&w, "id", number);

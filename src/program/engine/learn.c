@@ -139,14 +139,10 @@ static int end_lesson(struct store *s, struct lesson *l)
 	int r;
 
 	switch (l->outcome) {
-	case LESSON_NOT_RUN:
-		return jobs_give_back(s, &l->job, NULL, 0);
-	case LESSON_LATER:
-		return jobs_give_back(s, &l->job, l->error, clock_wall_us() + l->later_us);
-	case LESSON_FAILED:
-		return jobs_end_failed(s, &l->job, l->error, l->cost);
-	case LESSON_DONE:
-		break;
+	case LESSON_NOT_RUN: return jobs_give_back(s, &l->job, NULL, 0);
+	case LESSON_LATER: return jobs_give_back(s, &l->job, l->error, clock_wall_us() + l->later_us);
+	case LESSON_FAILED: return jobs_end_failed(s, &l->job, l->error, l->cost);
+	case LESSON_DONE: break;
 	}
 	r = store_records(s, l);
 	if (r == 0)

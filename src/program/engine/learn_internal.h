@@ -25,13 +25,13 @@ struct lesson {
 	/* Injections that were of use. */
 	struct used {
 		struct ulid event, item;
-	} *used; /* USED_MAX at most */
+	} * used; /* USED_MAX at most */
 	size_t nused;
 	/* What the turn was, or the session. */
 	struct ulid batch;
 	const struct turn_class *class;
 	struct session_summary *summary;
-	const char *source; /* of those: "rules", "model" */
+	const char *source;  /* of those: "rules", "model" */
 	struct store *store; /* while it is looked at, and the project it is in */
 	int64_t project;
 };

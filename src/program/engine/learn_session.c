@@ -27,8 +27,10 @@ int learn_session(struct lesson *l, struct store *s)
 static int store_class(struct store *s, const struct lesson *l)
 {
 	return store_do(s,
-		"INSERT INTO turns(batch, session, class, source) VALUES (?1, ?2, ?3, ?4) ON CONFLICT(batch) DO UPDATE SET "
-		"class = excluded.class, source = excluded.source, session = excluded.session WHERE source = 'rules' OR "
+		"INSERT INTO turns(batch, session, class, source) VALUES (?1, ?2, ?3, ?4) ON CONFLICT(batch) DO UPDATE "
+		"SET "
+		"class = excluded.class, source = excluded.source, session = excluded.session WHERE source = 'rules' "
+		"OR "
 		"excluded.source = 'model'",
 		"biss", l->batch.b, (size_t)ULID_BYTES, l->job.session, str_of(l->class->name), str_of(l->source));
 }
@@ -39,12 +41,15 @@ static int store_summary(struct store *s, const struct lesson *l)
 	const struct session_summary *y = l->summary;
 
 	return store_do(s,
-		"INSERT INTO summaries(session, title, text, origin, source, version, at) SELECT key, ?2, ?3, ?4, ?5, ?6, ?7 "
-		"FROM sessions WHERE key = ?1 ON CONFLICT(session) DO UPDATE SET title = excluded.title, text = excluded.text, "
-		"origin = coalesce(excluded.origin, origin), source = excluded.source, version = excluded.version, at = "
+		"INSERT INTO summaries(session, title, text, origin, source, version, at) SELECT key, ?2, ?3, ?4, ?5, "
+		"?6, ?7 "
+		"FROM sessions WHERE key = ?1 ON CONFLICT(session) DO UPDATE SET title = excluded.title, text = "
+		"excluded.text, "
+		"origin = coalesce(excluded.origin, origin), source = excluded.source, version = excluded.version, at "
+		"= "
 		"excluded.at WHERE source = 'rules' OR excluded.source = 'model' OR excluded.version > version",
-		"issssii", l->job.session, y->title, y->text, y->origin ? str_of(y->origin) : STR_NONE, str_of(l->source),
-		l->job.version, clock_wall_us());
+		"issssii", l->job.session, y->title, y->text, y->origin ? str_of(y->origin) : STR_NONE,
+		str_of(l->source), l->job.version, clock_wall_us());
 }
 
 int lesson_store(struct store *s, const struct lesson *l)

@@ -54,9 +54,11 @@ int lesson_read_turn(struct lesson *l, struct store *s, struct turn_row *ret)
 	if (!ulid_parse(str_of(l->job.subject), &l->batch))
 		return 0;
 	q = store_ask(s,
-		"SELECT b.key, b.source, b.prompt, b.response, s.cwd, s.native_id, s.agent, b.started_at, b.session, b.ord, "
+		"SELECT b.key, b.source, b.prompt, b.response, s.cwd, s.native_id, s.agent, b.started_at, b.session, "
+		"b.ord, "
 		"(SELECT coalesce(parent, key) FROM projects WHERE key = s.project), b.status = 'active', s.unsettled, "
-		"coalesce(b.ended_at, b.last_at) FROM events e JOIN batches b ON b.key = 4 * e.seq JOIN sessions s ON s.key = "
+		"coalesce(b.ended_at, b.last_at) FROM events e JOIN batches b ON b.key = 4 * e.seq JOIN sessions s ON "
+		"s.key = "
 		"b.session WHERE e.id = ?1 AND s.cwd IS NOT NULL AND s.native_id NOT GLOB 'hookd-doctor-*'",
 		"b", l->batch.b, (size_t)ULID_BYTES);
 	got = query_step(q);

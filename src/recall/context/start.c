@@ -50,7 +50,8 @@ static str told_of(struct moment *m, str summary)
 static int add_sessions(struct moment *m)
 {
 	struct query *q = store_ask(m->store,
-		"SELECT s.agent, coalesce(y.title, s.title, s.last_user), y.text FROM sessions s LEFT JOIN summaries y ON "
+		"SELECT s.agent, coalesce(y.title, s.title, s.last_user), y.text FROM sessions s LEFT JOIN summaries y "
+		"ON "
 		"y.session = s.key WHERE s.project IN (SELECT key FROM projects "
 		"WHERE key = ?1 OR parent = ?1) AND s.prompts > 0 AND s.hidden = 0 AND s.native_id <> ?2 AND "
 		"coalesce(s.title, s.last_user) IS NOT NULL ORDER BY s.last_at DESC, s.key DESC LIMIT ?3",

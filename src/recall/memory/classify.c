@@ -40,9 +40,9 @@ int memory_classify(struct store *s, int64_t batch, struct turn_sums *ret_sums, 
 	if (got == 1)
 		*ret_sums = (struct turn_sums){ query_int(q, 0), query_int(q, 1), query_int(q, 2), query_int(q, 3) };
 	query_reset(q);
-	*ret = &turn_classes[ret_sums->failed            ? DEBUGGING
-		: ret_sums->created                      ? IMPLEMENTATION
-		: 10 * ret_sums->modified > 3 * ret_sums->calls ? REFACTORING
-							 : EXPLORATION];
+	*ret = &turn_classes[ret_sums->failed                           ? DEBUGGING
+			: ret_sums->created                             ? IMPLEMENTATION
+			: 10 * ret_sums->modified > 3 * ret_sums->calls ? REFACTORING
+									: EXPLORATION];
 	return MIN(got, 0);
 }

@@ -411,7 +411,8 @@ static int are_foreign(const struct extractor *x, struct query *q, bool *ret)
 	return MIN(got, 0);
 }
 
-#define FOREIGN "SELECT class IN ('web', 'mcp'), json_extract(input, '$.command') FROM activities WHERE kind = 'tool' AND "
+#define FOREIGN \
+	"SELECT class IN ('web', 'mcp'), json_extract(input, '$.command') FROM activities WHERE kind = 'tool' AND "
 
 static int is_foreign(const struct extractor *x, struct store *s, int64_t batch, bool *ret)
 {

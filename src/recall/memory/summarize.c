@@ -78,8 +78,8 @@ static int add_asked(struct store *s, int64_t session, struct arena *a, struct s
 		if (str_empty(ret->title))
 			ret->title = memory_shorten(a, line, TITLE_MOST);
 		if (named++ < ASKED)
-			buf_addf(text, "%s\"" STR_FMT "\"", named > 1 ? "; " : "Asked: ",
-				STR_ARG(memory_shorten(a, line, ASKED_MOST)));
+			buf_addf(text, "%s\"" STR_FMT "\"",
+				named > 1 ? "; " : "Asked: ", STR_ARG(memory_shorten(a, line, ASKED_MOST)));
 	}
 	query_reset(q);
 	if (named && n > MIN(named, (int)ASKED))
@@ -110,20 +110,22 @@ static int add_names(struct query *q, const char *word, int most, struct arena *
 
 static int add_files(struct store *s, int64_t session, struct arena *a, struct buf *text)
 {
-	return add_names(store_ask(s,
-				 "SELECT file FROM activities WHERE session = ?1 AND kind = 'tool' AND state = 'done' AND "
-				 "change IN ('created', 'modified') AND file IS NOT NULL GROUP BY file ORDER BY count(*) DESC, "
-				 "file LIMIT 1000",
-				 "i", session),
+	return add_names(
+		store_ask(s,
+			"SELECT file FROM activities WHERE session = ?1 AND kind = 'tool' AND state = 'done' AND "
+			"change IN ('created', 'modified') AND file IS NOT NULL GROUP BY file ORDER BY count(*) DESC, "
+			"file LIMIT 1000",
+			"i", session),
 		"Changed: ", FILES, a, text);
 }
 
 static int add_commits(struct store *s, int64_t session, struct arena *a, struct buf *text)
 {
-	return add_names(store_ask(s,
-				 "SELECT substr(text, length('Committed: ') + 1) FROM memories WHERE session = ?1 AND origin = "
-				 "'commit' AND status = 'active' ORDER BY created_at, key LIMIT 100",
-				 "i", session),
+	return add_names(
+		store_ask(s,
+			"SELECT substr(text, length('Committed: ') + 1) FROM memories WHERE session = ?1 AND origin = "
+			"'commit' AND status = 'active' ORDER BY created_at, key LIMIT 100",
+			"i", session),
 		"Committed: ", COMMITS, a, text);
 }
 
@@ -138,7 +140,8 @@ static int add_result(const struct extractor *x, struct store *s, int64_t sessio
 	if (got < 0 || foreign)
 		return got;
 	q = store_ask(s,
-		"SELECT response FROM batches WHERE session = ?1 AND response <> '' AND NOT private ORDER BY ord DESC LIMIT 1",
+		"SELECT response FROM batches WHERE session = ?1 AND response <> '' AND NOT private ORDER BY ord DESC "
+		"LIMIT 1",
 		"i", session);
 	got = query_step(q);
 	if (got == 1)
@@ -156,17 +159,18 @@ static int find_origin(struct store *s, int64_t session, struct session_summary 
 {
 	struct query *q = store_ask(s,
 		"SELECT total(change IN ('created', 'modified')), total(change = 'read' OR class = 'search'), (SELECT "
-		"count(*) FROM plans WHERE session = ?1) FROM activities WHERE session = ?1 AND kind = 'tool' AND state = "
+		"count(*) FROM plans WHERE session = ?1) FROM activities WHERE session = ?1 AND kind = 'tool' AND "
+		"state = "
 		"'done'",
 		"i", session);
 	int got = query_step(q);
 	int64_t changed = query_int(q, 0), looked = query_int(q, 1), plans = query_int(q, 2);
 
 	query_reset(q);
-	ret->origin = plans && changed <= 2            ? "planning"
-		: looked > 5 * changed && changed <= 2 ? "investigation"
+	ret->origin = plans && changed <= 2             ? "planning"
+		: looked > 5 * changed && changed <= 2  ? "investigation"
 		: changed >= 3 && looked <= 5 * changed ? "implementation"
-						       : "mixed";
+							: "mixed";
 	return MIN(got, 0);
 }
 

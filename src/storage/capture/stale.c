@@ -45,7 +45,8 @@ static int order_jobs(struct store *s, int64_t before_us)
 
 	while (got == 1 && r == 0) {
 		q = store_ask(s,
-			"SELECT key, session, last_at FROM batches WHERE status = 'active' AND last_at < ?1 AND key > ?2 "
+			"SELECT key, session, last_at FROM batches WHERE status = 'active' AND last_at < ?1 AND key > "
+			"?2 "
 			"ORDER BY key LIMIT 1",
 			"ii", before_us, batch);
 		got = query_step(q);

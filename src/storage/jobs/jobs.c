@@ -7,7 +7,7 @@
 #include "jobs/jobs.h"
 
 enum {
-	IDLE_S = 300,     /* after the last turn of a session that does not end */
+	IDLE_S = 300,       /* after the last turn of a session that does not end */
 	KEPT_S = 7 * 86400, /* jobs that are over */
 	TIDY_AT_ONCE = 256,
 	ERROR_MAX = 300,
@@ -22,9 +22,12 @@ int jobs_add(struct store *s, const struct job_order *o)
 	return store_do(s,
 		"INSERT INTO jobs(kind, subject, stream, session, version, made_at, due_at) "
 		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT(kind, subject) DO UPDATE SET state = 0, "
-		"tries = iif(excluded.version > version, 0, tries), error = iif(excluded.version > version, NULL, error), "
-		"version = excluded.version, due_at = excluded.due_at, session = excluded.session, stream = excluded.stream "
-		"WHERE excluded.version > version OR (excluded.version = version AND state = 0 AND excluded.due_at < due_at)",
+		"tries = iif(excluded.version > version, 0, tries), error = iif(excluded.version > version, NULL, "
+		"error), "
+		"version = excluded.version, due_at = excluded.due_at, session = excluded.session, stream = "
+		"excluded.stream "
+		"WHERE excluded.version > version OR (excluded.version = version AND state = 0 AND excluded.due_at < "
+		"due_at)",
 		"sskiiii", str_of(job_kinds[o->kind].name), o->subject, o->stream, o->session, o->version,
 		clock_wall_us(), o->due_us);
 }
@@ -75,7 +78,8 @@ int jobs_on_batch_end(struct store *s, int64_t batch, int64_t session, int64_t a
 int jobs_on_session_end(struct store *s, int64_t session, int64_t at_us)
 {
 	int64_t ord = 0;
-	int got = store_number(s, &ord, "SELECT ord FROM batches WHERE session = ?1 ORDER BY ord DESC LIMIT 1", "i", session);
+	int got = store_number(s, &ord, "SELECT ord FROM batches WHERE session = ?1 ORDER BY ord DESC LIMIT 1", "i",
+		session);
 
 	return got == 1 ? add_summary(s, session, ord, at_us) : got;
 }
@@ -104,7 +108,8 @@ static int due_of_kind(struct store *s, enum job_kind kind, int64_t now_us, cons
 	struct job *ret, size_t max)
 {
 	struct query *q = store_ask(s,
-		"SELECT id, subject, session, version, tries FROM jobs j WHERE state = 0 AND kind = ?1 AND due_at <= ?2 "
+		"SELECT id, subject, session, version, tries FROM jobs j WHERE state = 0 AND kind = ?1 AND due_at <= "
+		"?2 "
 		"AND (stream IS NULL OR NOT EXISTS (SELECT 1 FROM jobs e WHERE e.state = 0 AND e.stream = j.stream AND "
 		"e.id < j.id)) ORDER BY due_at, id LIMIT ?3",
 		"sii", str_of(job_kinds[kind].name), now_us, (int64_t)(max + nbut));
@@ -143,8 +148,9 @@ int jobs_next_due(struct store *s, unsigned kinds, int64_t *ret_us)
 
 		if (!(kinds & 1U << kind))
 			continue;
-		r = store_number(s, &due, "SELECT due_at FROM jobs WHERE state = 0 AND kind = ?1 ORDER BY due_at LIMIT 1",
-			"s", str_of(job_kinds[kind].name));
+		r = store_number(s, &due,
+			"SELECT due_at FROM jobs WHERE state = 0 AND kind = ?1 ORDER BY due_at LIMIT 1", "s",
+			str_of(job_kinds[kind].name));
 		if (r == 1)
 			*ret_us = MIN(*ret_us, due);
 	}
@@ -185,8 +191,8 @@ int jobs_begin(struct store *s, struct job *jobs, size_t *n, int64_t boot, int64
 /* One that was reopened while it ran waits again, with all its tries. */
 int jobs_end_done(struct store *s, const struct job *j, int64_t cost)
 {
-	int r = store_do(s, "UPDATE jobs SET state = 2, error = NULL, due_at = ?3 WHERE id = ?1 AND version = ?2", "iii",
-		j->id, j->version, clock_wall_us());
+	int r = store_do(s, "UPDATE jobs SET state = 2, error = NULL, due_at = ?3 WHERE id = ?1 AND version = ?2",
+		"iii", j->id, j->version, clock_wall_us());
 
 	return r < 0 || !cost ? r : store_do(s, "UPDATE jobs SET cost = cost + ?2 WHERE id = ?1", "ii", j->id, cost);
 }
@@ -194,7 +200,8 @@ int jobs_end_done(struct store *s, const struct job *j, int64_t cost)
 int jobs_end_failed(struct store *s, const struct job *j, const char *error, int64_t cost)
 {
 	return store_do(s,
-		"UPDATE jobs SET error = ?3, cost = cost + ?4, state = CASE WHEN version = ?2 AND tries >= ?5 THEN 3 ELSE "
+		"UPDATE jobs SET error = ?3, cost = cost + ?4, state = CASE WHEN version = ?2 AND tries >= ?5 THEN 3 "
+		"ELSE "
 		"state END WHERE id = ?1",
 		"iisii", j->id, j->version, str_cut_utf8(str_of(error), ERROR_MAX), cost,
 		(int64_t)job_kinds[j->kind].attempts);
@@ -213,8 +220,8 @@ int jobs_give_back(struct store *s, const struct job *j, const char *why, int64_
 int jobs_retry(struct store *s, int64_t id, int64_t now_us)
 {
 	int r = store_do(s,
-		"UPDATE jobs SET state = 0, tries = 0, due_at = ?2, error = NULL WHERE id = ?1 AND state <> 2", "ii", id,
-		now_us);
+		"UPDATE jobs SET state = 0, tries = 0, due_at = ?2, error = NULL WHERE id = ?1 AND state <> 2", "ii",
+		id, now_us);
 
 	return r < 0 ? r : store_changes(s) > 0;
 }
@@ -231,7 +238,8 @@ int64_t jobs_retry_all(struct store *s, int64_t now_us)
 int jobs_tidy(struct store *s, int64_t now_us)
 {
 	int r = store_do(s,
-		"DELETE FROM jobs WHERE id IN (SELECT id FROM jobs ORDER BY id LIMIT ?2) AND ((state = 2 AND due_at < ?1) "
+		"DELETE FROM jobs WHERE id IN (SELECT id FROM jobs ORDER BY id LIMIT ?2) AND ((state = 2 AND due_at < "
+		"?1) "
 		"OR (state = 3 AND due_at < ?1 - 3 * ?3))",
 		"iii", now_us - KEPT_S * USEC_PER_SEC, (int64_t)TIDY_AT_ONCE, KEPT_S * USEC_PER_SEC);
 

@@ -6,8 +6,8 @@
  * DESIGN (docs/decisions/0018-jobs.md). A job is added in the transaction that makes it necessary: the fold that closes
  * a batch. It is named by its kind and its subject, so adding it twice is adding it once; a higher version of the
  * subject opens it again. One daemon holds the store's lock, so who runs what is known in its memory only. What is
- * written before a run is that it is tried once more, by which daemon, and when it is due again if nobody ends it: a job
- * that kills the daemon waits longer each time and in the end is dead. The result of a job and its end are one
+ * written before a run is that it is tried once more, by which daemon, and when it is due again if nobody ends it: a
+ * job that kills the daemon waits longer each time and in the end is dead. The result of a job and its end are one
  * transaction.
  *
  *   add ─▶ waiting ─begin─▶ (tries + 1) ─end─▶ done ─higher version─▶ waiting
