@@ -29,6 +29,27 @@ static str first_line(str text)
 	return STR("");
 }
 
+/* All of it in one line, without the marks it begins with; more than is ever shown. */
+static str in_one_line(struct arena *a, str text)
+{
+	enum { MOST = 512 };
+	struct buf b = BUF_INIT(MOST);
+	bool blank = true;
+	str line;
+
+	text = str_cut_utf8(text, MOST - 1);
+	for (size_t i = 0; i < text.n; i++) {
+		bool is_blank = (unsigned char)text.p[i] <= ' ', is_mark = !b.len && strchr("#*->`=", text.p[i]);
+
+		if (!is_mark && !(is_blank && blank))
+			buf_add_char(&b, is_blank ? ' ' : text.p[i]);
+		blank = is_blank || is_mark;
+	}
+	line = arena_str(a, str_trim(buf_str(&b)));
+	buf_release(&b);
+	return line;
+}
+
 str memory_shorten(struct arena *a, str text, size_t most)
 {
 	str cut = str_trim(text);
@@ -66,7 +87,7 @@ static int add_asked(struct store *s, int64_t session, struct arena *a, struct s
 	int got, n = 0, named = 0;
 
 	while ((got = query_step(q)) == 1) {
-		str line = first_line(query_str(q, 0));
+		str line = in_one_line(a, query_str(q, 0));
 
 		if (!line.n)
 			continue;
