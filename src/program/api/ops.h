@@ -89,6 +89,7 @@ int op_write_session(struct op_call *call, int64_t key);
 
 int op_rules(struct op_call *call);
 int op_reload(struct op_call *call);
+int op_model_test(struct op_call *call);
 int op_hello(struct op_call *call);
 int op_ops(struct op_call *call);
 int op_status(struct op_call *call);

@@ -149,6 +149,8 @@ const struct op ops[] = {
 		.flags = OP_IS_READ },
 	{ "reload", "Reloads the rules and hooks from the user's file.", OP_LATER, op_reload, .flags = OP_MUTATES,
 		.owner = true },
+	{ "model_test", "Asks the configured language model one question.", OP_LATER, op_model_test,
+		.flags = OP_MUTATES, .owner = true },
 	{ "rule_counts", "How often each rule fired, and when it last did.", READS, .run = op_rule_counts },
 	{ "stats", "Counts: in total, and by day, project, agent, tool and rule.", READS_FOR_AGENTS, .run = op_stats,
 		.params = PARAMS{ PROJECT, AGENT, SINCE, UNTIL, ALL, { 0 } } },

@@ -58,6 +58,7 @@ const struct cmd *const cmds[] = {
 	&cmd_retention,
 	&cmd_rpc,
 	&cmd_mcp,
+	&cmd_model,
 	&cmd_url,
 	&cmd_token,
 	&cmd_offline,

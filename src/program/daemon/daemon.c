@@ -26,6 +26,7 @@
 #include "daemon/spawn.h"
 #include "engine/learn.h"
 #include "jobs/jobs.h"
+#include "llm/llm.h"
 #include "os/os.h"
 
 enum {
@@ -50,6 +51,7 @@ struct daemon {
 	struct loop *loop;
 	struct journal *journal;
 	struct guard *guard;
+	struct llm *llm;
 	struct engine *engine;
 	struct server *server;
 	struct capture *capture;
@@ -352,6 +354,7 @@ static void begin_stop(void *arg)
 	d->stopping = d->cancelled = true;
 	server_close_listeners(d->server);
 	engine_stop_hooks(d->engine);
+	llm_stop(d->llm);
 	d->stop_until_us = clock_mono_us() + STOP_MS * USEC_PER_MSEC;
 	/* Not at once: the answer to `hookd stop` itself still has to leave. */
 	loop_timer_set(d->stop_timer, USEC_PER_MSEC);
@@ -619,6 +622,10 @@ static int build(struct daemon *d, struct err *err)
 		log_warn(LOG_CONFIG, "%s:%u:%u: %s", d->paths->config, p->err.line, p->err.col, p->err.text);
 	guard_problems_free(problems);
 	engine.journal = api.journal = d->journal;
+	d->llm = engine.llm = api.llm = llm_new(&(struct llm_config){ .loop = d->loop,
+		.config = &d->config,
+		.state = d->paths->state,
+		.secret = d->token });
 	d->engine = api.engine = engine_new(&engine);
 	loop_before_sleep(d->loop, engine_before_sleep, d->engine);
 	d->capture = capture_new();
@@ -677,6 +684,7 @@ static void take_apart(struct daemon *d)
 		engine_before_sleep(d->engine);
 	writer_stop(d->writer);
 	journal_syncer_stop(d->syncer);
+	llm_join(d->llm); /* its callbacks are among those that run now */
 	loop_stop_workers(d->loop);
 	janitor_free(d->janitor);
 	loop_io_free(d->spool_io);
@@ -696,6 +704,7 @@ static void take_apart(struct daemon *d)
 	engine_free(d->engine);
 	guard_free(d->guard);
 	learner_free(d->learner);
+	llm_free(d->llm);
 	loop_free(d->loop);
 	recall_free(d->recall);
 	readers_free(d->readers);

@@ -52,6 +52,7 @@ struct engine_config {
 	const char *keeper;    /* the program that ends hooks when this one is killed; NULL: none */
 	bool strict;           /* durability: answer after the journal's sync */
 	struct guard *guard;   /* must outlive the engine */
+	struct llm *llm;       /* what prompt hooks ask; NULL: nothing. llm_join() comes before engine_free() */
 };
 
 struct engine *engine_new(const struct engine_config *config);
