@@ -133,6 +133,8 @@ int op_memory_review(struct op_call *call);
 int op_memories(struct op_call *call);
 int op_memory(struct op_call *call);
 int op_recall(struct op_call *call);
+int op_jobs(struct op_call *call);
+int op_jobs_retry(struct op_call *call);
 int op_why(struct op_call *call);
 int op_preview(struct op_call *call);
 int op_projects(struct op_call *call);

@@ -45,6 +45,7 @@
 	}
 
 static const char *const memory_statuses[] = { "active", "resolved", "superseded", "quarantined", NULL };
+static const char *const job_states[] = { "waiting", "done", "dead", NULL };
 static const char *const statuses[] = { "active", "completed", NULL };
 static const char *const decisions[] = { "allow", "ask", "deny", NULL };
 static const char *const groupings[] = { "day", "week", "project", "agent", "model", "session", "total", NULL };
@@ -201,6 +202,12 @@ const struct op ops[] = {
 		.params = PARAMS{ { "queries", OP_LIST, OP_REQUIRED, .text = "objects with id, query and project" },
 			{ "features", OP_BOOL, .text = "with what the confidence is made from" }, LIMIT(10, 50),
 			{ 0 } } },
+	{ "jobs", "What is still to be done with what was captured, and what could not be done.", READS, .run = op_jobs,
+		.params = PARAMS{ { "state", OP_ENUM, .choices = job_states,
+					  .text = "only in this state (default: all but done)" },
+			{ "kind", OP_TEXT, .text = "only of this kind" }, SESSION, LIMIT(50, 10000), { 0 } } },
+	{ "jobs_retry", "Has jobs tried again: one, or all that are dead.", OP_WRITER, op_jobs_retry, CHANGES,
+		.params = PARAMS{ { "id", OP_INT, .text = "its number" }, { 0 } } },
 	{ "why", "What was added to conversations, newest first, with its price.", READS, .run = op_why,
 		.params = PARAMS{ SESSION, LIMIT(50, 10000), { 0 } } },
 	{ "preview", "What would be added to a conversation.", OP_READER, op_preview, .flags = OP_IS_READ,

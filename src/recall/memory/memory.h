@@ -2,7 +2,9 @@
  *
  *   types.c     the kinds of memories, their marks and other names
  *   index.c     an index per project (retrieve/), kept in files, that follows the rows of `memories`
- *   extract.c   what a finished turn teaches, without a model
+ *   classify.c  what kind of work a finished turn was, without a model
+ *   extract.c   what it teaches, without a model
+ *   summarize.c what a session was about, without a model
  *   near.c      near duplicates
  *   poison.c    what reads like an instruction to an agent
  *   disguise.c  what a text says once its disguise is taken off
@@ -88,6 +90,42 @@ void extractor_free(struct extractor *x);
 /* Gives each memory of a turn to the sink; texts are in the arena. 0 or -errno. */
 int memory_extract(const struct extractor *x, struct store *s, const struct extract_turn *turn, struct arena *a,
 	memory_sink sink, void *arg);
+
+/* Why a text that is not the user's should be put aside, or NULL. */
+const char *extractor_suspects(const struct extractor *x, str text);
+/* Whether a session has read something that is not of its project. */
+int extractor_is_foreign(const struct extractor *x, struct store *s, int64_t session, bool *ret);
+
+/* -- what turns and sessions were about -------------------------------------------------------- */
+
+struct turn_class {
+	const char *name;           /* as in the store */
+	const char *text;           /* one sentence for the reference */
+	int calls_least;            /* fewer of them are not worth asking a model about */
+	const char *const *aliases; /* other names that are accepted; NULL ends */
+};
+
+extern const struct turn_class turn_classes[]; /* ends with a row without a name */
+
+const struct turn_class *turn_class_find(str name);
+
+struct turn_sums {
+	int64_t calls, failed, created, modified;
+};
+
+/* What failed makes it debugging; else what was made, implementation; else what was changed, refactoring. */
+int memory_classify(struct store *s, int64_t batch, struct turn_sums *ret_sums, const struct turn_class **ret);
+
+struct session_summary {
+	str title, text;    /* in the arena; STR_NONE: nothing can be said */
+	const char *origin; /* planning, investigation, implementation, mixed */
+};
+
+int memory_summarize(const struct extractor *x, struct store *s, int64_t session, struct arena *a,
+	struct session_summary *ret);
+
+/* At most that many bytes, cut between words, with an ellipsis where it was cut. */
+str memory_shorten(struct arena *a, str text, size_t most);
 
 /* -- the index --------------------------------------------------------------------------------- */
 
