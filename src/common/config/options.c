@@ -28,6 +28,20 @@ static int check_path(str value, struct err *err)
 	return 0;
 }
 
+static int check_directories(str value, struct err *err)
+{
+	char shown[NAME_SHOWN];
+	str dir;
+
+	while (str_split(&value, ' ', &dir))
+		if (!str_empty(dir) && dir.p[0] != '/' && !str_eq(dir, STR("~")) && !str_starts(dir, STR("~/")) &&
+			!str_starts(dir, STR("**")))
+			return err_set(err, -EINVAL,
+				"'%s' names no directory; write it from / or ~, or begin with **/ for anywhere",
+				name_shown(dir, shown));
+	return 0;
+}
+
 const struct option options[OPTION_ID_MAX] = {
 	[OPTION_CONTEXT_ENABLED] = { "context.enabled", OPTION_BOOL, "true",
 		.text = "Whether hookd adds memories and what is known of a project to conversations." },
@@ -39,7 +53,7 @@ const struct option options[OPTION_ID_MAX] = {
 		.text = "What an acknowledged event survives. normal: any crash of hookd or of the "
 			"agent; a power cut may lose the last second. strict: a power cut as well; "
 			"hookd answers only after the event is on the disk." },
-	[OPTION_EXTRACT_EXCLUDE] = { "extract.exclude_projects", OPTION_LIST, "",
+	[OPTION_EXTRACT_EXCLUDE] = { "extract.exclude_projects", OPTION_LIST, "", .check = check_directories,
 		.text = "Directories of projects from which nothing is learned: absolute or from ~, with * for any "
 			"part of a name, ** for any number of directories and ? for one character (a space, for "
 			"example). What lies below is meant too. Their events are stored like all others." },

@@ -45,6 +45,7 @@
 	}
 
 static const char *const memory_statuses[] = { "active", "resolved", "superseded", "quarantined", NULL };
+static const char *const sources[] = { "startup", "resume", "clear", "compact", NULL };
 static const char *const statuses[] = { "active", "completed", NULL };
 static const char *const decisions[] = { "allow", "ask", "deny", NULL };
 static const char *const groupings[] = { "day", "week", "project", "agent", "model", "session", "total", NULL };
@@ -153,8 +154,8 @@ const struct op ops[] = {
 		.params = PARAMS{ PROJECT, AGENT, SINCE, UNTIL, ALL, { 0 } } },
 	{ "remember", "Remembers something worth knowing in later sessions, of any agent.", OP_LATER, op_remember,
 		.flags = OP_MUTATES | OP_MCP, .scope = OP_AGENT, .params = remember_params },
-	{ "user_remember", "The same in the user's own words.", OP_LATER, op_user_remember, .flags = OP_MUTATES,
-		.params = remember_params },
+	{ "user_remember", "The same; with the owner's token, in the user's own words.", OP_LATER, op_remember,
+		.flags = OP_MUTATES, .params = remember_params },
 	{ "forget", "Marks a memory as no longer true.", OP_LATER, op_forget, .flags = OP_MUTATES | OP_MCP,
 		.scope = OP_AGENT, .params = PARAMS{ { "id", OP_TEXT, OP_REQUIRED, .text = "its id" }, { 0 } } },
 	{ "get", "Memories in full, by their ids.", READS_FOR_AGENTS, .run = op_get,
@@ -182,6 +183,11 @@ const struct op ops[] = {
 			{ "successor", OP_TEXT, .text = "the id of the memory that supersedes it" },
 			{ "pinned", OP_BOOL, .text = "always among the first at the start of a session" },
 			{ "muted", OP_BOOL, .text = "never given to an agent by itself" }, { 0 } } },
+	{ "memory_merge", "Makes one memory of several, which it supersedes.", OP_LATER, op_memory_merge,
+		.flags = OP_MUTATES,
+		.params = PARAMS{ { "ids", OP_TEXT, OP_REQUIRED | OP_REPEATED, .text = "their ids, from 2 to 20" },
+			{ "text", OP_TEXT, .text = "what it says (default: what they say, one after the other)" },
+			{ 0 } } },
 	{ "memory_review", "Decides about a memory that was put aside.", OP_LATER, op_memory_review, CHANGES,
 		.owner = true,
 		.params = PARAMS{ { "id", OP_TEXT, OP_REQUIRED, .text = "its id" },
@@ -201,17 +207,17 @@ const struct op ops[] = {
 			{ 0 } } },
 	{ "why", "What was added to conversations, newest first, with its price.", READS, .run = op_why,
 		.params = PARAMS{ SESSION, LIMIT(50, 10000), { 0 } } },
-	{ "preview", "What would be added to a conversation.", OP_READER, op_preview, .flags = OP_IS_READ,
-		.lane = LOOP_PEOPLE, .alone = true,
+	{ "preview", "What would be added to a conversation.", READS, .run = op_preview,
 		.params =
 			PARAMS{ { "event", OP_TEXT,
 					.text = "SessionStart, UserPromptSubmit (the default), PostToolUse" },
 				{ "agent", OP_TEXT, .text = "for this agent" },
 				{ "prompt", OP_TEXT, .text = "the prompt" },
 				{ "file", OP_TEXT, .text = "the file that was read or changed" },
-				{ "source", OP_TEXT,
-					.text = "how the session starts: startup, resume, clear, compact" },
-				{ "project", OP_TEXT, .text = "a directory" }, { 0 } } },
+				{ "source", OP_ENUM, .choices = sources, .text = "how the session starts" },
+				{ "session", OP_SESSION,
+					.text = "in this session, which is not given twice what it has" },
+				{ "project", OP_TEXT, .text = "a directory, or the name of a project" }, { 0 } } },
 	{ "projects", "Projects with their worktrees and other paths, most recently used first.", READS_FOR_AGENTS,
 		.run = op_projects, .params = PARAMS{ LIMIT(1000, 10000), { 0 } } },
 	{ "project_rename", "Names a project; an empty name restores the folder's name.", OP_WRITER, op_project_rename,

@@ -57,6 +57,29 @@ static int add_importance(struct cli *cli, struct json_writer *w)
 	return EXIT_DONE;
 }
 
+static void print_remembered(const struct json *m)
+{
+	const struct json *older = json_get(m, STR("supersedes"));
+	str id = cell_text(m, "id"), status = cell_text(m, "status");
+	bool aside = str_eq(status, STR("quarantined"));
+
+	if (json_true(json_get(m, STR("known"))))
+		printf("known already as " STR_FMT "%s" STR_FMT "\n", STR_ARG(id),
+			str_eq(status, STR("active")) ? "" : ", ",
+			STR_ARG(str_eq(status, STR("active")) ? STR("") : status));
+	else
+		printf("%s as " STR_FMT "\n", aside ? "put aside" : "remembered", STR_ARG(id));
+	if (aside)
+		printf("it " STR_FMT "; decide about it with: hookd review approve " STR_FMT ", or reject\n",
+			STR_ARG(cell_text(m, "reason")), STR_ARG(id));
+	if (older) {
+		printf("it takes the place of " STR_FMT ", which says nearly the same: ",
+			STR_ARG(cell_text(older, "id")));
+		cli_print_safe(cell_text(older, "text"));
+		putchar('\n');
+	}
+}
+
 static int run_remember(struct cli *cli)
 {
 	struct buf text = BUF_INIT(KIB(64)), b = BUF_INIT(KIB(256));
@@ -76,12 +99,12 @@ static int run_remember(struct cli *cli)
 	if (r == EXIT_DONE && cli_has(cli, "dry-run"))
 		r = printf("would remember: " STR_FMT "\n", STR_ARG(str_trim(buf_str(&text)))) > 0 ? EXIT_DONE
 												   : EXIT_FAILED;
-	else if (r == EXIT_DONE)
+	else if (r == EXIT_DONE && (r = cli_offer_owner(cli)) == EXIT_DONE)
 		r = (result = cli_ask(cli, "user_remember", buf_str(&b))) ? EXIT_DONE : EXIT_FAILED;
 	if (result && cli_has(cli, "json"))
 		r = cli_print_json(result);
 	else if (result)
-		printf("remembered as " STR_FMT "\n", STR_ARG(cell_text(result, "id")));
+		print_remembered(result);
 	buf_release(&text);
 	buf_release(&b);
 	return r;
@@ -183,7 +206,7 @@ static int show_memory(struct cli *cli, const struct json *m)
 		const char *label, *member;
 	} lines[] = { { "type", "type" }, { "status", "status" }, { "reason", "reason" }, { "project", "project" },
 		{ "file", "file" }, { "trust", "trust" }, { "origin", "origin" }, { "session", "session" },
-		{ "agent", "agent" }, { "ref", "ref" } };
+		{ "agent", "agent" }, { "ref", "ref" }, { "successor", "successor" } };
 
 	cli_print_safe(cell_text(m, "text"));
 	printf("\n\n%-12s" STR_FMT "\n", "id", STR_ARG(cell_text(m, "id")));
@@ -197,6 +220,12 @@ static int show_memory(struct cli *cli, const struct json *m)
 	printf("%-12s%lld of 10\n", "importance", (long long)cell_int(m, "importance"));
 	printf("%-12s%lld times, used %lld times\n", "given", (long long)cell_int(m, "shown"),
 		(long long)cell_int(m, "used"));
+	json_each(p, json_get(m, STR("predecessors"))) {
+		printf("%-12s" STR_FMT "  ", str_eq(cell_text(p, "kind"), STR("merges")) ? "made of" : "supersedes",
+			STR_ARG(cell_text(p, "id")));
+		cli_print_safe(cell_text(p, "text"));
+		putchar('\n');
+	}
 	return EXIT_DONE;
 }
 
@@ -237,13 +266,49 @@ static int change_memory(struct cli *cli, const struct change *c, str id)
 	jw_end_object(&w);
 	if (cli_has(cli, "dry-run"))
 		printf(STR_FMT " would be %s\n", STR_ARG(id), c->done);
-	else
+	else if ((r = cli_offer_owner(cli)) == EXIT_DONE)
 		r = (result = cli_ask(cli, "memory_change", buf_str(&b))) ? EXIT_DONE : EXIT_FAILED;
 	if (result && cli_has(cli, "json"))
 		r = cli_print_json(result);
+	else if (result && c->takes_text && str_eq(cell_text(result, "status"), STR("quarantined")))
+		printf(STR_FMT " is changed and put aside: it " STR_FMT "; decide about it with: hookd review\n",
+			STR_ARG(cell_text(result, "id")), STR_ARG(cell_text(result, "reason")));
 	else if (result)
 		printf(STR_FMT " is %s\n", STR_ARG(cell_text(result, "id")), c->done);
 	buf_release(&b);
+	return r;
+}
+
+static int merge_memories(struct cli *cli)
+{
+	struct buf b = BUF_INIT(KIB(64));
+	struct json_writer w = JSON_WRITER(&b);
+	const char *text = cli_value(cli, "text", NULL);
+	struct json *result = NULL;
+	int r;
+
+	if (cli->nargs < 3)
+		return cli_usage_error(cli, "'memory merge' takes the ids of two or more memories");
+	jw_object(&w);
+	jw_key(&w, "ids");
+	jw_array(&w);
+	for (int i = 1; i < cli->nargs; i++)
+		jw_str(&w, str_of(cli->args[i]));
+	jw_end_array(&w);
+	jw_field_str(&w, "text", str_of(text));
+	jw_end_object(&w);
+	r = cli_offer_owner(cli);
+	if (r == EXIT_DONE && cli_has(cli, "dry-run"))
+		printf("would make one memory of %d\n", cli->nargs - 1);
+	else if (r == EXIT_DONE)
+		r = (result = cli_ask(cli, "memory_merge", buf_str(&b))) ? EXIT_DONE : EXIT_FAILED;
+	buf_release(&b);
+	if (result && cli_has(cli, "json"))
+		return cli_print_json(result);
+	if (result)
+		printf("merged into " STR_FMT "; undo it with: hookd memory resolve " STR_FMT
+		       ", and memory reactivate for each of the others\n",
+			STR_ARG(cell_text(result, "id")), STR_ARG(cell_text(result, "id")));
 	return r;
 }
 
@@ -356,9 +421,13 @@ static int run_memory(struct cli *cli)
 	struct json *found;
 
 	if (strcmp(action, "import") == 0)
-		return import_memories(cli);
+		return cli_offer_owner(cli) == EXIT_DONE ? import_memories(cli) : EXIT_FAILED;
+	if (strcmp(action, "merge") == 0)
+		return merge_memories(cli);
 	if (cli->nargs < 2)
 		return cli_usage_error(cli, "'memory %s' needs the id of a memory", action);
+	if (cli->nargs > 3)
+		return cli_usage_error(cli, "'memory %s' takes one text; put it in quotes", action);
 	/* By its id, or by the name it was imported under. */
 	jw_object(&w);
 	jw_field_str(&w, "id", str_of(cli->args[1]));
@@ -379,6 +448,7 @@ static int run_memory(struct cli *cli)
 
 static const struct cmd_option memory_options[] = {
 	{ "reason", 0, "TEXT", false, "why it has its new status" },
+	{ "text", 0, "TEXT", false, "merge: what the new memory says (default: all that they say)" },
 	{ "yes", 'y', NULL, false, "do not ask before forgetting" },
 	{ "dry-run", 0, NULL, false, "only say what would be changed" },
 	OPTION_JSON,
@@ -387,10 +457,11 @@ static const struct cmd_option memory_options[] = {
 
 const struct cmd cmd_memory = {
 	.name = "memory",
-	.args = "show|edit|resolve|reactivate|supersede|pin|unpin|mute|unmute|forget ID [TEXT], or import FILE",
-	.text = "Show or change one memory, or import many.",
+	.args = "show|edit|resolve|reactivate|supersede|pin|unpin|mute|unmute|forget ID [TEXT], merge ID ID…, or "
+		"import FILE",
+	.text = "Show or change one memory, merge several, or import many.",
 	.min_args = 1,
-	.max_args = 3,
+	.max_args = ARGS_MAX,
 	.options = memory_options,
 	.run = run_memory,
 };
@@ -461,8 +532,12 @@ static int run_batch(struct cli *cli)
 	return r;
 }
 
-static int print_hits(const struct json *hits)
+static int print_hits(const struct json *answer)
 {
+	const struct json *hits = json_get(answer, STR("hits"));
+
+	if (json_get(answer, STR("error")))
+		return cli_fail(STR_FMT, STR_ARG(cell_text(answer, "error")));
 	if (!json_first(hits))
 		puts("nothing fits");
 	json_each(h, hits) {
@@ -501,9 +576,9 @@ static int run_recall(struct cli *cli)
 	buf_release(&b);
 	if (r != EXIT_DONE)
 		return r;
-	if (cli_has(cli, "json"))
+	if (cli_has(cli, "json") && !json_get(json_first(json_get(result, STR("answers"))), STR("error")))
 		return cli_print_json(result);
-	return print_hits(json_get(json_first(json_get(result, STR("answers"))), STR("hits")));
+	return print_hits(json_first(json_get(result, STR("answers"))));
 }
 
 static const struct cmd_option recall_options[] = {

@@ -10,6 +10,9 @@ bool block_was_given(const struct moment *m, int64_t key)
 	for (size_t i = 0; i < m->ask->ngiven; i++)
 		if (m->ask->given[i] == key)
 			return true;
+	for (size_t i = 0; i < m->reply->ngiven; i++)
+		if (m->reply->given[i] == key)
+			return true;
 	for (size_t i = 0; i < m->reply->n; i++)
 		if (m->reply->items[i].key == key)
 			return true;

@@ -4,6 +4,7 @@
  *   index.c     an index per project (retrieve/), kept in files, that follows the rows of `memories`
  *   extract.c   what a finished turn teaches, without a model
  *   near.c      near duplicates
+ *   project.c   whose memories somebody gets
  *   poison.c    what reads like an instruction to an agent
  *   disguise.c  what a text says once its disguise is taken off
  *   concepts.c  how much a text is about what such instructions are about
@@ -39,6 +40,15 @@ extern const struct memory_type memory_types[]; /* ends with a row without a nam
 
 /* By its name or another one; NULL: there is none. */
 const struct memory_type *memory_type_find(str name);
+
+/* -- whose memories ---------------------------------------------------------------------------- */
+
+/* The project whose memories a directory gets: that of the nearest directory at or above it that is known, and of a
+ * worktree the main checkout's. What is no absolute path is a name. 1 and *ret; 0: none is known; -errno. */
+int memory_project_find(struct store *s, str wanted, int64_t *ret);
+
+/* Whose words a memory has, from 0 (from outside the project) to 3 (the user's); more may take the place of less. */
+int memory_trust_rank(str trust);
 
 /* -- the payload of a Memory event ------------------------------------------------------------- */
 
@@ -107,8 +117,8 @@ int memories_search(struct memories *m, struct store *s, int64_t project, str qu
 /* Why a text that is not the user's should be put aside, or NULL. */
 const char *memories_suspect(struct memories *m, str text);
 
-/* The memory that this one should supersede, because it says nearly the same: 1 and *ret; 0; -errno. similar: from
- * which overlap of their terms on. */
+/* The memory that this one should supersede, because it says nearly the same and is not more trusted: 1 and *ret; 0;
+ * -errno. similar: from which overlap of their terms on. */
 int memories_find_near(struct memories *m, struct store *s, int64_t project, const struct memory_note *n, float similar,
 	struct arena *a, struct ulid *ret);
 

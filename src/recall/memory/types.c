@@ -1,4 +1,5 @@
 /* The kinds of memories. */
+#include "base/macro.h"
 #include "base/str.h"
 #include "memory/memory.h"
 
@@ -31,4 +32,14 @@ const struct memory_type *memory_type_find(str name)
 				return t;
 	}
 	return NULL;
+}
+
+int memory_trust_rank(str trust)
+{
+	static const char *const trusts[] = { "web", "tool", "agent", "user" };
+
+	for (size_t i = 0; i < countof(trusts); i++)
+		if (str_eq(trust, str_of(trusts[i])))
+			return (int)i;
+	return 0;
 }

@@ -63,6 +63,10 @@ int capture_rebuild_left(struct store *s, int64_t *ret_left, int64_t *ret_sessio
 enum { CAPTURE_BATCH_STUCK_S = 300, CAPTURE_SESSION_STALE_S = 3600 };
 int capture_complete_stale(struct store *s, int64_t now_us);
 
+/* The memory of a project that says this already, in these words but for case and blanks: 1 and *ret; 0; -errno. The
+ * text is one that was redacted. On any thread. */
+int capture_find_memory(struct store *s, int64_t project, str text, str ref, str file, struct ulid *ret);
+
 /* -- deleting ---------------------------------------------------------------------------------- */
 
 /* What is chosen: every condition that is set must hold. Without `match` whole sessions, with it only the events

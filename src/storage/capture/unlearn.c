@@ -10,10 +10,14 @@ static int forget_row(struct store *s, str uid)
 	static const char *const statements[] = {
 		"DELETE FROM events WHERE " EVENTS_OF,
 		"DELETE FROM memory_links WHERE source = ?1 OR target = ?1",
+		/* Its key becomes one that no event has: the number of a deleted event is used again, and the memory
+		 * that comes with it must find its place free. */
 		"UPDATE memories SET text = '', file = NULL, concepts = NULL, ref = NULL, thread = NULL, batch = NULL, "
 		"reason = "
 		"NULL, hash = uid, status = 'forgotten', session = NULL, pinned = 0, successor = NULL, "
-		"change = (SELECT coalesce(max(seq), 0) + 1 FROM events) WHERE uid = ?1",
+		"change = (SELECT coalesce(max(seq), 0) FROM events), key = (SELECT min(min(key), 0) - 1 FROM "
+		"memories) "
+		"WHERE uid = ?1",
 	};
 	int r = 0;
 
