@@ -255,6 +255,17 @@ def test_recall_below_a_project_agrees_with_what_is_given(world, project):
     assert recall(world, ASKED, "-g") == []
 
 
+def test_a_prompt_that_repeats_a_small_part_of_a_memory_does_not_get_it(world, project):
+    text = ("The deploy job of the payments service runs after the migration has been approved by two people, "
+            "then clear the redis cache")
+    remember(world, text, cwd=project)
+    hits = world.rpc("recall", queries=[{"query": "then clear the redis cache", "project": str(project)}])["answers"][0]["hits"]
+    assert hits[0]["text"] == text and hits[0]["confidence"] < .75
+    hits = world.rpc("recall", queries=[{"query": "does the deploy job of payments run after the migration is approved?",
+                                         "project": str(project)}])["answers"][0]["hits"]
+    assert hits[0]["confidence"] >= .75
+
+
 # -- wrong values --------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("args,says", [
