@@ -42,6 +42,24 @@ static int check_directories(str value, struct err *err)
 	return 0;
 }
 
+static int check_types(str value, struct err *err)
+{
+	enum { LONGEST = 32 };
+	char shown[NAME_SHOWN];
+	str name;
+
+	while (str_split(&value, ' ', &name)) {
+		bool fits = name.n <= LONGEST;
+
+		for (size_t i = 0; i < name.n; i++)
+			fits = fits && strchr("abcdefghijklmnopqrstuvwxyz0123456789-_", name.p[i]);
+		if (!fits)
+			return err_set(err, -EINVAL, "'%s' must be at most %d small letters, digits, - and _",
+				name_shown(name, shown), LONGEST);
+	}
+	return 0;
+}
+
 const struct option options[OPTION_ID_MAX] = {
 	[OPTION_CONTEXT_ENABLED] = { "context.enabled", OPTION_BOOL, "true",
 		.text = "Whether hookd adds memories and what is known of a project to conversations." },
@@ -87,6 +105,9 @@ const struct option options[OPTION_ID_MAX] = {
 	[OPTION_MEMORY_SIMILAR] = { "memory.similar", OPTION_INT, "80", .minimum = 50, .maximum = 100,
 		.text = "How much of their words, in percent, two memories of one type must share for the newer one to "
 			"supersede the older." },
+	[OPTION_MEMORY_TYPES] = { "memory.types", OPTION_LIST, "", .check = check_types,
+		.text = "Types of memories of your own, beside gotcha, bug_fix, decision, discovery, trade_off and "
+			"session_summary: small letters, digits, - and _." },
 	[OPTION_RETENTION_DAYS] = { "retention.days", OPTION_INT, "0", .minimum = 0, .maximum = 36500,
 		.text = "Sessions whose last event is older than this many days are deleted; 0 keeps them forever." },
 	[OPTION_STORE_LINGER_MS] = { "store.linger_ms", OPTION_INT, "60000", .minimum = 0, .maximum = 600000,

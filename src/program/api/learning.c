@@ -130,15 +130,54 @@ int lesson_find(struct lesson *l, str id, struct memory_state *ret)
 int lesson_take_type(struct op_call *call, str given, str *ret)
 {
 	const struct memory_type *type = memory_type_find(given);
-	char list[200] = "", shown[NAME_SHOWN];
+	char list[400] = "", shown[NAME_SHOWN];
+	str own = config_text(call->ctx->config, OPTION_MEMORY_TYPES);
 
-	if (type) {
-		*ret = str_of(type->name);
+	if (type || (given.n && config_lists(call->ctx->config, OPTION_MEMORY_TYPES, given))) {
+		*ret = type ? str_of(type->name) : given;
 		return 0;
 	}
 	for (const struct memory_type *t = memory_types; t->name; t++)
 		snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", list[0] ? ", " : "", t->name);
-	return err_set(call->err, -EINVAL, "'%s' is not a type of memory; types: %s", name_shown(given, shown), list);
+	return err_set(call->err, -EINVAL, "'%s' is not a type of memory; types: %s%s" STR_FMT,
+		name_shown(given, shown), list, str_empty(own) ? "" : ", ", STR_ARG(str_cut_utf8(own, 120)));
+}
+
+static bool lists_text(const struct json *list, str text)
+{
+	json_each(item, list)
+		if (str_eq_name(json_str(item), text))
+			return true;
+	return false;
+}
+
+int lesson_take_concepts(struct op_call *call, const struct json *list, str also, str *ret)
+{
+	struct buf b = BUF_INIT(4096);
+	struct json_writer w = JSON_WRITER(&b);
+	size_t n = 0;
+
+	*ret = STR_NONE;
+	jw_array(&w);
+	if (str_is_set(also) && !lists_text(list, also)) {
+		jw_str(&w, also);
+		n++;
+	}
+	json_each(item, list) {
+		str text = item->type == JSON_STRING ? str_trim(item->text) : STR_NONE;
+
+		if (str_empty(text) || text.n > MEMORY_CONCEPT_BYTES || ++n > MEMORY_CONCEPTS_MAX) {
+			buf_release(&b);
+			return err_set(call->err, -EINVAL, "'concepts' must be at most %d texts of 1 to %d bytes",
+				MEMORY_CONCEPTS_MAX, MEMORY_CONCEPT_BYTES);
+		}
+		jw_str(&w, text);
+	}
+	jw_end_array(&w);
+	if (n)
+		*ret = arena_str(call->arena, buf_str(&b));
+	buf_release(&b);
+	return 0;
 }
 
 int lesson_check_text(struct op_call *call, str text)

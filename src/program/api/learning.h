@@ -45,6 +45,8 @@ int lesson_find(struct lesson *l, str id, struct memory_state *ret);
 /* The canonical name of a type. -EINVAL says which there are. */
 int lesson_take_type(struct op_call *call, str given, str *ret);
 int lesson_check_text(struct op_call *call, str text);
+/* A list of concepts, or NULL, and perhaps one more, as JSON; STR_NONE: there are none. */
+int lesson_take_concepts(struct op_call *call, const struct json *list, str also, str *ret);
 /* Why words that are not the owner's must be looked at by the user first, or NULL. */
 const char *lesson_suspect(struct lesson *l, str text, str file);
 

@@ -78,6 +78,10 @@ static str write_change(struct lesson *l, const struct memory_state *m, bool app
 			jw_field_int(&w, flags[i], op_bool(call, flags[i]));
 	if (op_has(call, "importance"))
 		jw_field_int(&w, "importance", op_int(call, "importance"));
+	if (op_has(call, "concepts")) {
+		jw_key(&w, "concepts");
+		jw_value(&w, op_json(call, "concepts"));
+	}
 	/* Words that are not the owner's take the place of whoever's they were. */
 	if (says_something && !call->owner && memory_trust_rank(m->trust) > memory_trust_rank(STR("agent")))
 		jw_field_str(&w, "trust", STR("agent"));
@@ -130,6 +134,8 @@ int op_memory_change(struct op_call *call)
 
 	if (r == 0 && op_has(call, "type"))
 		r = lesson_take_type(call, op_text(call, "type"), &type);
+	if (r == 0)
+		r = lesson_take_concepts(call, op_json(call, "concepts"), STR_NONE, &type);
 	return r < 0 ? r : learn(call, 1, prepare_change);
 }
 

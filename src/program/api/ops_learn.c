@@ -176,10 +176,14 @@ static int prepare_memory(struct lesson *l)
 
 	set_project(&note, op_text(call, "project"));
 	if (r == 0)
+		r = lesson_take_concepts(&l->call, op_json(call, "concepts"), memory_concept_of(op_text(call, "type")),
+			&note.concepts);
+	if (r == 0)
 		r = find_project(l, &note, &project);
 	if (r < 0)
 		return r;
-	why = lesson_suspect(l, note.text, note.file);
+	why = lesson_suspect(l, note.text,
+		arena_strf(call->arena, STR_FMT " " STR_FMT, STR_ARG(note.file), STR_ARG(note.concepts)));
 	if (why) {
 		note.status = STR("quarantined");
 		note.reason = str_of(why);
@@ -243,7 +247,9 @@ static int check_line(struct op_call *call, const struct json *item)
 	if (item->type != JSON_OBJECT)
 		return err_set(call->err, -EINVAL, "each memory must be an object with a 'text'");
 	r = lesson_check_text(call, str_head(str_trim(json_str(json_get(item, STR("text")))), MEMORY_TEXT_MAX));
-	return r == 0 && type ? lesson_take_type(call, json_str(type), &name) : r;
+	if (r == 0 && type)
+		r = lesson_take_type(call, json_str(type), &name);
+	return r < 0 ? r : lesson_take_concepts(call, json_get(item, STR("concepts")), STR_NONE, &name);
 }
 
 /* What somebody else's file says is found when it is asked for, even if it reads like an instruction; but that is
@@ -263,6 +269,8 @@ static void add_line(struct lesson *l, const struct json *item)
 		(void)lesson_take_type(&l->call, json_str(json_get(item, STR("type"))), &note.type);
 	if (lesson_suspect(l, note.text, note.file))
 		note.trust = STR("web");
+	(void)lesson_take_concepts(&l->call, json_get(item, STR("concepts")),
+		memory_concept_of(json_str(json_get(item, STR("type")))), &note.concepts);
 	note.thread = thread_of(note.ref);
 	set_project(&note, json_str(json_get(item, STR("project"))));
 	json_int(json_get(item, STR("importance")), &note.importance);

@@ -35,9 +35,12 @@ int op_memories(struct op_call *call)
 		"UNION SELECT ?1)) AND (?2 IS NULL OR m.type = ?2) AND (CASE WHEN ?3 IS NULL THEN m.status <> "
 		"'forgotten' ELSE m.status = ?3 END) "
 		"AND (?4 IS NULL OR instr(lower(m.text), lower(?4))) AND m.created_at >= ?5 "
-		"AND (?6 IS NULL OR m.session = ?6) ORDER BY m.created_at DESC, m.key DESC LIMIT ?7",
-		"ksssiki", op_int(call, "project"), type, op_text(call, "status"), op_text(call, "query"),
-		op_int(call, "since"), op_int(call, "session"), op_int(call, "limit"));
+		"AND (?6 IS NULL OR m.session = ?6) AND m.created_at < ?8 AND (?9 IS NULL OR EXISTS (SELECT 1 FROM "
+		"json_each(m.concepts) WHERE value = ?9 COLLATE NOCASE)) ORDER BY m.created_at DESC, m.key DESC LIMIT "
+		"?7",
+		"ksssikiis", op_int(call, "project"), type, op_text(call, "status"), op_text(call, "query"),
+		op_int(call, "since"), op_int(call, "session"), op_int(call, "limit"),
+		op_has(call, "until") ? op_int(call, "until") : INT64_MAX, op_text(call, "concept"));
 	jw_object(call->w);
 	jw_key(call->w, "memories");
 	jw_array(call->w);

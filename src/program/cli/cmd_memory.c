@@ -80,6 +80,17 @@ static void print_remembered(const struct json *m)
 	}
 }
 
+static void add_concepts(struct cli *cli, struct json_writer *w)
+{
+	if (!cli_value_at(cli, "concept", 0))
+		return;
+	jw_key(w, "concepts");
+	jw_array(w);
+	for (int i = 0; cli_value_at(cli, "concept", i); i++)
+		jw_str(w, str_of(cli_value_at(cli, "concept", i)));
+	jw_end_array(w);
+}
+
 static int run_remember(struct cli *cli)
 {
 	struct buf text = BUF_INIT(KIB(64)), b = BUF_INIT(KIB(256));
@@ -91,6 +102,7 @@ static int run_remember(struct cli *cli)
 	jw_field_str(&w, "text", buf_str(&text));
 	jw_field_str(&w, "type", str_of(cli_value(cli, "type", NULL)));
 	jw_field_str(&w, "file", str_of(cli_value(cli, "file", NULL)));
+	add_concepts(cli, &w);
 	if (r == EXIT_DONE)
 		r = add_project(cli, &w);
 	if (r == EXIT_DONE)
@@ -113,6 +125,7 @@ static int run_remember(struct cli *cli)
 static const struct cmd_option remember_options[] = {
 	{ "type", 't', "TYPE", false, "gotcha, bug_fix, decision, discovery (the default) or trade_off" },
 	{ "file", 'f', "PATH", false, "the file it is about" },
+	{ "concept", 0, "WORD", true, "what it is about, such as pattern; may be repeated" },
 	{ "importance", 'i', "N", false, "from 1 to 10 (default 5)" },
 	{ "project", 'p', "NAME", false, "the project it belongs to (default: that of this directory)" },
 	{ "global", 'g', NULL, false, "for all projects" },
@@ -169,6 +182,7 @@ static int run_memories(struct cli *cli)
 	jw_object(&w);
 	r = cli_add_filter(cli, &w);
 	jw_field_str(&w, "type", str_of(cli_value(cli, "type", NULL)));
+	jw_field_str(&w, "concept", str_of(cli_value(cli, "concept", NULL)));
 	if (cli->nargs)
 		jw_field_str(&w, "query", str_of(cli->args[0]));
 	jw_end_object(&w);
@@ -181,9 +195,11 @@ static int run_memories(struct cli *cli)
 
 static const struct cmd_option memories_options[] = {
 	{ "type", 't', "TYPE", false, "only this type" },
+	{ "concept", 0, "WORD", false, "only with this concept" },
 	{ "status", 0, "WORD", false, "only active, resolved, superseded or quarantined" },
 	OPTION_PROJECT,
 	OPTION_SINCE,
+	OPTION_UNTIL,
 	{ "limit", 'n', "N", false, "at most N (default 50)" },
 	OPTION_JSON,
 	{ 0 },
@@ -216,6 +232,13 @@ static int show_memory(struct cli *cli, const struct json *m)
 			cli_print_safe(cell_text(m, lines[i].member));
 			putchar('\n');
 		}
+	if (json_get(m, STR("concepts"))) {
+		printf("%-12s", "concepts");
+		json_each(c, json_get(m, STR("concepts"))) {
+			cli_print_safe(json_str(c));
+			putchar(c->next ? ' ' : '\n');
+		}
+	}
 	printf("%-12s" STR_FMT "\n", "created", STR_ARG(cell_time(cli, m, "created_us")));
 	printf("%-12s%lld of 10\n", "importance", (long long)cell_int(m, "importance"));
 	printf("%-12s%lld times, used %lld times\n", "given", (long long)cell_int(m, "shown"),
@@ -312,33 +335,6 @@ static int merge_memories(struct cli *cli)
 	return r;
 }
 
-/* Deleted for good, in every copy: the same as a purge. */
-static int forget_memory(struct cli *cli, const struct json *m)
-{
-	struct json *result;
-	int r;
-
-	printf("%s: ", cli_has(cli, "dry-run") ? "would forget" : "to be forgotten");
-	cli_print_safe(cell_text(m, "text"));
-	putchar('\n');
-	if (cli_has(cli, "dry-run"))
-		return EXIT_DONE;
-	r = cli_need_owner(cli, "deleting a memory");
-	if (r == EXIT_DONE)
-		r = cli_ask_yes(cli, "Delete this permanently?");
-	if (r != EXIT_DONE)
-		return r;
-	cli->answer_ms = CLI_LONG_MS;
-	result = cli_ask(cli, "purge",
-		arena_strf(&cli->arena, "{\"memory\":\"" STR_FMT "\"}", STR_ARG(cell_text(m, "id"))));
-	if (!result)
-		return EXIT_FAILED;
-	if (cli_has(cli, "json"))
-		return cli_print_json(result);
-	puts("forgotten: gone from the store, its WAL, the journal, the index and automatic backups");
-	return EXIT_DONE;
-}
-
 /* -- memory import ----------------------------------------------------------------------------- */
 
 struct import {
@@ -424,6 +420,8 @@ static int run_memory(struct cli *cli)
 		return cli_offer_owner(cli) == EXIT_DONE ? import_memories(cli) : EXIT_FAILED;
 	if (strcmp(action, "merge") == 0)
 		return merge_memories(cli);
+	if (strcmp(action, "forget") == 0)
+		return cli_forget_memories(cli);
 	if (cli->nargs < 2)
 		return cli_usage_error(cli, "'memory %s' needs the id of a memory", action);
 	if (cli->nargs > 3)
@@ -438,8 +436,6 @@ static int run_memory(struct cli *cli)
 		return EXIT_FAILED;
 	if (strcmp(action, "show") == 0)
 		return cli_has(cli, "json") ? cli_print_json(found) : show_memory(cli, found);
-	if (strcmp(action, "forget") == 0)
-		return forget_memory(cli, found);
 	for (size_t i = 0; i < countof(changes); i++)
 		if (strcmp(action, changes[i].name) == 0)
 			return change_memory(cli, &changes[i], cell_text(found, "id"));
@@ -449,6 +445,13 @@ static int run_memory(struct cli *cli)
 static const struct cmd_option memory_options[] = {
 	{ "reason", 0, "TEXT", false, "why it has its new status" },
 	{ "text", 0, "TEXT", false, "merge: what the new memory says (default: all that they say)" },
+	{ "type", 't', "TYPE", false, "forget: all of this type" },
+	{ "status", 0, "WORD", false, "forget: all with this status" },
+	{ "concept", 0, "WORD", false, "forget: all with this concept" },
+	{ "project", 'p', "NAME", false, "forget: all of this project" },
+	{ "since", 0, "WHEN", false, "forget: all made since" },
+	{ "until", 0, "WHEN", false, "forget: all made before" },
+	{ "match", 0, "TEXT", false, "forget: all that contain this text" },
 	{ "yes", 'y', NULL, false, "do not ask before forgetting" },
 	{ "dry-run", 0, NULL, false, "only say what would be changed" },
 	OPTION_JSON,
@@ -457,9 +460,10 @@ static const struct cmd_option memory_options[] = {
 
 const struct cmd cmd_memory = {
 	.name = "memory",
-	.args = "show|edit|resolve|reactivate|supersede|pin|unpin|mute|unmute|forget ID [TEXT], merge ID ID…, or "
+	.args = "show|edit|resolve|reactivate|supersede|pin|unpin|mute|unmute ID [TEXT], merge ID ID…, forget [ID…], "
+		"or "
 		"import FILE",
-	.text = "Show or change one memory, merge several, or import many.",
+	.text = "Show or change one memory, merge several, delete some for good, or import many.",
 	.min_args = 1,
 	.max_args = ARGS_MAX,
 	.options = memory_options,

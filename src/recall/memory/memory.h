@@ -4,6 +4,7 @@
  *   index.c     an index per project (retrieve/), kept in files, that follows the rows of `memories`
  *   extract.c   what a finished turn teaches, without a model
  *   near.c      near duplicates
+ *   worth.c     age and disuse
  *   project.c   whose memories somebody gets
  *   poison.c    what reads like an instruction to an agent
  *   disguise.c  what a text says once its disguise is taken off
@@ -38,8 +39,14 @@ struct memory_type {
 
 extern const struct memory_type memory_types[]; /* ends with a row without a name */
 
-/* By its name or another one; NULL: there is none. */
+/* By its name or another one; NULL: there is none. The user may have types of their own beside these: see the option
+ * memory.types. They have no row here, and are shown by their name. */
 const struct memory_type *memory_type_find(str name);
+
+/* The concept that another name of a type stands for, as "how-it-works" does; STR_NONE: none. */
+str memory_concept_of(str name);
+
+enum { MEMORY_CONCEPTS_MAX = 12, MEMORY_CONCEPT_BYTES = 40 };
 
 /* -- whose memories ---------------------------------------------------------------------------- */
 
@@ -59,6 +66,7 @@ struct memory_note {
 	str session, agent, batch; /* where it was learned; native id, label, ULID */
 	str ref, thread;           /* imported: its name there, and the conversation it is part of */
 	str status, reason;        /* STR_NONE: active */
+	str concepts;              /* JSON array of texts; STR_NONE: none */
 	int64_t importance;        /* 0: 5 */
 	int64_t created_us;        /* 0: now */
 };
@@ -67,6 +75,17 @@ str memory_write_note(const struct memory_note *n, struct arena *a);
 /* The event with that payload, or with that of a change; id is the event's own key. It names its memory where others
  * name a call, so that all events of a memory can be found. */
 void memory_event(const struct ulid *id, const struct ulid *memory, str payload, struct arena *a, struct event *ret);
+
+/* -- worth ------------------------------------------------------------------------------------- */
+
+struct memory_past {
+	int64_t created_us, used_us;
+	int64_t shown, used; /* times */
+	bool pinned;
+};
+
+/* What the score of a memory is multiplied with: 1 for one that is new or was of use, less with age and disuse. */
+float memory_worth(const struct memory_past *p, int64_t now_us);
 
 /* -- extraction -------------------------------------------------------------------------------- */
 

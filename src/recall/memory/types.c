@@ -22,6 +22,17 @@ const struct memory_type memory_types[] = {
 	{ 0 },
 };
 
+str memory_concept_of(str name)
+{
+	static const char *const concepts[] = { "how-it-works", "why-it-exists", "what-changed", "problem-solution",
+		"gotcha", "pattern", "trade-off" };
+
+	for (size_t i = 0; i < countof(concepts); i++)
+		if (str_eq_name(name, str_of(concepts[i])))
+			return str_of(concepts[i]);
+	return STR_NONE;
+}
+
 const struct memory_type *memory_type_find(str name)
 {
 	for (const struct memory_type *t = memory_types; t->name; t++) {

@@ -77,7 +77,7 @@ struct capture_choice {
 	str agent;
 	int64_t before_us; /* sessions whose last event is older; 0: any */
 	str match;         /* as it is in JSON text, see capture_match_text() */
-	str memory;        /* ULID: this memory and nothing else; STR_NONE: any of the others */
+	str memories;      /* ULIDs, separated by blanks: these and nothing else; STR_NONE: any of the others */
 };
 
 struct capture_count {

@@ -199,12 +199,13 @@ static int change_memory(struct step *t, const struct ulid *uid)
 			"END, "
 			"pinned = coalesce(nullif(?7, -1), pinned), "
 			"muted = coalesce(nullif(?8, -1), muted), trust = coalesce(?9, trust), "
-			"successor = CASE WHEN ?5 IS NULL THEN successor ELSE ?10 END, updated_at = ?11, change = ?12 "
-			"WHERE uid = ?1",
-			"bsskssiisbiii", uid->b, (size_t)ULID_BYTES, member(t, "type"), member(t, "file"),
+			"successor = CASE WHEN ?5 IS NULL THEN successor ELSE ?10 END, updated_at = ?11, change = ?12, "
+			"concepts = coalesce(?14, concepts) WHERE uid = ?1",
+			"bsskssiisbiiis", uid->b, (size_t)ULID_BYTES, member(t, "type"), member(t, "file"),
 			number(t, "importance", 0), member(t, "status"), member(t, "reason"), number(t, "pinned", -1),
 			number(t, "muted", -1), member(t, "trust"), superseded ? successor.b : NULL,
-			superseded ? (size_t)ULID_BYTES : 0, t->record.at_us, t->seq, number(t, "approved", 0));
+			superseded ? (size_t)ULID_BYTES : 0, t->record.at_us, t->seq, number(t, "approved", 0),
+			concepts_of(t));
 	if (r == 0 && superseded)
 		r = link_memories(t, &successor, number(t, "merged", 0) ? "merges" : "supersedes", uid);
 	return r;
