@@ -18,7 +18,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 LAYERS = {
     0: 'base',
     1: 'os json match event wire config loop project',
-    2: 'agents redact server http otlp shell journal store retrieve',
+    2: 'agents redact server http otlp shell journal store encoder retrieve',
     3: 'transcript guard trust hooks install',
     4: 'history capture memory',
     5: 'context',

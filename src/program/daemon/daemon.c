@@ -358,7 +358,8 @@ static void begin_stop(void *arg)
 
 	if (d->stopping)
 		return;
-	d->stopping = d->cancelled = true;
+	d->stopping = true;
+	d->cancelled = true;
 	server_close_listeners(d->server);
 	engine_stop_hooks(d->engine);
 	d->stop_until_us = clock_mono_us() + STOP_MS * USEC_PER_MSEC;
