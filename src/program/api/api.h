@@ -103,6 +103,7 @@ struct op_call {
 	struct op_value *values;
 	const struct json *params; /* as they were given, or NULL */
 	const struct json *env;    /* the caller's variables, or NULL */
+	bool owner;                /* it came with the owner's token: a person speaks */
 	const struct api_context *ctx;
 	struct store *store; /* OP_READER: read-only, one snapshot; OP_WRITER: the writer's, in a transaction */
 	struct arena *arena;

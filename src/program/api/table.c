@@ -46,6 +46,7 @@
 
 static const char *const memory_statuses[] = { "active", "resolved", "superseded", "quarantined", NULL };
 static const char *const job_states[] = { "waiting", "done", "dead", NULL };
+static const char *const sources[] = { "startup", "resume", "clear", "compact", NULL };
 static const char *const statuses[] = { "active", "completed", NULL };
 static const char *const decisions[] = { "allow", "ask", "deny", NULL };
 static const char *const groupings[] = { "day", "week", "project", "agent", "model", "session", "total", NULL };
@@ -58,7 +59,7 @@ static const struct op_param purge_params[] = {
 	{ "agent", OP_TEXT, .text = "sessions of this agent" },
 	{ "before_us", OP_TIME, .text = "sessions whose last event is older than this" },
 	{ "match", OP_TEXT, .text = "only events and memories that contain this text" },
-	{ "memory", OP_TEXT, .text = "this memory and nothing else" },
+	{ "memories", OP_TEXT, OP_REPEATED, .text = "these memories and nothing else" },
 	{ "keep_backups", OP_BOOL, .text = "do not replace automatic backups" },
 	{ "all_copies", OP_BOOL, .text = "also delete manual backups and files that were set aside" },
 	{ 0 },
@@ -71,6 +72,7 @@ static const struct op_param remember_params[] = {
 	{ "project", OP_TEXT, .text = "a directory of the project, or its name; none: for all projects" },
 	{ "session", OP_TEXT, .text = "the session it was learned in" },
 	{ "importance", OP_INT, .min = 1, .max = 10, .fallback = 5, .text = "from 1 to 10" },
+	{ "concepts", OP_TEXT, OP_REPEATED, .text = "what it is about: pattern, how-it-works, or your own words" },
 	{ 0 },
 };
 
@@ -156,8 +158,8 @@ const struct op ops[] = {
 		.params = PARAMS{ PROJECT, AGENT, SINCE, UNTIL, ALL, { 0 } } },
 	{ "remember", "Remembers something worth knowing in later sessions, of any agent.", OP_LATER, op_remember,
 		.flags = OP_MUTATES | OP_MCP, .scope = OP_AGENT, .params = remember_params },
-	{ "user_remember", "The same in the user's own words.", OP_LATER, op_user_remember, .flags = OP_MUTATES,
-		.params = remember_params },
+	{ "user_remember", "The same; with the owner's token, in the user's own words.", OP_LATER, op_remember,
+		.flags = OP_MUTATES, .params = remember_params },
 	{ "forget", "Marks a memory as no longer true.", OP_LATER, op_forget, .flags = OP_MUTATES | OP_MCP,
 		.scope = OP_AGENT, .params = PARAMS{ { "id", OP_TEXT, OP_REQUIRED, .text = "its id" }, { 0 } } },
 	{ "get", "Memories in full, by their ids.", READS_FOR_AGENTS, .run = op_get,
@@ -180,11 +182,17 @@ const struct op ops[] = {
 			{ "type", OP_TEXT, .text = "its type from now on" },
 			{ "file", OP_TEXT, .text = "the file it is about" },
 			{ "importance", OP_INT, .min = 1, .max = 10, .text = "from 1 to 10" },
+			{ "concepts", OP_TEXT, OP_REPEATED, .text = "its concepts from now on" },
 			{ "status", OP_ENUM, .choices = memory_statuses, .text = "its status from now on" },
 			{ "reason", OP_TEXT, .text = "why it has that status" },
 			{ "successor", OP_TEXT, .text = "the id of the memory that supersedes it" },
 			{ "pinned", OP_BOOL, .text = "always among the first at the start of a session" },
 			{ "muted", OP_BOOL, .text = "never given to an agent by itself" }, { 0 } } },
+	{ "memory_merge", "Makes one memory of several, which it supersedes.", OP_LATER, op_memory_merge,
+		.flags = OP_MUTATES,
+		.params = PARAMS{ { "ids", OP_TEXT, OP_REQUIRED | OP_REPEATED, .text = "their ids, from 2 to 20" },
+			{ "text", OP_TEXT, .text = "what it says (default: what they say, one after the other)" },
+			{ 0 } } },
 	{ "memory_review", "Decides about a memory that was put aside.", OP_LATER, op_memory_review, CHANGES,
 		.owner = true,
 		.params = PARAMS{ { "id", OP_TEXT, OP_REQUIRED, .text = "its id" },
@@ -192,7 +200,8 @@ const struct op ops[] = {
 				.text = "its status from now on" },
 			{ "reason", OP_TEXT, .text = "why" }, { 0 } } },
 	{ "memories", "Memories, newest first.", READS_FOR_AGENTS, .run = op_memories,
-		.params = PARAMS{ PROJECT, SINCE, SESSION, { "type", OP_TEXT, .text = "only this type" },
+		.params = PARAMS{ PROJECT, SINCE, UNTIL, SESSION, { "type", OP_TEXT, .text = "only this type" },
+			{ "concept", OP_TEXT, .text = "only with this concept" },
 			{ "status", OP_ENUM, .choices = memory_statuses, .text = "only with this status" },
 			{ "query", OP_TEXT, .text = "only those that contain this text" }, LIMIT(50, 10000), { 0 } } },
 	{ "memory", "One memory with all that is known of it.", READS_FOR_AGENTS, .run = op_memory,
@@ -210,17 +219,17 @@ const struct op ops[] = {
 		.params = PARAMS{ { "id", OP_INT, .text = "its number" }, { 0 } } },
 	{ "why", "What was added to conversations, newest first, with its price.", READS, .run = op_why,
 		.params = PARAMS{ SESSION, LIMIT(50, 10000), { 0 } } },
-	{ "preview", "What would be added to a conversation.", OP_READER, op_preview, .flags = OP_IS_READ,
-		.lane = LOOP_PEOPLE, .alone = true,
+	{ "preview", "What would be added to a conversation.", READS, .run = op_preview,
 		.params =
 			PARAMS{ { "event", OP_TEXT,
 					.text = "SessionStart, UserPromptSubmit (the default), PostToolUse" },
 				{ "agent", OP_TEXT, .text = "for this agent" },
 				{ "prompt", OP_TEXT, .text = "the prompt" },
 				{ "file", OP_TEXT, .text = "the file that was read or changed" },
-				{ "source", OP_TEXT,
-					.text = "how the session starts: startup, resume, clear, compact" },
-				{ "project", OP_TEXT, .text = "a directory" }, { 0 } } },
+				{ "source", OP_ENUM, .choices = sources, .text = "how the session starts" },
+				{ "session", OP_SESSION,
+					.text = "in this session, which is not given twice what it has" },
+				{ "project", OP_TEXT, .text = "a directory, or the name of a project" }, { 0 } } },
 	{ "projects", "Projects with their worktrees and other paths, most recently used first.", READS_FOR_AGENTS,
 		.run = op_projects, .params = PARAMS{ LIMIT(1000, 10000), { 0 } } },
 	{ "project_rename", "Names a project; an empty name restores the folder's name.", OP_WRITER, op_project_rename,

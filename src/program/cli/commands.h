@@ -66,6 +66,9 @@ int64_t cell_int(const struct json *row, const char *name);
 /* "1.5 MB" */
 str cell_size(struct cli *cli, int64_t bytes);
 
+/* cmd_forget.c: hookd memory forget. */
+int cli_forget_memories(struct cli *cli);
+
 /* Yes by option or by answer: EXIT_DONE; else an exit code after saying what to do. */
 int cli_ask_yes(struct cli *cli, const char *question);
 

@@ -6,6 +6,8 @@
  *   extract.c   what it teaches, without a model
  *   summarize.c what a session was about, without a model
  *   near.c      near duplicates
+ *   worth.c     age and disuse
+ *   project.c   whose memories somebody gets
  *   poison.c    what reads like an instruction to an agent
  *   disguise.c  what a text says once its disguise is taken off
  *   concepts.c  how much a text is about what such instructions are about
@@ -39,8 +41,23 @@ struct memory_type {
 
 extern const struct memory_type memory_types[]; /* ends with a row without a name */
 
-/* By its name or another one; NULL: there is none. */
+/* By its name or another one; NULL: there is none. The user may have types of their own beside these: see the option
+ * memory.types. They have no row here, and are shown by their name. */
 const struct memory_type *memory_type_find(str name);
+
+/* The concept that another name of a type stands for, as "how-it-works" does; STR_NONE: none. */
+str memory_concept_of(str name);
+
+enum { MEMORY_CONCEPTS_MAX = 12, MEMORY_CONCEPT_BYTES = 40 };
+
+/* -- whose memories ---------------------------------------------------------------------------- */
+
+/* The project whose memories a directory gets: that of the nearest directory at or above it that is known, and of a
+ * worktree the main checkout's. What is no absolute path is a name. 1 and *ret; 0: none is known; -errno. */
+int memory_project_find(struct store *s, str wanted, int64_t *ret);
+
+/* Whose words a memory has, from 0 (from outside the project) to 3 (the user's); more may take the place of less. */
+int memory_trust_rank(str trust);
 
 /* -- the payload of a Memory event ------------------------------------------------------------- */
 
@@ -51,6 +68,7 @@ struct memory_note {
 	str session, agent, batch; /* where it was learned; native id, label, ULID */
 	str ref, thread;           /* imported: its name there, and the conversation it is part of */
 	str status, reason;        /* STR_NONE: active */
+	str concepts;              /* JSON array of texts; STR_NONE: none */
 	int64_t importance;        /* 0: 5 */
 	int64_t created_us;        /* 0: now */
 };
@@ -59,6 +77,17 @@ str memory_write_note(const struct memory_note *n, struct arena *a);
 /* The event with that payload, or with that of a change; id is the event's own key. It names its memory where others
  * name a call, so that all events of a memory can be found. */
 void memory_event(const struct ulid *id, const struct ulid *memory, str payload, struct arena *a, struct event *ret);
+
+/* -- worth ------------------------------------------------------------------------------------- */
+
+struct memory_past {
+	int64_t created_us, used_us;
+	int64_t shown, used; /* times */
+	bool pinned;
+};
+
+/* What the score of a memory is multiplied with: 1 for one that is new or was of use, less with age and disuse. */
+float memory_worth(const struct memory_past *p, int64_t now_us);
 
 /* -- extraction -------------------------------------------------------------------------------- */
 
@@ -145,8 +174,8 @@ int memories_search(struct memories *m, struct store *s, int64_t project, str qu
 /* Why a text that is not the user's should be put aside, or NULL. */
 const char *memories_suspect(struct memories *m, str text);
 
-/* The memory that this one should supersede, because it says nearly the same: 1 and *ret; 0; -errno. similar: from
- * which overlap of their terms on. */
+/* The memory that this one should supersede, because it says nearly the same and is not more trusted: 1 and *ret; 0;
+ * -errno. similar: from which overlap of their terms on. */
 int memories_find_near(struct memories *m, struct store *s, int64_t project, const struct memory_note *n, float similar,
 	struct arena *a, struct ulid *ret);
 
