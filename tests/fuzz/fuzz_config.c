@@ -11,6 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const values[OPTION_ID_MAX] = {
 	[OPTION_CONTEXT_ENABLED] = "false",
+	[OPTION_CONTEXT_ENCODER] = "false",
 	[OPTION_CONTEXT_MEMORIES] = "3",
 	[OPTION_CONTEXT_TOKENS] = "500",
 	[OPTION_DURABILITY] = "strict",

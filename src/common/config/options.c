@@ -81,6 +81,8 @@ static int check_types(str value, struct err *err)
 const struct option options[OPTION_ID_MAX] = {
 	[OPTION_CONTEXT_ENABLED] = { "context.enabled", OPTION_BOOL, "true",
 		.text = "Whether hookd adds memories and what is known of a project to conversations." },
+	[OPTION_CONTEXT_ENCODER] = { "context.encoder", OPTION_BOOL, "true",
+		.text = "find memories by what they mean as well, not by their words alone; in force after a restart" },
 	[OPTION_CONTEXT_MEMORIES] = { "context.memories", OPTION_INT, "10", .minimum = 0, .maximum = 20,
 		.text = "How many memories are added to one prompt at most." },
 	[OPTION_CONTEXT_TOKENS] = { "context.tokens", OPTION_INT, "2000", .minimum = 100, .maximum = 2400,

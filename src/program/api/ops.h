@@ -135,6 +135,7 @@ int op_memory(struct op_call *call);
 int op_recall(struct op_call *call);
 int op_jobs(struct op_call *call);
 int op_jobs_retry(struct op_call *call);
+int op_vectors(struct op_call *call);
 int op_why(struct op_call *call);
 int op_preview(struct op_call *call);
 int op_projects(struct op_call *call);

@@ -211,6 +211,8 @@ const struct op ops[] = {
 		.params = PARAMS{ { "queries", OP_LIST, OP_REQUIRED, .text = "objects with id, query and project" },
 			{ "features", OP_BOOL, .text = "with what the confidence is made from" }, LIMIT(10, 50),
 			{ 0 } } },
+	{ "vectors", "How many memories can be found by what they mean as well.", READS, .run = op_vectors,
+		.params = PARAMS{ { "hurry", OP_BOOL, .text = "somebody waits for the rest" }, { 0 } } },
 	{ "jobs", "What is still to be done with what was captured, and what could not be done.", READS, .run = op_jobs,
 		.params = PARAMS{ { "state", OP_ENUM, .choices = job_states,
 					  .text = "only in this state (default: all but done)" },

@@ -5,6 +5,8 @@
  *   classify.c  what kind of work a finished turn was, without a model
  *   extract.c   what it teaches, without a model
  *   summarize.c what a session was about, without a model
+ *   encode.c    a vector for each memory, made in the background
+ *   vectors.c   the files they are in
  *   near.c      near duplicates
  *   worth.c     age and disuse
  *   project.c   whose memories somebody gets
@@ -22,6 +24,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/err.h"
 #include "base/macro.h"
 #include "base/str.h"
 #include "base/ulid.h"
@@ -160,9 +163,16 @@ str memory_shorten(struct arena *a, str text, size_t most);
 
 struct memories;
 
-/* dir: where its files are. wants_merge is called, from any thread, when a project's index should be written anew by
- * memories_merge(), which takes longer than a search may. */
-struct memories *memories_new(const char *dir, void (*wants_merge)(int64_t project, void *arg), void *arg);
+/* Called from any thread, when there is something to do for a project that takes longer than a search may: its index
+ * should be written anew by memories_merge(), or memories_encode() has something to do. */
+struct memories_wants {
+	void (*merge)(int64_t project, void *arg);
+	void (*encode)(int64_t project, void *arg);
+	void *arg;
+};
+
+/* dir: where its files are. weights: of the encoder; empty, or nothing there: words alone count. */
+struct memories *memories_new(const char *dir, const char *weights, const struct memories_wants *wants);
 void memories_free(struct memories *m);
 DEFINE_FREEP(struct memories, memories_free);
 
@@ -184,6 +194,17 @@ int64_t memories_count(struct memories *m, struct store *s, int64_t project);
 
 /* Writes what has changed into files. On a worker, in the background. */
 int memories_merge(struct memories *m, struct store *s, int64_t project);
+
+/* Gives vectors to some of the memories that have none: a second's worth of work, on a thread that has time. How many
+ * were looked at, 0: all have one, or -errno. rest, if not NULL, is asked between two whether to stop early. */
+int memories_encode(struct memories *m, struct store *s, int64_t project, bool (*rest)(void *arg), void *arg);
+/* Somebody waits for it, for the next few seconds. */
+void memories_hurry(struct memories *m);
+bool memories_is_hurried(struct memories *m);
+/* How far that is: memories of a project, and how many of them have a vector; the rest is wanted now. False: there is no encoder, and *ret_why
+ * says why. */
+bool memories_encoded(struct memories *m, struct store *s, int64_t project, int64_t *ret_all, int64_t *ret_encoded,
+	struct err *ret_why);
 
 /* After memories were deleted: nothing of them is left in the files. */
 void memories_discard(struct memories *m);
