@@ -1,6 +1,6 @@
 """What a language model that misbehaves costs an agent that does not wait for it.
 
-Two daemons get the same events, ten a second, for each of which a prompt hook would ask a model; nobody waits for the
+Two daemons get the same events, fifty a second, for each of which a prompt hook would ask a model; nobody waits for the
 answer. One has a model, which is silent, slow, refuses or floods; the other has none. Beside that hookc runs against
 both in turns, and its medians are compared."""
 import json
@@ -19,7 +19,7 @@ import world   # noqa: frames
 HOW = {"silent": "silent", "slow": "slow", "refusing": "refuses", "flooding": "floods"}
 # As in bench.GOALS.
 GOALS = {f"model_{name}": (f"hookc beside a {name} model, to none", "×", 1.15, False) for name in HOW}
-EVENTS_PER_SECOND = 10
+EVENTS_PER_SECOND = 50
 
 
 def configure(place, model):
@@ -54,6 +54,8 @@ def compare(bench, how, runs):
                 threads[-1].start()
             if not wait(lambda: model.asked):
                 raise bench.Unmeasured("the model was never asked")
+            if how in ("silent", "slow"):  # those who fail are left alone soon: their first moments count
+                wait(lambda: json.loads(bench.run([with_one.hookd, "status", "--json"], with_one.env, 10))["model"]["waiting"] > 50)
             argv = [bench.tools.spawn, "-n", runs, "-w", 20, "-t", 60, "-i", with_one.payload]
             for label, place in (("with", with_one), ("without", without)):
                 argv += ["--", label, place.hookc, "--dir", place.dir / "d", "claude", "PostToolUse"]
@@ -79,7 +81,7 @@ def wait(condition, seconds=10):
 
 def measure(bench):
     """Three times each; the middle one counts, because a neighbour's minute is not ours."""
-    runs = 60 if bench.quick else 200
+    runs = 100 if bench.quick else 1000
     for name, how in HOW.items():
         def part(name=name, how=how):
             tries = [compare(bench, how, runs) for _ in range(1 if bench.quick else 3)]
