@@ -37,6 +37,7 @@ READERS = {
     "memories": [[], ["--json"], [ARGUMENT], ["--type", ARGUMENT]],
     "memory": [["show", "evil"], ["show", ARGUMENT], ["import", ARGUMENT], [ARGUMENT, ARGUMENT]],
     "review": [[], ["--json"], [ARGUMENT], ["approve", ARGUMENT]],
+    "jobs": [[], ["--json"], ["--state", ARGUMENT], ["--kind", ARGUMENT], ["retry", ARGUMENT], [ARGUMENT]],
     "why": [[], ["--json"], [ARGUMENT], ["-n", ARGUMENT]],
     "preview": [["--prompt", "evil"], ["--event", "SessionStart"], ["--json"], ["--event", ARGUMENT]],
     "recall": [["evil"], ["evil", "--json"], [ARGUMENT], ["--batch"]],

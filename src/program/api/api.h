@@ -52,9 +52,10 @@ struct api_context {
 	struct readers *readers;
 	struct memories *memories;
 	struct context *context;
-	struct llm *llm;         /* NULL: none is ever asked */
-	struct web **web;        /* where the web is, once there is one */
-	void (*stop)(void *arg); /* asks the daemon to stop */
+	struct llm *llm;             /* NULL: none is ever asked */
+	struct web **web;            /* where the web is, once there is one */
+	void (*stop)(void *arg);     /* asks the daemon to stop */
+	void (*has_jobs)(void *arg); /* jobs may be due; on the loop */
 	void *stop_arg;
 };
 
@@ -102,6 +103,7 @@ struct op_call {
 	struct op_value *values;
 	const struct json *params; /* as they were given, or NULL */
 	const struct json *env;    /* the caller's variables, or NULL */
+	bool owner;                /* it came with the owner's token: a person speaks */
 	const struct api_context *ctx;
 	struct store *store; /* OP_READER: read-only, one snapshot; OP_WRITER: the writer's, in a transaction */
 	struct arena *arena;

@@ -33,6 +33,7 @@ const struct cmd *const cmds[] = {
 	&cmd_memory,
 	&cmd_recall,
 	&cmd_review,
+	&cmd_jobs,
 	&cmd_why,
 	&cmd_preview,
 	&cmd_usage,

@@ -73,7 +73,7 @@ const struct cmd cmd_why = {
 
 static int run_preview(struct cli *cli)
 {
-	static const char *const texts[] = { "event", "agent", "prompt", "file", "source" };
+	static const char *const texts[] = { "event", "agent", "prompt", "file", "source", "session" };
 	struct buf b = BUF_INIT(KIB(256));
 	struct json_writer w = JSON_WRITER(&b);
 	const char *project = cli_value(cli, "project", NULL);
@@ -109,7 +109,8 @@ static const struct cmd_option preview_options[] = {
 	{ "prompt", 0, "TEXT", false, "the prompt" },
 	{ "file", 'f', "PATH", false, "the file that was read or changed" },
 	{ "source", 0, "WORD", false, "how the session starts: startup, resume, clear or compact" },
-	{ "project", 'p', "PATH", false, "in this directory (default: here)" },
+	{ "session", 's', "ID", false, "in this session, which is not given twice what it has" },
+	{ "project", 'p', "PATH", false, "in this directory or project (default: here)" },
 	OPTION_JSON,
 	{ 0 },
 };

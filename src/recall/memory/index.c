@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -187,7 +188,9 @@ static uint64_t hash_thread(str thread, int64_t session)
 	return thread.n ? h | 1 : (uint64_t)session;
 }
 
-#define ROW_COLUMNS "key, text, file, thread, session, status = 'active' AND NOT muted, change"
+/* A file and concepts are as a title. */
+#define TITLE "iif(concepts IS NULL, file, coalesce(file, '') || ' ' || concepts)"
+#define ROW_COLUMNS "key, text, " TITLE ", thread, session, status = 'active' AND NOT muted, change"
 
 static void add_row(struct rows *r, struct query *q)
 {
@@ -442,34 +445,73 @@ static int current(struct memories *m, struct store *store, int64_t project, boo
 	return r;
 }
 
+/* -- from hits to answers ---------------------------------------------------------------------- */
+
+struct found {
+	struct hit hit;
+	str text;
+};
+
+/* 1: the row is still there. Its score is weighed by what it is worth. */
+static int read_found(struct store *store, const struct hit *hit, int64_t now_us, struct arena *a, struct found *ret)
+{
+	struct query *q = store_ask(store,
+		"SELECT text, " TITLE ", created_at, used_at, shown, used, pinned FROM memories WHERE key = ?1 AND "
+		"status = 'active' AND NOT muted",
+		"i", hit->key);
+	int got = query_step(q);
+
+	if (got == 1) {
+		struct memory_past past = { .created_us = query_int(q, 2),
+			.used_us = query_int(q, 3),
+			.shown = query_int(q, 4),
+			.used = query_int(q, 5),
+			.pinned = query_int(q, 6) };
+
+		ret->hit = *hit;
+		ret->hit.score *= memory_worth(&past, now_us);
+		ret->text = arena_strf(a, STR_FMT " " STR_FMT, STR_ARG(query_str(q, 0)), STR_ARG(query_str(q, 1)));
+	}
+	query_reset(q);
+	return got;
+}
+
+/* Keeps the best first; those of one score in the order in which they came. */
+static void put_in_order(struct found *list, size_t n)
+{
+	struct found last = list[n];
+
+	while (n && list[n - 1].hit.score < last.hit.score) {
+		list[n] = list[n - 1];
+		n--;
+	}
+	list[n] = last;
+}
+
 /* Rows that have gone or changed since are left out; the texts of the first say how sure they are. */
 static int rate(struct store *store, const struct snapshot *s, str query, struct hit *hits, int n)
 {
 	struct rated rated[RATED_MAX];
 	struct arena texts = { 0 };
-	size_t nrated = 0;
-	int to = 0, got = 0;
+	struct found *found = arena_alloc(&texts, (size_t)n * sizeof *found);
+	int64_t now_us = clock_wall_us();
+	size_t to = 0;
+	int got = 0;
 
 	for (int i = 0; i < n && got >= 0; i++) {
-		struct query *q = store_ask(store,
-			"SELECT text, file FROM memories WHERE key = ?1 AND status = 'active' AND NOT muted", "i",
-			hits[i].key);
-
-		got = query_step(q);
-		if (got == 1) {
-			hits[to] = hits[i];
-			if (nrated < RATED_MAX)
-				rated[nrated++] = (struct rated){ &hits[to],
-					arena_strf(&texts, STR_FMT " " STR_FMT, STR_ARG(query_str(q, 0)),
-						STR_ARG(query_str(q, 1))) };
-			to++;
-		}
-		query_reset(q);
+		got = read_found(store, &hits[i], now_us, &texts, &found[to]);
+		if (got == 1)
+			put_in_order(found, to++);
+	}
+	for (size_t i = 0; i < to; i++) {
+		hits[i] = found[i].hit;
+		if (i < RATED_MAX)
+			rated[i] = (struct rated){ &hits[i], found[i].text };
 	}
 	if (got >= 0)
-		hit_rate(s->parts, s->nparts, query, rated, nrated);
+		hit_rate(s->parts, s->nparts, query, rated, MIN(to, (size_t)RATED_MAX));
 	arena_release(&texts);
-	return got < 0 ? got : to;
+	return got < 0 ? got : (int)to;
 }
 
 int memories_search(struct memories *m, struct store *store, int64_t project, str query, bool patient, struct hit *ret,

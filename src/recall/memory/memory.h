@@ -2,8 +2,12 @@
  *
  *   types.c     the kinds of memories, their marks and other names
  *   index.c     an index per project (retrieve/), kept in files, that follows the rows of `memories`
- *   extract.c   what a finished turn teaches, without a model
+ *   classify.c  what kind of work a finished turn was, without a model
+ *   extract.c   what it teaches, without a model
+ *   summarize.c what a session was about, without a model
  *   near.c      near duplicates
+ *   worth.c     age and disuse
+ *   project.c   whose memories somebody gets
  *   poison.c    what reads like an instruction to an agent
  *   disguise.c  what a text says once its disguise is taken off
  *   concepts.c  how much a text is about what such instructions are about
@@ -37,8 +41,23 @@ struct memory_type {
 
 extern const struct memory_type memory_types[]; /* ends with a row without a name */
 
-/* By its name or another one; NULL: there is none. */
+/* By its name or another one; NULL: there is none. The user may have types of their own beside these: see the option
+ * memory.types. They have no row here, and are shown by their name. */
 const struct memory_type *memory_type_find(str name);
+
+/* The concept that another name of a type stands for, as "how-it-works" does; STR_NONE: none. */
+str memory_concept_of(str name);
+
+enum { MEMORY_CONCEPTS_MAX = 12, MEMORY_CONCEPT_BYTES = 40 };
+
+/* -- whose memories ---------------------------------------------------------------------------- */
+
+/* The project whose memories a directory gets: that of the nearest directory at or above it that is known, and of a
+ * worktree the main checkout's. What is no absolute path is a name. 1 and *ret; 0: none is known; -errno. */
+int memory_project_find(struct store *s, str wanted, int64_t *ret);
+
+/* Whose words a memory has, from 0 (from outside the project) to 3 (the user's); more may take the place of less. */
+int memory_trust_rank(str trust);
 
 /* -- the payload of a Memory event ------------------------------------------------------------- */
 
@@ -49,6 +68,7 @@ struct memory_note {
 	str session, agent, batch; /* where it was learned; native id, label, ULID */
 	str ref, thread;           /* imported: its name there, and the conversation it is part of */
 	str status, reason;        /* STR_NONE: active */
+	str concepts;              /* JSON array of texts; STR_NONE: none */
 	int64_t importance;        /* 0: 5 */
 	int64_t created_us;        /* 0: now */
 };
@@ -57,6 +77,17 @@ str memory_write_note(const struct memory_note *n, struct arena *a);
 /* The event with that payload, or with that of a change; id is the event's own key. It names its memory where others
  * name a call, so that all events of a memory can be found. */
 void memory_event(const struct ulid *id, const struct ulid *memory, str payload, struct arena *a, struct event *ret);
+
+/* -- worth ------------------------------------------------------------------------------------- */
+
+struct memory_past {
+	int64_t created_us, used_us;
+	int64_t shown, used; /* times */
+	bool pinned;
+};
+
+/* What the score of a memory is multiplied with: 1 for one that is new or was of use, less with age and disuse. */
+float memory_worth(const struct memory_past *p, int64_t now_us);
 
 /* -- extraction -------------------------------------------------------------------------------- */
 
@@ -89,6 +120,42 @@ void extractor_free(struct extractor *x);
 int memory_extract(const struct extractor *x, struct store *s, const struct extract_turn *turn, struct arena *a,
 	memory_sink sink, void *arg);
 
+/* Why a text that is not the user's should be put aside, or NULL. */
+const char *extractor_suspects(const struct extractor *x, str text);
+/* Whether a session has read something that is not of its project. */
+int extractor_is_foreign(const struct extractor *x, struct store *s, int64_t session, bool *ret);
+
+/* -- what turns and sessions were about -------------------------------------------------------- */
+
+struct turn_class {
+	const char *name;           /* as in the store */
+	const char *text;           /* one sentence for the reference */
+	int calls_least;            /* fewer of them are not worth asking a model about */
+	const char *const *aliases; /* other names that are accepted; NULL ends */
+};
+
+extern const struct turn_class turn_classes[]; /* ends with a row without a name */
+
+const struct turn_class *turn_class_find(str name);
+
+struct turn_sums {
+	int64_t calls, failed, created, modified;
+};
+
+/* What failed makes it debugging; else what was made, implementation; else what was changed, refactoring. */
+int memory_classify(struct store *s, int64_t batch, struct turn_sums *ret_sums, const struct turn_class **ret);
+
+struct session_summary {
+	str title, text;    /* in the arena; STR_NONE: nothing can be said */
+	const char *origin; /* planning, investigation, implementation, mixed */
+};
+
+int memory_summarize(const struct extractor *x, struct store *s, int64_t session, struct arena *a,
+	struct session_summary *ret);
+
+/* At most that many bytes, cut between words, with an ellipsis where it was cut. */
+str memory_shorten(struct arena *a, str text, size_t most);
+
 /* -- the index --------------------------------------------------------------------------------- */
 
 struct memories;
@@ -107,8 +174,8 @@ int memories_search(struct memories *m, struct store *s, int64_t project, str qu
 /* Why a text that is not the user's should be put aside, or NULL. */
 const char *memories_suspect(struct memories *m, str text);
 
-/* The memory that this one should supersede, because it says nearly the same: 1 and *ret; 0; -errno. similar: from
- * which overlap of their terms on. */
+/* The memory that this one should supersede, because it says nearly the same and is not more trusted: 1 and *ret; 0;
+ * -errno. similar: from which overlap of their terms on. */
 int memories_find_near(struct memories *m, struct store *s, int64_t project, const struct memory_note *n, float similar,
 	struct arena *a, struct ulid *ret);
 

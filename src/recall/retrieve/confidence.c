@@ -121,6 +121,15 @@ static void find_features(const struct index_part *parts, size_t n, str query, c
 /* Fitted; see there. */
 static const double coefficients[FEATURES] = { -8.813, 0.190, 0.902, 3.345, -0.364, 1.090, 3.135, -0.017, -1.040 };
 
+/* A prompt that does little more than repeat a small part of a text ("then clear the cache") says nothing about the
+ * rest of it. The fit knows few such prompts; so there it is not "high", whatever it says. */
+static double without_quotes(double confidence, const float *f)
+{
+	static const double part = 0.35, most = 0.74;
+
+	return (double)f[2] < part * (double)f[1] ? MIN(confidence, most) : confidence;
+}
+
 void hit_rate(const struct index_part *parts, size_t n, str query, const struct rated *r, size_t nrated)
 {
 	nrated = MIN(nrated, (size_t)RATED_MAX);
@@ -130,7 +139,7 @@ void hit_rate(const struct index_part *parts, size_t n, str query, const struct 
 
 		for (int f = 0; f < FEATURES; f++)
 			z += coefficients[f] * (double)r[i].hit->features[f];
-		r[i].hit->confidence = (float)(1 / (1 + exp(-z)));
+		r[i].hit->confidence = (float)without_quotes(1 / (1 + exp(-z)), r[i].hit->features);
 	}
 }
 

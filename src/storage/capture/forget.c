@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "capture/internal.h"
+#include "jobs/jobs.h"
 
 enum {
 	FORGET_AT_ONCE = 8, /* sessions in one transaction, so that events come in between */
@@ -26,7 +27,6 @@ static int drop_session(struct store *s, int64_t key)
 		"DELETE FROM usage WHERE session = ?1",
 		"DELETE FROM decisions WHERE session = ?1",
 		"DELETE FROM injections WHERE session = ?1",
-		"DELETE FROM extracted WHERE session = ?1",
 		"UPDATE memories SET session = NULL WHERE session = ?1",
 		"DELETE FROM batches WHERE session = ?1",
 		"DELETE FROM windows WHERE session = ?1",
@@ -36,6 +36,8 @@ static int drop_session(struct store *s, int64_t key)
 	};
 	int r = block_drop(s, key);
 
+	if (r == 0)
+		r = jobs_drop_session(s, key, false);
 	for (size_t i = 0; i < countof(statements) && r == 0; i++)
 		r = store_do(s, statements[i], "i", key);
 	return r;
@@ -104,26 +106,23 @@ static int count_events(struct store *s, const struct capture_choice *choice, st
 }
 
 /* Memories that the choice is about by itself: those of chosen sessions are found with the session. */
-static bool chooses_memories(const struct capture_choice *c, struct ulid *room, struct unlearn_choice *ret)
+static bool chooses_memories(const struct capture_choice *c, struct unlearn_choice *ret)
 {
 	bool any = !str_is_set(c->sessions) && !c->project && !str_is_set(c->agent) && !c->before_us;
 
-	*ret = (struct unlearn_choice){ .match = any ? c->match : STR_NONE };
-	if (ulid_parse(c->memory, room))
-		ret->memory = room;
-	return ret->memory || str_is_set(ret->match);
+	*ret = (struct unlearn_choice){ .memories = c->memories, .match = any ? c->match : STR_NONE };
+	return str_is_set(ret->memories) || str_is_set(ret->match);
 }
 
 int capture_count(struct store *s, const struct capture_choice *choice, struct capture_count *ret)
 {
 	struct unlearn_choice memories;
-	struct ulid room;
 
 	*ret = (struct capture_count){ 0 };
-	if (chooses_memories(choice, &room, &memories)) {
+	if (chooses_memories(choice, &memories)) {
 		int r = unlearn_count(s, &memories, &ret->memories);
 
-		if (r < 0 || memories.memory)
+		if (r < 0 || str_is_set(memories.memories))
 			return r;
 	}
 	return count_events(s, choice, ret);
@@ -224,7 +223,7 @@ static int purge_session(struct capture *c, struct store *s, int64_t key, str ma
 			/* Everything made from the session's events is deleted, and made again from the remaining
 			 * ones. */
 			rewind_note(c, key);
-			return 0;
+			return jobs_drop_session(s, key, true);
 		}
 	} else {
 		r = store_number(s, &left, "SELECT count(*) FROM events WHERE session = ?1", "i", key);
@@ -266,11 +265,10 @@ static int purge_some(struct capture *c, struct store *s, const struct capture_c
 static int purge_memories(struct store *s, const struct capture_choice *choice, struct capture_count *ret)
 {
 	struct unlearn_choice memories;
-	struct ulid room;
 	int r = 0;
 
 	*ret = (struct capture_count){ 0 };
-	if (!chooses_memories(choice, &room, &memories))
+	if (!chooses_memories(choice, &memories))
 		return 1;
 	r = store_exec(s, "BEGIN IMMEDIATE");
 	if (r == 0)
@@ -279,7 +277,7 @@ static int purge_memories(struct store *s, const struct capture_choice *choice, 
 		r = -EIO;
 	if (r < 0)
 		store_exec(s, "ROLLBACK");
-	return r < 0 ? r : !memories.memory;
+	return r < 0 ? r : !str_is_set(memories.memories);
 }
 
 int capture_purge(struct capture *c, struct store *s, const struct capture_choice *choice, struct capture_count *ret)

@@ -147,11 +147,11 @@ int usage_on_event(struct step *t);
 int memory_on_event(struct step *t);
 int injection_on_event(struct step *t);
 
-/* unlearn.c: memories that are to be forgotten: one, those with a text, those of a session. */
+/* unlearn.c: memories that are to be forgotten: these, those with a text, those of a session. */
 struct unlearn_choice {
-	const struct ulid *memory; /* NULL: none */
-	str match;                 /* STR_NONE: none */
-	int64_t session;           /* 0: none; what the user remembered there stays */
+	str memories;    /* ULIDs, separated by blanks; STR_NONE: none */
+	str match;       /* STR_NONE: none */
+	int64_t session; /* 0: none; what the user remembered there stays */
 };
 
 int unlearn_count(struct store *s, const struct unlearn_choice *c, int64_t *ret);
@@ -235,6 +235,7 @@ struct capture {
 	size_t ndirty, cap;
 	enum { PURGES_UNKNOWN, PURGES_NONE, PURGES_SOME } purges; /* does the store know of any? */
 	bool careful;                                             /* an event that cannot be applied is set aside */
+	bool ordered;                                             /* jobs were added; see capture_has_ordered() */
 	int64_t rebuild; /* next session to fold again after a change of the fold; 0: none; -1: not looked */
 };
 
