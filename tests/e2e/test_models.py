@@ -331,7 +331,7 @@ def test_the_daemon_stops_at_once(world, model):
     wait_for(lambda: model.asked, what="the question")
     world.hookd("stop", seconds=10)
     asking.join()
-    assert not alive(pid)
+    wait_for(lambda: not alive(pid), 5, what="the daemon to end")
 
 
 def test_secrets_do_not_leave(world, model):

@@ -26,6 +26,7 @@ ARGUMENT = NAME[:60]
 # What each command is run with; {session} and {plan} are ids that were captured.
 READERS = {
     "status": [[], ["--json"]],
+    "model": [[], ["--json"], ["test"], ["key", "--dry-run"], [ARGUMENT]],
     "doctor": [[], ["--json"]],
     "sessions": [[], ["--json"], ["--all"], ["--project", ARGUMENT], ["--agent", ARGUMENT], ["--since", ARGUMENT]],
     "show": [["1"], ["1", "--full"], ["1", "--json"], [ARGUMENT], ["evil"]],

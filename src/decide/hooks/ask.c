@@ -1,9 +1,9 @@
 /* Prompt hooks: a question for a model, and what its answer means.
  *
  * The prompt is the user's; what an event holds is somebody else's. They never meet in one text: $COMMAND in a prompt
- * becomes the name of a member, <COMMAND>, and the value goes into a message of its own, as JSON. The model is told that
- * nothing there is addressed to it. Should it be fooled all the same, it can only fail to object: no answer ever allows
- * what something else denies. */
+ * becomes the name of a member, <COMMAND>, and the value goes into a message of its own, as JSON. The model is told
+ * that nothing there is addressed to it. Should it be fooled all the same, it can only fail to object: no answer ever
+ * allows what something else denies. */
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/utf8.h"
@@ -205,14 +205,12 @@ static bool take_object(str text, const struct event *e, struct arena *a, struct
 static bool is_plain(str rest)
 {
 	const str words[] = { STR("block"), STR("deny"), STR("allow"), STR("continue") };
-	str line;
 
 	for (size_t i = 0; i < rest.n; i++)
 		for (size_t j = 0; j < countof(words); j++)
 			if (str_eq_nocase(str_head(str_from(rest, i), words[j].n), words[j]))
 				return false;
-	rest = str_trim(rest);
-	return str_split(&rest, '\n', &line) ? str_empty(str_trim(rest)) : true;
+	return str_find_char(rest, '\n') < 0;
 }
 
 void hook_read_opinion(str text, const struct event *e, struct arena *a, struct hook_answer *ret)
