@@ -222,7 +222,9 @@ static int write_frame(struct op_call *call, int64_t session)
 			"2000",
 			window_columns },
 		{ "children",
-			"SELECT key, agent, native_id, title, parent_reason FROM sessions WHERE parent = ?1 "
+			"SELECT key, agent, native_id, title, parent_reason FROM sessions WHERE key IN (SELECT key "
+			"FROM sessions WHERE parent = ?1 AND key NOT IN (SELECT session FROM accepted) UNION SELECT "
+			"session FROM accepted WHERE parent = ?1) "
 			"ORDER BY started_at LIMIT 100",
 			child_columns },
 		{ "files",
