@@ -7,6 +7,8 @@
 
 enum { MERGE_MAX = 20 };
 
+const struct op_column op_change_result[] = { { "id", 's' }, { "status", 's' }, { "reason", 's' }, { 0 } };
+
 /* -- one memory -------------------------------------------------------------------------------- */
 
 static int refuse_aside(struct lesson *l, const struct memory_state *m, const char *what)

@@ -35,6 +35,12 @@ int op_why(struct op_call *call)
 
 /* -- preview ----------------------------------------------------------------------------------- */
 
+const struct op_column op_context_result[] = { { "event", 's' }, { "text", 's' }, { "tokens", 'i' },
+	{ "items", 'l',
+		(const struct op_column[]){ { "memory", 's' }, { "confidence_milli", 'i' }, { "tokens", 'i' },
+			{ 0 } } },
+	{ 0 } };
+
 static void write_items(struct op_call *call, const struct context_reply *reply)
 {
 	char id[ULID_TEXT + 1];
@@ -115,6 +121,7 @@ int op_context(struct op_call *call)
 {
 	return answer(call,
 		&(struct context_ask){ .kind = EVENT_USER_PROMPT_SUBMIT,
+			.asked_for = true,
 			.session = STR("context"),
 			.cwd = op_text(call, "project"),
 			.prompt = op_text(call, "task") });

@@ -62,6 +62,9 @@ static int find_project(struct lesson *l, const struct memory_note *n, int64_t *
 
 /* -- remember ---------------------------------------------------------------------------------- */
 
+const struct op_column op_remember_result[] = { { "id", 's' }, { "status", 's' }, { "known", 'b' }, { "reason", 's' },
+	{ "supersedes", 'o', (const struct op_column[]){ { "id", 's' }, { "text", 's' }, { 0 } } }, { 0 } };
+
 static void begin_answer(struct json_writer *w, const struct ulid *uid, str status)
 {
 	char id[ULID_TEXT + 1];

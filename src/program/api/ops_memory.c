@@ -19,6 +19,41 @@ static const struct op_column memory_columns[] = { { "", 'i' }, { "id", 's' }, {
 	{ "used", 'i' }, { "project", 's' }, { "session", 's' }, { "agent", 's' }, { "reason", 's' },
 	{ "concepts", 'j' }, { "successor", 's' }, { 0 } };
 
+static const struct op_column predecessor_columns[] = { { "id", 's' }, { "kind", 's' }, { "text", 's' }, { 0 } };
+
+#define MEMORY_MEMBERS                                                                                               \
+	{ "id", 's' }, { "type", 's' }, { "text", 's' }, { "file", 's' }, { "importance", 'i' }, { "status", 's' },  \
+		{ "trust", 's' }, { "origin", 's' }, { "ref", 's' }, { "pinned", 'b' }, { "muted", 'b' },            \
+		{ "created_us", 'i' }, { "updated_us", 'i' }, { "shown", 'i' }, { "used", 'i' }, { "project", 's' }, \
+		{ "session", 's' }, { "agent", 's' }, { "reason", 's' }, { "concepts", 't' },                        \
+	{                                                                                                            \
+		"successor", 's'                                                                                     \
+	}
+
+const struct op_column op_memories_result[] = {
+	{ "memories", 'l', (const struct op_column[]){ MEMORY_MEMBERS, { 0 } } }, { 0 }
+};
+const struct op_column op_memory_result[] = { { "kind", 's' }, MEMORY_MEMBERS,
+	{ "predecessors", 'l', predecessor_columns }, { 0 } };
+/* A memory, or what a search found in a session. */
+const struct op_column op_get_result[] = {
+	{ "items", 'l',
+		(const struct op_column[]){ { "kind", 's' }, MEMORY_MEMBERS,
+			{ "predecessors", 'l', predecessor_columns }, { "at_us", 'i' }, { "prompt_number", 'i' },
+			{ "answer", 's' }, { "path", 's' }, { 0 } } },
+	{ 0 },
+};
+const struct op_column op_recall_result[] = {
+	{ "answers", 'l',
+		(const struct op_column[]){ { "id", 'j' }, { "error", 's' },
+			{ "hits", 'l',
+				(const struct op_column[]){ { "id", 's' }, { "ref", 'j' }, { "kind", 's' },
+					{ "score", 'n' }, { "confidence", 'n' }, { "type", 's' }, { "text", 's' },
+					{ "file", 'j' }, { "features", 'j' }, { 0 } } },
+			{ 0 } } },
+	{ 0 },
+};
+
 /* -- lists ------------------------------------------------------------------------------------- */
 
 int op_memories(struct op_call *call)
@@ -56,7 +91,7 @@ int op_memories(struct op_call *call)
 }
 
 /* By the text of its id, or the name it was imported under. */
-static int find_memory(struct op_call *call, str wanted, int64_t *ret)
+int op_find_memory(struct op_call *call, str wanted, int64_t *ret)
 {
 	struct ulid uid;
 	int got;
@@ -76,8 +111,6 @@ static int find_memory(struct op_call *call, str wanted, int64_t *ret)
 /* What it took the place of, and still does. */
 static int write_predecessors(struct op_call *call, int64_t key)
 {
-	static const struct op_column columns[] = { { "id", 's' }, { "kind", 's' }, { "text", 's' }, { 0 } };
-
 	return op_write_list(call, "predecessors",
 		store_ask(call->store,
 			"SELECT ulid_text(o.uid), l.kind, o.text FROM memories m JOIN memory_links l ON l.source = "
@@ -85,13 +118,13 @@ static int write_predecessors(struct op_call *call, int64_t key)
 			"JOIN memories o ON o.uid = l.target AND o.successor = m.uid WHERE m.key = ?1 ORDER BY l.at, "
 			"l.target",
 			"i", key),
-		columns);
+		predecessor_columns);
 }
 
-static int write_memory(struct op_call *call, str wanted)
+int op_write_memory(struct op_call *call, str wanted)
 {
 	int64_t key = 0;
-	int got = find_memory(call, wanted, &key);
+	int got = op_find_memory(call, wanted, &key);
 	struct query *q;
 
 	if (got < 0)
@@ -99,6 +132,7 @@ static int write_memory(struct op_call *call, str wanted)
 	q = store_ask(call->store, MEMORY_SELECT "WHERE m.key = ?1", "i", key);
 	got = query_step(q);
 	jw_object(call->w);
+	jw_field_str(call->w, "kind", STR("memory"));
 	if (got == 1)
 		op_write_columns(call->w, q, memory_columns);
 	query_reset(q);
@@ -110,70 +144,7 @@ static int write_memory(struct op_call *call, str wanted)
 
 int op_memory(struct op_call *call)
 {
-	return write_memory(call, op_text(call, "id"));
-}
-
-int op_get(struct op_call *call)
-{
-	int r = 0;
-
-	jw_object(call->w);
-	jw_key(call->w, "memories");
-	jw_array(call->w);
-	json_each(id, op_json(call, "ids"))
-		r = r < 0 ? r : write_memory(call, json_str(id));
-	jw_end_array(call->w);
-	jw_end_object(call->w);
-	return r;
-}
-
-/* -- timeline ---------------------------------------------------------------------------------- */
-
-/* The moment a timeline is about: a memory's, a given one, or now. */
-static int anchor_of(struct op_call *call, int64_t *ret)
-{
-	int64_t key = 0;
-	int r = 0;
-
-	*ret = op_has(call, "at") ? op_int(call, "at") : INT64_MAX;
-	if (op_has(call, "id"))
-		r = find_memory(call, op_text(call, "id"), &key);
-	if (r == 0 && key)
-		r = store_number(call->store, ret, "SELECT created_at FROM memories WHERE key = ?1", "i", key);
-	return MIN(r, 0);
-}
-
-/* Prompts and memories around that moment, each with what reading it in full would cost. */
-int op_timeline(struct op_call *call)
-{
-	static const struct op_column columns[] = { { "at_us", 'i' }, { "kind", 's' }, { "id", 's' },
-		{ "session", 's' }, { "text", 's' }, { "tokens", 'i' }, { 0 } };
-	int64_t at, limit = op_int(call, "limit");
-	int r = anchor_of(call, &at);
-
-	if (r < 0)
-		return r;
-	jw_object(call->w);
-	r = op_write_list(call, "timeline",
-		store_ask(call->store,
-			"WITH item AS (SELECT b.started_at AS at, 'prompt' AS kind, s.native_id || '#' || b.number AS "
-			"id, "
-			"s.native_id AS session, substr(b.prompt, 1, 160) AS text, "
-			"(coalesce(length(b.prompt), 0) + coalesce(length(b.response), 0)) / 4 AS tokens, s.project AS "
-			"project "
-			"FROM batches b JOIN sessions s ON s.key = b.session WHERE b.prompt IS NOT NULL "
-			"UNION ALL SELECT m.created_at, m.type, ulid_text(m.uid), s.native_id, substr(m.text, 1, 160), "
-			"length(m.text) / 4, m.project FROM memories m LEFT JOIN sessions s ON s.key = m.session "
-			"WHERE m.status = 'active') "
-			"SELECT at, kind, id, session, text, tokens FROM (SELECT * FROM (SELECT * FROM item WHERE at "
-			"<= ?2 AND "
-			"(?1 IS NULL OR project = ?1) ORDER BY at DESC LIMIT ?3) UNION ALL SELECT * FROM (SELECT * "
-			"FROM item WHERE "
-			"at > ?2 AND (?1 IS NULL OR project = ?1) ORDER BY at LIMIT ?3)) ORDER BY at",
-			"kii", op_int(call, "project"), at, (limit + 1) / 2),
-		columns);
-	jw_end_object(call->w);
-	return r;
+	return op_write_memory(call, op_text(call, "id"));
 }
 
 /* -- recall ------------------------------------------------------------------------------------ */

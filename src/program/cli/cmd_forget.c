@@ -53,7 +53,7 @@ static const struct json *find_by_ids(struct cli *cli)
 	jw_end_object(&w);
 	result = cli_ask(cli, "get", buf_str(&b));
 	buf_release(&b);
-	return json_get(result, STR("memories"));
+	return json_get(result, STR("items"));
 }
 
 static int64_t say_which(struct cli *cli, const struct json *list)
@@ -106,6 +106,9 @@ int cli_forget_memories(struct cli *cli)
 	if (!json_first(list))
 		return cli_fail("nothing matches, so nothing %s forgotten; see: hookd memories",
 			dry ? "would be" : "was");
+	json_each(m, list)
+		if (!by_options && !str_eq(cell_text(m, "kind"), STR("memory")))
+			return cli_fail("'" STR_FMT "' is no memory; see: hookd purge", STR_ARG(cell_text(m, "id")));
 	if (dry && cli_has(cli, "json"))
 		return cli_print_json(list);
 	if (!cli_has(cli, "json"))

@@ -77,11 +77,30 @@ static int recollect(struct moment *m)
 	return MIN(got, 0);
 }
 
+/* Switched off for this session, or for its project. */
+static int is_quiet(struct moment *m, bool *ret)
+{
+	int64_t found = 0;
+	int got = store_number(m->store, &found,
+		"SELECT 1 FROM quiet WHERE what = 'session' AND name = ?1 UNION ALL SELECT 1 FROM projects p JOIN "
+		"quiet q ON "
+		"q.what = 'project' AND q.name = p.path WHERE p.key = ?2 LIMIT 1",
+		"si", m->ask->session, m->project);
+
+	*ret = found;
+	return MIN(got, 0);
+}
+
 static int add_what_fits(struct moment *m)
 {
 	bool is_start = m->ask->kind == EVENT_SESSION_START;
 	int r = MIN(0, memory_project_find(m->store, m->ask->cwd, &m->project));
+	bool quiet = false;
 
+	if (r == 0 && !m->ask->asked_for)
+		r = is_quiet(m, &quiet);
+	if (r < 0 || quiet)
+		return r;
 	if (r == 0)
 		r = is_barren(m, &m->reply->barren);
 	if (r < 0 || (m->reply->barren && !is_start))

@@ -45,6 +45,7 @@ struct context_ask {
 	str excerpt;          /* some of the tool's output */
 	const int64_t *given; /* keys of memories that the window has already */
 	size_t ngiven;
+	bool asked_for; /* by an agent that wants it: no switch counts */
 	bool recollect; /* look up what the window was given, beside that */
 };
 

@@ -34,6 +34,9 @@ struct terms {
 struct terms terms_open(str text);
 bool terms_next(struct terms *t, uint32_t *ret);
 
+/* Whether a text has characters of scripts that are written without spaces. */
+bool terms_are_unspaced(str text);
+
 /* Cuts English endings off a word of small letters, in place; returns the new length (Porter, 1980). */
 size_t stem_english(char *word, size_t n);
 
