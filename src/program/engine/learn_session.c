@@ -3,6 +3,15 @@
 
 enum { SETTLE_S = 5 };
 
+/* A summary names what the turns have taught. */
+static int has_turns_waiting(struct store *s, int64_t session)
+{
+	int64_t waits;
+
+	return store_number(s, &waits, "SELECT 1 FROM jobs WHERE stream = ?1 AND state = 0 LIMIT 1", "i",
+		jobs_stream(session, JOB_ON_WORKER));
+}
+
 int learn_session(struct lesson *l, struct store *s)
 {
 	int64_t session = 0, unsettled = 0;
@@ -16,6 +25,9 @@ int learn_session(struct lesson *l, struct store *s)
 		return MIN(got, 0);
 	if (unsettled)
 		return lesson_put_off(l, SETTLE_S * USEC_PER_SEC, "its session is being imported");
+	got = has_turns_waiting(s, session);
+	if (got != 0)
+		return got < 0 ? got : lesson_put_off(l, USEC_PER_SEC, "its turns are looked at first");
 	l->source = "rules";
 	l->summary = arena_new(&l->arena, struct session_summary);
 	got = memory_summarize(l->learner->extractor, s, session, &l->arena, l->summary);
