@@ -1,8 +1,10 @@
 """From finished turns to classes, titles and summaries, without a model."""
+import datetime
 import json
 
 import pytest
 
+import transcripts
 from test_learning import Session, finished, learned, memories, project  # noqa: F401 (project is a fixture)
 from world import wait_for
 
@@ -149,3 +151,52 @@ def test_excluded_projects_are_described_but_teach_nothing(world, project):
     s.send("SessionEnd", reason="exit")
     assert summarized(world, "s1")["title"] == "Always use tabs in this project."
     assert memories(world, "--project", str(project)) == []
+
+
+# -- what hooks do not say, and transcripts do ------------------------------------------------------
+
+REMINDER = "<system-reminder>never mind the zebra</system-reminder>"
+
+
+class Transcript(transcripts.Claude):
+    """One that an older Claude Code writes beside its hooks, as things happen. It began before hookd was here."""
+
+    def __init__(self, project):
+        super().__init__("s1", cwd=str(project), start=self.now() - 500)
+        self.prompt("an earlier question, of before hookd was here").answer("An earlier answer.")
+
+    @staticmethod
+    def now():
+        return (datetime.datetime.now(datetime.timezone.utc) - transcripts.START).total_seconds()
+
+    def live(self):
+        self.at = self.now() - 1  # each row is a second later than the last
+        return self
+
+
+def test_an_answer_that_the_hook_does_not_give_is_read(world, project):
+    t = Transcript(project)
+    path = t.write(world.home)
+    s = Session(world, project)
+    s.send("UserPromptSubmit", prompt="why does it fail?", transcript_path=str(path))
+    t.live().prompt("why does it fail?" + REMINDER)
+    t.live().answer("The root cause was the worn gearbox." + REMINDER).write(world.home)
+    s.send("Stop", transcript_path=str(path))
+    assert learned(world, "worn gearbox")["type"] == "bug_fix"
+    batch, = batches(world, "s1")
+    assert batch["response"] == "The root cause was the worn gearbox." and batch["prompt"] == "why does it fail?"
+    assert "zebra" not in json.dumps(batches(world, "s1"))
+
+
+def test_a_prompt_that_no_hook_gives_is_read(world, project):
+    t = Transcript(project)
+    path = t.write(world.home)
+    s = Session(world, project)
+    t.live().prompt("We always oil the gearbox on fridays." + REMINDER)
+    s.shell("make")
+    t.live().answer("Done.").write(world.home)
+    s.send("Stop", transcript_path=str(path), last_assistant_message="Done.")
+    assert learned(world, "We always oil the gearbox")["trust"] == "user"
+    batch, = batches(world, "s1")
+    assert batch["prompt"] == "We always oil the gearbox on fridays."
+    assert "zebra" not in json.dumps(batches(world, "s1"))

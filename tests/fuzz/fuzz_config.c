@@ -16,6 +16,7 @@ static const char *const values[OPTION_ID_MAX] = {
 	[OPTION_CONTEXT_TOKENS] = "500",
 	[OPTION_DURABILITY] = "strict",
 	[OPTION_EXTRACT_EXCLUDE] = "~/private/** /srv/*/keys",
+	[OPTION_EXTRACT_MODEL] = "false",
 	[OPTION_EXTRACT_SKIP] = "Read TodoWrite",
 	[OPTION_GUARD_DISABLE] = "fs.mv git.clean",
 	[OPTION_GUARD_MODE] = "observe",

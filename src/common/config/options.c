@@ -95,6 +95,10 @@ const struct option options[OPTION_ID_MAX] = {
 		.text = "Directories of projects from which nothing is learned: absolute or from ~, with * for any "
 			"part of a name, ** for any number of directories and ? for one character (a space, for "
 			"example). What lies below is meant too. Their events are stored like all others." },
+	[OPTION_EXTRACT_MODEL] = { "extract.model", OPTION_BOOL, "true",
+		.text = "Whether the model of llm.provider, if there is one, is asked what turns teach and what "
+			"sessions were "
+			"about. false: it is asked by prompt hooks only." },
 	[OPTION_EXTRACT_SKIP] = { "extract.skip_tools", OPTION_LIST,
 		"ListMcpResourcesTool SlashCommand Skill TodoWrite AskUserQuestion",
 		.text = "Tools from whose use nothing is learned. Their events are stored like all others." },

@@ -575,6 +575,7 @@ static void start_learning(struct daemon *d)
 		.memories = recall_memories(d->recall),
 		.writer = d->writer,
 		.capture = d->capture,
+		.llm = d->llm,
 		.config = &d->config,
 		.home = d->paths->home };
 

@@ -14,6 +14,7 @@
  *   live.c         what is known of a session between its events
  *   learn.c        what was captured becomes memories, classes, summaries: runs jobs (learn.h)
  *   learn_turn.c   the job of a turn            learn_session.c  the job of a session
+ *   learn_model.c  the same with a model
  *   evidence.c     whether what was added was of use
  *   janitor.c      everything periodic, as one table of duties
  *

@@ -16,6 +16,7 @@ struct learner_config {
 	struct writer *writer;
 	struct capture *capture; /* the writer's */
 	const struct config *config;
+	struct llm *llm; /* NULL: no model is asked */
 	const char *home;
 };
 

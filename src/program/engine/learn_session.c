@@ -3,6 +3,15 @@
 
 enum { SETTLE_S = 5 };
 
+/* A summary names what the turns have taught. */
+static int has_turns_waiting(struct store *s, int64_t session)
+{
+	int64_t waits;
+
+	return store_number(s, &waits, "SELECT 1 FROM jobs WHERE stream = ?1 AND state = 0 LIMIT 1", "i",
+		jobs_stream(session, JOB_ON_WORKER));
+}
+
 int learn_session(struct lesson *l, struct store *s)
 {
 	int64_t session = 0, unsettled = 0;
@@ -16,9 +25,13 @@ int learn_session(struct lesson *l, struct store *s)
 		return MIN(got, 0);
 	if (unsettled)
 		return lesson_put_off(l, SETTLE_S * USEC_PER_SEC, "its session is being imported");
+	got = has_turns_waiting(s, session);
+	if (got != 0)
+		return got < 0 ? got : lesson_put_off(l, USEC_PER_SEC, "its turns are looked at first");
 	l->source = "rules";
 	l->summary = arena_new(&l->arena, struct session_summary);
-	return memory_summarize(l->learner->extractor, s, session, &l->arena, l->summary);
+	got = memory_summarize(l->learner->extractor, s, session, &l->arena, l->summary);
+	return got < 0 ? got : model_order_session(l, s, session);
 }
 
 /* -- results, of turns and of sessions --------------------------------------------------------- */
@@ -52,6 +65,17 @@ static int store_summary(struct store *s, const struct lesson *l)
 		str_of(l->source), l->job.version, clock_wall_us());
 }
 
+static int order_job(struct store *s, const struct lesson *l)
+{
+	return jobs_add(s,
+		&(struct job_order){ .kind = l->orders,
+			.subject = str_of(l->job.subject),
+			.session = l->job.session,
+			.stream = l->orders == JOB_CONSULT ? jobs_stream(l->job.session, JOB_ON_MODEL) : 0,
+			.version = l->job.version,
+			.due_us = clock_wall_us() });
+}
+
 int lesson_store(struct store *s, const struct lesson *l)
 {
 	int r = evidence_store(s, l);
@@ -60,5 +84,7 @@ int lesson_store(struct store *s, const struct lesson *l)
 		r = store_class(s, l);
 	if (r == 0 && l->summary && !str_empty(l->summary->title))
 		r = store_summary(s, l);
+	if (r == 0 && l->orders != JOB_KIND_MAX)
+		r = order_job(s, l);
 	return r;
 }

@@ -104,6 +104,7 @@ int learn_turn(struct lesson *l, struct store *s)
 	r = memory_classify(s, row.turn.batch, &sums, &l->class);
 	if (r == 0 && !row.excluded)
 		r = memory_extract(l->learner->extractor, s, &row.turn, &l->arena, lesson_add_note, l);
+	model_order_turn(l, &row, &sums);
 	if (r == 0)
 		r = evidence_look(l, s, &row.turn, row.session, row.ord);
 	return r;

@@ -435,7 +435,7 @@ static int are_foreign(const struct extractor *x, struct query *q, bool *ret)
 #define FOREIGN \
 	"SELECT class IN ('web', 'mcp'), json_extract(input, '$.command') FROM activities WHERE kind = 'tool' AND "
 
-static int is_foreign(const struct extractor *x, struct store *s, int64_t batch, bool *ret)
+int memory_is_foreign(const struct extractor *x, struct store *s, int64_t batch, bool *ret)
 {
 	return are_foreign(x, store_ask(s, FOREIGN "batch = ?1", "i", batch), ret);
 }
@@ -464,7 +464,7 @@ int memory_extract(const struct extractor *x, struct store *s, const struct extr
 		.sink = sink,
 		.arg = arg };
 
-	int r = is_foreign(x, s, turn->batch, &f.foreign);
+	int r = memory_is_foreign(x, s, turn->batch, &f.foreign);
 
 	if (r < 0)
 		return r;

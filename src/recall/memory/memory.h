@@ -7,6 +7,7 @@
  *   summarize.c what a session was about, without a model
  *   encode.c    a vector for each memory, made in the background
  *   vectors.c   the files they are in
+ *   consult.c   the same with a model: questions, and what may be taken from answers
  *   near.c      near duplicates
  *   worth.c     age and disuse
  *   project.c   whose memories somebody gets
@@ -158,6 +159,41 @@ int memory_summarize(const struct extractor *x, struct store *s, int64_t session
 
 /* At most that many bytes, cut between words, with an ellipsis where it was cut. */
 str memory_shorten(struct arena *a, str text, size_t most);
+
+/* -- a model's opinion ------------------------------------------------------------------------- */
+
+enum { QUESTION_MAX = 128 << 10, MODEL_ANSWER_MAX = 64 << 10, MODEL_NOTES_MAX = 8, MODEL_IMPORTANCE_MOST = 8 };
+
+struct model_question {
+	str system, user;
+};
+
+struct model_note {
+	const struct memory_type *type;
+	str text, file; /* file: as the model wrote it; STR_NONE: none */
+	int64_t importance;
+};
+
+struct model_turn {
+	const struct turn_class *class; /* NULL: it did not say */
+	struct model_note notes[MODEL_NOTES_MAX];
+	size_t n;
+};
+
+/* context_tokens: what question and answer may have together. */
+int memory_ask_turn(struct store *s, const struct extract_turn *turn, const struct turn_class *class,
+	unsigned context_tokens, struct arena *a, struct model_question *ret);
+int memory_ask_session(struct store *s, int64_t session, const struct session_summary *known, unsigned context_tokens,
+	struct arena *a, struct model_question *ret);
+
+/* -EBADMSG, -E2BIG: the answer has not the form that was asked for. Texts are in the arena. */
+int memory_read_turn(str answer, struct arena *a, struct model_turn *ret);
+int memory_read_session(str answer, struct arena *a, struct session_summary *ret);
+
+/* Whether the turn was about this file; *ret is how the store names it. 1, 0, -errno. */
+int memory_find_file(struct store *s, int64_t batch, str file, struct arena *a, str *ret);
+/* Whether a turn has read something that is not of its project. */
+int memory_is_foreign(const struct extractor *x, struct store *s, int64_t batch, bool *ret);
 
 /* -- the index --------------------------------------------------------------------------------- */
 

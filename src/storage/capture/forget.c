@@ -223,6 +223,7 @@ static int purge_session(struct capture *c, struct store *s, int64_t key, str ma
 			/* Everything made from the session's events is deleted, and made again from the remaining
 			 * ones. */
 			rewind_note(c, key);
+			c->ordered = true;
 			return jobs_drop_session(s, key, true);
 		}
 	} else {

@@ -207,6 +207,13 @@ int jobs_end_failed(struct store *s, const struct job *j, const char *error, int
 		(int64_t)job_kinds[j->kind].attempts);
 }
 
+int jobs_end_dead(struct store *s, const struct job *j, const char *error, int64_t cost)
+{
+	return store_do(s,
+		"UPDATE jobs SET error = ?3, cost = cost + ?4, state = iif(version = ?2, 3, state) WHERE id = ?1",
+		"iisi", j->id, j->version, str_cut_utf8(str_of(error), ERROR_MAX), cost);
+}
+
 int jobs_give_back(struct store *s, const struct job *j, const char *why, int64_t due_us)
 {
 	return store_do(s,

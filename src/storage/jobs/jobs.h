@@ -110,6 +110,8 @@ int jobs_begin(struct store *s, struct job *jobs, size_t *n, int64_t boot, int64
 int jobs_end_done(struct store *s, const struct job *j, int64_t cost);
 /* error: a sentence for people. What was spent counts. */
 int jobs_end_failed(struct store *s, const struct job *j, const char *error, int64_t cost);
+/* And it would fail again. */
+int jobs_end_dead(struct store *s, const struct job *j, const char *error, int64_t cost);
 /* It was not tried after all (no provider, no budget, not reached), and is due again at that time. */
 int jobs_give_back(struct store *s, const struct job *j, const char *why, int64_t due_us);
 
