@@ -41,7 +41,8 @@ static void show_today(struct llm *l, int64_t tokens)
 
 static int take_budget(struct llm *l, struct llm_asked *x, str body, struct llm_ticket *ticket, struct llm_outcome *ret)
 {
-	int64_t amount = (int64_t)llm_count_tokens(body) + x->q.max_tokens, today;
+	/* No tokenizer makes more tokens than there are bytes: an estimate could be exceeded, this cannot. */
+	int64_t amount = (int64_t)body.n + x->q.max_tokens, today;
 	char why[200];
 	int r;
 

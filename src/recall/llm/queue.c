@@ -107,8 +107,8 @@ static bool may_start(const struct llm *l, const struct llm_asked *x, int64_t no
 	return x->ready_us <= now && (x->q.lane == LLM_URGENT || l->background < BACKGROUND_MAX);
 }
 
-/* The next question to be asked, or NULL: *ret_us is when to look again. Those whose time is over leave, and so do those
- * whose turn comes while the provider is left alone. */
+/* The next question to be asked, or NULL: *ret_us is when to look again. Those whose time is over leave, and so do
+ * those whose turn comes while the provider is left alone. */
 static struct llm_asked *choose(struct llm *l, int64_t now, int64_t *ret_us)
 {
 	int64_t paused = llm_circuit_left(&l->circuit, now);
