@@ -26,6 +26,7 @@ ARGUMENT = NAME[:60]
 # What each command is run with; {session} and {plan} are ids that were captured.
 READERS = {
     "status": [[], ["--json"]],
+    "model": [[], ["--json"], ["test"], ["key", "--dry-run"], [ARGUMENT]],
     "doctor": [[], ["--json"]],
     "sessions": [[], ["--json"], ["--all"], ["--project", ARGUMENT], ["--agent", ARGUMENT], ["--since", ARGUMENT]],
     "show": [["1"], ["1", "--full"], ["1", "--json"], [ARGUMENT], ["evil"]],
@@ -40,6 +41,7 @@ READERS = {
     "memory": [["show", "evil"], ["show", ARGUMENT], ["import", ARGUMENT], [ARGUMENT, ARGUMENT], ["merge", ARGUMENT, ARGUMENT],
                ["forget", ARGUMENT], ["forget", "--match", "e", "--dry-run"], ["forget", "--type", ARGUMENT]],
     "review": [[], ["--json"], [ARGUMENT], ["approve", ARGUMENT]],
+    "jobs": [[], ["--json"], ["--state", ARGUMENT], ["--kind", ARGUMENT], ["retry", ARGUMENT], [ARGUMENT]],
     "why": [[], ["--json"], [ARGUMENT], ["-n", ARGUMENT]],
     "preview": [["--prompt", "evil"], ["--event", "SessionStart"], ["--json"], ["--event", ARGUMENT]],
     "context": [[], ["--json"], [ARGUMENT], ["off", "--session", ARGUMENT], ["off", "-p", ARGUMENT]],

@@ -65,7 +65,7 @@ static size_t each_row(void (*check)(const struct json *row, struct encoder_work
 	str rest, line;
 	size_t n = 0;
 
-	assert_int_equal(fs_read_file(in_source("tests/recall/encoder_vectors.jsonl", path), &text), 0);
+	assert_int_equal(fs_read_file(in_source("tests/golden/encoder_vectors.jsonl", path), &text), 0);
 	arena_init(&a);
 	for (rest = buf_str(&text); n < max && str_split(&rest, '\n', &line) && line.n; n++) {
 		struct json *row;

@@ -29,6 +29,7 @@ const char *const log_component_names[LOG_COMPONENT_MAX] = {
 	[LOG_SPOOL] = "spool",
 	[LOG_CONFIG] = "config",
 	[LOG_API] = "api",
+	[LOG_LLM] = "llm",
 };
 
 /* Levels are read by every thread without the lock. */

@@ -30,6 +30,7 @@ enum log_component {
 	LOG_SPOOL,
 	LOG_CONFIG,
 	LOG_API,
+	LOG_LLM,
 	LOG_COMPONENT_MAX,
 };
 

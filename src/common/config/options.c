@@ -6,10 +6,13 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/url.h"
 #include "config/names.h"
 
 static const char *const durabilities[] = { "normal", "strict", NULL };
 static const char *const guard_modes[] = { "enforce", "observe", NULL };
+
+static const char *const providers[] = { "none", "openai", "compatible", "anthropic", NULL };
 
 static int check_levels(str value, struct err *err)
 {
@@ -26,6 +29,21 @@ static int check_path(str value, struct err *err)
 		if (str_empty(dir) || dir.p[0] != '/')
 			return err_set(err, -EINVAL, "'%s' is not an absolute directory", name_shown(dir, shown));
 	return 0;
+}
+
+static int check_url(str value, struct err *err)
+{
+	return str_empty(value) ? 0 : url_check(value, err);
+}
+
+/* Whose directory it would be is not known where the file is read. */
+static int check_file(str value, struct err *err)
+{
+	char shown[NAME_SHOWN];
+
+	if (str_empty(value) || value.p[0] == '/' || str_starts(value, STR("~/")))
+		return 0;
+	return err_set(err, -EINVAL, "'%s' is not an absolute path, nor one from ~/", name_shown(value, shown));
 }
 
 static int check_directories(str value, struct err *err)
@@ -63,6 +81,8 @@ static int check_types(str value, struct err *err)
 const struct option options[OPTION_ID_MAX] = {
 	[OPTION_CONTEXT_ENABLED] = { "context.enabled", OPTION_BOOL, "true",
 		.text = "Whether hookd adds memories and what is known of a project to conversations." },
+	[OPTION_CONTEXT_ENCODER] = { "context.encoder", OPTION_BOOL, "true",
+		.text = "find memories by what they mean as well, not by their words alone; in force after a restart" },
 	[OPTION_CONTEXT_MEMORIES] = { "context.memories", OPTION_INT, "10", .minimum = 0, .maximum = 20,
 		.text = "How many memories are added to one prompt at most." },
 	[OPTION_CONTEXT_TOKENS] = { "context.tokens", OPTION_INT, "2000", .minimum = 100, .maximum = 2400,
@@ -75,6 +95,10 @@ const struct option options[OPTION_ID_MAX] = {
 		.text = "Directories of projects from which nothing is learned: absolute or from ~, with * for any "
 			"part of a name, ** for any number of directories and ? for one character (a space, for "
 			"example). What lies below is meant too. Their events are stored like all others." },
+	[OPTION_EXTRACT_MODEL] = { "extract.model", OPTION_BOOL, "true",
+		.text = "Whether the model of llm.provider, if there is one, is asked what turns teach and what "
+			"sessions were "
+			"about. false: it is asked by prompt hooks only." },
 	[OPTION_EXTRACT_SKIP] = { "extract.skip_tools", OPTION_LIST,
 		"ListMcpResourcesTool SlashCommand Skill TodoWrite AskUserQuestion",
 		.text = "Tools from whose use nothing is learned. Their events are stored like all others." },
@@ -93,6 +117,25 @@ const struct option options[OPTION_ID_MAX] = {
 			"it. The Unix socket api.sock is always there." },
 	[OPTION_HTTP_PORT] = { "http.port", OPTION_INT, "7717", .minimum = 0, .maximum = 65535,
 		.text = "TCP port on 127.0.0.1; if it is taken, or 0, any free one. `hookd status` shows it." },
+	[OPTION_LLM_BUDGET] = { "llm.budget", OPTION_INT, "200000", .minimum = 0, .maximum = 1000000000,
+		.text = "How many tokens, of questions and answers, may be used in a day (of UTC)." },
+	[OPTION_LLM_CONTEXT] = { "llm.context", OPTION_INT, "8192", .minimum = 1024, .maximum = 2000000,
+		.text = "How many tokens the model takes at once, question and answer together." },
+	[OPTION_LLM_KEY_FILE] = { "llm.key_file", OPTION_TEXT, "", .check = check_file,
+		.text = "The file that holds the provider's key, readable by you alone; if empty, the key that `hookd "
+			"model key` has stored." },
+	[OPTION_LLM_MAX_TOKENS] = { "llm.max_tokens", OPTION_INT, "1024", .minimum = 16, .maximum = 65536,
+		.text = "How many tokens an answer may have, unless whoever asks wants fewer." },
+	[OPTION_LLM_MODEL] = { "llm.model", OPTION_TEXT, "", .text = "The model, as the provider calls it." },
+	[OPTION_LLM_PROVIDER] = { "llm.provider", OPTION_ENUM, "none", .choices = providers,
+		.text = "Which language model may be asked. none: no model is ever asked. openai, anthropic: these "
+			"providers. compatible: a server at llm.url that speaks OpenAI's chat completions (Ollama, "
+			"llama.cpp, vLLM, LM Studio)." },
+	[OPTION_LLM_TIMEOUT_S] = { "llm.timeout_s", OPTION_INT, "60", .minimum = 1, .maximum = 600,
+		.text = "How many seconds one call may take." },
+	[OPTION_LLM_URL] = { "llm.url", OPTION_TEXT, "", .check = check_url,
+		.text = "Address of the provider's API up to its version, such as http://127.0.0.1:11434/v1: https, or "
+			"http on this machine. If empty, the provider's own." },
 	[OPTION_LOG_LEVEL] = { "log.level", OPTION_TEXT, "info", .check = check_levels,
 		.text = "Level of hookd.log: error, warn, info or debug, for everything or for one module "
 			"(\"info,store=debug\")." },

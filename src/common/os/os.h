@@ -51,13 +51,14 @@ void os_wake_drain(int fd);
 void os_wake_close(int fds[2]);
 
 /* A program to be started as the leader of a process group of its own, with limits on what it can use up, default
- * signals, and no descriptor but these three. Where the system can do it, it gains no privileges and dies with us. */
+ * signals, and no descriptor but these. Where the system can do it, it gains no privileges and dies with us. */
 /* With a keeper, so do its descendants, even those in sessions of their own. */
 struct os_child {
 	const char *path; /* without a slash: looked for in the PATH of envp */
 	char *const *argv, *const *envp;
 	const char *dir; /* its working directory; / when it cannot be entered */
 	int fds[3];      /* stay the caller's */
+	int more;        /* becomes descriptor 3, and stays the caller's too; 0: none */
 	unsigned cpu_seconds;
 	int keeper; /* os_keeper_start(), or -1 */
 };
@@ -96,6 +97,11 @@ int os_call_guarded(void (*fn)(void *arg), void *arg);
 
 /* Shown by ps and top; best effort. */
 void os_thread_name(const char *name);
+
+/* The calling thread gets only time that nothing else wants; best effort. */
+void os_thread_last(void);
+/* The machine is busy, or runs on a battery: what can wait should. False where nobody can tell. */
+bool os_should_wait(void);
 
 /* CPU time used by the calling thread, in microseconds. */
 long long os_thread_cpu_us(void);

@@ -2,6 +2,7 @@
 #include "os/os.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -88,7 +89,7 @@ static void exec_from_path(const struct os_child *c)
 /* Between fork and exec: nothing but what is safe there. */
 static _Noreturn void become(const struct os_child *c, pid_t parent)
 {
-	int fds[3];
+	int fds[4], n = c->more > 0 ? 4 : 3;
 
 	setpgid(0, 0);
 #if defined(__linux__)
@@ -107,11 +108,11 @@ static _Noreturn void become(const struct os_child *c, pid_t parent)
 	(void)parent;
 #endif
 	/* Out of the way first: one of them may be where another one belongs. */
-	for (int i = 0; i < 3; i++)
-		fds[i] = c->fds[i] < 3 ? dup(c->fds[i]) : c->fds[i];
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < n; i++)
+		fds[i] = fcntl(i < 3 ? c->fds[i] : c->more, F_DUPFD, n);
+	for (int i = 0; i < n; i++)
 		dup2(fds[i], i);
-	os_close_from(3);
+	os_close_from(n);
 	take_signals();
 	if (chdir(c->dir) < 0 && chdir("/") < 0)
 		give_up("no directory to run in: ", c->dir, 126);

@@ -22,7 +22,7 @@ static bool is_binary(str path)
 /* What proves who somebody is: to commands, and over HTTP. A pattern that may be one counts. */
 static bool is_token_name(str name)
 {
-	return path_like("owner.token*", name) || path_like("http.token*", name);
+	return path_like("owner.token*", name) || path_like("http.token*", name) || path_like("llm.key*", name);
 }
 
 /* Below a directory of this hookd, or where every hookd has its own. */
@@ -121,7 +121,7 @@ void judge_own_places(struct run *x, const struct cmd *c)
 /* Code of an interpreter: what it does with a path cannot be told, so naming hookd's own is enough. */
 void judge_own_code(struct run *x, const struct cmd *c, str code)
 {
-	static const char *const names[] = { "hookd.sock", "owner.token", "http.token", ".local/state/hookd",
+	static const char *const names[] = { "hookd.sock", "owner.token", "http.token", "llm.key", ".local/state/hookd",
 		".config/hookd", ".local/share/hookd", "/hookd/config.json", "HOOKD_DIR" };
 	bool found = false;
 

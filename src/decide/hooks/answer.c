@@ -27,7 +27,7 @@ static str clean(struct arena *a, str text, size_t max)
 
 /* -- what blocking means depends on the moment ------------------------------------------------- */
 
-static void block(const struct event *e, str reason, struct hook_answer *ret)
+void hook_answer_block(const struct event *e, str reason, struct hook_answer *ret)
 {
 	if (is_stop(e->kind)) {
 		ret->continue_turn = true;
@@ -65,7 +65,7 @@ static bool take_decision(struct printed *p, str word, str reason)
 		{ "defer", VERDICT_NONE } };
 
 	if (str_eq(word, STR("deny")) || str_eq(word, STR("block"))) {
-		block(p->e, reason, p->ret);
+		hook_answer_block(p->e, reason, p->ret);
 		return true;
 	}
 	for (size_t i = 0; i < countof(words); i++)
@@ -124,7 +124,7 @@ static bool take_claude(struct printed *p)
 	if (!str_is_set(text))
 		text = json_str(json_get(root, STR("additionalContext")));
 	if (!str_empty(text) && is_stop(p->e->kind))
-		block(p->e, text, p->ret);
+		hook_answer_block(p->e, text, p->ret);
 	else if (!str_empty(text))
 		p->ret->context = text;
 	if (!str_empty(json_str(json_get(root, STR("systemMessage")))))
@@ -143,7 +143,7 @@ static bool take_code_agent(struct printed *p)
 		return false;
 	}
 	if (str_eq(action, STR("block"))) {
-		block(p->e, message, p->ret);
+		hook_answer_block(p->e, message, p->ret);
 	} else if (!str_eq(action, STR("allow")) && !str_eq(action, STR("continue"))) {
 		fail(p->ret,
 			arena_strf(p->a, "it answered with an unknown action: '" STR_FMT "'",
@@ -251,7 +251,7 @@ void hook_answer_read(const struct hook *h, const struct event *e, const struct 
 		return;
 	}
 	if (h->code_agent ? r->exit_code != 0 : r->exit_code == 2) {
-		block(e, err.n || !h->code_agent ? err : clean(a, out, REASON_MAX), ret);
+		hook_answer_block(e, err.n || !h->code_agent ? err : clean(a, out, REASON_MAX), ret);
 		return;
 	}
 	if (json && r->out_total > r->out.n) {

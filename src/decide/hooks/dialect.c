@@ -10,6 +10,7 @@
 #include "config/names.h"
 #include "config/paths.h"
 #include "hooks/internal.h"
+#include "net/net.h"
 
 /* -- tools ------------------------------------------------------------------------------------- */
 
@@ -184,7 +185,7 @@ bool hook_is_added_member(const struct event *e, str key)
 		(str_eq(key, STR("file_path")) && str_is_set(e->file_path));
 }
 
-static void write_input(struct json_writer *w, const struct event *e)
+void hook_write_input(struct json_writer *w, const struct event *e)
 {
 	if (!e->tool_input || e->tool_input->type != JSON_OBJECT) {
 		if (e->tool_input)
@@ -248,7 +249,7 @@ void hook_write_stdin(const struct event *e, str tool_name, struct buf *b)
 	if (event_kinds[e->kind].flags & EVENT_IS_TOOL) {
 		jw_field_str(&w, "tool_name", tool_name);
 		jw_key(&w, "tool_input");
-		write_input(&w, e);
+		hook_write_input(&w, e);
 	}
 	if (e->tool_response) {
 		jw_key(&w, "tool_response");
@@ -351,7 +352,7 @@ static void add_tool(struct env_list *l, const struct event *e, str tool_name)
 
 	if (!(event_kinds[e->kind].flags & EVENT_IS_TOOL))
 		return;
-	write_input(&w, e);
+	hook_write_input(&w, e);
 	env_add(l, "TOOL_NAME", tool_name);
 	env_add(l, "HOOK_TOOL_NAME", tool_name);
 	env_add(l, "TOOL_INPUT", buf_str(&b));
@@ -412,18 +413,6 @@ static void add_headers(struct env_list *l, const struct hook *h, const struct e
 	buf_release(&b);
 }
 
-/* A program that hookd itself needs, by its absolute path: it sees what no other program should. */
-static const char *helper_path(const char *program, char out[FS_PATH])
-{
-	str rest = STR(PATHS_PROGRAMS), dir;
-
-	while (str_split(&rest, ':', &dir))
-		if (snprintf(out, FS_PATH, STR_FMT "/%s", STR_ARG(dir), program) < FS_PATH && access(out, X_OK) == 0)
-			return out;
-	snprintf(out, FS_PATH, "/usr/bin/%s", program); /* its absence is an error like any other hook's */
-	return out;
-}
-
 char **hook_environment(const struct hook *h, const struct event *e, str tool_name,
 	const struct hook_surroundings *where)
 {
@@ -437,7 +426,8 @@ char **hook_environment(const struct hook *h, const struct event *e, str tool_na
 	snprintf(mark, sizeof mark, "%s" STR_FMT ":%s", where->token, STR_ARG(str_head(where->chain, 3000)), h->id);
 	env_add(&l, "HOOKD_HOOK", where->token[0] ? str_of(mark) : STR_NONE);
 	if (h->type == HOOK_HTTP) {
-		env_add(&l, "HOOKD_HTTP_CURL", str_of(helper_path("curl", helper)));
+		/* Its absence is an error like any other hook's. */
+		env_add(&l, "HOOKD_HTTP_CURL", net_find_curl(helper, NULL) == 0 ? str_of(helper) : STR("curl"));
 		env_add(&l, "HOOKD_HTTP_URL", h->url);
 		add_headers(&l, h, e);
 	}

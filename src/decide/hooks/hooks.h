@@ -9,6 +9,7 @@
  *   scripts.c    changes to the scripts of the user's own hooks
  *   dialect.c    tool names, stdin and environment as the hook's file expects them
  *   answer.c     what a hook printed → its part of the verdict
+ *   ask.c        prompt hooks: the question for a model, and what its answer means
  *   load.c       all sources of a project → one set; the files a project's trust covers
  *   snapshot.c   the set of a session, kept over restarts
  *   runtime.c    hooks_fire(): sessions, queue, children
@@ -53,6 +54,7 @@ enum {
 	HOOK_FIRM_S = 25,     /* longest time of a hook that must decide: agents wait 30 s for an answer */
 	HOOK_TIMEOUT_S = 60,
 	HOOK_OBSERVER_TIMEOUT_S = 10,
+	HOOK_PROMPT_TIMEOUT_S = 30,
 	HOOK_TIMEOUT_MAX_S = 3600,
 };
 
@@ -219,12 +221,26 @@ void hooks_decide_alone(const struct hooks_where *where, const char *run, const 
 
 struct hooks;
 
+/* A question for a language model. hooks/ does not know who answers it. */
+struct hook_question {
+	str system, user; /* until ask() returns */
+	int64_t timeout_us;
+	/* Once, on the loop, never from inside ask(). text: the answer, or why there is none. */
+	void (*done)(bool answered, str text, void *arg);
+	void *arg;
+};
+
 struct hooks_config {
 	struct loop *loop;
 	struct redactor *redactor; /* the loop's */
 	const char *home, *user_config, *state, *run;
 	const char *path;   /* where hooks find programs; NULL: PATHS_PROGRAMS */
 	const char *keeper; /* as loop_children_new() */
+	/* For prompt hooks; NULL: they fail. Everything that was asked is answered before hooks_free(). */
+	void (*ask)(const struct hook_question *q, void *arg);
+	/* Whether a prompt is such a question: nothing is asked about what somebody does to answer it. */
+	bool (*is_own)(str prompt, void *arg);
+	void *ask_arg;
 };
 
 struct hooks *hooks_new(const struct hooks_config *config);

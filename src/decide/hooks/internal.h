@@ -133,6 +133,8 @@ str hook_tool_name(const struct hook_group *g, const struct event *e, struct are
 bool hook_next_variable(str *rest, str *ret_before, str *ret_name);
 bool hook_header_may_name(const struct hook *h, str name);
 
+/* tool_input as hooks see it. */
+void hook_write_input(struct json_writer *w, const struct event *e);
 void hook_write_stdin(const struct event *e, str tool_name, struct buf *b);
 
 struct hook_surroundings {
@@ -163,11 +165,23 @@ struct hook_answer {
 
 void hook_answer_read(const struct hook *h, const struct event *e, const struct child_result *r, struct arena *a,
 	struct hook_answer *ret);
+/* What blocking means depends on the moment. */
+void hook_answer_block(const struct event *e, str reason, struct hook_answer *ret);
 /* A hook of a type that is not run counts as failed: its on_failure applies. */
 void hook_cannot_run(const struct hook *h, const struct event *e, struct arena *a, struct verdict *v);
 /* Adds it to the verdict under the hook's name. */
 void hook_answer_apply(const struct hook *h, const struct event *e, const struct hook_answer *answer, struct arena *a,
 	struct verdict *v);
+
+/* -- ask.c ------------------------------------------------------------------------------------- */
+
+/* A variable that a prompt may name. */
+bool hook_prompt_knows(str name);
+/* The user's prompt with what frames it; and the event, as one line of JSON. */
+void hook_write_question(const struct hook *h, const struct event *e, str tool_name, struct buf *system,
+	struct buf *user);
+/* ALLOW and CONTINUE: no objection. BLOCK: one, with a reason. Anything else is a failure. */
+void hook_read_opinion(str text, const struct event *e, struct arena *a, struct hook_answer *ret);
 
 /* -- history.c --------------------------------------------------------------------------------- */
 

@@ -237,7 +237,7 @@ static void tie(struct hook_set *s, const char *copies, struct hook *h)
 	const struct hook_tree tree = { s->root, s->home, str_of(copies), read_copy, has_copy, &c };
 	str text, why = STR_NONE;
 
-	if (h->type == HOOK_HTTP)
+	if (h->type == HOOK_HTTP || h->type == HOOK_PROMPT)
 		return; /* runs nothing of the tree */
 	text = hook_pin_text(h, &tree, &once, &why);
 	if (str_is_set(why)) {

@@ -30,7 +30,7 @@ const char *const hook_state_names[HOOK_STATE_MAX] = {
 	[HOOK_LIVE] = "runs",
 	[HOOK_DISABLED] = "disabled",
 	[HOOK_OURS] = "hookd itself",
-	[HOOK_NOT_RUN] = "not run in this release",
+	[HOOK_NOT_RUN] = "not run: a type that hookd refuses",
 	[HOOK_UNTRUSTED] = "waits for: hookd trust",
 	[HOOK_UNTIED] = "not run: what it runs cannot be pinned",
 };
@@ -304,7 +304,10 @@ static bool take_timeout(struct parser *p, const struct raw *raw, struct hook *h
 	const struct json *v = raw->timeout_ms ? raw->timeout_ms : raw->timeout;
 	bool ms = raw->timeout_ms || h->code_agent;
 
-	h->timeout_us = (h->observer ? HOOK_OBSERVER_TIMEOUT_S : HOOK_TIMEOUT_S) * USEC_PER_SEC;
+	h->timeout_us = (h->observer                             ? HOOK_OBSERVER_TIMEOUT_S
+					: h->type == HOOK_PROMPT ? HOOK_PROMPT_TIMEOUT_S
+								 : HOOK_TIMEOUT_S) *
+		USEC_PER_SEC;
 	if (!v)
 		return true;
 	h->timeout_us = to_us(v->text, ms ? USEC_PER_MSEC : USEC_PER_SEC);
@@ -416,8 +419,8 @@ static void make_keys(const struct raw *raw, struct hook *h)
 static bool take_type(struct parser *p, const struct raw *raw, const struct json *v, struct hook *h)
 {
 	static const char *const not_run[HOOK_TYPE_MAX] = {
-		[HOOK_PROMPT] = "a prompt hook needs an LLM and is not run in this release",
-		[HOOK_AGENT] = "an agent hook needs an LLM and is not run in this release",
+		[HOOK_AGENT] = "agent hooks are refused: hookd starts no agent that could act on its own; a prompt "
+			       "hook asks a model, a command hook may run anything",
 		[HOOK_MCP_TOOL] = "mcp_tool hooks are not run in this release",
 	};
 	/* What each type cannot do without. */
@@ -531,6 +534,17 @@ static void hint_at(struct parser *p, const struct hook *h, const struct json *v
 		hint(p, v->begin, "on_failure has no effect on a hook that is %s", h->async ? "async" : "an observer");
 }
 
+/* A name that stands for nothing is left as it is: say so before a model wonders. */
+static void hint_at_prompt(struct parser *p, const struct hook *h, const struct json *v)
+{
+	str rest = h->prompt, before, name;
+	char shown[NAME_SHOWN];
+
+	while (h->type == HOOK_PROMPT && hook_next_variable(&rest, &before, &name))
+		if (!hook_prompt_knows(name))
+			hint(p, v->begin, "$%s stands for nothing in a prompt", name_shown(name, shown));
+}
+
 static void take_hook(struct parser *p, struct hook_group *g, const struct raw_group *group, const struct json *v)
 {
 	struct raw raw = { 0 };
@@ -580,6 +594,7 @@ static void take_hook(struct parser *p, struct hook_group *g, const struct raw_g
 	json_locate(p->source->text, v->begin, &h->line, &h->col);
 	make_keys(&raw, h);
 	hint_at(p, h, v);
+	hint_at_prompt(p, h, v);
 	h->index = p->set->count;
 	p->set->all[p->set->count++] = h;
 	while (*tail)

@@ -24,6 +24,7 @@ struct hooks_session {
 	struct hook_set *set; /* NULL: on its way */
 	struct fire *waiting, **last;
 	int64_t asked_us;       /* monotonic: since when its files are being read */
+	bool own;               /* it answers a question of ours: see is_own */
 	bool user_asked;        /* the project's cannot be read; the user's own are read alone */
 	uint8_t ran[HOOKS_MAX]; /* once */
 	unsigned refs;          /* running jobs for it */
@@ -38,6 +39,7 @@ struct fire {
 	struct run **runs;  /* in the order of definition; without observers */
 	struct run **first; /* to be queued; a sequential group hangs on its first */
 	unsigned nruns, nfirst, pending;
+	bool own; /* of its session */
 };
 
 /* First in, first out. */
@@ -58,13 +60,14 @@ struct run {
 	enum event_kind kind;
 	int64_t queued_us; /* monotonic */
 	char *agent, *session;
-	struct buf input;
-	size_t held; /* of it, counted in hooks->held */
+	struct buf input;  /* for a prompt hook, the data of its question */
+	struct buf system; /* the rest of that */
+	size_t held;       /* of it, counted in hooks->held */
 	char **env;
 	char *dir;
 	struct hook_answer answer; /* in the arena of the event */
 	str output, error;
-	bool ended;
+	bool ended, own; /* own: of its session */
 };
 
 struct hooks {
@@ -74,6 +77,7 @@ struct hooks {
 	unsigned nsessions;
 	struct queue queue, background; /* runs that an event waits for, and those that none does */
 	struct run *running;
+	struct run *asking;     /* a model */
 	unsigned in_background; /* of those that run */
 	struct hooks_state state;
 	struct hook_history *history;
@@ -111,6 +115,7 @@ static void let_go_of_input(struct run *r)
 	r->hooks->held -= r->held;
 	r->held = 0;
 	buf_release(&r->input);
+	buf_release(&r->system);
 }
 
 static void run_free(struct run *r)
@@ -165,6 +170,13 @@ static void skip(struct run *r, str why)
 
 static void start_next(struct hooks *h);
 
+static void take_out(struct run **list, struct run *r)
+{
+	while (*list != r)
+		list = &(*list)->next;
+	*list = r->next;
+}
+
 static void on_done(const struct child_result *c, void *arg)
 {
 	struct run *r = arg;
@@ -179,11 +191,7 @@ static void on_done(const struct child_result *c, void *arg)
 		r->output = arena_str(a, str_cut_utf8(c->out, KIB(64)));
 		r->error = arena_str(a, str_cut_utf8(c->err, KIB(64)));
 	}
-	for (struct run **at = &h->running; *at; at = &(*at)->next)
-		if (*at == r) {
-			*at = r->next;
-			break;
-		}
+	take_out(&h->running, r);
 	h->state.running--;
 	h->in_background -= !r->fire;
 	let_go_of_input(r);
@@ -238,6 +246,58 @@ static void start(struct run *r)
 	r->child = loop_child_start(h->children, &spec, on_done, r);
 	free(line);
 }
+
+/* -- asking a model ---------------------------------------------------------------------------- */
+
+static void on_asked(bool answered, str text, void *arg)
+{
+	struct run *r = arg;
+	struct arena own, *a = r->fire ? r->fire->q.arena : &own;
+	struct event e = { .kind = r->kind };
+	struct child_result c = { .duration_us = clock_mono_us() - r->queued_us, .out = answered ? text : STR("") };
+
+	arena_init(&own);
+	if (answered)
+		hook_read_opinion(text, r->fire ? r->event : &e, a, &r->answer);
+	else
+		r->answer = (struct hook_answer){ .failure = arena_strf(a, "the model could not be asked: " STR_FMT,
+							  STR_ARG(str_cut_utf8(text, KIB(1)))) };
+	remember(r, &c);
+	if (r->fire)
+		r->output = arena_str(a, str_cut_utf8(c.out, KIB(64)));
+	take_out(&r->hooks->asking, r);
+	run_end(r);
+	arena_release(&own);
+}
+
+/* Whoever answers has a queue of its own: no process of ours waits, so no slot is taken. */
+static void ask(struct run *r)
+{
+	struct hooks *h = r->hooks;
+	struct hook_question q = { .system = buf_str(&r->system),
+		.user = buf_str(&r->input),
+		.done = on_asked,
+		.arg = r };
+
+	r->queued_us = clock_mono_us();
+	q.timeout_us = time_of(r);
+	if (h->stopping || !h->config.ask)
+		skip(r, h->stopping ? STR("hookd is stopping") : STR("there is no model to ask"));
+	else if (r->own)
+		skip(r, STR("this session answers a question of hookd's own, and a model is not asked about that"));
+	else if (r->input.full || r->system.full)
+		skip(r, STR("the event is too large for a question"));
+	else if (r->fire && r->fire->q.wanted && !r->fire->q.wanted(r->fire->q.arg))
+		skip(r, STR("nobody is waiting for the answer any more"));
+	else {
+		r->next = h->asking;
+		h->asking = r;
+		h->config.ask(&q, h->config.ask_arg);
+		let_go_of_input(r);
+	}
+}
+
+/* -- the queue --------------------------------------------------------------------------------- */
 
 static struct run *take(struct hooks *h, struct queue *q)
 {
@@ -296,6 +356,10 @@ static void enqueue(struct run *r)
 	struct queue *q = r->fire ? &h->queue : &h->background;
 	unsigned part = r->fire ? 1 : 2;
 
+	if (r->hook->type == HOOK_PROMPT) {
+		ask(r);
+		return;
+	}
 	/* Observers get half of the queue, so that they cannot crowd out decisions. */
 	if (h->stopping || h->state.queued >= HOOKS_QUEUED / part || h->held > HELD_MAX / part) {
 		skip(r, h->stopping ? STR("hookd is stopping") : STR("too many hooks are waiting"));
@@ -344,10 +408,12 @@ static struct run *make_run(struct fire *f, const struct hook *hook, const struc
 	r->hook = hook;
 	r->event = e;
 	r->kind = e->kind;
+	r->own = f->own;
 	r->agent = xstrndup(e->agent.p ? e->agent.p : "", e->agent.n);
 	r->session = xstrndup(e->session.p ? e->session.p : "", MIN(e->session.n, (size_t)LIMIT_NAME));
 	r->fire = hook->async || hook->observer ? NULL : f;
 	buf_init(&r->input, LIMIT_RECORD);
+	buf_init(&r->system, LIMIT_RECORD);
 	r->dir = dir.n && dir.p[0] == '/' ? xstrndup(dir.p, dir.n) : xstrdup("/");
 	return r;
 }
@@ -391,6 +457,10 @@ static void prepare(void *arg)
 		for (struct run *r = f->first[i]; r; r = r->then) {
 			str name = hook_tool_name(r->hook->group, r->event, &a);
 
+			if (r->hook->type == HOOK_PROMPT) {
+				hook_write_question(r->hook, r->event, name, &r->system, &r->input);
+				continue;
+			}
 			hook_write_stdin(r->event, name, &r->input);
 			r->env = hook_environment(r->hook, r->event, name, &where);
 		}
@@ -501,6 +571,7 @@ static void fire_with(struct fire *f, struct hooks_session *s)
 
 	f->set = s->set;
 	f->set->refs++;
+	f->own = s->own;
 	tell_trouble(f->set, &f->q);
 	if (!f->hooks->stopping)
 		n = hooks_match(f->set, f->q.event, f->q.arena, list);
@@ -744,6 +815,8 @@ void hooks_fire(struct hooks *h, const struct hooks_request *q)
 	s = q->session;
 	if (!s)
 		s = make_session(h, q->event->agent, str_head(q->event->session, LIMIT_NAME), q->event->cwd);
+	if (q->event->kind == EVENT_USER_PROMPT_SUBMIT && h->config.is_own)
+		s->own = h->config.is_own(q->event->prompt, h->config.ask_arg);
 	if (has_nothing(s, q->event->kind)) {
 		q->done(NULL, q->arg);
 		return;

@@ -52,8 +52,10 @@ struct api_context {
 	struct readers *readers;
 	struct memories *memories;
 	struct context *context;
-	struct web **web;        /* where the web is, once there is one */
-	void (*stop)(void *arg); /* asks the daemon to stop */
+	struct llm *llm;             /* NULL: none is ever asked */
+	struct web **web;            /* where the web is, once there is one */
+	void (*stop)(void *arg);     /* asks the daemon to stop */
+	void (*has_jobs)(void *arg); /* jobs may be due; on the loop */
 	void *stop_arg;
 };
 

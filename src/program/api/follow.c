@@ -1,6 +1,7 @@
 /* Tokens of active sessions. Hooks do not report them, transcripts do: after a turn has ended, what is new in the
- * transcripts of the sessions of the last hour is read, for its tokens only (the hooks have reported the rest). Where
- * the hook at the end of a turn does not say what was said, that is taken too.
+ * transcripts of the sessions of the last hour is read, for its tokens only (the hooks have reported the rest). What the
+ * hooks did not say of the last turn is taken too: its answer, if the hook at its end had none, and its prompt, if no hook
+ * reported one.
  *
  * A worker reads, the writer stores; the loop only starts it, and one reading runs at a time. */
 #include <errno.h>
@@ -58,8 +59,25 @@ static int settle(struct store *s, void *arg)
 	return left < 0 ? left : 0;
 }
 
-static int read_tokens(struct follow *f, struct history *h, const char *path, int64_t *budget)
+struct candidate {
+	struct transcript_request request;
+	int64_t answer_since_us, prompt_since_us; /* of the last turn, where it has none; else never */
+	struct candidate *next;
+};
+
+static bool is_wanted(const struct candidate *c, const struct record *r, bool silent)
 {
+	switch (r->kind) {
+	case EVENT_MODEL_USAGE: return true;
+	case EVENT_STOP: return silent || r->at_us >= c->answer_since_us;
+	case EVENT_USER_PROMPT_SUBMIT: return r->at_us > c->prompt_since_us;
+	default: return false;
+	}
+}
+
+static int read_tokens(struct follow *f, struct history *h, const struct candidate *c, int64_t *budget)
+{
+	const char *path = c->request.path;
 	struct buf records = BUF_INIT(LIMIT_FRAME - MIB(2)), record = BUF_INIT(LIMIT_RECORD);
 	struct transcript_counts n = { 0 };
 	struct record r;
@@ -69,9 +87,9 @@ static int read_tokens(struct follow *f, struct history *h, const char *path, in
 
 	while (result == 0 && (int64_t)n.bytes < *budget && (got = history_next(h, &r)) == 1) {
 		transcript_get_counts(history_transcript(h), &n);
-		if (r.kind != EVENT_MODEL_USAGE && !(silent && r.kind == EVENT_STOP))
+		if (!is_wanted(c, &r, silent))
 			continue;
-		said |= r.kind == EVENT_STOP;
+		said |= r.kind != EVENT_MODEL_USAGE;
 		buf_clear(&record);
 		if (record_encode(&r, &record) == 0)
 			wire_records_add(&records, buf_str(&record));
@@ -89,18 +107,19 @@ static int read_tokens(struct follow *f, struct history *h, const char *path, in
 	return result;
 }
 
-struct candidate {
-	struct transcript_request request;
-	struct candidate *next;
-};
-
 /* The sessions' files and where they were read to. */
 static struct candidate *find_candidates(struct store *s, struct arena *a)
 {
 	struct candidate *first = NULL, **last = &first;
 	struct query *q = store_ask(s,
-		"SELECT s.agent, s.transcript, t.identity, t.offset, t.state FROM sessions s LEFT JOIN transcripts t "
-		"ON t.path = s.transcript AND t.purpose = 'tokens' WHERE s.last_at > ?1 AND s.transcript IS NOT NULL "
+		"SELECT s.agent, s.transcript, t.identity, t.offset, t.state, "
+		"CASE WHEN b.status = 'completed' AND coalesce(b.response, '') = '' THEN b.started_at END, "
+		"CASE WHEN b.prompt_hash IS NULL THEN coalesce((SELECT last_at FROM batches p WHERE p.session = s.key "
+		"AND "
+		"p.ord < b.ord ORDER BY p.ord DESC LIMIT 1), s.started_at - 60000000) END FROM sessions s LEFT JOIN "
+		"transcripts t ON t.path = s.transcript AND t.purpose = 'tokens' LEFT JOIN batches b ON b.key = "
+		"s.last_batch "
+		"WHERE s.last_at > ?1 AND s.transcript IS NOT NULL "
 		"ORDER BY s.last_at DESC LIMIT ?2",
 		"ii", clock_wall_us() - (int64_t)LATEST_US, (int64_t)SESSIONS);
 
@@ -112,6 +131,8 @@ static struct candidate *find_candidates(struct store *s, struct arena *a)
 			.identity = query_is_null(q, 2) ? STR_NONE : arena_str(a, query_str(q, 2)),
 			.offset = query_int(q, 3),
 			.state = arena_str(a, query_str(q, 4)) };
+		c->answer_since_us = query_is_null(q, 5) ? INT64_MAX : query_int(q, 5);
+		c->prompt_since_us = query_is_null(q, 6) ? INT64_MAX : query_int(q, 6);
 		*last = c;
 		last = &c->next;
 	}
@@ -143,7 +164,7 @@ static void work(void *arg)
 			continue;
 		if (transcript_was_replaced(history_transcript(h)) ||
 			c->request.offset < transcript_size(history_transcript(h)))
-			if (read_tokens(f, h, c->request.path, &budget) < 0)
+			if (read_tokens(f, h, c, &budget) < 0)
 				budget = 0;
 		history_close(h);
 	}

@@ -9,6 +9,7 @@
 #include "agents/agents.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "llm/llm.h"
 #include "os/os.h"
 #include "redact/redact.h"
 
@@ -255,6 +256,10 @@ int op_status(struct op_call *call)
 	write_events(w, &e);
 	write_agents(w, &e);
 	write_privacy(w);
+	if (ctx->llm) {
+		jw_key(w, "model");
+		llm_write_health(ctx->llm, w);
+	}
 	write_journal(w, ctx, &e, &s);
 	write_store(w, ctx, &s);
 	write_server(w, ctx);

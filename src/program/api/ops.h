@@ -102,6 +102,7 @@ int op_write_session(struct op_call *call, int64_t key);
 
 int op_rules(struct op_call *call);
 int op_reload(struct op_call *call);
+int op_model_test(struct op_call *call);
 int op_hello(struct op_call *call);
 int op_ops(struct op_call *call);
 int op_status(struct op_call *call);
@@ -149,6 +150,9 @@ int op_context_switches(struct op_call *call);
 int op_memories(struct op_call *call);
 int op_memory(struct op_call *call);
 int op_recall(struct op_call *call);
+int op_jobs(struct op_call *call);
+int op_jobs_retry(struct op_call *call);
+int op_vectors(struct op_call *call);
 int op_why(struct op_call *call);
 int op_preview(struct op_call *call);
 int op_projects(struct op_call *call);

@@ -6,14 +6,16 @@
 /* A worktree's session belongs to the main project; the worktree is listed beside it. Lists carry the
  * beginning of the last messages, one session all that is kept of them. */
 #define SESSION_SELECT(last)                                                                                          \
-	"SELECT s.key, s.agent, s.native_id, s.cwd, s.title, s.status, s.started_at, s.last_at, s.ended_at, "         \
+	"SELECT s.key, s.agent, s.native_id, s.cwd, coalesce(y.title, s.title), s.status, s.started_at, s.last_at, "  \
+	"s.ended_at, "                                                                                                \
 	"  s.end_reason, s.events, s.prompts, s.tools, s.model, q.native_id, iif(t.parent IS NULL, s.parent_reason, " \
 	"'accepted'), s.transcript, "                                                                                 \
-	"  nullif(s.hidden, 0), substr(s.last_user, 1, " last "), substr(s.last_assistant, 1, " last "), "            \
+	"  nullif(s.hidden, 0), substr(s.last_user, 1, " last "), substr(s.last_assistant, 1, " last                  \
+	"), y.text, y.origin, "                                                                                       \
 	"  p.key, p.name, p.path, CASE WHEN w.parent IS NOT NULL THEN w.path END "                                    \
 	"FROM sessions s LEFT JOIN projects w ON w.key = s.project "                                                  \
 	"LEFT JOIN projects p ON p.key = coalesce(w.parent, w.key) LEFT JOIN accepted t ON t.session = s.key LEFT "   \
-	"JOIN sessions q ON q.key = coalesce(t.parent, s.parent) "
+	"JOIN sessions q ON q.key = coalesce(t.parent, s.parent) LEFT JOIN summaries y ON y.session = s.key "
 
 static const struct op_column session_columns[] = {
 	{ "key", 'i' },
@@ -36,6 +38,8 @@ static const struct op_column session_columns[] = {
 	{ "hidden", 'b' },
 	{ "last_user", 's' },
 	{ "last_assistant", 's' },
+	{ "summary", 's' },
+	{ "origin", 's' },
 	{ 0 },
 };
 enum { COLUMN_PROJECT = countof(session_columns) - 1, COLUMN_WORKTREE = COLUMN_PROJECT + 3 };
@@ -67,8 +71,9 @@ int op_write_session(struct op_call *call, int64_t key)
 	return got == 1 ? 0 : got < 0 ? got : -ENOENT;
 }
 
-#define MORE_FILTER \
-	"AND (?7 IS NULL OR s.status = ?7) AND (?8 IS NULL OR instr(lower(coalesce(s.title, '')), lower(?8))) "
+#define MORE_FILTER                                                                                          \
+	"AND (?7 IS NULL OR s.status = ?7) AND (?8 IS NULL OR instr(lower(coalesce(y.title, s.title, '')), " \
+	"lower(?8))) "
 
 /* Newest first; with "after", by key from there on, which goes through all of them without missing one
  * that becomes active meanwhile. */

@@ -133,6 +133,7 @@ static const struct op_column batch_columns[] = {
 	{ "ended_us", 'i' },
 	{ "response", 's' },
 	{ "late", 'b' },
+	{ "class", 's' },
 	{ 0 },
 };
 
@@ -143,8 +144,10 @@ static int write_batches(struct op_call *call, int64_t session, int64_t skip, in
 	struct query *q = store_ask(call->store,
 		"SELECT key, number, window, source, prompt, prompt_id, length, mode, attachments, private, "
 		"status, closed_by, "
-		"  started_at, last_at, ended_at, response, late FROM batches WHERE session = ?1 ORDER BY ord, "
-		"key LIMIT ?3 OFFSET ?2",
+		"  started_at, last_at, ended_at, response, late, (SELECT class FROM turns WHERE batch = (SELECT id "
+		"FROM "
+		"events WHERE seq = batches.key / 4)) FROM batches WHERE session = ?1 ORDER BY ord, key LIMIT ?3 "
+		"OFFSET ?2",
 		"iii", session, skip, limit + 1);
 	int64_t n = 0;
 	int r = 0, got;
@@ -222,10 +225,10 @@ static int write_frame(struct op_call *call, int64_t session)
 			"2000",
 			window_columns },
 		{ "children",
-			"SELECT key, agent, native_id, title, parent_reason FROM sessions WHERE key IN (SELECT key "
-			"FROM sessions WHERE parent = ?1 AND key NOT IN (SELECT session FROM accepted) UNION SELECT "
-			"session FROM accepted WHERE parent = ?1) "
-			"ORDER BY started_at LIMIT 100",
+			"SELECT s.key, s.agent, s.native_id, coalesce(y.title, s.title), s.parent_reason FROM sessions "
+			"s LEFT JOIN summaries y ON y.session = s.key WHERE s.key IN (SELECT key FROM sessions WHERE "
+			"parent = ?1 AND key NOT IN (SELECT session FROM accepted) UNION SELECT session FROM accepted "
+			"WHERE parent = ?1) ORDER BY s.started_at LIMIT 100",
 			child_columns },
 		{ "files",
 			"SELECT file, max(change = 'created'), total(change = 'modified'), total(change = "

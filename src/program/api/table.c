@@ -45,6 +45,7 @@
 	}
 
 static const char *const memory_statuses[] = { "active", "resolved", "superseded", "quarantined", NULL };
+static const char *const job_states[] = { "waiting", "done", "dead", NULL };
 static const char *const sources[] = { "startup", "resume", "clear", "compact", NULL };
 static const char *const statuses[] = { "active", "completed", NULL };
 static const char *const decisions[] = { "allow", "ask", "deny", NULL };
@@ -153,6 +154,8 @@ const struct op ops[] = {
 		.flags = OP_IS_READ },
 	{ "reload", "Reloads the rules and hooks from the user's file.", OP_LATER, op_reload, .flags = OP_MUTATES,
 		.owner = true },
+	{ "model_test", "Asks the configured language model one question.", OP_LATER, op_model_test,
+		.flags = OP_MUTATES, .owner = true },
 	{ "rule_counts", "How often each rule fired, and when it last did.", READS, .run = op_rule_counts },
 	{ "stats", "Counts: in total, and by day, project, agent, tool and rule.", READS_FOR_AGENTS, .run = op_stats,
 		.params = PARAMS{ PROJECT, AGENT, SINCE, UNTIL, ALL, { 0 } } },
@@ -216,6 +219,14 @@ const struct op ops[] = {
 		.params = PARAMS{ { "queries", OP_LIST, OP_REQUIRED, .text = "objects with id, query and project" },
 			{ "features", OP_BOOL, .text = "with what the confidence is made from" }, LIMIT(10, 50),
 			{ 0 } } },
+	{ "vectors", "How many memories can be found by what they mean as well.", READS, .run = op_vectors,
+		.params = PARAMS{ { "hurry", OP_BOOL, .text = "somebody waits for the rest" }, { 0 } } },
+	{ "jobs", "What is still to be done with what was captured, and what could not be done.", READS, .run = op_jobs,
+		.params = PARAMS{ { "state", OP_ENUM, .choices = job_states,
+					  .text = "only in this state (default: all but done)" },
+			{ "kind", OP_TEXT, .text = "only of this kind" }, SESSION, LIMIT(50, 10000), { 0 } } },
+	{ "jobs_retry", "Has jobs tried again: one, or all that are dead.", OP_WRITER, op_jobs_retry, CHANGES,
+		.params = PARAMS{ { "id", OP_INT, .text = "its number" }, { 0 } } },
 	{ "why", "What was added to conversations, newest first, with its price.", READS, .run = op_why,
 		.params = PARAMS{ SESSION, LIMIT(50, 10000), { 0 } } },
 	{ "preview", "What would be added to a conversation.", READS, .run = op_preview,

@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/limits.h"
 #include "cli/commands.h"
 
-enum { LONGEST_LINE = MIB(1), LINES_AT_ONCE = 500, QUERIES_AT_ONCE = 200 };
+enum { LONGEST_LINE = MIB(1), LINES_AT_ONCE = 500, QUERIES_AT_ONCE = 200, STUCK_S = 60, LOOK_AGAIN_MS = 100 };
 
 /* -- remember ---------------------------------------------------------------------------------- */
 
@@ -380,6 +381,35 @@ static int take_line(struct import *m, str line)
 	return m->in_batch == LINES_AT_ONCE || m->batch.len > MIB(2) ? send_batch(m) : EXIT_DONE;
 }
 
+static bool is_true(const struct json *v)
+{
+	return v && v->type == JSON_BOOL && v->flag;
+}
+
+/* Waits until they can be found by what they mean, which takes milliseconds for each. Nobody has to: what is encoded
+ * later is found by its words until then. */
+static void wait_for_vectors(struct cli *cli)
+{
+	int64_t last = -1, since_us = clock_mono_us();
+
+	for (;;) {
+		const struct json *p = cli_ask(cli, "vectors", STR("{\"hurry\":true}"));
+		int64_t all = p ? cell_int(p, "memories") : 0, encoded = p ? cell_int(p, "encoded") : 0;
+
+		if (isatty(STDERR_FILENO))
+			fprintf(stderr, "\r%lld of %lld can be found by what they mean%s", (long long)encoded,
+				(long long)all, encoded < all ? " …" : "  \n");
+		if (!p || !is_true(json_get(p, STR("possible"))) || encoded >= all)
+			return;
+		if (encoded > last)
+			since_us = clock_mono_us();
+		if (clock_mono_us() - since_us > STUCK_S * USEC_PER_SEC)
+			return;
+		last = encoded;
+		usleep(LOOK_AGAIN_MS * 1000);
+	}
+}
+
 static int import_memories(struct cli *cli)
 {
 	struct import m = { .cli = cli, .batch = BUF_INIT(MIB(3)) };
@@ -400,6 +430,8 @@ static int import_memories(struct cli *cli)
 					      : take_line(&m, str_n(line, (size_t)n));
 	if (r == EXIT_DONE)
 		r = send_batch(&m);
+	if (r == EXIT_DONE && m.taken && !cli_has(cli, "no-wait"))
+		wait_for_vectors(cli);
 	if (r == EXIT_DONE)
 		printf("%u memories taken\n", m.taken);
 	free(line);
@@ -453,6 +485,7 @@ static const struct cmd_option memory_options[] = {
 	{ "until", 0, "WHEN", false, "forget: all made before" },
 	{ "match", 0, "TEXT", false, "forget: all that contain this text" },
 	{ "yes", 'y', NULL, false, "do not ask before forgetting" },
+	{ "no-wait", 0, NULL, false, "import: do not wait until they can be found by what they mean" },
 	{ "dry-run", 0, NULL, false, "only say what would be changed" },
 	OPTION_JSON,
 	{ 0 },

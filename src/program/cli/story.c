@@ -47,6 +47,15 @@ static str children(struct story *s)
 	return list;
 }
 
+static str in_one_line(struct story *s, str text)
+{
+	str list = STR(""), line;
+
+	while (str_split(&text, '\n', &line))
+		list = join(s, list, str_empty(list) ? "" : " ", line, "");
+	return list;
+}
+
 int story_facts(struct story *s, const struct json *session, struct story_fact out[STORY_FACTS])
 {
 	const struct json *project = json_get(session, STR("project"));
@@ -61,6 +70,8 @@ int story_facts(struct story *s, const struct json *session, struct story_fact o
 		{ "parent", join(s, cell_text(session, "parent"), " (", cell_text(session, "parent_reason"), ")") },
 		{ "continued", children(s) },
 		{ "transcript", cell_text(session, "transcript_path") },
+		{ "kind", cell_text(session, "origin") },
+		{ "summary", in_one_line(s, cell_text(session, "summary")) },
 	};
 	int n = 0;
 
@@ -88,6 +99,7 @@ str story_prompt_label(struct story *s, const struct json *batch)
 	label = arena_strf(&s->cli->arena, "%lld · " STR_FMT, (long long)cell_int(batch, "number"),
 		STR_ARG(clock_of(s, batch, "started_us")));
 	label = join(s, label, " · ", str_eq(source, STR("user")) ? STR("") : source, "");
+	label = join(s, label, " · ", cell_text(batch, "class"), "");
 	if (cell_int(batch, "attachments"))
 		label = arena_strf(&s->cli->arena, STR_FMT " · %lld attachments", STR_ARG(label),
 			(long long)cell_int(batch, "attachments"));

@@ -25,6 +25,8 @@
 #include "daemon/recall.h"
 #include "daemon/spawn.h"
 #include "engine/learn.h"
+#include "jobs/jobs.h"
+#include "llm/llm.h"
 #include "os/os.h"
 
 enum {
@@ -49,6 +51,7 @@ struct daemon {
 	struct loop *loop;
 	struct journal *journal;
 	struct guard *guard;
+	struct llm *llm;
 	struct engine *engine;
 	struct server *server;
 	struct capture *capture;
@@ -57,7 +60,6 @@ struct daemon {
 	struct readers *readers;
 	struct recall *recall;
 	struct learner *learner;
-	uint64_t learned_at; /* commits when finished turns were last looked for */
 	struct api *api;
 	struct web *web;
 	struct janitor *janitor;
@@ -105,18 +107,9 @@ static int tend(struct store *s, void *arg)
 	struct daemon *d = arg;
 	int r = capture_refold_due(d->capture, s, SETTLE_AT_ONCE); /* an import that was interrupted */
 
-	return r < 0 ? r : capture_complete_stale(s, clock_wall_us());
-}
-
-/* Batches that end by themselves, imports, what an earlier daemon left: not while nothing happens. */
-static void wake_learner(struct daemon *d)
-{
-	struct writer_state s;
-
-	writer_get_state(d->writer, &s);
-	if (s.commits != d->learned_at)
-		learner_wake(d->learner);
-	d->learned_at = s.commits;
+	if (r >= 0)
+		r = capture_complete_stale(s, clock_wall_us());
+	return r < 0 ? r : jobs_tidy(s, clock_wall_us());
 }
 
 static void duty_tend(void *arg)
@@ -124,7 +117,7 @@ static void duty_tend(void *arg)
 	struct daemon *d = arg;
 
 	writer_post(d->writer, tend, d);
-	wake_learner(d);
+	learner_wake(d->learner); /* batches that end by themselves, imports */
 }
 
 static int retain(struct store *s, void *arg)
@@ -362,6 +355,7 @@ static void begin_stop(void *arg)
 	d->cancelled = true;
 	server_close_listeners(d->server);
 	engine_stop_hooks(d->engine);
+	llm_stop(d->llm);
 	d->stop_until_us = clock_mono_us() + STOP_MS * USEC_PER_MSEC;
 	/* Not at once: the answer to `hookd stop` itself still has to leave. */
 	loop_timer_set(d->stop_timer, USEC_PER_MSEC);
@@ -505,6 +499,23 @@ static void on_synced(const struct journal_sync_state *s, void *arg)
 	check_place(d);
 }
 
+static void wake_learner(void *arg)
+{
+	struct daemon *d = arg;
+
+	if (!d->stopping)
+		learner_wake(d->learner);
+}
+
+/* On the writer thread. */
+static void on_committed(void *arg)
+{
+	struct daemon *d = arg;
+
+	if (capture_has_ordered(d->capture))
+		loop_post(d->loop, wake_learner, d);
+}
+
 static void start_writer(struct daemon *d)
 {
 	struct writer_config w = {
@@ -519,6 +530,8 @@ static void start_writer(struct daemon *d)
 		.idle = idle,
 		.is_home = is_home,
 		.fold_arg = d,
+		.committed = on_committed,
+		.arg = d,
 	};
 
 	d->writer = writer_start(&w);
@@ -544,21 +557,13 @@ static void on_records(struct conn *c, str body, void *arg)
 
 static void on_turn_end(void *arg)
 {
-	struct daemon *d = arg;
-
-	api_turn_ended(d->api);
-	learner_wake(d->learner);
+	api_turn_ended(((struct daemon *)arg)->api);
 }
 
 /* Once, when the start is over. */
 static void on_started(void *arg)
 {
-	struct daemon *d = arg;
-	struct writer_state s;
-
-	writer_get_state(d->writer, &s);
-	if (s.folded) /* what an earlier daemon left; turns may have ended in it */
-		learner_wake(d->learner);
+	wake_learner(arg); /* what an earlier daemon left */
 	os_release_code();
 }
 
@@ -569,11 +574,12 @@ static void start_learning(struct daemon *d)
 		.readers = d->readers,
 		.memories = recall_memories(d->recall),
 		.writer = d->writer,
+		.capture = d->capture,
+		.llm = d->llm,
 		.config = &d->config,
 		.home = d->paths->home };
 
 	d->learner = learner_new(&c);
-	d->learned_at = UINT64_MAX;
 }
 
 static int build(struct daemon *d, struct err *err)
@@ -593,6 +599,7 @@ static int build(struct daemon *d, struct err *err)
 		.token = d->token,
 		.started_us = clock_wall_us(),
 		.stop = begin_stop,
+		.has_jobs = wake_learner,
 		.stop_arg = d };
 	struct guard_problem *problems;
 	int r;
@@ -617,6 +624,10 @@ static int build(struct daemon *d, struct err *err)
 		log_warn(LOG_CONFIG, "%s:%u:%u: %s", d->paths->config, p->err.line, p->err.col, p->err.text);
 	guard_problems_free(problems);
 	engine.journal = api.journal = d->journal;
+	d->llm = engine.llm = api.llm = llm_new(&(struct llm_config){ .loop = d->loop,
+		.config = &d->config,
+		.state = d->paths->state,
+		.secret = d->token });
 	d->engine = api.engine = engine_new(&engine);
 	loop_before_sleep(d->loop, engine_before_sleep, d->engine);
 	d->capture = capture_new();
@@ -675,6 +686,7 @@ static void take_apart(struct daemon *d)
 		engine_before_sleep(d->engine);
 	writer_stop(d->writer);
 	journal_syncer_stop(d->syncer);
+	llm_join(d->llm); /* its callbacks are among those that run now */
 	loop_stop_workers(d->loop);
 	janitor_free(d->janitor);
 	loop_io_free(d->spool_io);
@@ -694,6 +706,7 @@ static void take_apart(struct daemon *d)
 	engine_free(d->engine);
 	guard_free(d->guard);
 	learner_free(d->learner);
+	llm_free(d->llm);
 	loop_free(d->loop);
 	recall_free(d->recall);
 	readers_free(d->readers);

@@ -12,7 +12,9 @@
  *   rescue.c       what the journal cannot take goes to the spool
  *   twins.c        duplicate calls about one event
  *   live.c         what is known of a session between its events
- *   learn.c        finished turns become memories (learn.h)
+ *   learn.c        what was captured becomes memories, classes, summaries: runs jobs (learn.h)
+ *   learn_turn.c   the job of a turn            learn_session.c  the job of a session
+ *   learn_model.c  the same with a model
  *   evidence.c     whether what was added was of use
  *   janitor.c      everything periodic, as one table of duties
  *
@@ -51,6 +53,7 @@ struct engine_config {
 	const char *keeper;    /* the program that ends hooks when this one is killed; NULL: none */
 	bool strict;           /* durability: answer after the journal's sync */
 	struct guard *guard;   /* must outlive the engine */
+	struct llm *llm;       /* what prompt hooks ask; NULL: nothing. llm_join() comes before engine_free() */
 };
 
 struct engine *engine_new(const struct engine_config *config);
@@ -105,6 +108,9 @@ void engine_redact(struct engine *e, struct arena *a, const struct event *event,
 	unsigned *ret_secrets);
 /* Has records journaled with the next write, all or none of them; then done(), on the loop. They live until then. */
 void engine_store(struct engine *e, struct record *records, size_t n, void (*done)(bool stored, void *arg), void *arg);
+
+/* Records that were stored without the journal: they are counted, and whoever listens hears of them. */
+void engine_tell(struct engine *e, const struct record *records, size_t n);
 
 /* Handler of the server: a frame from hookc has arrived. arg is the engine. */
 void engine_hook(struct conn *c, str body, void *arg);

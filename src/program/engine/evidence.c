@@ -28,8 +28,11 @@ static int read_deeds(struct store *s, const struct extract_turn *turn, struct b
 
 static void note_used(struct lesson *l, struct query *q)
 {
-	struct used *u = &l->used[l->nused++];
+	struct used *u;
 
+	if (!l->used)
+		l->used = arena_alloc(&l->arena, USED_MAX * sizeof *l->used);
+	u = &l->used[l->nused++];
 	memcpy(u->event.b, query_str(q, 0).p, ULID_BYTES);
 	memcpy(u->item.b, query_str(q, 1).p, ULID_BYTES);
 }
@@ -41,7 +44,7 @@ static void mute_if_useless(struct lesson *l, struct query *q)
 	struct ulid uid, id;
 	char text[ULID_TEXT + 1];
 
-	if (!limit || query_int(q, 3) < limit || query_int(q, 4) || query_int(q, 5) || l->n == NOTES_MAX)
+	if (!limit || query_int(q, 3) < limit || query_int(q, 4) || query_int(q, 5))
 		return;
 	memcpy(uid.b, query_str(q, 1).p, ULID_BYTES);
 	ulid_format(&uid, text);

@@ -1,7 +1,8 @@
-/* learn: finished turns become memories. See learn.c. */
+/* learn: what was captured becomes memories, classes and summaries. See learn.c. */
 #ifndef HOOKD_ENGINE_LEARN_H
 #define HOOKD_ENGINE_LEARN_H
 
+#include "capture/capture.h"
 #include "config/config.h"
 #include "engine/engine.h"
 #include "loop/loop.h"
@@ -13,7 +14,9 @@ struct learner_config {
 	struct readers *readers;
 	struct memories *memories;
 	struct writer *writer;
+	struct capture *capture; /* the writer's */
 	const struct config *config;
+	struct llm *llm; /* NULL: no model is asked */
 	const char *home;
 };
 
@@ -23,7 +26,7 @@ struct learner;
 struct learner *learner_new(const struct learner_config *config);
 void learner_free(struct learner *x);
 
-/* Turns may have ended: looks soon. */
+/* There may be jobs to do: looks. On the loop. */
 void learner_wake(struct learner *x);
 
 #endif

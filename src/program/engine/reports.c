@@ -35,6 +35,15 @@ void engine_store(struct engine *e, struct record *records, size_t n, void (*don
 	e->reports = r;
 }
 
+void engine_tell(struct engine *e, const struct record *records, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		e->state.kinds[records[i].kind]++;
+		if (e->stored)
+			e->stored(&records[i], e->stored_arg);
+	}
+}
+
 unsigned reports_written(struct engine *e, bool stored)
 {
 	struct report *r = e->reports, *next;
@@ -45,11 +54,8 @@ unsigned reports_written(struct engine *e, bool stored)
 		next = r->next;
 		records += (unsigned)r->n;
 		e->state.journaled += stored ? r->n : 0;
-		for (size_t i = 0; i < r->n && stored; i++) {
-			e->state.kinds[r->records[i].kind]++;
-			if (e->stored)
-				e->stored(&r->records[i], e->stored_arg);
-		}
+		if (stored)
+			engine_tell(e, r->records, r->n);
 		r->done(stored, r->arg);
 		free(r);
 	}

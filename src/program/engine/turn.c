@@ -351,7 +351,10 @@ struct engine *engine_new(const struct engine_config *config)
 			.user_config = config->user_config,
 			.state = config->state,
 			.run = config->run_dir,
-			.keeper = config->keeper });
+			.keeper = config->keeper,
+			.ask = config->llm ? model_ask : NULL,
+			.is_own = config->llm ? model_is_own : NULL,
+			.ask_arg = config->llm });
 	e->live = live_new(e->hooks);
 	e->twins = twins_new();
 	return e;

@@ -12,6 +12,7 @@
 #include "context/context.h"
 #include "engine/engine.h"
 #include "hooks/hooks.h"
+#include "llm/llm.h"
 #include "redact/redact.h"
 
 /* What a stage of the pipeline did. */
@@ -104,6 +105,10 @@ struct engine {
 		char trouble[320], recovery[sizeof((struct writer_state *)0)->recovery];
 	} reported; /* what the user has already been told */
 };
+
+/* model.c: for hooks_config. */
+void model_ask(const struct hook_question *q, void *arg);
+bool model_is_own(str prompt, void *arg);
 
 struct turn *turn_new(struct engine *e, const struct hook_call *call);
 

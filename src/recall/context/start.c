@@ -3,7 +3,7 @@
 
 #include "context/internal.h"
 
-enum { SESSIONS_MAX = 5, TITLE_MAX = 200, MEMORIES_MAX = 10 };
+enum { SESSIONS_MAX = 5, TITLE_MAX = 200, SUMMARY_MAX = 200, MEMORIES_MAX = 10 };
 
 static int count_memories(struct moment *m, int64_t *ret)
 {
@@ -35,26 +35,39 @@ static int add_status(struct moment *m)
 	return 0;
 }
 
-/* Titles of what was done before, the newest first. */
+/* What a summary says behind the title: the prompts are in that. */
+static str told_of(struct moment *m, str summary)
+{
+	str line, told = STR("");
+
+	while (str_split(&summary, '\n', &line))
+		if (!str_starts(line, STR("Asked: ")))
+			told = arena_strf(m->arena, STR_FMT " " STR_FMT, STR_ARG(told), STR_ARG(line));
+	return told.n ? memory_shorten(m->arena, told, SUMMARY_MAX) : told;
+}
+
+/* Titles and summaries of what was done before, the newest first. */
 static int add_sessions(struct moment *m)
 {
 	struct query *q = store_ask(m->store,
-		"SELECT s.agent, coalesce(s.title, s.last_user) FROM sessions s WHERE s.project IN (SELECT key FROM "
-		"projects "
+		"SELECT s.agent, coalesce(y.title, s.title, s.last_user), y.text FROM sessions s LEFT JOIN summaries y "
+		"ON "
+		"y.session = s.key WHERE s.project IN (SELECT key FROM projects "
 		"WHERE key = ?1 OR parent = ?1) AND s.prompts > 0 AND s.hidden = 0 AND s.native_id <> ?2 AND "
 		"coalesce(s.title, s.last_user) IS NOT NULL ORDER BY s.last_at DESC, s.key DESC LIMIT ?3",
 		"isi", m->project, m->ask->session, (int64_t)SESSIONS_MAX);
 	int got, n = 0;
 
 	while ((got = query_step(q)) == 1) {
-		str title = query_str(q, 1), line;
+		str title = query_str(q, 1), line, told = told_of(m, query_str(q, 2));
 
 		if (n++ == 0)
 			block_add_line(m, STR("\n## Recent Session History\n"));
 		str_split(&title, '\n', &line); /* the first one says enough */
 		block_add_line(m,
-			arena_strf(m->arena, "**Session %d** (" STR_FMT "): " STR_FMT "%s", n, STR_ARG(query_str(q, 0)),
-				STR_ARG(block_plain(m, str_cut_utf8(line, TITLE_MAX))), line.n > TITLE_MAX ? "…" : ""));
+			arena_strf(m->arena, "**Session %d** (" STR_FMT "): " STR_FMT "%s%s" STR_FMT, n,
+				STR_ARG(query_str(q, 0)), STR_ARG(block_plain(m, str_cut_utf8(line, TITLE_MAX))),
+				line.n > TITLE_MAX ? "…" : "", told.n ? " — " : "", STR_ARG(block_plain(m, told))));
 	}
 	query_reset(q);
 	return MIN(got, 0);

@@ -420,14 +420,9 @@ static int take_calls(struct turn_facts *f, struct store *s, int64_t batch, bool
 	return r;
 }
 
-/* Whether the turn read something that is not of this project. */
-static int is_foreign(const struct extractor *x, struct store *s, int64_t batch, bool *ret)
+/* Whether calls read something that is not of this project. */
+static int are_foreign(const struct extractor *x, struct query *q, bool *ret)
 {
-	struct query *q = store_ask(s,
-		"SELECT class IN ('web', 'mcp'), json_extract(input, '$.command') FROM activities WHERE batch = ?1 AND "
-		"kind = "
-		"'tool'",
-		"i", batch);
 	int got;
 
 	*ret = false;
@@ -435,6 +430,24 @@ static int is_foreign(const struct extractor *x, struct store *s, int64_t batch,
 		*ret |= query_int(q, 0) || match_find(x->fetches, query_str(q, 1), 0, NULL) != 0;
 	query_reset(q);
 	return MIN(got, 0);
+}
+
+#define FOREIGN \
+	"SELECT class IN ('web', 'mcp'), json_extract(input, '$.command') FROM activities WHERE kind = 'tool' AND "
+
+int memory_is_foreign(const struct extractor *x, struct store *s, int64_t batch, bool *ret)
+{
+	return are_foreign(x, store_ask(s, FOREIGN "batch = ?1", "i", batch), ret);
+}
+
+int extractor_is_foreign(const struct extractor *x, struct store *s, int64_t session, bool *ret)
+{
+	return are_foreign(x, store_ask(s, FOREIGN "session = ?1", "i", session), ret);
+}
+
+const char *extractor_suspects(const struct extractor *x, str text)
+{
+	return poison_find(x->poison, text);
 }
 
 int memory_extract(const struct extractor *x, struct store *s, const struct extract_turn *turn, struct arena *a,
@@ -451,7 +464,7 @@ int memory_extract(const struct extractor *x, struct store *s, const struct extr
 		.sink = sink,
 		.arg = arg };
 
-	int r = is_foreign(x, s, turn->batch, &f.foreign);
+	int r = memory_is_foreign(x, s, turn->batch, &f.foreign);
 
 	if (r < 0)
 		return r;

@@ -2,7 +2,12 @@
  *
  *   types.c     the kinds of memories, their marks and other names
  *   index.c     an index per project (retrieve/), kept in files, that follows the rows of `memories`
- *   extract.c   what a finished turn teaches, without a model
+ *   classify.c  what kind of work a finished turn was, without a model
+ *   extract.c   what it teaches, without a model
+ *   summarize.c what a session was about, without a model
+ *   encode.c    a vector for each memory, made in the background
+ *   vectors.c   the files they are in
+ *   consult.c   the same with a model: questions, and what may be taken from answers
  *   near.c      near duplicates
  *   worth.c     age and disuse
  *   project.c   whose memories somebody gets
@@ -20,6 +25,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/err.h"
 #include "base/macro.h"
 #include "base/str.h"
 #include "base/ulid.h"
@@ -118,13 +124,91 @@ void extractor_free(struct extractor *x);
 int memory_extract(const struct extractor *x, struct store *s, const struct extract_turn *turn, struct arena *a,
 	memory_sink sink, void *arg);
 
+/* Why a text that is not the user's should be put aside, or NULL. */
+const char *extractor_suspects(const struct extractor *x, str text);
+/* Whether a session has read something that is not of its project. */
+int extractor_is_foreign(const struct extractor *x, struct store *s, int64_t session, bool *ret);
+
+/* -- what turns and sessions were about -------------------------------------------------------- */
+
+struct turn_class {
+	const char *name;           /* as in the store */
+	const char *text;           /* one sentence for the reference */
+	int calls_least;            /* fewer of them are not worth asking a model about */
+	const char *const *aliases; /* other names that are accepted; NULL ends */
+};
+
+extern const struct turn_class turn_classes[]; /* ends with a row without a name */
+
+const struct turn_class *turn_class_find(str name);
+
+struct turn_sums {
+	int64_t calls, failed, created, modified;
+};
+
+/* What failed makes it debugging; else what was made, implementation; else what was changed, refactoring. */
+int memory_classify(struct store *s, int64_t batch, struct turn_sums *ret_sums, const struct turn_class **ret);
+
+struct session_summary {
+	str title, text;    /* in the arena; STR_NONE: nothing can be said */
+	const char *origin; /* planning, investigation, implementation, mixed */
+};
+
+int memory_summarize(const struct extractor *x, struct store *s, int64_t session, struct arena *a,
+	struct session_summary *ret);
+
+/* At most that many bytes, cut between words, with an ellipsis where it was cut. */
+str memory_shorten(struct arena *a, str text, size_t most);
+
+/* -- a model's opinion ------------------------------------------------------------------------- */
+
+enum { QUESTION_MAX = 128 << 10, MODEL_ANSWER_MAX = 64 << 10, MODEL_NOTES_MAX = 8, MODEL_IMPORTANCE_MOST = 8 };
+
+struct model_question {
+	str system, user;
+};
+
+struct model_note {
+	const struct memory_type *type;
+	str text, file; /* file: as the model wrote it; STR_NONE: none */
+	int64_t importance;
+};
+
+struct model_turn {
+	const struct turn_class *class; /* NULL: it did not say */
+	struct model_note notes[MODEL_NOTES_MAX];
+	size_t n;
+};
+
+/* context_tokens: what question and answer may have together. */
+int memory_ask_turn(struct store *s, const struct extract_turn *turn, const struct turn_class *class,
+	unsigned context_tokens, struct arena *a, struct model_question *ret);
+int memory_ask_session(struct store *s, int64_t session, const struct session_summary *known, unsigned context_tokens,
+	struct arena *a, struct model_question *ret);
+
+/* -EBADMSG, -E2BIG: the answer has not the form that was asked for. Texts are in the arena. */
+int memory_read_turn(str answer, struct arena *a, struct model_turn *ret);
+int memory_read_session(str answer, struct arena *a, struct session_summary *ret);
+
+/* Whether the turn was about this file; *ret is how the store names it. 1, 0, -errno. */
+int memory_find_file(struct store *s, int64_t batch, str file, struct arena *a, str *ret);
+/* Whether a turn has read something that is not of its project. */
+int memory_is_foreign(const struct extractor *x, struct store *s, int64_t batch, bool *ret);
+
 /* -- the index --------------------------------------------------------------------------------- */
 
 struct memories;
 
-/* dir: where its files are. wants_merge is called, from any thread, when a project's index should be written anew by
- * memories_merge(), which takes longer than a search may. */
-struct memories *memories_new(const char *dir, void (*wants_merge)(int64_t project, void *arg), void *arg);
+/* Called from any thread, when there is something to do for a project that takes longer than a search may: its index
+ * should be written anew by memories_merge(), or memories_encode() has something to do. */
+struct memories_wants {
+	void (*merge)(int64_t project, void *arg);
+	void (*encode)(int64_t project, void *arg);
+	void *arg;
+};
+
+/* dir: where its files are. weights: of the encoder; empty, or nothing there: words alone count. */
+struct memories *memories_new(const char *dir, const char *weights, const struct memories_wants *wants);
 void memories_free(struct memories *m);
 DEFINE_FREEP(struct memories, memories_free);
 
@@ -146,6 +230,17 @@ int64_t memories_count(struct memories *m, struct store *s, int64_t project);
 
 /* Writes what has changed into files. On a worker, in the background. */
 int memories_merge(struct memories *m, struct store *s, int64_t project);
+
+/* Gives vectors to some of the memories that have none: a second's worth of work, on a thread that has time. How many
+ * were looked at, 0: all have one, or -errno. rest, if not NULL, is asked between two whether to stop early. */
+int memories_encode(struct memories *m, struct store *s, int64_t project, bool (*rest)(void *arg), void *arg);
+/* Somebody waits for it, for the next few seconds. */
+void memories_hurry(struct memories *m);
+bool memories_is_hurried(struct memories *m);
+/* How far that is: memories of a project, and how many of them have a vector; the rest is wanted now. False: there is no encoder, and *ret_why
+ * says why. */
+bool memories_encoded(struct memories *m, struct store *s, int64_t project, int64_t *ret_all, int64_t *ret_encoded,
+	struct err *ret_why);
 
 /* After memories were deleted: nothing of them is left in the files. */
 void memories_discard(struct memories *m);

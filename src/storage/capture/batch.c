@@ -2,7 +2,9 @@
 #include <errno.h>
 
 #include "base/sha256.h"
+#include "base/clock.h"
 #include "capture/internal.h"
+#include "jobs/jobs.h"
 
 /* -- where a prompt comes from ----------------------------------------------------------------- */
 
@@ -49,6 +51,13 @@ static void hash_prompt(str prompt, uint8_t out[SHA256_BYTES])
 
 /* -- open and close ---------------------------------------------------------------------------- */
 
+/* What is to be done about a turn that has ended. A client's clock may be wrong, but not ahead. */
+static int order_jobs(struct step *t, int64_t batch)
+{
+	t->capture->ordered = true;
+	return jobs_on_batch_end(t->store, batch, t->session.key, MIN(t->record.at_us, clock_wall_us()));
+}
+
 int batch_close(struct step *t, const char *by)
 {
 	int r;
@@ -59,6 +68,8 @@ int batch_close(struct step *t, const char *by)
 	r = store_do(t->store,
 		"UPDATE batches SET status = 'completed', closed_by = ?2, ended_at = last_at WHERE key = ?1", "is",
 		t->session.batch, str_of(by));
+	if (r == 0)
+		r = order_jobs(t, t->session.batch);
 	t->session.batch = 0;
 	return r;
 }
@@ -212,6 +223,8 @@ static int answer(struct step *t, int64_t batch)
 		str_empty(response) ? STR_NONE : response, late);
 	if (batch == t->session.batch)
 		t->session.batch = 0;
+	if (r == 0)
+		r = order_jobs(t, batch);
 	if (r == 0)
 		r = plan_on_answer(t, batch);
 	if (r == 0 && !str_empty(response))

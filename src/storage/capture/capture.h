@@ -44,6 +44,8 @@ enum { CAPTURE_KEPT = WRITER_KEPT };
 int capture_fold_carefully(struct capture *c, struct store *s, const struct record *r);
 /* Before each commit: refolds sessions that got late events. */
 int capture_finish(struct capture *c, struct store *s);
+/* Whether turns or sessions have ended since this was last asked, so that there are jobs to do. */
+bool capture_has_ordered(struct capture *c);
 /* After a rollback: what was noted for the transaction is void. */
 void capture_forget(struct capture *c);
 

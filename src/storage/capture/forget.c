@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "capture/internal.h"
+#include "jobs/jobs.h"
 
 enum {
 	FORGET_AT_ONCE = 8, /* sessions in one transaction, so that events come in between */
@@ -26,7 +27,6 @@ static int drop_session(struct store *s, int64_t key)
 		"DELETE FROM usage WHERE session = ?1",
 		"DELETE FROM decisions WHERE session = ?1",
 		"DELETE FROM injections WHERE session = ?1",
-		"DELETE FROM extracted WHERE session = ?1",
 		"UPDATE memories SET session = NULL WHERE session = ?1",
 		"DELETE FROM batches WHERE session = ?1",
 		"DELETE FROM windows WHERE session = ?1",
@@ -36,6 +36,8 @@ static int drop_session(struct store *s, int64_t key)
 	};
 	int r = block_drop(s, key);
 
+	if (r == 0)
+		r = jobs_drop_session(s, key, false);
 	for (size_t i = 0; i < countof(statements) && r == 0; i++)
 		r = store_do(s, statements[i], "i", key);
 	return r;
@@ -221,7 +223,8 @@ static int purge_session(struct capture *c, struct store *s, int64_t key, str ma
 			/* Everything made from the session's events is deleted, and made again from the remaining
 			 * ones. */
 			rewind_note(c, key);
-			return 0;
+			c->ordered = true;
+			return jobs_drop_session(s, key, true);
 		}
 	} else {
 		r = store_number(s, &left, "SELECT count(*) FROM events WHERE session = ?1", "i", key);

@@ -235,6 +235,7 @@ struct capture {
 	size_t ndirty, cap;
 	enum { PURGES_UNKNOWN, PURGES_NONE, PURGES_SOME } purges; /* does the store know of any? */
 	bool careful;                                             /* an event that cannot be applied is set aside */
+	bool ordered;                                             /* jobs were added; see capture_has_ordered() */
 	int64_t rebuild; /* next session to fold again after a change of the fold; 0: none; -1: not looked */
 };
 

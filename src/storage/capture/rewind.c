@@ -47,7 +47,6 @@ int rewind_clear(struct store *s, int64_t session)
 		"DELETE FROM activities WHERE session = ?1",
 		"DELETE FROM usage WHERE session = ?1",
 		"DELETE FROM decisions WHERE session = ?1",
-		"DELETE FROM extracted WHERE session = ?1",
 		"DELETE FROM batches WHERE session = ?1",
 		"DELETE FROM windows WHERE session = ?1",
 		"UPDATE events SET same_as = NULL WHERE session = ?1 AND same_as IS NOT NULL",
@@ -105,6 +104,14 @@ static int refold(struct capture *c, struct store *s, int64_t session)
 			r = aside_apply(&t);
 	}
 	return r;
+}
+
+bool capture_has_ordered(struct capture *c)
+{
+	bool ordered = c->ordered;
+
+	c->ordered = false;
+	return ordered;
 }
 
 int capture_finish(struct capture *c, struct store *s)

@@ -1,6 +1,7 @@
 /* Effects of time on projections. They are marks on top of the fold: a later event undoes them. */
 #include "base/clock.h"
 #include "capture/internal.h"
+#include "jobs/jobs.h"
 
 static const struct {
 	const char *sql;
@@ -35,11 +36,37 @@ static const struct {
 		10 * USEC_PER_SEC },
 };
 
+/* What is to be done about batches that end now. */
+static int order_jobs(struct store *s, int64_t before_us)
+{
+	struct query *q;
+	int64_t batch = 0, session, at;
+	int got = 1, r = 0;
+
+	while (got == 1 && r == 0) {
+		q = store_ask(s,
+			"SELECT key, session, last_at FROM batches WHERE status = 'active' AND last_at < ?1 AND key > "
+			"?2 "
+			"ORDER BY key LIMIT 1",
+			"ii", before_us, batch);
+		got = query_step(q);
+		batch = query_int(q, 0);
+		session = query_int(q, 1);
+		at = query_int(q, 2);
+		query_reset(q);
+		if (got == 1)
+			r = jobs_on_batch_end(s, batch, session, at);
+	}
+	return MIN(got, r) < 0 ? MIN(got, r) : 0;
+}
+
 int capture_complete_stale(struct store *s, int64_t now_us)
 {
 	int64_t changed = 0;
-	int r;
+	int r = order_jobs(s, now_us - CAPTURE_BATCH_STUCK_S * USEC_PER_SEC);
 
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < countof(tends); i++) {
 		r = store_do(s, tends[i].sql, "i", now_us - tends[i].after_us);
 		if (r < 0)

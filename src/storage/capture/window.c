@@ -1,7 +1,9 @@
 /* Windows: what the model has seen. One per SessionStart, one per subagent; linked, never resumed. */
 #include <errno.h>
 
+#include "base/clock.h"
 #include "capture/internal.h"
+#include "jobs/jobs.h"
 
 int window_open(struct step *t, str source, int64_t *ret)
 {
@@ -96,6 +98,9 @@ int window_on_end(struct step *t)
 		r = store_do(t->store,
 			"UPDATE windows SET ended_at = ?2, end_reason = coalesce(?3, 'other') WHERE key = ?1", "iis",
 			t->session.window, t->record.at_us, t->event.reason);
+	t->capture->ordered = true;
+	if (r == 0)
+		r = jobs_on_session_end(t->store, t->session.key, MIN(t->record.at_us, clock_wall_us()));
 	return r < 0 ? r : session_link_parent(t);
 }
 

@@ -277,7 +277,7 @@ struct writer_config {
 	/* When there is nothing to fold: 1: do it again soon; 0: done; -errno. May be NULL. */
 	int (*idle)(struct store *s, void *arg);
 	void *fold_arg;
-	/* Called on the writer thread after each commit. */
+	/* Called on the writer thread after each commit, and after each job. */
 	void (*committed)(void *arg);
 	void *arg;
 };

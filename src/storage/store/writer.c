@@ -178,6 +178,8 @@ static void run_jobs(struct writer *w)
 			w->suspected_us = 0; /* asked for: look now */
 		if (r == -EUCLEAN && w->store && writer_is_damaged(w, r))
 			(void)writer_recover(w);
+		if (r >= 0 && w->config.committed)
+			w->config.committed(w->config.arg);
 		finish_job(w, j, r);
 	}
 }
