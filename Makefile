@@ -71,22 +71,28 @@ tsan: build-tsan/build.ninja
 # Where hookc looks for hookd when it does not stand beside it is compiled in, so the folder must know the prefix.
 ABSOLUTE  = $(abspath $(PREFIX))
 BIN       = $(DESTDIR)$(ABSOLUTE)/bin
+SHARE     = $(DESTDIR)$(ABSOLUTE)/share/hookd
 PROGRAMS := hookd hookc
+DATA     := encoder.bin
 
 install: $(BUILD)/build.ninja
 	@grep -q '"name": "prefix", "value": "$(ABSOLUTE)"' $(BUILD)/meson-info/intro-buildoptions.json || \
 		$(MESON) setup --reconfigure $(BUILD) --prefix=$(ABSOLUTE) >/dev/null
 	@ninja -C $(BUILD) --quiet $(PROGRAMS)
-	@mkdir -p $(BIN)
-	@# Renamed into place: agents may be running them.
+	@mkdir -p $(BIN) $(SHARE)
+	@# Renamed into place: agents may be running them, and a daemon has the weights mapped.
+	@for f in $(DATA); do \
+		install -m 644 data/$$f $(SHARE)/.$$f.new && mv -f $(SHARE)/.$$f.new $(SHARE)/$$f && echo "installed $(SHARE)/$$f" || exit 1; \
+	done
 	@for p in $(PROGRAMS); do \
 		install -m 755 $(BUILD)/$$p $(BIN)/.$$p.new && mv -f $(BIN)/.$$p.new $(BIN)/$$p && echo "installed $(BIN)/$$p" || exit 1; \
 	done
 
 uninstall:
-	@for p in $(PROGRAMS); do \
-		if [ -e $(BIN)/$$p ]; then rm -f $(BIN)/$$p && echo "removed $(BIN)/$$p"; else echo "there is no $(BIN)/$$p"; fi || exit 1; \
+	@for p in $(addprefix $(BIN)/,$(PROGRAMS)) $(addprefix $(SHARE)/,$(DATA)); do \
+		if [ -e $$p ]; then rm -f $$p && echo "removed $$p"; else echo "there is no $$p"; fi || exit 1; \
 	done
+	@rmdir $(SHARE) 2>/dev/null || true
 
 clean:
 	@rm -rf $(BUILD) $(SANITIZE) build-tsan build-fuzz

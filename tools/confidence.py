@@ -5,8 +5,9 @@ A file (tests/recall/*.jsonl) is a project: lines {"memory": id, "type", "text",
 "helps": [ids]}. Every prompt is asked among the memories of its project, and each hit is a row: what the index says of
 it, and whether it helps. A logistic function is fitted to the rows of all files but one and judged on that one, in turn.
 The ridge makes it timid, so two more numbers are fitted to those judgements, where they are not hopeless anyway. The
-coefficients printed at the end are those of all files, for src/recall/retrieve/confidence.c. With --check nothing is
-fitted: it prints how often the confidences that hookd gives are right.
+coefficients printed at the end are those of all files, for src/recall/retrieve/confidence.c. There are two sets: with
+vectors, and (--words) without. With --check nothing is fitted: it prints how often the confidences that hookd gives are
+right.
 """
 import argparse
 import json
@@ -31,9 +32,10 @@ def read(path):
 class Hookd:
     """A private daemon in a directory of its own."""
 
-    def __init__(self, program):
+    def __init__(self, program, words=False):
         self.program, self.dir = os.path.abspath(program), tempfile.mkdtemp(prefix="cf.")
         self.env = {**os.environ, "HOOKD_DIR": self.dir}
+        Path(self.dir, "config.json").write_text(json.dumps({"context": {"encoder": not words}}))
 
     def run(self, *args, text=None):
         done = subprocess.run([self.program, *args], input=text, env=self.env, check=True, text=True, stdout=subprocess.PIPE)
@@ -133,10 +135,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("hookd")
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--words", action="store_true", help="without vectors, as where the encoder is not installed")
     parser.add_argument("files", nargs="*", type=Path)
     args = parser.parse_args()
     files = args.files or sorted((ROOT / "tests" / "recall").glob("*.jsonl"))
-    hookd = Hookd(args.hookd)
+    hookd = Hookd(args.hookd, args.words)
     try:
         asked = {path.stem: ask(hookd, path) for path in files}
     finally:

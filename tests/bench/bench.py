@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 
+import asking
 import cost
 import ways
 
@@ -55,6 +56,7 @@ GOALS = {
     "rss_10k": ("memory after 10,000 events (resident)", "MB", 14, False),
     "cold_start": ("start to first answer, existing store", "ms", 50, False),
     **ways.GOALS,
+    **asking.GOALS,
 }
 
 MB = 1000 * 1000
@@ -447,6 +449,10 @@ class Bench:
         self.part(self.cold_start, "cold_start")
         self.part(self.system_calls, "strace")
         self.ways()
+        self.models()
+
+    def models(self):
+        asking.measure(self)
 
     def rows(self):
         for name, (title, unit, goal, more) in GOALS.items():
@@ -509,6 +515,7 @@ def main():
     parser.add_argument("--build", required=True, type=pathlib.Path,
                         help="folder with hookd and hookc")
     parser.add_argument("--ways", action="store_true", help="HTTP and telemetry only")
+    parser.add_argument("--models", action="store_true", help="hookc beside language models that misbehave, only")
     parser.add_argument("--quick", action="store_true", help="fewer runs: a look, not a figure")
     args = parser.parse_args()
     build = args.build.resolve()
@@ -519,7 +526,7 @@ def main():
         bench = Bench(build, args.quick)
     except Unmeasured as e:
         sys.exit(f"bench: the tools could not be compiled: {e}")
-    (bench.ways if args.ways else bench.all)()
+    (bench.ways if args.ways else bench.models if args.models else bench.all)()
     bench.print()
     bench.save()
     return 1 if bench.missing else 0

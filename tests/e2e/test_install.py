@@ -34,8 +34,9 @@ def test_prefix_holds_whatever_the_folder_was_set_up_with(place):
     for name in ("one", "two"):
         prefix = place / name
         told = make(place, "install", f"PREFIX={prefix}")
-        assert told.splitlines() == [f"installed {prefix}/bin/hookd", f"installed {prefix}/bin/hookc"]
-        assert programs(prefix) == ["bin/hookc", "bin/hookd"]
+        assert told.splitlines() == [f"installed {prefix}/share/hookd/encoder.bin", f"installed {prefix}/bin/hookd",
+                                     f"installed {prefix}/bin/hookc"]
+        assert programs(prefix) == ["bin/hookc", "bin/hookd", "share/hookd/encoder.bin"]
         assert f"{prefix}/bin/hookd".encode() in (prefix / "bin/hookc").read_bytes()
     assert str(place / "one").encode() not in (place / "two/bin/hookc").read_bytes()
     built = {p.name for p in (place / "build/tests").glob("*") if p.is_file() and os.access(p, os.X_OK)}

@@ -11,6 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const values[OPTION_ID_MAX] = {
 	[OPTION_CONTEXT_ENABLED] = "false",
+	[OPTION_CONTEXT_ENCODER] = "false",
 	[OPTION_CONTEXT_MEMORIES] = "3",
 	[OPTION_CONTEXT_TOKENS] = "500",
 	[OPTION_DURABILITY] = "strict",
@@ -35,6 +36,7 @@ static const char *const values[OPTION_ID_MAX] = {
 	[OPTION_LOG_MAX_MB] = "1024",
 	[OPTION_MEMORY_MUTE_AFTER] = "3",
 	[OPTION_MEMORY_SIMILAR] = "99",
+	[OPTION_MEMORY_TYPES] = "incident run-book",
 	[OPTION_RETENTION_DAYS] = "30",
 	[OPTION_STORE_LINGER_MS] = "0",
 	[OPTION_STORE_MAX_MB] = "64",

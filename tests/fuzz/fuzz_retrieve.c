@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	segment_build(docs, n, 1, &b);
 	s = segment_from(&b);
-	n = index_search(&(struct index_part){ s, NULL }, 1, query, hits, 8, NULL);
+	n = index_search(&(struct index_part){ .segment = s, .dead = NULL }, 1, query, NULL, hits, 8, NULL);
 	for (size_t i = 1; i < n; i++)
 		if (hits[i].score > hits[i - 1].score)
 			abort();

@@ -17,7 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 # A module includes only modules of lower layers, and itself.
 LAYERS = {
     0: 'base',
-    1: 'os json match event wire config loop project',
+    1: 'os json match event wire config loop project encoder',
     2: 'agents redact server http otlp shell journal store retrieve net',
     3: 'transcript guard trust hooks install jobs llm',
     4: 'history capture memory',

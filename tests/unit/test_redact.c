@@ -748,6 +748,26 @@ static void strings_that_come_again(void **state)
 /* -- mute -------------------------------------------------------------------------------------- */
 
 /* The directory and the markers in it. */
+/* Nor are paths and commands: what was harmless stays so, and what names a file of secrets does so every time. */
+static void paths_and_commands_that_come_again(void **state)
+{
+	static const struct {
+		const char *json;
+		bool kept;
+	} rows[] = {
+		{ "{\"tool_input\":{\"file_path\":\"/p/env\",\"content\":\"MARKER\"}}", true },
+		{ "{\"tool_input\":{\"file_path\":\"/p/.env\",\"content\":\"MARKER\"}}", false },
+		{ "{\"tool_input\":{\"command\":\"cat env\"},\"tool_response\":{\"stdout\":\"MARKER\"}}", true },
+		{ "{\"tool_input\":{\"command\":\"cat .env\"},\"tool_response\":{\"stdout\":\"MARKER\"}}", false },
+	};
+
+	for (size_t i = 0; i < 3 * countof(rows); i++) {
+		struct event e = event_of(EVENT_POST_TOOL_USE, rows[i % countof(rows)].json);
+
+		assert_int_equal(has(record_of(&e, 0, NULL).payload, "MARKER"), rows[i % countof(rows)].kept);
+	}
+}
+
 static void test_remove(const char *dir)
 {
 	char path[512];
@@ -897,6 +917,7 @@ int main(void)
 		TEST(hostile_depth),
 		TEST(hostile_bytes),
 		TEST(strings_that_come_again),
+		TEST(paths_and_commands_that_come_again),
 		TEST(private_is_what_comes_after_the_prompt),
 		TEST(nobody_is_asked_about_while_there_are_no_markers),
 		TEST(a_marker_that_cannot_be_written_is_kept_in_mind),

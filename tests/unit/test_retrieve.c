@@ -106,17 +106,18 @@ static void the_best_comes_first(void **state)
 		{ .key = 30, .text = { "Use pnpm, not npm, in this repository", 37 } },
 	};
 	struct segment *s = segment_with(docs, countof(docs));
-	struct index_part part = { s, NULL };
+	struct index_part part = { .segment = s, .dead = NULL };
 	struct hit hits[3];
 
 	(void)state;
-	assert_int_equal(index_search(&part, 1, STR("why does the database leak connections?"), hits, 3, NULL), 1);
+	assert_int_equal(index_search(&part, 1, STR("why does the database leak connections?"), NULL, hits, 3, NULL),
+		1);
 	assert_int_equal(hits[0].key, 20);
 	assert_true(hits[0].covered > 0.9F);
-	assert_int_equal(index_search(&part, 1, STR("pnpm"), hits, 3, NULL), 1);
+	assert_int_equal(index_search(&part, 1, STR("pnpm"), NULL, hits, 3, NULL), 1);
 	assert_int_equal(hits[0].key, 30);
-	assert_int_equal(index_search(&part, 1, STR("unrelated words"), hits, 3, NULL), 0);
-	assert_int_equal(index_search(&part, 1, STR(""), hits, 3, NULL), 0);
+	assert_int_equal(index_search(&part, 1, STR("unrelated words"), NULL, hits, 3, NULL), 0);
+	assert_int_equal(index_search(&part, 1, STR(""), NULL, hits, 3, NULL), 0);
 	segment_unref(s);
 }
 
@@ -126,12 +127,12 @@ static void the_dead_are_not_found(void **state)
 		{ .key = 2, .text = { "alpha gamma", 11 } } };
 	struct segment *s = segment_with(docs, countof(docs));
 	uint8_t dead[1] = { 0 };
-	struct index_part part = { s, dead };
+	struct index_part part = { .segment = s, .dead = dead };
 	struct hit hits[2];
 
 	(void)state;
 	assert_int_equal(segment_mark(s, (int64_t[]){ 1, 5 }, 2, dead), 1);
-	assert_int_equal(index_search(&part, 1, STR("alpha"), hits, 2, NULL), 1);
+	assert_int_equal(index_search(&part, 1, STR("alpha"), NULL, hits, 2, NULL), 1);
 	assert_int_equal(hits[0].key, 2);
 	segment_unref(s);
 }
@@ -145,12 +146,64 @@ static void neighbours_in_a_thread_help(void **state)
 		{ .key = 3, .thread = 6, .text = { "A sunrise is bright", 19 } },
 	};
 	struct segment *s = segment_with(docs, countof(docs));
-	struct index_part part = { s, NULL };
+	struct index_part part = { .segment = s, .dead = NULL };
 	struct hit hits[3];
 
 	(void)state;
-	assert_int_equal(index_search(&part, 1, STR("paint a sunrise"), hits, 3, NULL), 3);
+	assert_int_equal(index_search(&part, 1, STR("paint a sunrise"), NULL, hits, 3, NULL), 3);
 	assert_int_equal(hits[2].key, 3);
+	segment_unref(s);
+}
+
+/* A vector that has one number, at some place; two of them have nothing to do with each other, or everything. */
+static struct vector direction(size_t place)
+{
+	struct vector v = { .scale = 1.0F / 127 };
+
+	v.bytes[place] = 127;
+	return v;
+}
+
+/* A document without a single word of the query comes first if it stands out as the closest; one without a vector is
+ * found by its words as ever; a dead one is close to nothing. */
+static void what_is_close_is_found_without_words(void **state)
+{
+	enum { DOCS = 40, CLOSE = 7, BARE = 9, DEAD = 11 };
+	struct segment_doc docs[DOCS];
+	struct vector vectors[DOCS], query = direction(1);
+	uint32_t slots[DOCS];
+	uint8_t dead[DOCS / 8 + 1] = { 0 };
+	struct segment *s;
+	struct index_part part;
+	struct hit hits[DOCS];
+	size_t n;
+
+	(void)state;
+	for (size_t i = 0; i < DOCS; i++) {
+		docs[i] = (struct segment_doc){ .key = (int64_t)i,
+			.text = i % 2 ? STR("alpha beta") : STR("gamma delta") };
+		vectors[i] = direction(i == CLOSE || i == DEAD ? 1 : 10 + i);
+		slots[i] = i == BARE ? NO_VECTOR : (uint32_t)i;
+	}
+	s = segment_with(docs, DOCS);
+	dead[DEAD / 8] = 1 << DEAD % 8;
+	part = (struct index_part){ .segment = s,
+		.dead = dead,
+		.vectors = { (const char *)vectors, sizeof vectors[0], slots } };
+	n = index_search(&part, 1, STR("gamma"), &query, hits, DOCS, NULL);
+	assert_int_equal(hits[0].key, CLOSE);
+	assert_true(hits[0].encoded && hits[0].close > 3 && hits[0].score > hits[1].score);
+	for (size_t i = 1; i < n; i++)
+		assert_int_not_equal(hits[i].key, DEAD);
+	n = index_search(&part, 1, STR("beta"), &query, hits, DOCS, NULL);
+	for (size_t i = 0; i < n; i++)
+		if (hits[i].key == BARE)
+			assert_true(!hits[i].encoded && hits[i].score > 0);
+	/* Too few vectors say nothing, and neither does a query without a word. */
+	for (size_t i = 2; i < DOCS; i++)
+		slots[i] = NO_VECTOR;
+	assert_int_equal(index_search(&part, 1, STR("unknown"), &query, hits, DOCS, NULL), 0);
+	assert_int_equal(index_search(&part, 1, STR(""), &(struct vector){ 0 }, hits, DOCS, NULL), 0);
 	segment_unref(s);
 }
 
@@ -160,11 +213,11 @@ static void several_segments_are_one_index(void **state)
 					b[] = { { .key = 2, .text = { "green apple tree", 16 } },
 						{ .key = 3, .text = { "red car", 7 } } };
 	struct segment *s = segment_with(a, 1), *t = segment_with(b, 2);
-	struct index_part parts[] = { { s, NULL }, { t, NULL } };
+	struct index_part parts[] = { { .segment = s, .dead = NULL }, { .segment = t, .dead = NULL } };
 	struct hit hits[2];
 
 	(void)state;
-	assert_int_equal(index_search(parts, 2, STR("red apple"), hits, 2, NULL), 2);
+	assert_int_equal(index_search(parts, 2, STR("red apple"), NULL, hits, 2, NULL), 2);
 	assert_int_equal(hits[0].key, 1);
 	segment_unref(s);
 	segment_unref(t);
@@ -183,7 +236,9 @@ static void a_file_is_a_segment_and_damage_is_noticed(void **state)
 	assert_int_equal(fs_replace_file(path, buf_str(&b), false), 0);
 	assert_int_equal(segment_open(path, &s), 0);
 	assert_int_equal(segment_stamp(s), 99);
-	assert_int_equal(index_search(&(struct index_part){ s, NULL }, 1, STR("two"), &hit, 1, NULL), 1);
+	assert_int_equal(
+		index_search(&(struct index_part){ .segment = s, .dead = NULL }, 1, STR("two"), NULL, &hit, 1, NULL),
+		1);
 	segment_unref(s);
 	for (size_t i = 0; i < b.len; i++) {
 		b.p[i] ^= 0x10;
@@ -206,6 +261,7 @@ int main(void)
 		cmocka_unit_test(the_best_comes_first),
 		cmocka_unit_test(the_dead_are_not_found),
 		cmocka_unit_test(neighbours_in_a_thread_help),
+		cmocka_unit_test(what_is_close_is_found_without_words),
 		cmocka_unit_test(several_segments_are_one_index),
 		cmocka_unit_test(a_file_is_a_segment_and_damage_is_noticed),
 	};

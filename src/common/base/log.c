@@ -197,6 +197,9 @@ static size_t make_visible(char *line, size_t n)
 	unsigned char *p = (unsigned char *)line;
 
 	for (size_t i = 0, len; i < n; i += len) {
+		len = 1;
+		if (p[i] >= 0x20 && p[i] < 0x7F)
+			continue;
 		len = utf8_sequence(p + i, n - i);
 		if (len == 0) {
 			p[i] = '?';
@@ -209,19 +212,42 @@ static size_t make_visible(char *line, size_t n)
 	return n + 1;
 }
 
+/* The beginning of a line up to the milliseconds is the same for a second, and most lines come in bursts. */
+static size_t begin_line(char *line, enum log_component c, enum log_level level)
+{
+	static _Thread_local char when[CLOCK_TEXT];
+	static _Thread_local int64_t second = -1;
+	int64_t now = clock_wall_us();
+	unsigned ms = (unsigned)(now % USEC_PER_SEC / USEC_PER_MSEC);
+	size_t n;
+
+	if (now < 0 || now / USEC_PER_SEC != second) {
+		clock_format(now, 0, when);
+		second = now / USEC_PER_SEC;
+	}
+	n = strlen(when);
+	memcpy(line, when, n);
+	if (now >= 0 && n > 4) {
+		line[n - 4] = (char)('0' + ms / 100);
+		line[n - 3] = (char)('0' + ms / 10 % 10);
+		line[n - 2] = (char)('0' + ms % 10);
+	}
+	return n +
+		(size_t)snprintf(line + n, LINE_MAX_BYTES - n, " %-5s %-7s ", log_level_names[level],
+			log_component_names[c]);
+}
+
 void log_write(enum log_component c, enum log_level level, const char *fmt, ...)
 {
-	char line[LINE_MAX_BYTES + 2], when[CLOCK_TEXT];
+	char line[LINE_MAX_BYTES + 2];
+	size_t len = begin_line(line, c, level);
 	va_list ap;
-	int n, more;
-	size_t len;
+	int more;
 
-	clock_format(clock_wall_us(), 0, when);
-	n = snprintf(line, LINE_MAX_BYTES, "%s %-5s %-7s ", when, log_level_names[level], log_component_names[c]);
 	va_start(ap, fmt);
-	more = vsnprintf(line + n, (size_t)(LINE_MAX_BYTES - n), fmt, ap);
+	more = vsnprintf(line + len, LINE_MAX_BYTES - len, fmt, ap);
 	va_end(ap);
-	len = (size_t)n + (more < 0 ? 0 : (size_t)more);
+	len += more < 0 ? 0 : (size_t)more;
 	if (len >= LINE_MAX_BYTES)
 		len = str_cut_utf8(str_n(line, LINE_MAX_BYTES - 1), LINE_MAX_BYTES - 2).n;
 	len = make_visible(line, len);

@@ -5,8 +5,8 @@
 #include "base/err.h"
 #include "base/str.h"
 
-/* https:// anywhere, http:// on this machine only (localhost, 127.0.0.1, [::1]), without a name or password in it. 0, or
- * -EINVAL or -EPERM with err. */
+/* https:// anywhere, http:// on this machine only (localhost, 127.0.0.1, [::1]), without a name or password in it.
+ * 0, or -EINVAL or -EPERM with err. */
 int url_check(str url, struct err *err);
 
 #endif

@@ -46,9 +46,43 @@ static int check_file(str value, struct err *err)
 	return err_set(err, -EINVAL, "'%s' is not an absolute path, nor one from ~/", name_shown(value, shown));
 }
 
+static int check_directories(str value, struct err *err)
+{
+	char shown[NAME_SHOWN];
+	str dir;
+
+	while (str_split(&value, ' ', &dir))
+		if (!str_empty(dir) && dir.p[0] != '/' && !str_eq(dir, STR("~")) && !str_starts(dir, STR("~/")) &&
+			!str_starts(dir, STR("**")))
+			return err_set(err, -EINVAL,
+				"'%s' names no directory; write it from / or ~, or begin with **/ for anywhere",
+				name_shown(dir, shown));
+	return 0;
+}
+
+static int check_types(str value, struct err *err)
+{
+	enum { LONGEST = 32 };
+	char shown[NAME_SHOWN];
+	str name;
+
+	while (str_split(&value, ' ', &name)) {
+		bool fits = name.n <= LONGEST;
+
+		for (size_t i = 0; i < name.n; i++)
+			fits = fits && strchr("abcdefghijklmnopqrstuvwxyz0123456789-_", name.p[i]);
+		if (!fits)
+			return err_set(err, -EINVAL, "'%s' must be at most %d small letters, digits, - and _",
+				name_shown(name, shown), LONGEST);
+	}
+	return 0;
+}
+
 const struct option options[OPTION_ID_MAX] = {
 	[OPTION_CONTEXT_ENABLED] = { "context.enabled", OPTION_BOOL, "true",
 		.text = "Whether hookd adds memories and what is known of a project to conversations." },
+	[OPTION_CONTEXT_ENCODER] = { "context.encoder", OPTION_BOOL, "true",
+		.text = "find memories by what they mean as well, not by their words alone; in force after a restart" },
 	[OPTION_CONTEXT_MEMORIES] = { "context.memories", OPTION_INT, "10", .minimum = 0, .maximum = 20,
 		.text = "How many memories are added to one prompt at most." },
 	[OPTION_CONTEXT_TOKENS] = { "context.tokens", OPTION_INT, "2000", .minimum = 100, .maximum = 2400,
@@ -57,7 +91,7 @@ const struct option options[OPTION_ID_MAX] = {
 		.text = "What an acknowledged event survives. normal: any crash of hookd or of the "
 			"agent; a power cut may lose the last second. strict: a power cut as well; "
 			"hookd answers only after the event is on the disk." },
-	[OPTION_EXTRACT_EXCLUDE] = { "extract.exclude_projects", OPTION_LIST, "",
+	[OPTION_EXTRACT_EXCLUDE] = { "extract.exclude_projects", OPTION_LIST, "", .check = check_directories,
 		.text = "Directories of projects from which nothing is learned: absolute or from ~, with * for any "
 			"part of a name, ** for any number of directories and ? for one character (a space, for "
 			"example). What lies below is meant too. Their events are stored like all others." },
@@ -114,6 +148,9 @@ const struct option options[OPTION_ID_MAX] = {
 	[OPTION_MEMORY_SIMILAR] = { "memory.similar", OPTION_INT, "80", .minimum = 50, .maximum = 100,
 		.text = "How much of their words, in percent, two memories of one type must share for the newer one to "
 			"supersede the older." },
+	[OPTION_MEMORY_TYPES] = { "memory.types", OPTION_LIST, "", .check = check_types,
+		.text = "Types of memories of your own, beside gotcha, bug_fix, decision, discovery, trade_off and "
+			"session_summary: small letters, digits, - and _." },
 	[OPTION_RETENTION_DAYS] = { "retention.days", OPTION_INT, "0", .minimum = 0, .maximum = 36500,
 		.text = "Sessions whose last event is older than this many days are deleted; 0 keeps them forever." },
 	[OPTION_STORE_LINGER_MS] = { "store.linger_ms", OPTION_INT, "60000", .minimum = 0, .maximum = 600000,

@@ -146,6 +146,21 @@ int paths_find(const char *dir, struct paths *ret, struct err *err)
 	return 0;
 }
 
+void paths_installed(const char *name, char ret[FS_PATH])
+{
+	static const char *const places[] = { "../share/hookd", "../data" };
+	char self[FS_PATH];
+	char *slash;
+
+	ret[0] = 0;
+	if (os_self_path(self, sizeof self) < 0 || !(slash = strrchr(self, '/')))
+		return;
+	*slash = 0;
+	for (size_t i = 0; i < countof(places); i++)
+		if (snprintf(ret, FS_PATH, "%s/%s/%s", self, places[i], name) < FS_PATH && access(ret, R_OK) == 0)
+			return;
+}
+
 bool paths_are_new(const struct paths *p)
 {
 	char path[FS_PATH];

@@ -44,6 +44,10 @@ struct paths {
  * then. */
 int paths_find(const char *dir, struct paths *ret, struct err *err);
 
+/* A file that was installed with the program, or lies in the source beside the folder it was built in; where it would
+ * be when there is none. Empty: nobody knows. */
+void paths_installed(const char *name, char ret[FS_PATH]);
+
 /* Nobody has used this state directory yet. */
 bool paths_are_new(const struct paths *p);
 

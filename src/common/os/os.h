@@ -98,6 +98,11 @@ int os_call_guarded(void (*fn)(void *arg), void *arg);
 /* Shown by ps and top; best effort. */
 void os_thread_name(const char *name);
 
+/* The calling thread gets only time that nothing else wants; best effort. */
+void os_thread_last(void);
+/* The machine is busy, or runs on a battery: what can wait should. False where nobody can tell. */
+bool os_should_wait(void);
+
 /* CPU time used by the calling thread, in microseconds. */
 long long os_thread_cpu_us(void);
 

@@ -73,12 +73,13 @@ bool has_mark(str s, const char *marks)
 static bool in_words(str s, const char *words, bool nocase)
 {
 	if (!nocase) { /* the tables are long: most words differ in their first letter */
-		while (words && *words) {
+		for (const char *blank; *words; words = blank + 1) {
 			if (words[0] == s.p[0] && strncmp(words, s.p, s.n) == 0 && !memchr(s.p, 0, s.n) &&
 				(words[s.n] == ' ' || !words[s.n]))
 				return true;
-			words = strchr(words, ' ');
-			words += words != NULL;
+			blank = strchr(words, ' ');
+			if (!blank)
+				break;
 		}
 		return false;
 	}

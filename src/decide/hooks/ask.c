@@ -1,9 +1,9 @@
 /* Prompt hooks: a question for a model, and what its answer means.
  *
  * The prompt is the user's; what an event holds is somebody else's. They never meet in one text: $COMMAND in a prompt
- * becomes the name of a member, <COMMAND>, and the value goes into a message of its own, as JSON. The model is told that
- * nothing there is addressed to it. Should it be fooled all the same, it can only fail to object: no answer ever allows
- * what something else denies. */
+ * becomes the name of a member, <COMMAND>, and the value goes into a message of its own, as JSON. The model is told
+ * that nothing there is addressed to it. Should it be fooled all the same, it can only fail to object: no answer ever
+ * allows what something else denies. */
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/utf8.h"
@@ -168,6 +168,12 @@ static str clean_reason(str text, struct arena *a)
 	return result;
 }
 
+static void object(str reason, const struct event *e, struct arena *a, struct hook_answer *ret)
+{
+	reason = clean_reason(reason, a);
+	hook_answer_block(e, reason.n ? reason : STR("the model objects and gives no reason"), ret);
+}
+
 /* The word at the beginning, if nothing but the end, a colon or a blank follows it; what comes after is in *rest. */
 static bool take_word(str *rest, str word)
 {
@@ -191,7 +197,7 @@ static bool take_object(str text, const struct event *e, struct arena *a, struct
 	if (!ok || ok->type != JSON_BOOL)
 		return false;
 	if (!ok->flag)
-		hook_answer_block(e, clean_reason(json_str(json_get(root, STR("reason"))), a), ret);
+		object(json_str(json_get(root, STR("reason"))), e, a, ret);
 	return true;
 }
 
@@ -199,14 +205,12 @@ static bool take_object(str text, const struct event *e, struct arena *a, struct
 static bool is_plain(str rest)
 {
 	const str words[] = { STR("block"), STR("deny"), STR("allow"), STR("continue") };
-	str line;
 
 	for (size_t i = 0; i < rest.n; i++)
 		for (size_t j = 0; j < countof(words); j++)
 			if (str_eq_nocase(str_head(str_from(rest, i), words[j].n), words[j]))
 				return false;
-	rest = str_trim(rest);
-	return str_split(&rest, '\n', &line) ? str_empty(str_trim(rest)) : true;
+	return str_find_char(rest, '\n') < 0;
 }
 
 void hook_read_opinion(str text, const struct event *e, struct arena *a, struct hook_answer *ret)
@@ -217,11 +221,9 @@ void hook_read_opinion(str text, const struct event *e, struct arena *a, struct 
 	if (str_starts(rest, STR("{")) && take_object(rest, e, a, ret))
 		return;
 	if (take_word(&rest, STR("BLOCK"))) {
-		rest = str_trim(rest);
-		while (rest.n && strchr(":.- ", rest.p[0]))
+		while (rest.n && strchr(":.-\r\n\t ", rest.p[0]))
 			rest = str_from(rest, 1);
-		rest = clean_reason(rest, a);
-		hook_answer_block(e, rest.n ? rest : STR("the model objects and gives no reason"), ret);
+		object(rest, e, a, ret);
 		return;
 	}
 	if ((take_word(&rest, STR("ALLOW")) || take_word(&rest, STR("CONTINUE"))) && is_plain(rest))

@@ -95,8 +95,12 @@ static void check_required(struct event *e)
 		e->marks |= EVENT_INCOMPLETE;
 }
 
+/* Nearly always it is spelled as the agent's own documents do. */
 static const struct agent_event *row_by_name(const struct agent *agent, str native)
 {
+	for (const struct agent_event *row = agent->events; row->native && native.n; row++)
+		if (row->native[0] == native.p[0] && str_eq(native, str_of(row->native)))
+			return row;
 	for (const struct agent_event *row = agent->events; row->native; row++)
 		if (str_eq_name(native, str_of(row->native)))
 			return row;
@@ -367,7 +371,7 @@ str specific_end(struct specific *s, struct arena *a, bool *ret_full)
 {
 	str result = STR_NONE;
 
-	*ret_full = s->text.full;
+	*ret_full |= s->text.full;
 	if (s->text.len > s->empty && !s->text.full) {
 		jw_end_object(&s->w);
 		result = arena_str(a, buf_str(&s->text));

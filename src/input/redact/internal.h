@@ -129,7 +129,7 @@ struct key_facts {
 	enum file_key kind;
 };
 
-enum { KNOWN_KEYS = 128, KNOWN_VALUES = 64 };
+enum { KNOWN_KEYS = 128, KNOWN_VALUES = 64, KNOWN_COMMANDS = 32 };
 
 struct redactor {
 	const struct automaton *automaton;
@@ -160,7 +160,11 @@ struct redactor {
 	struct known_value {
 		uint8_t n;
 		char text[127];
-	} values[KNOWN_VALUES];
+	} values[KNOWN_VALUES], paths[KNOWN_VALUES];
+	struct known_command {
+		uint16_t n;
+		char text[510];
+	} commands[KNOWN_COMMANDS];
 	unsigned secrets; /* pieces replaced since the caller last set it to 0 */
 };
 
@@ -185,6 +189,9 @@ const char *secrets_name_in(struct redactor *r, str s);
 /* secrets_clean() and what else a string's bytes alone decide, remembered for strings that come again. */
 struct key_facts known_key(struct redactor *r, str key);
 str known_clean(struct redactor *r, str s);
+/* file_is_secret() and command_touches(). */
+bool known_path_is_secret(struct redactor *r, str path, str *ret_base);
+bool known_command_touches(struct redactor *r, struct arena *a, str command, str *ret_base);
 
 /* -- base64.c ---------------------------------------------------------------------------------- */
 

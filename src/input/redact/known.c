@@ -1,7 +1,8 @@
 /* What was looked at before. The payloads of a session repeat themselves: the same two dozen keys, and under them the
  * session's id, its directories and the names of its tools. Whether such a string holds a secret, and what a key says
- * about its value, depends on nothing but its bytes, so short ones that were found clean are kept in two small tables,
- * one place for each; the newest has it. What held a secret is never in here. */
+ * about its value, depends on nothing but its bytes, so short ones that were found clean are kept in small tables, one
+ * place for each; the newest has it. The same goes for paths and commands. What held a secret, or names a file of
+ * secrets, is never in here. */
 #include "redact/internal.h"
 
 static uint64_t word_at(const char *p, size_t n)
@@ -23,6 +24,11 @@ static size_t place_of(str s, size_t places)
 	return (size_t)(h >> 40) % places;
 }
 
+static bool has(const char *text, size_t n, str s)
+{
+	return n == s.n && memcmp(text, s.p, n) == 0;
+}
+
 static struct key_facts find_facts(struct redactor *r, str key)
 {
 	struct key_facts f = { .kind = file_key_of(key), .pin = assign_is_pin(key) };
@@ -39,7 +45,7 @@ struct key_facts known_key(struct redactor *r, str key)
 	if (!key.n || key.n > sizeof k->text)
 		return find_facts(r, key);
 	k = &r->keys[place_of(key, KNOWN_KEYS)];
-	if (k->n != key.n || memcmp(k->text, key.p, key.n) != 0) {
+	if (!has(k->text, k->n, key)) {
 		f = find_facts(r, key);
 		if (f.clean.p != key.p)
 			return f;
@@ -60,7 +66,7 @@ str known_clean(struct redactor *r, str s)
 	if (!s.n || s.n > sizeof k->text)
 		return secrets_clean(r, s, NULL);
 	k = &r->values[place_of(s, KNOWN_VALUES)];
-	if (k->n == s.n && memcmp(k->text, s.p, s.n) == 0)
+	if (has(k->text, k->n, s))
 		return s;
 	clean = secrets_clean(r, s, NULL);
 	if (clean.p == s.p) {
@@ -68,4 +74,37 @@ str known_clean(struct redactor *r, str s)
 		k->n = (uint8_t)s.n;
 	}
 	return clean;
+}
+
+bool known_path_is_secret(struct redactor *r, str path, str *ret_base)
+{
+	struct known_value *k;
+
+	if (!path.n || path.n > sizeof k->text)
+		return file_is_secret(path, ret_base);
+	k = &r->paths[place_of(path, KNOWN_VALUES)];
+	if (has(k->text, k->n, path))
+		return false;
+	if (file_is_secret(path, ret_base))
+		return true;
+	memcpy(k->text, path.p, path.n);
+	k->n = (uint8_t)path.n;
+	return false;
+}
+
+/* A command comes before it is run and after, and more than once in a payload. */
+bool known_command_touches(struct redactor *r, struct arena *a, str command, str *ret_base)
+{
+	struct known_command *k;
+
+	if (!command.n || command.n > sizeof k->text)
+		return command_touches(a, command, ret_base);
+	k = &r->commands[place_of(command, KNOWN_COMMANDS)];
+	if (has(k->text, k->n, command))
+		return false;
+	if (command_touches(a, command, ret_base))
+		return true;
+	memcpy(k->text, command.p, command.n);
+	k->n = (uint16_t)command.n;
+	return false;
 }

@@ -55,7 +55,6 @@ struct walk {
 	struct buf *out;
 	size_t limit; /* of out, without the reserve */
 	bool cut;     /* something did not fit */
-	str harmless; /* a command that touches no secret file: the payload has it in more than one place */
 	int levels;   /* of JSON in strings */
 };
 
@@ -189,28 +188,18 @@ static bool list_touches(struct walk *w, const struct json *list, str *ret)
 	return command_touches(w->a, buf_str(b), ret);
 }
 
-static bool touches(struct walk *w, str command, str *ret)
-{
-	if (command.n == w->harmless.n && command.n && memcmp(command.p, w->harmless.p, command.n) == 0)
-		return false;
-	if (command_touches(w->a, command, ret))
-		return true;
-	w->harmless = command;
-	return false;
-}
-
 static bool command_or_patch_touches(struct walk *w, str text, str *ret)
 {
-	return file_patch_touches(text, ret) || touches(w, text, ret);
+	return file_patch_touches(text, ret) || known_command_touches(w->r, w->a, text, ret);
 }
 
 /* One path, or a list of them. */
-static bool names_secret_file(const struct json *v, str *ret)
+static bool names_secret_file(struct walk *w, const struct json *v, str *ret)
 {
 	if (v->type == JSON_STRING)
-		return file_is_secret(v->text, ret);
+		return known_path_is_secret(w->r, v->text, ret);
 	json_each(item, v)
-		if (item->type == JSON_STRING && file_is_secret(item->text, ret))
+		if (item->type == JSON_STRING && known_path_is_secret(w->r, item->text, ret))
 			return true;
 	return false;
 }
@@ -219,21 +208,22 @@ static bool names_secret_file(const struct json *v, str *ret)
 static bool find_file(struct walk *w, const struct json *obj, int levels, str *ret)
 {
 	json_each(m, obj) {
+		enum file_key kind;
 		bool found = false;
 
 		if (m->type != JSON_STRING && m->type != JSON_OBJECT && m->type != JSON_ARRAY)
 			continue;
-		switch (known_key(w->r, m->key).kind) {
-		case FILE_KEY_PATH: found = m->type != JSON_OBJECT && names_secret_file(m, ret); break;
+		kind = known_key(w->r, m->key).kind;
+		switch (kind) {
+		case FILE_KEY_PATH: found = m->type != JSON_OBJECT && names_secret_file(w, m, ret); break;
 		case FILE_KEY_COMMAND:
 			found = m->type == JSON_STRING ? command_or_patch_touches(w, m->text, ret)
 						       : m->type == JSON_ARRAY && list_touches(w, m, ret);
 			break;
 		case FILE_KEY_INPUT:
-			found = m->type == JSON_STRING && file_patch_touches(m->text, ret);
-			/* fall through */
 		case FILE_KEY_RESPONSE:
-			found |= m->type == JSON_OBJECT && levels > 0 && find_file(w, m, levels - 1, ret);
+			found = m->type == JSON_OBJECT && levels > 0 && find_file(w, m, levels - 1, ret);
+			found |= m->type == JSON_STRING && kind == FILE_KEY_INPUT && file_patch_touches(m->text, ret);
 			break;
 		default: break;
 		}
@@ -445,9 +435,9 @@ static str make_tree(struct redactor *r, struct arena *a, const struct event *e,
 	struct place place = { .file = STR_NONE };
 	bool object = e->payload->type == JSON_OBJECT;
 
-	if (str_is_set(e->file_path) && file_is_secret(e->file_path, &place.file))
+	if (str_is_set(e->file_path) && known_path_is_secret(r, e->file_path, &place.file))
 		;
-	else if (!str_is_set(e->command) || !touches(&w, e->command, &place.file))
+	else if (!str_is_set(e->command) || !known_command_touches(r, a, e->command, &place.file))
 		place.file = STR_NONE;
 	/* Readers of records expect an object. */
 	if (!object)

@@ -71,6 +71,7 @@ static void run_op(struct request *q, struct store *store)
 		.values = q->values,
 		.params = q->asked.params,
 		.env = q->asked.env,
+		.owner = q->api->ctx.token && owner_token_is(q->api->ctx.token, q->asked.token),
 		.ctx = &q->api->ctx,
 		.store = store,
 		.arena = &q->arena,

@@ -103,6 +103,7 @@ struct op_call {
 	struct op_value *values;
 	const struct json *params; /* as they were given, or NULL */
 	const struct json *env;    /* the caller's variables, or NULL */
+	bool owner;                /* it came with the owner's token: a person speaks */
 	const struct api_context *ctx;
 	struct store *store; /* OP_READER: read-only, one snapshot; OP_WRITER: the writer's, in a transaction */
 	struct arena *arena;
@@ -122,10 +123,11 @@ enum {
 	OP_IS_READ = 1 << 0,
 	OP_MUTATES = 1 << 1,
 	OP_DESTROYS = 1 << 2,
-	OP_STREAMS = 1 << 3, /* answers in pieces */
-	OP_RECENT = 1 << 4,  /* rows may be two seconds old: polling forces no commits */
-	OP_MCP = 1 << 5,     /* a tool for agents */
-	OP_OPEN = 1 << 6,    /* unknown parameters are accepted */
+	OP_STREAMS = 1 << 3,    /* answers in pieces */
+	OP_RECENT = 1 << 4,     /* rows may be two seconds old: polling forces no commits */
+	OP_MCP = 1 << 5,        /* a tool for agents */
+	OP_IDEMPOTENT = 1 << 7, /* a change that makes no difference the second time */
+	OP_OPEN = 1 << 6,       /* unknown parameters are accepted */
 };
 
 /* Who may call it, beyond the user who owns the daemon. */
@@ -136,6 +138,7 @@ struct op {
 	enum op_place place;
 	int (*run)(struct op_call *call); /* 0, or -errno with call->err */
 	const struct op_param *params;    /* checked and converted before it runs */
+	const struct op_column *result;   /* what its result is made of; NULL: an object */
 	unsigned flags;
 	enum op_scope scope;
 	enum loop_lane lane;

@@ -26,7 +26,10 @@ enum {
 
 static const char instructions[] =
 	"What coding agents did on this machine, in any project and with any agent: sessions, prompts, answers, tool "
-	"calls, plans and their cost. Start with search or sessions; show gives one session in full.";
+	"calls, plans and their cost, and what was learned from it. Search gives rows with the price of reading each; "
+	"timeline shows what happened around one, get reads some in full. Context says what helps with a task; "
+	"remember "
+	"keeps what later sessions should know.";
 
 static bool is_legacy(str version)
 {
@@ -186,14 +189,12 @@ static void write_tool(struct json_writer *w, const struct op *op)
 	jw_key(w, "inputSchema");
 	op_write_schema(w, op);
 	jw_key(w, "outputSchema");
-	jw_object(w);
-	jw_field_str(w, "type", STR("object"));
-	jw_end_object(w);
+	op_write_result_schema(w, op);
 	jw_key(w, "annotations");
 	jw_object(w);
 	jw_field_bool(w, "readOnlyHint", reads);
 	jw_field_bool(w, "destructiveHint", op->flags & OP_DESTROYS);
-	jw_field_bool(w, "idempotentHint", reads);
+	jw_field_bool(w, "idempotentHint", reads || op->flags & OP_IDEMPOTENT);
 	jw_field_bool(w, "openWorldHint", false);
 	jw_end_object(w);
 	jw_end_object(w);

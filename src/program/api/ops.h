@@ -17,10 +17,12 @@ static inline bool op_is_enough(const struct op_call *call)
 
 /* -- rows -------------------------------------------------------------------------------------- */
 
-/* Columns of a query as members of an object, in order. */
+/* Columns of a query as members of an object, in order; or what a result is made of, for its JSON Schema. */
 struct op_column {
 	const char *name; /* NULL ends; "" is skipped */
-	char type;        /* s text, i number, b bool, j JSON; NULL is left out */
+	char type; /* s text, i whole number, b bool, j JSON; NULL is left out. In results also n number, l list of
+			   * objects, o object, t list of texts */
+	const struct op_column *members; /* of l and o */
 };
 
 void op_write_columns(struct json_writer *w, struct query *q, const struct op_column *columns);
@@ -28,6 +30,15 @@ void op_write_columns(struct json_writer *w, struct query *q, const struct op_co
 int op_write_rows(struct op_call *call, struct query *q, const struct op_column *columns);
 /* The same under a key. */
 int op_write_list(struct op_call *call, const char *key, struct query *q, const struct op_column *columns);
+
+/* What results are made of, for their JSON Schema. */
+extern const struct op_column op_search_result[], op_timeline_result[], op_get_result[], op_memory_result[],
+	op_memories_result[], op_recall_result[], op_context_result[], op_remember_result[], op_change_result[],
+	op_related_result[];
+
+/* One memory, by its id or the name it was imported under. -ENOENT: err says how to find one. */
+int op_find_memory(struct op_call *call, str wanted, int64_t *ret);
+int op_write_memory(struct op_call *call, str wanted);
 
 /* -- whom a parameter names (find.c) ----------------------------------------------------------- */
 
@@ -44,6 +55,8 @@ int op_take_params(const struct op *op, const struct json *params, struct arena 
 /* Finds the sessions and projects that were named; before run() unless the row says otherwise. */
 int op_resolve(struct op_call *call);
 void op_write_schema(struct json_writer *w, const struct op *op);
+/* Of its result. */
+void op_write_result_schema(struct json_writer *w, const struct op *op);
 
 /* What lists have in common. Zero and STR_NONE: no limit. */
 struct op_filter {
@@ -122,7 +135,6 @@ int op_decisions(struct op_call *call);
 int op_rule_counts(struct op_call *call);
 int op_backtest(struct op_call *call);
 int op_remember(struct op_call *call);
-int op_user_remember(struct op_call *call);
 int op_forget(struct op_call *call);
 int op_get(struct op_call *call);
 int op_timeline(struct op_call *call);
@@ -130,11 +142,17 @@ int op_context(struct op_call *call);
 int op_memory_import(struct op_call *call);
 int op_memory_change(struct op_call *call);
 int op_memory_review(struct op_call *call);
+int op_memory_merge(struct op_call *call);
+int op_context_switch(struct op_call *call);
+int op_related(struct op_call *call);
+int op_session_accept(struct op_call *call);
+int op_context_switches(struct op_call *call);
 int op_memories(struct op_call *call);
 int op_memory(struct op_call *call);
 int op_recall(struct op_call *call);
 int op_jobs(struct op_call *call);
 int op_jobs_retry(struct op_call *call);
+int op_vectors(struct op_call *call);
 int op_why(struct op_call *call);
 int op_preview(struct op_call *call);
 int op_projects(struct op_call *call);

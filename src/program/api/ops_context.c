@@ -35,6 +35,12 @@ int op_why(struct op_call *call)
 
 /* -- preview ----------------------------------------------------------------------------------- */
 
+const struct op_column op_context_result[] = { { "event", 's' }, { "text", 's' }, { "tokens", 'i' },
+	{ "items", 'l',
+		(const struct op_column[]){ { "memory", 's' }, { "confidence_milli", 'i' }, { "tokens", 'i' },
+			{ 0 } } },
+	{ 0 } };
+
 static void write_items(struct op_call *call, const struct context_reply *reply)
 {
 	char id[ULID_TEXT + 1];
@@ -68,9 +74,26 @@ static int answer(struct op_call *call, const struct context_ask *ask)
 	return 0;
 }
 
+/* The session of a key, as context knows it. */
+static int name_session(struct op_call *call, int64_t key, struct context_ask *ask)
+{
+	struct query *q = store_ask(call->store, "SELECT native_id, agent FROM sessions WHERE key = ?1", "i", key);
+	int got = query_step(q);
+
+	if (got == 1) {
+		ask->session = arena_str(call->arena, query_str(q, 0));
+		ask->agent = arena_str(call->arena, query_str(q, 1));
+		ask->recollect = true;
+	}
+	query_reset(q);
+	return MIN(got, 0);
+}
+
 int op_preview(struct op_call *call)
 {
 	str name = op_text(call, "event");
+	int64_t project;
+	int r;
 	struct context_ask ask = { .kind = str_empty(name) ? EVENT_USER_PROMPT_SUBMIT : event_kind_by_name(name),
 		.agent = op_text(call, "agent"),
 		.session = STR("preview"),
@@ -84,7 +107,13 @@ int op_preview(struct op_call *call)
 		return err_set(call->err, -EINVAL,
 			"'%s' is not an event; nothing but SessionStart, UserPromptSubmit and PostToolUse gets context",
 			name_shown(name, shown));
-	return answer(call, &ask);
+	r = str_empty(ask.cwd) ? 1 : memory_project_find(call->store, ask.cwd, &project);
+	if (r == 0 && ask.cwd.p[0] != '/')
+		return err_set(call->err, -ENOENT, "there is no project '%s'; list them with: hookd project list",
+			name_shown(ask.cwd, shown));
+	if (r >= 0 && op_has(call, "session"))
+		r = name_session(call, op_int(call, "session"), &ask);
+	return r < 0 ? r : answer(call, &ask);
 }
 
 /* What an agent asks for itself: like a prompt that says what it is about to do. */
@@ -92,6 +121,7 @@ int op_context(struct op_call *call)
 {
 	return answer(call,
 		&(struct context_ask){ .kind = EVENT_USER_PROMPT_SUBMIT,
+			.asked_for = true,
 			.session = STR("context"),
 			.cwd = op_text(call, "project"),
 			.prompt = op_text(call, "task") });

@@ -1,98 +1,18 @@
-/* What changes memories. Each change is an event of hookd's own, which is redacted on a worker and journaled by the
- * loop; the answer comes when it is in the journal. */
+/* New memories: remembered by the user or an agent, or imported.
+ *
+ * Whose words they are decides how far they are trusted. The owner's token, which a command at a terminal sends, says
+ * that a person speaks. Without it the words are an agent's, whatever operation it calls: what reads like an
+ * instruction is put aside for review. */
 #include <errno.h>
-#include <stdio.h>
 
-#include "api/ops.h"
+#include "api/learning.h"
 #include "base/clock.h"
-#include "memory/memory.h"
+#include "capture/capture.h"
+#include "project/project.h"
 
-enum { AT_ONCE = 2000, TEXT_MAX = 4000 };
+enum { AT_ONCE = 2000, LOOK_MS = 300, UNKNOWN_PROJECT = -1 };
 
-/* -- events on their way ----------------------------------------------------------------------- */
-
-struct lesson {
-	struct request *later;
-	const struct api_context *ctx;
-	struct arena *arena; /* of the request */
-	struct event *events;
-	struct record *records;
-	size_t n;
-	str result;
-};
-
-static void redact_all(void *arg)
-{
-	struct lesson *l = arg;
-	unsigned secrets;
-
-	for (size_t i = 0; i < l->n; i++)
-		engine_redact(l->ctx->engine, l->arena, &l->events[i], &l->records[i], &secrets);
-}
-
-static void stored(bool is_stored, void *arg)
-{
-	struct lesson *l = arg;
-
-	if (is_stored)
-		op_finish(l->later, l->result);
-	else
-		op_give_up(l->later, "the journal cannot be written; see: hookd status");
-}
-
-static void redacted(void *arg)
-{
-	struct lesson *l = arg;
-
-	engine_store(l->ctx->engine, l->records, l->n, stored, l);
-}
-
-static struct lesson *new_lesson(struct op_call *call, size_t max)
-{
-	struct lesson *l = arena_new(call->arena, struct lesson);
-
-	*l = (struct lesson){ .later = call->later, .ctx = call->ctx, .arena = call->arena };
-	l->events = arena_alloc(call->arena, (max + 1) * sizeof *l->events);
-	l->records = arena_alloc(call->arena, (max + 1) * sizeof *l->records);
-	return l;
-}
-
-static void learn(struct lesson *l, str result)
-{
-	l->result = result;
-	loop_submit_lane(l->ctx->loop, LOOP_PEOPLE, redact_all, redacted, l);
-}
-
-static void add_event(struct lesson *l, const struct ulid *id, const struct ulid *memory, str payload)
-{
-	memory_event(id, memory, payload, l->arena, &l->events[l->n++]);
-}
-
-/* -- a new memory ------------------------------------------------------------------------------ */
-
-static int take_type(struct op_call *call, str given, str *ret)
-{
-	const struct memory_type *type = memory_type_find(str_empty(given) ? STR("discovery") : given);
-	char list[200] = "", shown[NAME_SHOWN];
-
-	if (type) {
-		*ret = str_of(type->name);
-		return 0;
-	}
-	for (const struct memory_type *t = memory_types; t->name; t++)
-		snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", list[0] ? ", " : "", t->name);
-	return err_set(call->err, -EINVAL, "'%s' is not a type of memory; types: %s", name_shown(given, shown), list);
-}
-
-static int check_text(struct op_call *call, str text)
-{
-	if (str_empty(str_trim(text)))
-		return err_set(call->err, -EINVAL, "'text' is empty; say what is to be remembered");
-	if (text.n > TEXT_MAX)
-		return err_set(call->err, -EINVAL, "'text' has %zu bytes; a memory holds at most %d: shorten it",
-			text.n, TEXT_MAX);
-	return 0;
-}
+/* -- whose ------------------------------------------------------------------------------------- */
 
 /* A path names a directory; anything else is the name of a project. */
 static void set_project(struct memory_note *n, str project)
@@ -103,51 +23,188 @@ static void set_project(struct memory_note *n, str project)
 		n->project = project;
 }
 
-static str answer_with_id(struct op_call *call, const struct ulid *uid)
+/* The project that the fold will choose: that of the directory, which may have been seen under another path. A new
+ * one has no memories yet. */
+static int find_by_directory(struct lesson *l, str dir, int64_t *ret)
 {
-	char text[ULID_TEXT + 1];
+	struct project p;
+	int got = store_number(l->call.store, ret,
+		"SELECT coalesce(p.merged, p.parent, p.key) FROM directories d JOIN projects p ON p.key = d.project "
+		"WHERE d.path = ?1",
+		"s", dir);
 
-	ulid_format(uid, text);
-	return arena_strf(call->arena, "{\"id\":\"%s\"}", text);
+	if (got == 0 && project_find_within(arena_cstr(l->call.arena, dir), l->call.ctx->paths->home, LOOK_MS, &p) == 0)
+		got = store_number(l->call.store, ret,
+			"SELECT coalesce(merged, parent, key) FROM projects WHERE path = ?1", "s",
+			str_of(p.main[0] ? p.main : p.root));
+	if (got == 0)
+		*ret = UNKNOWN_PROJECT;
+	return MIN(got, 0);
 }
 
-static int remember(struct op_call *call, bool by_user)
+static int find_project(struct lesson *l, const struct memory_note *n, int64_t *ret)
 {
+	char shown[NAME_SHOWN];
+	int got;
+
+	*ret = 0;
+	if (!str_empty(n->dir))
+		return find_by_directory(l, n->dir, ret);
+	if (str_empty(n->project))
+		return 0;
+	got = memory_project_find(l->call.store, n->project, ret);
+	if (got == 0)
+		return err_set(l->call.err, -ENOENT,
+			"there is no project '%s'; list them with: hookd project list, or name its directory",
+			name_shown(n->project, shown));
+	return MIN(got, 0);
+}
+
+/* -- remember ---------------------------------------------------------------------------------- */
+
+const struct op_column op_remember_result[] = { { "id", 's' }, { "status", 's' }, { "known", 'b' }, { "reason", 's' },
+	{ "supersedes", 'o', (const struct op_column[]){ { "id", 's' }, { "text", 's' }, { 0 } } }, { 0 } };
+
+static void begin_answer(struct json_writer *w, const struct ulid *uid, str status)
+{
+	char id[ULID_TEXT + 1];
+
+	ulid_format(uid, id);
+	jw_object(w);
+	jw_field_str(w, "id", str_of(id));
+	jw_field_str(w, "status", status);
+}
+
+static void end_answer(struct lesson *l, struct buf *b, struct json_writer *w)
+{
+	jw_end_object(w);
+	l->result = arena_str(l->call.arena, buf_str(b));
+	buf_release(b);
+}
+
+/* It is there already. The owner can bring it back; what was put aside is for review. */
+static int answer_known(struct lesson *l, const struct ulid *known)
+{
+	struct buf b = BUF_INIT(16384);
+	struct json_writer w = JSON_WRITER(&b);
+	struct ulid id = ulid_make();
+	struct memory_state m;
+	char text[ULID_TEXT + 1];
+	int r;
+
+	ulid_format(known, text);
+	l->n = 0;
+	r = lesson_find(l, str_of(text), &m);
+	if (r < 0)
+		return r;
+	if (l->call.owner && !str_eq(m.status, STR("active")) && !str_eq(m.status, STR("quarantined"))) {
+		lesson_add(l, &id, known,
+			arena_strf(l->call.arena,
+				"{\"memory\":\"%s\",\"op\":\"change\",\"status\":\"active\",\"reason\":\"remembered "
+				"again\"}",
+				text));
+		m.status = STR("active");
+		m.reason = STR_NONE;
+	}
+	begin_answer(&w, known, m.status);
+	jw_field_bool(&w, "known", true);
+	if (!str_empty(m.reason))
+		jw_field_str(&w, "reason", m.reason);
+	end_answer(l, &b, &w);
+	return 0;
+}
+
+/* An older memory that says nearly the same gives way, and the answer says which. */
+static int supersede_near(struct lesson *l, const struct memory_note *n, int64_t project, struct json_writer *w)
+{
+	float similar = (float)config_number(l->call.ctx->config, OPTION_MEMORY_SIMILAR) / 100;
+	struct arena *a = l->call.arena;
+	struct ulid older, id = ulid_make();
+	char by[ULID_TEXT + 1], old[ULID_TEXT + 1];
+	struct memory_state m;
+	int r = memories_find_near(l->call.ctx->memories, l->call.store, project, n, similar, a, &older);
+
+	if (r != 1)
+		return MIN(r, 0);
+	ulid_format(&n->uid, by);
+	ulid_format(&older, old);
+	r = lesson_find(l, str_of(old), &m);
+	if (r < 0)
+		return r;
+	lesson_add(l, &id, &older,
+		arena_strf(a,
+			"{\"memory\":\"%s\",\"op\":\"change\",\"status\":\"superseded\",\"successor\":\"%s\","
+			"\"reason\":"
+			"\"a newer memory says nearly the same\"}",
+			old, by));
+	jw_key(w, "supersedes");
+	jw_object(w);
+	jw_field_str(w, "id", str_of(old));
+	jw_field_str(w, "text", m.text);
+	jw_end_object(w);
+	return 0;
+}
+
+static int answer_new(struct lesson *l, const struct memory_note *n, int64_t project)
+{
+	struct buf b = BUF_INIT(16384);
+	struct json_writer w = JSON_WRITER(&b);
+	bool aside = str_is_set(n->status);
+	int r = 0;
+
+	begin_answer(&w, &n->uid, aside ? n->status : STR("active"));
+	if (aside)
+		jw_field_str(&w, "reason", n->reason);
+	else if (project != UNKNOWN_PROJECT)
+		r = supersede_near(l, n, project, &w);
+	end_answer(l, &b, &w);
+	return r;
+}
+
+static int prepare_memory(struct lesson *l)
+{
+	const struct op_call *call = &l->call;
 	struct memory_note note = { .uid = ulid_make(),
 		.text = str_trim(op_text(call, "text")),
 		.file = op_text(call, "file"),
 		.session = op_text(call, "session"),
 		.importance = op_int(call, "importance"),
-		.trust = by_user ? STR("user") : STR("agent"),
+		.created_us = clock_wall_us(),
+		.trust = call->owner ? STR("user") : STR("agent"),
 		.origin = STR("remember") };
+	struct ulid known;
+	int64_t project = 0;
 	const char *why;
-	struct lesson *l;
-	int r = check_text(call, note.text);
+	int r = lesson_take_type(&l->call, op_has(call, "type") ? op_text(call, "type") : STR("discovery"), &note.type);
 
+	set_project(&note, op_text(call, "project"));
 	if (r == 0)
-		r = take_type(call, op_text(call, "type"), &note.type);
+		r = lesson_take_concepts(&l->call, op_json(call, "concepts"), memory_concept_of(op_text(call, "type")),
+			&note.concepts);
+	if (r == 0)
+		r = find_project(l, &note, &project);
 	if (r < 0)
 		return r;
-	why = by_user ? NULL : memories_suspect(call->ctx->memories, note.text);
+	why = lesson_suspect(l, note.text,
+		arena_strf(call->arena, STR_FMT " " STR_FMT, STR_ARG(note.file), STR_ARG(note.concepts)));
 	if (why) {
 		note.status = STR("quarantined");
 		note.reason = str_of(why);
 	}
-	set_project(&note, op_text(call, "project"));
-	l = new_lesson(call, 1);
-	add_event(l, &note.uid, &note.uid, memory_write_note(&note, call->arena));
-	learn(l, answer_with_id(call, &note.uid));
-	return 0;
+	lesson_add(l, &note.uid, &note.uid, memory_write_note(&note, call->arena));
+	r = project == UNKNOWN_PROJECT ? 0
+				       : capture_find_memory(call->store, project, lesson_stored(l, "text"), STR_NONE,
+						 lesson_stored(l, "file"), &known);
+	if (r < 0)
+		return r;
+	return r == 1 ? answer_known(l, &known) : answer_new(l, &note, project);
 }
 
 int op_remember(struct op_call *call)
 {
-	return remember(call, false);
-}
+	int r = lesson_check_text(call, str_trim(op_text(call, "text")));
 
-int op_user_remember(struct op_call *call)
-{
-	return remember(call, true);
+	return r < 0 ? r : learn(call, 2, prepare_memory);
 }
 
 /* -- import ------------------------------------------------------------------------------------ */
@@ -184,34 +241,56 @@ static struct ulid uid_of_line(const struct json *item)
 	return ulid_derive(&base, json_str(json_get(item, STR("text"))));
 }
 
-static int add_line(struct op_call *call, struct lesson *l, const struct json *item)
+static int check_line(struct op_call *call, const struct json *item)
+{
+	const struct json *type = json_get(item, STR("type"));
+	str name;
+	int r;
+
+	if (item->type != JSON_OBJECT)
+		return err_set(call->err, -EINVAL, "each memory must be an object with a 'text'");
+	r = lesson_check_text(call, str_head(str_trim(json_str(json_get(item, STR("text")))), MEMORY_TEXT_MAX));
+	if (r == 0 && type)
+		r = lesson_take_type(call, json_str(type), &name);
+	return r < 0 ? r : lesson_take_concepts(call, json_get(item, STR("concepts")), STR_NONE, &name);
+}
+
+/* What somebody else's file says is found when it is asked for, even if it reads like an instruction; but that is
+ * never given by itself. */
+static void add_line(struct lesson *l, const struct json *item)
 {
 	struct memory_note note = { .uid = uid_of_line(item),
-		.text = str_trim(json_str(json_get(item, STR("text")))),
+		.type = STR("discovery"),
+		.text = str_cut_utf8(str_trim(json_str(json_get(item, STR("text")))), MEMORY_TEXT_MAX),
 		.file = json_str(json_get(item, STR("file"))),
 		.ref = json_str(json_get(item, STR("ref"))),
 		.created_us = time_of(json_get(item, STR("created_at"))),
-		.trust = STR("user"),
+		.trust = l->call.owner ? STR("user") : STR("agent"),
 		.origin = STR("import") };
-	int r = item->type == JSON_OBJECT ? check_text(call, str_head(note.text, TEXT_MAX))
-					  : err_set(call->err, -EINVAL, "each memory must be an object with a 'text'");
 
-	if (r == 0)
-		r = take_type(call, json_str(json_get(item, STR("type"))), &note.type);
-	if (r < 0)
-		return r;
-	note.text = str_cut_utf8(note.text, TEXT_MAX);
+	if (json_get(item, STR("type")))
+		(void)lesson_take_type(&l->call, json_str(json_get(item, STR("type"))), &note.type);
+	if (lesson_suspect(l, note.text, note.file))
+		note.trust = STR("web");
+	(void)lesson_take_concepts(&l->call, json_get(item, STR("concepts")),
+		memory_concept_of(json_str(json_get(item, STR("type")))), &note.concepts);
 	note.thread = thread_of(note.ref);
 	set_project(&note, json_str(json_get(item, STR("project"))));
 	json_int(json_get(item, STR("importance")), &note.importance);
-	add_event(l, &note.uid, &note.uid, memory_write_note(&note, call->arena));
+	lesson_add(l, &note.uid, &note.uid, memory_write_note(&note, l->call.arena));
+}
+
+static int prepare_import(struct lesson *l)
+{
+	json_each(item, op_json(&l->call, "memories"))
+		add_line(l, item);
+	l->result = arena_strf(l->call.arena, "{\"taken\":%zu}", l->n);
 	return 0;
 }
 
 int op_memory_import(struct op_call *call)
 {
 	const struct json *list = op_json(call, "memories");
-	struct lesson *l;
 	size_t n = 0;
 	int r = 0;
 
@@ -220,99 +299,7 @@ int op_memory_import(struct op_call *call)
 	if (n > AT_ONCE)
 		return err_set(call->err, -EINVAL, "at most %d memories at once; send the rest in further calls",
 			AT_ONCE);
-	l = new_lesson(call, n);
 	json_each(item, list)
-		r = r < 0 ? r : add_line(call, l, item);
-	if (r < 0)
-		return r;
-	learn(l, arena_strf(call->arena, "{\"taken\":%zu}", n));
-	return 0;
-}
-
-/* -- changes ----------------------------------------------------------------------------------- */
-
-/* The members of the call that are members of the event too. */
-static void write_change(struct op_call *call, const struct ulid *uid, bool approved, struct json_writer *w)
-{
-	static const char *const texts[] = { "text", "type", "file", "status", "reason", "successor" };
-	static const char *const flags[] = { "pinned", "muted" };
-	char id[ULID_TEXT + 1];
-
-	ulid_format(uid, id);
-	jw_object(w);
-	jw_field_str(w, "memory", str_of(id));
-	jw_field_str(w, "op", STR("change"));
-	if (approved)
-		jw_field_int(w, "approved", 1);
-	for (size_t i = 0; i < countof(texts); i++)
-		if (op_has(call, texts[i]))
-			jw_field_str(w, texts[i], op_text(call, texts[i]));
-	for (size_t i = 0; i < countof(flags); i++)
-		if (op_has(call, flags[i]))
-			jw_field_int(w, flags[i], op_bool(call, flags[i]));
-	if (op_has(call, "importance"))
-		jw_field_int(w, "importance", op_int(call, "importance"));
-	jw_end_object(w);
-}
-
-static int check_change(struct op_call *call, struct ulid *ret)
-{
-	struct ulid successor;
-	str type;
-
-	if (!ulid_parse(op_text(call, "id"), ret))
-		return err_set(call->err, -EINVAL,
-			"'id' must be the 26 characters of a memory's id; see: hookd memories");
-	if (op_has(call, "successor") && !ulid_parse(op_text(call, "successor"), &successor))
-		return err_set(call->err, -EINVAL, "'successor' must be the 26 characters of a memory's id");
-	if (op_has(call, "type") && take_type(call, op_text(call, "type"), &type) < 0)
-		return -EINVAL;
-	return op_has(call, "text") ? check_text(call, op_text(call, "text")) : 0;
-}
-
-static int change(struct op_call *call, bool approved)
-{
-	struct buf b = BUF_INIT(LIMIT_PAYLOAD);
-	struct json_writer w = JSON_WRITER(&b);
-	struct ulid uid, id = ulid_make();
-	struct lesson *l;
-	int r = check_change(call, &uid);
-
-	if (r < 0)
-		return r;
-	write_change(call, &uid, approved, &w);
-	l = new_lesson(call, 1);
-	add_event(l, &id, &uid, arena_str(call->arena, buf_str(&b)));
-	buf_release(&b);
-	learn(l, answer_with_id(call, &uid));
-	return 0;
-}
-
-int op_memory_change(struct op_call *call)
-{
-	return change(call, false);
-}
-
-/* By the owner: what was put aside may become active. */
-int op_memory_review(struct op_call *call)
-{
-	return change(call, true);
-}
-
-/* For agents: it no longer counts, and the user can see that and take it back. Only the user deletes. */
-int op_forget(struct op_call *call)
-{
-	struct ulid uid, id = ulid_make();
-	struct lesson *l;
-
-	if (!ulid_parse(op_text(call, "id"), &uid))
-		return err_set(call->err, -EINVAL, "'id' must be the 26 characters of a memory's id");
-	l = new_lesson(call, 1);
-	add_event(l, &id, &uid,
-		arena_strf(call->arena,
-			"{\"memory\":\"" STR_FMT "\",\"op\":\"change\",\"status\":\"resolved\",\"reason\":\"an agent "
-			"asked\"}",
-			STR_ARG(op_text(call, "id"))));
-	learn(l, answer_with_id(call, &uid));
-	return 0;
+		r = r < 0 ? r : check_line(call, item);
+	return r < 0 ? r : learn(call, n, prepare_import);
 }

@@ -2,38 +2,80 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "api/ops.h"
-#include "memory/memory.h"
+#include "api/learning.h"
 
 enum { HITS_MAX = 50, BATCH_MAX = 1000 };
 
 #define MEMORY_SELECT                                                                                                \
 	"SELECT m.key, ulid_text(m.uid), m.type, m.text, m.file, m.importance, m.status, m.trust, m.origin, m.ref, " \
 	"m.pinned, m.muted, m.created_at, m.updated_at, m.shown, m.used, p.name, s.native_id, s.agent, m.reason, "   \
-	"m.concepts FROM memories m LEFT JOIN projects p ON p.key = m.project LEFT JOIN sessions s ON s.key = "      \
+	"m.concepts, ulid_text(m.successor) FROM memories m LEFT JOIN projects p ON p.key = m.project LEFT JOIN "    \
+	"sessions s ON s.key = "                                                                                     \
 	"m.session "
 
 static const struct op_column memory_columns[] = { { "", 'i' }, { "id", 's' }, { "type", 's' }, { "text", 's' },
 	{ "file", 's' }, { "importance", 'i' }, { "status", 's' }, { "trust", 's' }, { "origin", 's' }, { "ref", 's' },
 	{ "pinned", 'b' }, { "muted", 'b' }, { "created_us", 'i' }, { "updated_us", 'i' }, { "shown", 'i' },
 	{ "used", 'i' }, { "project", 's' }, { "session", 's' }, { "agent", 's' }, { "reason", 's' },
-	{ "concepts", 'j' }, { 0 } };
+	{ "concepts", 'j' }, { "successor", 's' }, { 0 } };
+
+static const struct op_column predecessor_columns[] = { { "id", 's' }, { "kind", 's' }, { "text", 's' }, { 0 } };
+
+#define MEMORY_MEMBERS                                                                                               \
+	{ "id", 's' }, { "type", 's' }, { "text", 's' }, { "file", 's' }, { "importance", 'i' }, { "status", 's' },  \
+		{ "trust", 's' }, { "origin", 's' }, { "ref", 's' }, { "pinned", 'b' }, { "muted", 'b' },            \
+		{ "created_us", 'i' }, { "updated_us", 'i' }, { "shown", 'i' }, { "used", 'i' }, { "project", 's' }, \
+		{ "session", 's' }, { "agent", 's' }, { "reason", 's' }, { "concepts", 't' },                        \
+	{                                                                                                            \
+		"successor", 's'                                                                                     \
+	}
+
+const struct op_column op_memories_result[] = {
+	{ "memories", 'l', (const struct op_column[]){ MEMORY_MEMBERS, { 0 } } }, { 0 }
+};
+const struct op_column op_memory_result[] = { { "kind", 's' }, MEMORY_MEMBERS,
+	{ "predecessors", 'l', predecessor_columns }, { 0 } };
+/* A memory, or what a search found in a session. */
+const struct op_column op_get_result[] = {
+	{ "items", 'l',
+		(const struct op_column[]){ { "kind", 's' }, MEMORY_MEMBERS,
+			{ "predecessors", 'l', predecessor_columns }, { "at_us", 'i' }, { "prompt_number", 'i' },
+			{ "answer", 's' }, { "path", 's' }, { 0 } } },
+	{ 0 },
+};
+const struct op_column op_recall_result[] = {
+	{ "answers", 'l',
+		(const struct op_column[]){ { "id", 'j' }, { "error", 's' },
+			{ "hits", 'l',
+				(const struct op_column[]){ { "id", 's' }, { "ref", 'j' }, { "kind", 's' },
+					{ "score", 'n' }, { "confidence", 'n' }, { "type", 's' }, { "text", 's' },
+					{ "file", 'j' }, { "features", 'j' }, { 0 } } },
+			{ 0 } } },
+	{ 0 },
+};
 
 /* -- lists ------------------------------------------------------------------------------------- */
 
 int op_memories(struct op_call *call)
 {
-	struct query *q = store_ask(call->store,
+	struct query *q;
+	str type = STR_NONE;
+	int got = op_has(call, "type") ? lesson_take_type(call, op_text(call, "type"), &type) : 0;
+
+	if (got < 0)
+		return got;
+	q = store_ask(call->store,
 		MEMORY_SELECT
 		"WHERE (?1 IS NULL OR m.project IN (SELECT coalesce(parent, key) FROM projects WHERE key = ?1 "
 		"UNION SELECT ?1)) AND (?2 IS NULL OR m.type = ?2) AND (CASE WHEN ?3 IS NULL THEN m.status <> "
 		"'forgotten' ELSE m.status = ?3 END) "
 		"AND (?4 IS NULL OR instr(lower(m.text), lower(?4))) AND m.created_at >= ?5 "
-		"AND (?6 IS NULL OR m.session = ?6) ORDER BY m.created_at DESC, m.key DESC LIMIT ?7",
-		"ksssiki", op_int(call, "project"), op_text(call, "type"), op_text(call, "status"),
-		op_text(call, "query"), op_int(call, "since"), op_int(call, "session"), op_int(call, "limit"));
-	int got;
-
+		"AND (?6 IS NULL OR m.session = ?6) AND m.created_at < ?8 AND (?9 IS NULL OR EXISTS (SELECT 1 FROM "
+		"json_each(m.concepts) WHERE value = ?9 COLLATE NOCASE)) ORDER BY m.created_at DESC, m.key DESC LIMIT "
+		"?7",
+		"ksssikiis", op_int(call, "project"), type, op_text(call, "status"), op_text(call, "query"),
+		op_int(call, "since"), op_int(call, "session"), op_int(call, "limit"),
+		op_has(call, "until") ? op_int(call, "until") : INT64_MAX, op_text(call, "concept"));
 	jw_object(call->w);
 	jw_key(call->w, "memories");
 	jw_array(call->w);
@@ -49,7 +91,7 @@ int op_memories(struct op_call *call)
 }
 
 /* By the text of its id, or the name it was imported under. */
-static int find_memory(struct op_call *call, str wanted, int64_t *ret)
+int op_find_memory(struct op_call *call, str wanted, int64_t *ret)
 {
 	struct ulid uid;
 	int got;
@@ -66,10 +108,23 @@ static int find_memory(struct op_call *call, str wanted, int64_t *ret)
 	return MIN(got, 0);
 }
 
-static int write_memory(struct op_call *call, str wanted)
+/* What it took the place of, and still does. */
+static int write_predecessors(struct op_call *call, int64_t key)
+{
+	return op_write_list(call, "predecessors",
+		store_ask(call->store,
+			"SELECT ulid_text(o.uid), l.kind, o.text FROM memories m JOIN memory_links l ON l.source = "
+			"m.uid "
+			"JOIN memories o ON o.uid = l.target AND o.successor = m.uid WHERE m.key = ?1 ORDER BY l.at, "
+			"l.target",
+			"i", key),
+		predecessor_columns);
+}
+
+int op_write_memory(struct op_call *call, str wanted)
 {
 	int64_t key = 0;
-	int got = find_memory(call, wanted, &key);
+	int got = op_find_memory(call, wanted, &key);
 	struct query *q;
 
 	if (got < 0)
@@ -77,99 +132,22 @@ static int write_memory(struct op_call *call, str wanted)
 	q = store_ask(call->store, MEMORY_SELECT "WHERE m.key = ?1", "i", key);
 	got = query_step(q);
 	jw_object(call->w);
+	jw_field_str(call->w, "kind", STR("memory"));
 	if (got == 1)
 		op_write_columns(call->w, q, memory_columns);
-	jw_end_object(call->w);
 	query_reset(q);
+	if (got >= 0)
+		got = write_predecessors(call, key);
+	jw_end_object(call->w);
 	return MIN(got, 0);
 }
 
 int op_memory(struct op_call *call)
 {
-	return write_memory(call, op_text(call, "id"));
-}
-
-int op_get(struct op_call *call)
-{
-	int r = 0;
-
-	jw_object(call->w);
-	jw_key(call->w, "memories");
-	jw_array(call->w);
-	json_each(id, op_json(call, "ids"))
-		r = r < 0 ? r : write_memory(call, json_str(id));
-	jw_end_array(call->w);
-	jw_end_object(call->w);
-	return r;
-}
-
-/* -- timeline ---------------------------------------------------------------------------------- */
-
-/* The moment a timeline is about: a memory's, a given one, or now. */
-static int anchor_of(struct op_call *call, int64_t *ret)
-{
-	int64_t key = 0;
-	int r = 0;
-
-	*ret = op_has(call, "at") ? op_int(call, "at") : INT64_MAX;
-	if (op_has(call, "id"))
-		r = find_memory(call, op_text(call, "id"), &key);
-	if (r == 0 && key)
-		r = store_number(call->store, ret, "SELECT created_at FROM memories WHERE key = ?1", "i", key);
-	return MIN(r, 0);
-}
-
-/* Prompts and memories around that moment, each with what reading it in full would cost. */
-int op_timeline(struct op_call *call)
-{
-	static const struct op_column columns[] = { { "at_us", 'i' }, { "kind", 's' }, { "id", 's' },
-		{ "session", 's' }, { "text", 's' }, { "tokens", 'i' }, { 0 } };
-	int64_t at, limit = op_int(call, "limit");
-	int r = anchor_of(call, &at);
-
-	if (r < 0)
-		return r;
-	jw_object(call->w);
-	r = op_write_list(call, "timeline",
-		store_ask(call->store,
-			"WITH item AS (SELECT b.started_at AS at, 'prompt' AS kind, s.native_id || '#' || b.number AS "
-			"id, "
-			"s.native_id AS session, substr(b.prompt, 1, 160) AS text, "
-			"(coalesce(length(b.prompt), 0) + coalesce(length(b.response), 0)) / 4 AS tokens, s.project AS "
-			"project "
-			"FROM batches b JOIN sessions s ON s.key = b.session WHERE b.prompt IS NOT NULL "
-			"UNION ALL SELECT m.created_at, m.type, ulid_text(m.uid), s.native_id, substr(m.text, 1, 160), "
-			"length(m.text) / 4, m.project FROM memories m LEFT JOIN sessions s ON s.key = m.session "
-			"WHERE m.status = 'active') "
-			"SELECT at, kind, id, session, text, tokens FROM (SELECT * FROM (SELECT * FROM item WHERE at "
-			"<= ?2 AND "
-			"(?1 IS NULL OR project = ?1) ORDER BY at DESC LIMIT ?3) UNION ALL SELECT * FROM (SELECT * "
-			"FROM item WHERE "
-			"at > ?2 AND (?1 IS NULL OR project = ?1) ORDER BY at LIMIT ?3)) ORDER BY at",
-			"kii", op_int(call, "project"), at, (limit + 1) / 2),
-		columns);
-	jw_end_object(call->w);
-	return r;
+	return op_write_memory(call, op_text(call, "id"));
 }
 
 /* -- recall ------------------------------------------------------------------------------------ */
-
-/* A project by its name or path before its key: people name projects with numbers, too. */
-static int find_project(struct op_call *call, str wanted, int64_t *ret)
-{
-	int got = store_number(call->store, ret,
-		"SELECT coalesce(merged, parent, key) FROM projects WHERE name = ?1 OR path = ?1 "
-		"ORDER BY path = ?1 DESC, named DESC, key LIMIT 1",
-		"s", wanted);
-
-	if (got == 0)
-		got = store_number(call->store, ret,
-			"SELECT coalesce(p.merged, p.parent, p.key) FROM directories d JOIN projects p ON p.key = "
-			"d.project "
-			"WHERE d.path = ?1",
-			"s", wanted);
-	return got;
-}
 
 /* For fitting the confidence. */
 static void write_features(struct op_call *call, const struct hit *h)
@@ -210,12 +188,32 @@ static int write_hit(struct op_call *call, const struct hit *h, int64_t *written
 	return MIN(got, 0);
 }
 
-/* Hits of the project and of what is for all projects, by confidence where both have some. */
+/* The memories of a project and those for all projects, as a prompt gets them. Each list keeps its order; of the two
+ * that are next the surer one comes first. */
+static int search_both(struct op_call *call, str query, int64_t project, struct hit ret[2 * HITS_MAX])
+{
+	struct hit hits[2][HITS_MAX];
+	int n[2] = { 0, 0 }, at[2] = { 0, 0 }, total = 0;
+
+	n[0] = memories_search(call->ctx->memories, call->store, 0, query, true, hits[0], HITS_MAX);
+	if (project && n[0] >= 0)
+		n[1] = memories_search(call->ctx->memories, call->store, project, query, true, hits[1], HITS_MAX);
+	if (n[0] < 0 || n[1] < 0)
+		return MIN(n[0], n[1]);
+	while (at[0] < n[0] || at[1] < n[1]) {
+		bool own = at[0] == n[0] || (at[1] < n[1] && hits[1][at[1]].confidence >= hits[0][at[0]].confidence);
+
+		ret[total++] = hits[own][at[own]];
+		at[own]++;
+	}
+	return total;
+}
+
 static int write_hits(struct op_call *call, str query, int64_t project, int64_t limit)
 {
-	struct hit hits[HITS_MAX];
+	struct hit hits[2 * HITS_MAX];
 	int64_t written = 0;
-	int n = memories_search(call->ctx->memories, call->store, project, query, true, hits, HITS_MAX), r = 0;
+	int n = search_both(call, query, project, hits), r = 0;
 
 	jw_key(call->w, "hits");
 	jw_array(call->w);
@@ -225,11 +223,14 @@ static int write_hits(struct op_call *call, str query, int64_t project, int64_t 
 	return n < 0 ? n : r;
 }
 
+/* An unknown directory has what is for all projects; an unknown name is a mistake, of this query alone. */
 static int recall_one(struct op_call *call, const struct json *item, int64_t limit)
 {
 	str project = json_str(json_get(item, STR("project")));
 	int64_t key = 0;
-	int r = str_empty(project) ? 0 : find_project(call, project, &key);
+	int got = str_empty(project) ? 1 : memory_project_find(call->store, project, &key);
+	bool unknown = got == 0 && project.p[0] != '/';
+	char shown[NAME_SHOWN];
 
 	jw_object(call->w);
 	jw_key(call->w, "id");
@@ -237,10 +238,29 @@ static int recall_one(struct op_call *call, const struct json *item, int64_t lim
 		jw_value(call->w, json_get(item, STR("id")));
 	else
 		jw_null(call->w);
-	if (r >= 0)
-		r = write_hits(call, json_str(json_get(item, STR("query"))), key, limit);
+	if (unknown) {
+		jw_field_str(call->w, "error",
+			arena_strf(call->arena, "there is no project '%s'; list them with: hookd project list",
+				name_shown(project, shown)));
+		jw_key(call->w, "hits");
+		jw_array(call->w);
+		jw_end_array(call->w);
+	} else if (got >= 0) {
+		got = write_hits(call, json_str(json_get(item, STR("query"))), key, limit);
+	}
 	jw_end_object(call->w);
-	return MIN(r, 0);
+	return MIN(got, 0);
+}
+
+static int check_query(struct op_call *call, const struct json *item)
+{
+	const struct json *query = json_get(item, STR("query")), *project = json_get(item, STR("project"));
+
+	if (item->type != JSON_OBJECT || !query || query->type != JSON_STRING)
+		return err_set(call->err, -EINVAL, "'queries': each must be an object with a text as its 'query'");
+	if (project && project->type != JSON_STRING && project->type != JSON_NULL)
+		return err_set(call->err, -EINVAL, "'queries': 'project' must be a directory or a name");
+	return 0;
 }
 
 int op_recall(struct op_call *call)
@@ -249,6 +269,10 @@ int op_recall(struct op_call *call)
 	int64_t limit = op_int(call, "limit"), n = 0;
 	int r = 0;
 
+	json_each(item, list)
+		r = r < 0 ? r : check_query(call, item);
+	if (r < 0)
+		return r;
 	jw_object(call->w);
 	jw_key(call->w, "answers");
 	jw_array(call->w);

@@ -34,7 +34,27 @@ static bool wants_all_copies(const struct op_call *call)
 static bool chooses_something(const struct capture_choice *c)
 {
 	return str_is_set(c->sessions) || c->project || str_is_set(c->agent) || c->before_us || str_is_set(c->match) ||
-		str_is_set(c->memory);
+		str_is_set(c->memories);
+}
+
+/* Ids, separated by blanks. */
+static int read_memories(struct op_call *call, str *ret)
+{
+	struct buf b = BUF_INIT(ORDER_MAX);
+	int r = 0;
+
+	if (!op_has(call, "memories"))
+		return 0;
+	json_each(id, op_json(call, "memories")) {
+		if (!ulid_parse(json_str(id), &(struct ulid){ { 0 } }))
+			r = err_set(call->err, -EINVAL, "'memories' must have the 26 characters of each memory's id");
+		buf_addf(&b, "%s" STR_FMT, b.len ? " " : "", STR_ARG(json_str(id)));
+	}
+	if (b.full)
+		r = err_set(call->err, -EINVAL, "these are too many memories at once; delete them in several calls");
+	*ret = arena_str(call->arena, buf_str(&b));
+	buf_release(&b);
+	return r;
 }
 
 static int read_choice(struct op_call *call, struct capture_choice *ret)
@@ -45,8 +65,7 @@ static int read_choice(struct op_call *call, struct capture_choice *ret)
 	*ret = (struct capture_choice){ .sessions = op_text(call, "sessions"),
 		.project = op_int(call, "project"),
 		.agent = op_text(call, "agent"),
-		.before_us = op_int(call, "before_us"),
-		.memory = op_text(call, "memory") };
+		.before_us = op_int(call, "before_us") };
 	/* Gone from the store by now, but perhaps not from the copies. */
 	if (r == -ENOENT && wants_all_copies(call)) {
 		*call->err = (struct err){ 0 };
@@ -57,11 +76,12 @@ static int read_choice(struct op_call *call, struct capture_choice *ret)
 		return r;
 	if (!str_empty(match))
 		ret->match = capture_match_text(call->arena, match);
-	if (str_is_set(ret->memory) && !ulid_parse(ret->memory, &(struct ulid){ { 0 } }))
-		return err_set(call->err, -EINVAL, "'memory' must be the 26 characters of a memory's id");
+	r = read_memories(call, &ret->memories);
+	if (r < 0)
+		return r;
 	if (!chooses_something(ret))
 		return err_set(call->err, -EINVAL,
-			"specify what to delete: sessions, project, agent, before_us, match or memory");
+			"specify what to delete: sessions, project, agent, before_us, match or memories");
 	return 0;
 }
 
@@ -174,8 +194,8 @@ static int write_order(const struct purge *p)
 		jw_field_str(&w, "agent", c->agent);
 	if (str_is_set(c->match))
 		jw_field_str(&w, "match", c->match);
-	if (str_is_set(c->memory))
-		jw_field_str(&w, "memory", c->memory);
+	if (str_is_set(c->memories))
+		jw_field_str(&w, "memories", c->memories);
 	jw_field_int(&w, "project", c->project);
 	jw_field_int(&w, "before_us", c->before_us);
 	jw_field_bool(&w, "keep_backups", p->keep_backups);
@@ -214,7 +234,7 @@ static int read_order(struct purge *p, struct arena *a)
 	p->choice = (struct capture_choice){ .sessions = json_str(json_get(root, STR("sessions"))),
 		.agent = json_str(json_get(root, STR("agent"))),
 		.match = json_str(json_get(root, STR("match"))),
-		.memory = json_str(json_get(root, STR("memory"))) };
+		.memories = json_str(json_get(root, STR("memories"))) };
 	json_int(json_get(root, STR("project")), &p->choice.project);
 	json_int(json_get(root, STR("before_us")), &p->choice.before_us);
 	p->keep_backups = json_true(json_get(root, STR("keep_backups")));

@@ -1,125 +1,24 @@
-/* search: prompts, answers, commands and plans by their words.
+/* search: prompts, answers, commands, plans and memories by their words.
  *
  * The index (schema/0003) holds words and no texts: `texts` says which row a hit stands for. Ranking every hit of a
  * common word would cost a tenth of a second in a large store, so the newest hits are taken from the index and ranked;
- * filters are applied to those, and when too few are left, to more of them. */
-#include <ctype.h>
+ * filters are applied to those, and when too few are left, to more of them. Memories have an index of their own. */
 #include <errno.h>
 
-#include "api/ops.h"
-#include "base/utf8.h"
+#include "api/search_words.h"
+#include "memory/memory.h"
 
 enum {
-	TERMS_MAX = 32,
 	FIRST_LOOK = 1000, /* hits taken from the index before filters */
 	WIDER = 20,        /* and this many times more, when that was not enough */
-	SNIPPET_BEFORE = 60,
-	SNIPPET_BYTES = 240,
+	PROJECTS_MAX = 16, /* whose memories are searched, when none is named */
+	MEMORIES_MAX = 20, /* of each */
 };
+
+/* Where to search, as bits; those of texts are their kinds. */
+enum { IN_PLANS = 1 << 3, IN_SESSIONS = 7, IN_MEMORY = 1 << 4, IN_TEXTS = 15, IN_ALL = 31 };
 
 static const char *const kinds[] = { "prompt", "answer", "command", "plan" };
-
-struct term {
-	str text;
-	bool prefix;
-};
-
-struct terms {
-	struct term list[TERMS_MAX];
-	size_t n;
-};
-
-/* -- what was asked ---------------------------------------------------------------------------- */
-
-/* The index knows letters and digits; a term without any would match nothing and hide the others. */
-static bool has_words(str s)
-{
-	for (size_t i = 0; i < s.n; i++)
-		if (isalnum((unsigned char)s.p[i]) || (unsigned char)s.p[i] >= 0x80)
-			return true;
-	return false;
-}
-
-static void add_term(struct terms *t, str text)
-{
-	bool prefix = text.n > 1 && text.p[text.n - 1] == '*';
-
-	if (prefix)
-		text.n--;
-	if (has_words(text) && t->n < TERMS_MAX)
-		t->list[t->n++] = (struct term){ text, prefix };
-}
-
-/* Words, and "several words" that must be adjacent. There is no other syntax, so no query is invalid. */
-static void read_terms(str query, struct terms *ret)
-{
-	size_t i = 0, start;
-
-	*ret = (struct terms){ 0 };
-	while (i < query.n) {
-		if (query.p[i] == '"') {
-			start = ++i;
-			while (i < query.n && query.p[i] != '"')
-				i++;
-			add_term(ret, str_n(query.p + start, i - start));
-			i++;
-		} else if (isspace((unsigned char)query.p[i])) {
-			i++;
-		} else {
-			start = i;
-			while (i < query.n && !isspace((unsigned char)query.p[i]) && query.p[i] != '"')
-				i++;
-			add_term(ret, str_n(query.p + start, i - start));
-		}
-	}
-}
-
-static str match_text(struct arena *a, const struct terms *t, const char *between)
-{
-	struct buf b = BUF_INIT(KIB(64));
-	str text;
-
-	for (size_t i = 0; i < t->n; i++) {
-		buf_addf(&b, "%s\"", i ? between : "");
-		buf_add_str(&b, t->list[i].text); /* has no quotes in it: they end a term */
-		buf_addf(&b, "\"%s", t->list[i].prefix ? " *" : "");
-	}
-	text = arena_str(a, buf_str(&b));
-	buf_release(&b);
-	return text;
-}
-
-/* -- snippets ---------------------------------------------------------------------------------- */
-
-static ptrdiff_t find_nocase(str in, str what)
-{
-	for (size_t i = 0; what.n && i + what.n <= in.n; i++)
-		if (tolower((unsigned char)in.p[i]) == tolower((unsigned char)what.p[0]) &&
-			str_eq_nocase(str_n(in.p + i, what.n), what))
-			return (ptrdiff_t)i;
-	return -1;
-}
-
-/* A piece of the text around the first place that has one of the terms. */
-static str snippet(struct arena *a, str text, const struct terms *t)
-{
-	size_t from = SIZE_MAX;
-	bool cut;
-	ptrdiff_t at;
-
-	for (size_t i = 0; i < t->n; i++) {
-		at = find_nocase(text, t->list[i].text);
-		if (at >= 0 && (size_t)at < from)
-			from = (size_t)at;
-	}
-	from = from == SIZE_MAX || from < SNIPPET_BEFORE ? 0 : from - SNIPPET_BEFORE;
-	while (from && from < text.n && ((unsigned char)text.p[from] & 0xC0) == 0x80)
-		from++;
-	text = str_from(text, from);
-	cut = text.n > SNIPPET_BYTES;
-	text = str_cut_utf8(text, SNIPPET_BYTES);
-	return arena_strf(a, "%s" STR_FMT "%s", from ? "…" : "", STR_ARG(text), cut ? "…" : "");
-}
 
 /* -- hits -------------------------------------------------------------------------------------- */
 
@@ -131,7 +30,10 @@ static const char search_sql[] =
 	"  coalesce(b.started_at, a.started_at, a.ended_at, l.updated_at), coalesce(b.number, ab.number), "
 	"  CASE x.kind WHEN 0 THEN b.prompt WHEN 1 THEN b.response WHEN 2 THEN a.input ->> '$.command' "
 	"  ELSE l.text END, "
-	"  l.path "
+	"  l.path, "
+	"  (length(CASE x.kind WHEN 0 THEN b.prompt WHEN 1 THEN b.response WHEN 2 THEN a.input ->> '$.command' ELSE "
+	"l.text "
+	"  END) + 3) / 4 "
 	"FROM hit h JOIN texts x ON x.id = h.id "
 	"LEFT JOIN batches b ON x.kind < 2 AND b.key = x.row "
 	"LEFT JOIN activities a ON x.kind = 2 AND a.key = x.row LEFT JOIN batches ab ON ab.key = a.batch "
@@ -140,11 +42,23 @@ static const char search_sql[] =
 	"LEFT JOIN projects p ON p.key = s.project LEFT JOIN projects m ON m.key = p.parent "
 	"WHERE ?8 >> x.kind & 1 AND " OP_FILTER_SQL
 	"  AND coalesce(b.started_at, a.started_at, a.ended_at, l.updated_at) BETWEEN ?3 AND ?4 "
+	"  AND (NOT ?11 OR NOT EXISTS (SELECT 1 FROM json_each(?10) WHERE NOT instr(lower(CASE x.kind WHEN 0 THEN "
+	"b.prompt "
+	"  WHEN 1 THEN b.response WHEN 2 THEN a.input ->> '$.command' ELSE l.text END), lower(value)))) "
 	"ORDER BY h.score, 8 DESC LIMIT ?9";
 
 static const struct op_column hit_columns[] = { { "", 'i' }, { "", 'i' }, { "", 'i' }, { "session", 's' },
 	{ "agent", 's' }, { "session_key", 'i' }, { "project", 's' }, { "at_us", 'i' }, { "prompt_number", 'i' },
-	{ "", 's' }, { "path", 's' }, { 0 } };
+	{ "", 's' }, { "path", 's' }, { "tokens", 'i' }, { 0 } };
+
+const struct op_column op_search_result[] = {
+	{ "hits", 'l',
+		(const struct op_column[]){ { "id", 's' }, { "kind", 's' }, { "score", 'n' }, { "confidence", 's' },
+			{ "type", 's' }, { "session", 's' }, { "agent", 's' }, { "session_key", 'i' },
+			{ "project", 's' }, { "at_us", 'i' }, { "prompt_number", 'i' }, { "path", 's' },
+			{ "file", 's' }, { "tokens", 'i' }, { "snippet", 's' }, { 0 } } },
+	{ 0 }
+};
 
 /* One kind of search: all words or any of them, in this many of the newest. */
 struct look {
@@ -159,7 +73,7 @@ static const struct look looks[] = {
 	{ false, FIRST_LOOK *WIDER },
 };
 
-static void write_hit(struct op_call *call, struct json_writer *w, struct query *q, const struct terms *t,
+static void write_hit(struct op_call *call, struct json_writer *w, struct query *q, const struct search_words *t,
 	bool all_words)
 {
 	int64_t what = query_int(q, 0) & 3, milli = query_int(q, 2);
@@ -171,15 +85,15 @@ static void write_hit(struct op_call *call, struct json_writer *w, struct query 
 	jw_raw(w, arena_strf(call->arena, "%lld.%03lld", (long long)(milli / 1000), (long long)(milli % 1000)));
 	jw_field_str(w, "confidence", all_words ? STR("high") : STR("low"));
 	op_write_columns(w, q, hit_columns);
-	jw_field_str(w, "snippet", snippet(call->arena, query_str(q, 9), t));
+	jw_field_str(w, "snippet", search_words_snippet(call->arena, query_str(q, 9), t));
 	jw_end_object(w);
 }
 
 /* Items of an array into b. *ret_more: the index has more than were looked at. */
-static int look_once(struct op_call *call, const struct op_filter *f, const struct terms *t, int64_t which,
+static int look_once(struct op_call *call, const struct op_filter *f, const struct search_words *t, int64_t which,
 	const struct look *how, struct buf *b, int64_t *ret_found, bool *ret_more)
 {
-	str match = match_text(call->arena, t, how->all_words ? " AND " : " OR ");
+	str match = search_words_match(call->arena, t, how->all_words);
 	struct json_writer w = JSON_WRITER(b);
 	int64_t in_index = 0;
 	struct query *q;
@@ -192,8 +106,8 @@ static int look_once(struct op_call *call, const struct op_filter *f, const stru
 		return got < 0 ? got : 0;
 	buf_clear(b);
 	jw_array(&w);
-	q = store_ask(call->store, search_sql, OP_FILTER_TYPES "siii", OP_FILTER_ARGS(f), match, how->take, which,
-		f->limit);
+	q = store_ask(call->store, search_sql, OP_FILTER_TYPES "siiisi", OP_FILTER_ARGS(f), match, how->take, which,
+		f->limit, t->literal, (int64_t)how->all_words);
 	while ((got = query_step(q)) == 1) {
 		write_hit(call, &w, q, t, how->all_words);
 		++*ret_found;
@@ -203,7 +117,9 @@ static int look_once(struct op_call *call, const struct op_filter *f, const stru
 	return got;
 }
 
-static int write_hits(struct op_call *call, const struct op_filter *f, const struct terms *t, int64_t which)
+/* The items of an array, as text. */
+static int find_texts(struct op_call *call, const struct op_filter *f, const struct search_words *t, int64_t which,
+	str *ret)
 {
 	struct buf b = BUF_INIT(LIMIT_RPC_REPLY);
 	int64_t found = 0;
@@ -218,19 +134,122 @@ static int write_hits(struct op_call *call, const struct op_filter *f, const str
 			continue;
 		r = look_once(call, f, t, which, &looks[i], &b, &found, &more);
 	}
-	jw_key(call->w, "hits");
-	jw_raw(call->w, b.len ? buf_str(&b) : STR("[]"));
+	*ret = found ? arena_str(call->arena, str_n(b.p + 1, b.len - 2)) : STR_NONE;
 	buf_release(&b);
 	return r;
 }
 
-/* "prompts,commands", "sessions" (all but plans), "plans"; -EINVAL says what there is. */
+/* -- memories ---------------------------------------------------------------------------------- */
+
+static const char *confidence_word(float confidence)
+{
+	return confidence >= 0.75F ? "high" : confidence >= 0.6F ? "medium" : "low";
+}
+
+static int write_memory(struct op_call *call, const struct op_filter *f, const struct search_words *t,
+	const struct hit *h, int64_t *written)
+{
+	static const struct op_column columns[] = { { "id", 's' }, { "type", 's' }, { "", 's' }, { "file", 's' },
+		{ "at_us", 'i' }, { "project", 's' }, { "session", 's' }, { "agent", 's' }, { "tokens", 'i' }, { 0 } };
+	struct query *q = store_ask(call->store,
+		"SELECT ulid_text(m.uid), m.type, m.text, m.file, m.created_at, p.name, s.native_id, s.agent, "
+		"(length(m.text) + 3) / 4 FROM memories m LEFT JOIN projects p ON p.key = m.project LEFT JOIN sessions "
+		"s ON "
+		"s.key = m.session WHERE m.key = ?1 AND m.status = 'active' AND m.created_at BETWEEN ?2 AND ?3 AND "
+		"(?4 IS NULL OR s.agent = ?4)",
+		"iiis", h->key, f->since_us, f->until_us, f->agent);
+	int got = query_step(q);
+
+	if (got == 1) {
+		jw_object(call->w);
+		jw_field_str(call->w, "kind", STR("memory"));
+		jw_key(call->w, "score");
+		jw_raw(call->w, arena_strf(call->arena, "%.3f", (double)h->score));
+		jw_field_str(call->w, "confidence", str_of(confidence_word(h->confidence)));
+		op_write_columns(call->w, q, columns);
+		jw_field_str(call->w, "snippet", search_words_snippet(call->arena, query_str(q, 2), t));
+		jw_end_object(call->w);
+		++*written;
+	}
+	query_reset(q);
+	return MIN(got, 0);
+}
+
+/* Whose memories: those of the project and those for all; without one, those that were learned last. */
+static int list_projects(struct op_call *call, int64_t project, int64_t ret[PROJECTS_MAX])
+{
+	struct query *q = store_ask(call->store,
+		"SELECT project FROM memories WHERE ?1 IS NULL OR project IN (0, (SELECT coalesce(parent, key) FROM "
+		"projects "
+		"WHERE key = ?1)) GROUP BY project ORDER BY max(key) DESC LIMIT ?2",
+		"ki", project, (int64_t)PROJECTS_MAX);
+	int got, n = 0;
+
+	while ((got = query_step(q)) == 1)
+		ret[n++] = query_int(q, 0);
+	query_reset(q);
+	return got < 0 ? got : n;
+}
+
+static int compare_hits(const void *a, const void *b)
+{
+	const struct hit *x = a, *y = b;
+
+	if (x->confidence != y->confidence)
+		return x->confidence > y->confidence ? -1 : 1;
+	return x->score > y->score ? -1 : x->score < y->score;
+}
+
+/* Those that have most of what was asked for, the surest first. */
+static int write_memories(struct op_call *call, const struct op_filter *f, const struct search_words *t,
+	int64_t *written)
+{
+	static const float least = 0.5F;
+	int64_t projects[PROJECTS_MAX];
+	struct hit hits[PROJECTS_MAX * MEMORIES_MAX];
+	int nprojects = list_projects(call, f->project, projects), n = 0, r = MIN(nprojects, 0);
+
+	for (int i = 0; i < nprojects && r == 0; i++) {
+		int found = memories_search(call->ctx->memories, call->store, projects[i], f->text, true, hits + n,
+			MEMORIES_MAX);
+
+		n += MAX(found, 0);
+		r = MIN(found, 0);
+	}
+	qsort(hits, (size_t)n, sizeof hits[0], compare_hits);
+	for (int i = 0; i < n && *written < f->limit && r == 0; i++)
+		if (hits[i].covered >= least)
+			r = write_memory(call, f, t, &hits[i], written);
+	return r;
+}
+
+static int write_hits(struct op_call *call, struct op_filter *f, const struct search_words *t, int64_t which)
+{
+	int64_t written = 0;
+	str texts = STR_NONE;
+	int r = 0;
+
+	jw_key(call->w, "hits");
+	jw_array(call->w);
+	if (which & IN_MEMORY)
+		r = write_memories(call, f, t, &written);
+	f->limit -= written;
+	if (r == 0 && which & IN_TEXTS && f->limit > 0)
+		r = find_texts(call, f, t, which, &texts);
+	if (!str_empty(texts))
+		jw_raw(call->w, texts);
+	jw_end_array(call->w);
+	return r;
+}
+
+/* "prompts,commands", "sessions" (prompts, answers and commands), "memory"; -EINVAL says what there is. */
 static int read_kinds(struct op_call *call, int64_t *ret)
 {
 	static const struct {
 		const char *name;
 		int64_t bits;
-	} names[] = { { "prompts", 1 }, { "answers", 2 }, { "commands", 4 }, { "plans", 8 }, { "sessions", 7 } };
+	} names[] = { { "prompts", 1 }, { "answers", 2 }, { "commands", 4 }, { "plans", IN_PLANS },
+		{ "sessions", IN_SESSIONS }, { "memory", IN_MEMORY }, { "memories", IN_MEMORY } };
 	str rest = op_text(call, "in"), word;
 	size_t i;
 
@@ -244,25 +263,26 @@ static int read_kinds(struct op_call *call, int64_t *ret)
 		if (i == countof(names))
 			return err_set(call->err, -EINVAL,
 				"'" STR_FMT "' cannot be searched; there are prompts, answers, commands, plans, "
-				"sessions",
+				"sessions, memory",
 				STR_ARG(str_cut_utf8(word, 40)));
 		*ret |= names[i].bits;
 	}
-	*ret = *ret ? *ret : 15;
+	*ret = *ret ? *ret : IN_ALL;
 	return 0;
 }
 
 int op_search(struct op_call *call)
 {
-	struct terms t;
+	struct search_words t;
 	struct op_filter f;
 	int64_t which = 0;
 	int r = read_kinds(call, &which);
 
 	op_read_filter(call, &f);
+	if (r == 0)
+		r = search_words_read(call, f.text, &t);
 	if (r < 0)
 		return r;
-	read_terms(f.text, &t);
 	if (!t.n)
 		return err_set(call->err, -EINVAL, "the query contains no word to search for");
 	jw_object(call->w);

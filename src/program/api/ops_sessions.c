@@ -5,16 +5,17 @@
 
 /* A worktree's session belongs to the main project; the worktree is listed beside it. Lists carry the
  * beginning of the last messages, one session all that is kept of them. */
-#define SESSION_SELECT(last)                                                                                         \
-	"SELECT s.key, s.agent, s.native_id, s.cwd, coalesce(y.title, s.title), s.status, s.started_at, s.last_at, " \
-	"s.ended_at, "                                                                                               \
-	"  s.end_reason, s.events, s.prompts, s.tools, s.model, q.native_id, s.parent_reason, s.transcript, "        \
-	"  nullif(s.hidden, 0), substr(s.last_user, 1, " last "), substr(s.last_assistant, 1, " last                 \
-	"), y.text, y.origin, "                                                                                      \
-	"  p.key, p.name, p.path, CASE WHEN w.parent IS NOT NULL THEN w.path END "                                   \
-	"FROM sessions s LEFT JOIN projects w ON w.key = s.project "                                                 \
-	"LEFT JOIN projects p ON p.key = coalesce(w.parent, w.key) LEFT JOIN sessions q ON q.key = s.parent "        \
-	"LEFT JOIN summaries y ON y.session = s.key "
+#define SESSION_SELECT(last)                                                                                          \
+	"SELECT s.key, s.agent, s.native_id, s.cwd, coalesce(y.title, s.title), s.status, s.started_at, s.last_at, "  \
+	"s.ended_at, "                                                                                                \
+	"  s.end_reason, s.events, s.prompts, s.tools, s.model, q.native_id, iif(t.parent IS NULL, s.parent_reason, " \
+	"'accepted'), s.transcript, "                                                                                 \
+	"  nullif(s.hidden, 0), substr(s.last_user, 1, " last "), substr(s.last_assistant, 1, " last                  \
+	"), y.text, y.origin, "                                                                                       \
+	"  p.key, p.name, p.path, CASE WHEN w.parent IS NOT NULL THEN w.path END "                                    \
+	"FROM sessions s LEFT JOIN projects w ON w.key = s.project "                                                  \
+	"LEFT JOIN projects p ON p.key = coalesce(w.parent, w.key) LEFT JOIN accepted t ON t.session = s.key LEFT "   \
+	"JOIN sessions q ON q.key = coalesce(t.parent, s.parent) LEFT JOIN summaries y ON y.session = s.key "
 
 static const struct op_column session_columns[] = {
 	{ "key", 'i' },

@@ -226,8 +226,9 @@ static int write_frame(struct op_call *call, int64_t session)
 			window_columns },
 		{ "children",
 			"SELECT s.key, s.agent, s.native_id, coalesce(y.title, s.title), s.parent_reason FROM sessions "
-			"s LEFT "
-			"JOIN summaries y ON y.session = s.key WHERE s.parent = ?1 ORDER BY s.started_at LIMIT 100",
+			"s LEFT JOIN summaries y ON y.session = s.key WHERE s.key IN (SELECT key FROM sessions WHERE "
+			"parent = ?1 AND key NOT IN (SELECT session FROM accepted) UNION SELECT session FROM accepted "
+			"WHERE parent = ?1) ORDER BY s.started_at LIMIT 100",
 			child_columns },
 		{ "files",
 			"SELECT file, max(change = 'created'), total(change = 'modified'), total(change = "

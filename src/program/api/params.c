@@ -319,3 +319,66 @@ void op_write_schema(struct json_writer *w, const struct op *op)
 	jw_field_bool(w, "additionalProperties", op->flags & OP_OPEN);
 	jw_end_object(w);
 }
+
+/* -- JSON Schema of results -------------------------------------------------------------------- */
+
+static void write_members(struct json_writer *w, const struct op_column *members, bool all);
+
+static void write_member(struct json_writer *w, const struct op_column *m)
+{
+	static const struct {
+		char letter;
+		const char *type;
+	} types[] = { { 's', "string" }, { 'i', "integer" }, { 'n', "number" }, { 'b', "boolean" }, { 'l', "array" },
+		{ 't', "array" }, { 'o', "object" } };
+
+	if (m->type == 'o') {
+		write_members(w, m->members, false);
+		return;
+	}
+	jw_object(w);
+	for (size_t i = 0; i < countof(types); i++)
+		if (m->type == types[i].letter)
+			jw_field_str(w, "type", str_of(types[i].type));
+	if (m->type == 'l') {
+		jw_key(w, "items");
+		write_members(w, m->members, false);
+	} else if (m->type == 't') {
+		jw_key(w, "items");
+		jw_object(w);
+		jw_field_str(w, "type", STR("string"));
+		jw_end_object(w);
+	}
+	jw_end_object(w);
+}
+
+/* all: the lists in it are always there. What has no value is left out, so nothing else is sure to be. */
+static void write_members(struct json_writer *w, const struct op_column *members, bool all)
+{
+	jw_object(w);
+	jw_field_str(w, "type", STR("object"));
+	jw_key(w, "properties");
+	jw_object(w);
+	for (const struct op_column *m = members; m && m->name; m++)
+		if (m->name[0]) {
+			jw_key(w, m->name);
+			write_member(w, m);
+		}
+	jw_end_object(w);
+	if (all) {
+		jw_key(w, "required");
+		jw_array(w);
+		for (const struct op_column *m = members; m && m->name; m++)
+			if (m->type == 'l')
+				jw_str(w, str_of(m->name));
+		jw_end_array(w);
+	}
+	if (members)
+		jw_field_bool(w, "additionalProperties", false);
+	jw_end_object(w);
+}
+
+void op_write_result_schema(struct json_writer *w, const struct op *op)
+{
+	write_members(w, op->result, op->result != NULL);
+}

@@ -1,4 +1,4 @@
-/* why, preview: what was added to conversations, and what would be. */
+/* why, preview, context: what was added to conversations, what would be, and whether it is. */
 #include <limits.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -73,7 +73,7 @@ const struct cmd cmd_why = {
 
 static int run_preview(struct cli *cli)
 {
-	static const char *const texts[] = { "event", "agent", "prompt", "file", "source" };
+	static const char *const texts[] = { "event", "agent", "prompt", "file", "source", "session" };
 	struct buf b = BUF_INIT(KIB(256));
 	struct json_writer w = JSON_WRITER(&b);
 	const char *project = cli_value(cli, "project", NULL);
@@ -109,7 +109,8 @@ static const struct cmd_option preview_options[] = {
 	{ "prompt", 0, "TEXT", false, "the prompt" },
 	{ "file", 'f', "PATH", false, "the file that was read or changed" },
 	{ "source", 0, "WORD", false, "how the session starts: startup, resume, clear or compact" },
-	{ "project", 'p', "PATH", false, "in this directory (default: here)" },
+	{ "session", 's', "ID", false, "in this session, which is not given twice what it has" },
+	{ "project", 'p', "PATH", false, "in this directory or project (default: here)" },
 	OPTION_JSON,
 	{ 0 },
 };
@@ -120,4 +121,86 @@ const struct cmd cmd_preview = {
 	.text = "Show what hookd would add to a conversation.",
 	.options = preview_options,
 	.run = run_preview,
+};
+
+/* -- context ----------------------------------------------------------------------------------- */
+
+static int list_switches(struct cli *cli)
+{
+	struct json *result = cli_ask(cli, "context_switches", STR("{}"));
+
+	if (!result)
+		return EXIT_FAILED;
+	if (cli_has(cli, "json"))
+		return cli_print_json(result);
+	printf("context is %s\n",
+		json_true(json_get(result, STR("on"))) ? "on" : "off everywhere: context.enabled is false");
+	json_each(row, json_get(result, STR("off"))) {
+		printf("off for the " STR_FMT " ", STR_ARG(cell_text(row, "what")));
+		cli_print_safe(cell_text(row, "name"));
+		putchar('\n');
+	}
+	return EXIT_DONE;
+}
+
+static int set_switch(struct cli *cli, bool on)
+{
+	struct buf b = BUF_INIT(KIB(16));
+	struct json_writer w = JSON_WRITER(&b);
+	const char *session = cli_value(cli, "session", NULL), *project = cli_value(cli, "project", NULL);
+	char here[PATH_MAX];
+	struct json *result;
+	bool of_session = session != NULL;
+
+	jw_object(&w);
+	jw_field_bool(&w, "on", on);
+	if (session)
+		jw_field_str(&w, "session", str_of(session));
+	if (project)
+		jw_field_str(&w, "project", cli_project_ref(cli, project));
+	else if (!session && getcwd(here, sizeof here))
+		jw_field_str(&w, "project", str_of(here));
+	jw_end_object(&w);
+	if (cli_has(cli, "dry-run")) {
+		printf("would switch context %s\n", on ? "on" : "off");
+		buf_release(&b);
+		return EXIT_DONE;
+	}
+	result = cli_ask(cli, "context_switch", buf_str(&b));
+	buf_release(&b);
+	if (!result)
+		return EXIT_FAILED;
+	if (cli_has(cli, "json"))
+		return cli_print_json(result);
+	printf("context is %s for the %s ", on ? "on" : "off", of_session ? "session" : "project");
+	cli_print_safe(cell_text(result, of_session ? "session" : "project"));
+	putchar('\n');
+	return EXIT_DONE;
+}
+
+static int run_context(struct cli *cli)
+{
+	if (!cli->nargs)
+		return list_switches(cli);
+	if (strcmp(cli->args[0], "on") == 0 || strcmp(cli->args[0], "off") == 0)
+		return set_switch(cli, cli->args[0][1] == 'n');
+	return cli_usage_error(cli, "'context' takes nothing, 'on' or 'off'");
+}
+
+static const struct cmd_option context_options[] = {
+	{ "session", 's', "ID", false, "for this session" },
+	{ "project", 'p', "NAME", false, "for this project (default: that of this directory)" },
+	{ "dry-run", 0, NULL, false, "only say what would be switched" },
+	OPTION_JSON,
+	{ 0 },
+};
+
+const struct cmd cmd_context = {
+	.name = "context",
+	.args = "[on|off]",
+	.text = "Switch what hookd adds to conversations on or off, for a session or a project; or show for which it "
+		"is off.",
+	.max_args = 1,
+	.options = context_options,
+	.run = run_context,
 };

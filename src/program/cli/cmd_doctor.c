@@ -23,6 +23,7 @@
 #include "cli/policy.h"
 #include "config/config.h"
 #include "daemon/daemon.h"
+#include "hooks/hooks.h"
 #include "install/install.h"
 
 enum { HOOK_LIMIT_MS = 5000, OUTPUT_MAX = 65536 };
@@ -462,6 +463,37 @@ static void check_rules(struct doctor *d)
 	policy_view_release(&view);
 }
 
+/* The user's own hooks: what is wrong with them, and whether those that need a model have one. */
+static void check_user_hooks(struct doctor *d)
+{
+	const struct hooks_where where = { .home = d->cli->paths.home,
+		.user_config = d->cli->paths.config,
+		.state = d->cli->paths.state };
+	struct hook_set *s = hooks_load(&where);
+	struct json *status = NULL;
+	unsigned asks = 0;
+	str state;
+
+	for (const struct hook_source *source = s->sources; source; source = source->next)
+		for (const struct hook_problem *p = source->problems; p; p = p->next)
+			tell(d, p->error ? FINDING_BAD : FINDING_NOTE, "hooks", STR_FMT ":%u:%u: " STR_FMT,
+				STR_ARG(source->path), p->line, p->col, STR_ARG(p->text));
+	for (unsigned i = 0; i < s->count; i++)
+		asks += s->all[i]->type == HOOK_PROMPT && s->all[i]->state == HOOK_LIVE;
+	hook_set_unref(s);
+	if (cli_call(d->cli, false, "status", STR_NONE, &status, NULL) < 0)
+		return;
+	state = json_str(json_path(status, "model", "state", NULL));
+	if (asks && str_eq(state, STR("off")))
+		tell(d, FINDING_NOTE, "hooks", "there are prompt hooks (%u) but no model to ask: each of them fails",
+			asks);
+	if (!str_empty(json_str(json_path(status, "model", "trouble", NULL))))
+		tell(d, FINDING_NOTE, "model", STR_FMT ": " STR_FMT, STR_ARG(state),
+			STR_ARG(json_str(json_path(status, "model", "trouble", NULL))));
+	else if (str_is_set(json_str(json_path(status, "model", "model", NULL))))
+		tell(d, FINDING_OK, "model", STR_FMT "; to ask it something: hookd model test", STR_ARG(state));
+}
+
 /* Starts the server as the agent would, and asks for its tools. */
 static void check_server(struct doctor *d, const struct agent *agent, const struct install_entry *e)
 {
@@ -584,6 +616,7 @@ static int run(struct cli *cli)
 		for (size_t i = 0; agents[i]; i++)
 			check_agent(&d, agents[i]);
 	check_rules(&d);
+	check_user_hooks(&d);
 	check_heeded(&d);
 	if (cli_has(cli, "verbose"))
 		show_duties(&d);

@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/limits.h"
 #include "cli/commands.h"
 
-enum { LONGEST_LINE = MIB(1), LINES_AT_ONCE = 500, QUERIES_AT_ONCE = 200 };
+enum { LONGEST_LINE = MIB(1), LINES_AT_ONCE = 500, QUERIES_AT_ONCE = 200, STUCK_S = 60, LOOK_AGAIN_MS = 100 };
 
 /* -- remember ---------------------------------------------------------------------------------- */
 
@@ -57,6 +58,40 @@ static int add_importance(struct cli *cli, struct json_writer *w)
 	return EXIT_DONE;
 }
 
+static void print_remembered(const struct json *m)
+{
+	const struct json *older = json_get(m, STR("supersedes"));
+	str id = cell_text(m, "id"), status = cell_text(m, "status");
+	bool aside = str_eq(status, STR("quarantined"));
+
+	if (json_true(json_get(m, STR("known"))))
+		printf("known already as " STR_FMT "%s" STR_FMT "\n", STR_ARG(id),
+			str_eq(status, STR("active")) ? "" : ", ",
+			STR_ARG(str_eq(status, STR("active")) ? STR("") : status));
+	else
+		printf("%s as " STR_FMT "\n", aside ? "put aside" : "remembered", STR_ARG(id));
+	if (aside)
+		printf("it " STR_FMT "; decide about it with: hookd review approve " STR_FMT ", or reject\n",
+			STR_ARG(cell_text(m, "reason")), STR_ARG(id));
+	if (older) {
+		printf("it takes the place of " STR_FMT ", which says nearly the same: ",
+			STR_ARG(cell_text(older, "id")));
+		cli_print_safe(cell_text(older, "text"));
+		putchar('\n');
+	}
+}
+
+static void add_concepts(struct cli *cli, struct json_writer *w)
+{
+	if (!cli_value_at(cli, "concept", 0))
+		return;
+	jw_key(w, "concepts");
+	jw_array(w);
+	for (int i = 0; cli_value_at(cli, "concept", i); i++)
+		jw_str(w, str_of(cli_value_at(cli, "concept", i)));
+	jw_end_array(w);
+}
+
 static int run_remember(struct cli *cli)
 {
 	struct buf text = BUF_INIT(KIB(64)), b = BUF_INIT(KIB(256));
@@ -68,6 +103,7 @@ static int run_remember(struct cli *cli)
 	jw_field_str(&w, "text", buf_str(&text));
 	jw_field_str(&w, "type", str_of(cli_value(cli, "type", NULL)));
 	jw_field_str(&w, "file", str_of(cli_value(cli, "file", NULL)));
+	add_concepts(cli, &w);
 	if (r == EXIT_DONE)
 		r = add_project(cli, &w);
 	if (r == EXIT_DONE)
@@ -76,12 +112,12 @@ static int run_remember(struct cli *cli)
 	if (r == EXIT_DONE && cli_has(cli, "dry-run"))
 		r = printf("would remember: " STR_FMT "\n", STR_ARG(str_trim(buf_str(&text)))) > 0 ? EXIT_DONE
 												   : EXIT_FAILED;
-	else if (r == EXIT_DONE)
+	else if (r == EXIT_DONE && (r = cli_offer_owner(cli)) == EXIT_DONE)
 		r = (result = cli_ask(cli, "user_remember", buf_str(&b))) ? EXIT_DONE : EXIT_FAILED;
 	if (result && cli_has(cli, "json"))
 		r = cli_print_json(result);
 	else if (result)
-		printf("remembered as " STR_FMT "\n", STR_ARG(cell_text(result, "id")));
+		print_remembered(result);
 	buf_release(&text);
 	buf_release(&b);
 	return r;
@@ -90,6 +126,7 @@ static int run_remember(struct cli *cli)
 static const struct cmd_option remember_options[] = {
 	{ "type", 't', "TYPE", false, "gotcha, bug_fix, decision, discovery (the default) or trade_off" },
 	{ "file", 'f', "PATH", false, "the file it is about" },
+	{ "concept", 0, "WORD", true, "what it is about, such as pattern; may be repeated" },
 	{ "importance", 'i', "N", false, "from 1 to 10 (default 5)" },
 	{ "project", 'p', "NAME", false, "the project it belongs to (default: that of this directory)" },
 	{ "global", 'g', NULL, false, "for all projects" },
@@ -146,6 +183,7 @@ static int run_memories(struct cli *cli)
 	jw_object(&w);
 	r = cli_add_filter(cli, &w);
 	jw_field_str(&w, "type", str_of(cli_value(cli, "type", NULL)));
+	jw_field_str(&w, "concept", str_of(cli_value(cli, "concept", NULL)));
 	if (cli->nargs)
 		jw_field_str(&w, "query", str_of(cli->args[0]));
 	jw_end_object(&w);
@@ -158,9 +196,11 @@ static int run_memories(struct cli *cli)
 
 static const struct cmd_option memories_options[] = {
 	{ "type", 't', "TYPE", false, "only this type" },
+	{ "concept", 0, "WORD", false, "only with this concept" },
 	{ "status", 0, "WORD", false, "only active, resolved, superseded or quarantined" },
 	OPTION_PROJECT,
 	OPTION_SINCE,
+	OPTION_UNTIL,
 	{ "limit", 'n', "N", false, "at most N (default 50)" },
 	OPTION_JSON,
 	{ 0 },
@@ -183,7 +223,7 @@ static int show_memory(struct cli *cli, const struct json *m)
 		const char *label, *member;
 	} lines[] = { { "type", "type" }, { "status", "status" }, { "reason", "reason" }, { "project", "project" },
 		{ "file", "file" }, { "trust", "trust" }, { "origin", "origin" }, { "session", "session" },
-		{ "agent", "agent" }, { "ref", "ref" } };
+		{ "agent", "agent" }, { "ref", "ref" }, { "successor", "successor" } };
 
 	cli_print_safe(cell_text(m, "text"));
 	printf("\n\n%-12s" STR_FMT "\n", "id", STR_ARG(cell_text(m, "id")));
@@ -193,10 +233,23 @@ static int show_memory(struct cli *cli, const struct json *m)
 			cli_print_safe(cell_text(m, lines[i].member));
 			putchar('\n');
 		}
+	if (json_get(m, STR("concepts"))) {
+		printf("%-12s", "concepts");
+		json_each(c, json_get(m, STR("concepts"))) {
+			cli_print_safe(json_str(c));
+			putchar(c->next ? ' ' : '\n');
+		}
+	}
 	printf("%-12s" STR_FMT "\n", "created", STR_ARG(cell_time(cli, m, "created_us")));
 	printf("%-12s%lld of 10\n", "importance", (long long)cell_int(m, "importance"));
 	printf("%-12s%lld times, used %lld times\n", "given", (long long)cell_int(m, "shown"),
 		(long long)cell_int(m, "used"));
+	json_each(p, json_get(m, STR("predecessors"))) {
+		printf("%-12s" STR_FMT "  ", str_eq(cell_text(p, "kind"), STR("merges")) ? "made of" : "supersedes",
+			STR_ARG(cell_text(p, "id")));
+		cli_print_safe(cell_text(p, "text"));
+		putchar('\n');
+	}
 	return EXIT_DONE;
 }
 
@@ -237,41 +290,50 @@ static int change_memory(struct cli *cli, const struct change *c, str id)
 	jw_end_object(&w);
 	if (cli_has(cli, "dry-run"))
 		printf(STR_FMT " would be %s\n", STR_ARG(id), c->done);
-	else
+	else if ((r = cli_offer_owner(cli)) == EXIT_DONE)
 		r = (result = cli_ask(cli, "memory_change", buf_str(&b))) ? EXIT_DONE : EXIT_FAILED;
 	if (result && cli_has(cli, "json"))
 		r = cli_print_json(result);
+	else if (result && c->takes_text && str_eq(cell_text(result, "status"), STR("quarantined")))
+		printf(STR_FMT " is changed and put aside: it " STR_FMT "; decide about it with: hookd review\n",
+			STR_ARG(cell_text(result, "id")), STR_ARG(cell_text(result, "reason")));
 	else if (result)
 		printf(STR_FMT " is %s\n", STR_ARG(cell_text(result, "id")), c->done);
 	buf_release(&b);
 	return r;
 }
 
-/* Deleted for good, in every copy: the same as a purge. */
-static int forget_memory(struct cli *cli, const struct json *m)
+static int merge_memories(struct cli *cli)
 {
-	struct json *result;
+	struct buf b = BUF_INIT(KIB(64));
+	struct json_writer w = JSON_WRITER(&b);
+	const char *text = cli_value(cli, "text", NULL);
+	struct json *result = NULL;
 	int r;
 
-	printf("%s: ", cli_has(cli, "dry-run") ? "would forget" : "to be forgotten");
-	cli_print_safe(cell_text(m, "text"));
-	putchar('\n');
-	if (cli_has(cli, "dry-run"))
-		return EXIT_DONE;
-	r = cli_need_owner(cli, "deleting a memory");
-	if (r == EXIT_DONE)
-		r = cli_ask_yes(cli, "Delete this permanently?");
-	if (r != EXIT_DONE)
-		return r;
-	cli->answer_ms = CLI_LONG_MS;
-	result = cli_ask(cli, "purge",
-		arena_strf(&cli->arena, "{\"memory\":\"" STR_FMT "\"}", STR_ARG(cell_text(m, "id"))));
-	if (!result)
-		return EXIT_FAILED;
-	if (cli_has(cli, "json"))
+	if (cli->nargs < 3)
+		return cli_usage_error(cli, "'memory merge' takes the ids of two or more memories");
+	jw_object(&w);
+	jw_key(&w, "ids");
+	jw_array(&w);
+	for (int i = 1; i < cli->nargs; i++)
+		jw_str(&w, str_of(cli->args[i]));
+	jw_end_array(&w);
+	jw_field_str(&w, "text", str_of(text));
+	jw_end_object(&w);
+	r = cli_offer_owner(cli);
+	if (r == EXIT_DONE && cli_has(cli, "dry-run"))
+		printf("would make one memory of %d\n", cli->nargs - 1);
+	else if (r == EXIT_DONE)
+		r = (result = cli_ask(cli, "memory_merge", buf_str(&b))) ? EXIT_DONE : EXIT_FAILED;
+	buf_release(&b);
+	if (result && cli_has(cli, "json"))
 		return cli_print_json(result);
-	puts("forgotten: gone from the store, its WAL, the journal, the index and automatic backups");
-	return EXIT_DONE;
+	if (result)
+		printf("merged into " STR_FMT "; undo it with: hookd memory resolve " STR_FMT
+		       ", and memory reactivate for each of the others\n",
+			STR_ARG(cell_text(result, "id")), STR_ARG(cell_text(result, "id")));
+	return r;
 }
 
 /* -- memory import ----------------------------------------------------------------------------- */
@@ -319,6 +381,35 @@ static int take_line(struct import *m, str line)
 	return m->in_batch == LINES_AT_ONCE || m->batch.len > MIB(2) ? send_batch(m) : EXIT_DONE;
 }
 
+static bool is_true(const struct json *v)
+{
+	return v && v->type == JSON_BOOL && v->flag;
+}
+
+/* Waits until they can be found by what they mean, which takes milliseconds for each. Nobody has to: what is encoded
+ * later is found by its words until then. */
+static void wait_for_vectors(struct cli *cli)
+{
+	int64_t last = -1, since_us = clock_mono_us();
+
+	for (;;) {
+		const struct json *p = cli_ask(cli, "vectors", STR("{\"hurry\":true}"));
+		int64_t all = p ? cell_int(p, "memories") : 0, encoded = p ? cell_int(p, "encoded") : 0;
+
+		if (isatty(STDERR_FILENO))
+			fprintf(stderr, "\r%lld of %lld can be found by what they mean%s", (long long)encoded,
+				(long long)all, encoded < all ? " …" : "  \n");
+		if (!p || !is_true(json_get(p, STR("possible"))) || encoded >= all)
+			return;
+		if (encoded > last)
+			since_us = clock_mono_us();
+		if (clock_mono_us() - since_us > STUCK_S * USEC_PER_SEC)
+			return;
+		last = encoded;
+		usleep(LOOK_AGAIN_MS * 1000);
+	}
+}
+
 static int import_memories(struct cli *cli)
 {
 	struct import m = { .cli = cli, .batch = BUF_INIT(MIB(3)) };
@@ -339,6 +430,8 @@ static int import_memories(struct cli *cli)
 					      : take_line(&m, str_n(line, (size_t)n));
 	if (r == EXIT_DONE)
 		r = send_batch(&m);
+	if (r == EXIT_DONE && m.taken && !cli_has(cli, "no-wait"))
+		wait_for_vectors(cli);
 	if (r == EXIT_DONE)
 		printf("%u memories taken\n", m.taken);
 	free(line);
@@ -356,9 +449,15 @@ static int run_memory(struct cli *cli)
 	struct json *found;
 
 	if (strcmp(action, "import") == 0)
-		return import_memories(cli);
+		return cli_offer_owner(cli) == EXIT_DONE ? import_memories(cli) : EXIT_FAILED;
+	if (strcmp(action, "merge") == 0)
+		return merge_memories(cli);
+	if (strcmp(action, "forget") == 0)
+		return cli_forget_memories(cli);
 	if (cli->nargs < 2)
 		return cli_usage_error(cli, "'memory %s' needs the id of a memory", action);
+	if (cli->nargs > 3)
+		return cli_usage_error(cli, "'memory %s' takes one text; put it in quotes", action);
 	/* By its id, or by the name it was imported under. */
 	jw_object(&w);
 	jw_field_str(&w, "id", str_of(cli->args[1]));
@@ -369,8 +468,6 @@ static int run_memory(struct cli *cli)
 		return EXIT_FAILED;
 	if (strcmp(action, "show") == 0)
 		return cli_has(cli, "json") ? cli_print_json(found) : show_memory(cli, found);
-	if (strcmp(action, "forget") == 0)
-		return forget_memory(cli, found);
 	for (size_t i = 0; i < countof(changes); i++)
 		if (strcmp(action, changes[i].name) == 0)
 			return change_memory(cli, &changes[i], cell_text(found, "id"));
@@ -379,7 +476,16 @@ static int run_memory(struct cli *cli)
 
 static const struct cmd_option memory_options[] = {
 	{ "reason", 0, "TEXT", false, "why it has its new status" },
+	{ "text", 0, "TEXT", false, "merge: what the new memory says (default: all that they say)" },
+	{ "type", 't', "TYPE", false, "forget: all of this type" },
+	{ "status", 0, "WORD", false, "forget: all with this status" },
+	{ "concept", 0, "WORD", false, "forget: all with this concept" },
+	{ "project", 'p', "NAME", false, "forget: all of this project" },
+	{ "since", 0, "WHEN", false, "forget: all made since" },
+	{ "until", 0, "WHEN", false, "forget: all made before" },
+	{ "match", 0, "TEXT", false, "forget: all that contain this text" },
 	{ "yes", 'y', NULL, false, "do not ask before forgetting" },
+	{ "no-wait", 0, NULL, false, "import: do not wait until they can be found by what they mean" },
 	{ "dry-run", 0, NULL, false, "only say what would be changed" },
 	OPTION_JSON,
 	{ 0 },
@@ -387,10 +493,12 @@ static const struct cmd_option memory_options[] = {
 
 const struct cmd cmd_memory = {
 	.name = "memory",
-	.args = "show|edit|resolve|reactivate|supersede|pin|unpin|mute|unmute|forget ID [TEXT], or import FILE",
-	.text = "Show or change one memory, or import many.",
+	.args = "show|edit|resolve|reactivate|supersede|pin|unpin|mute|unmute ID [TEXT], merge ID ID…, forget [ID…], "
+		"or "
+		"import FILE",
+	.text = "Show or change one memory, merge several, delete some for good, or import many.",
 	.min_args = 1,
-	.max_args = 3,
+	.max_args = ARGS_MAX,
 	.options = memory_options,
 	.run = run_memory,
 };
@@ -461,8 +569,12 @@ static int run_batch(struct cli *cli)
 	return r;
 }
 
-static int print_hits(const struct json *hits)
+static int print_hits(const struct json *answer)
 {
+	const struct json *hits = json_get(answer, STR("hits"));
+
+	if (json_get(answer, STR("error")))
+		return cli_fail(STR_FMT, STR_ARG(cell_text(answer, "error")));
 	if (!json_first(hits))
 		puts("nothing fits");
 	json_each(h, hits) {
@@ -501,9 +613,9 @@ static int run_recall(struct cli *cli)
 	buf_release(&b);
 	if (r != EXIT_DONE)
 		return r;
-	if (cli_has(cli, "json"))
+	if (cli_has(cli, "json") && !json_get(json_first(json_get(result, STR("answers"))), STR("error")))
 		return cli_print_json(result);
-	return print_hits(json_get(json_first(json_get(result, STR("answers"))), STR("hits")));
+	return print_hits(json_first(json_get(result, STR("answers"))));
 }
 
 static const struct cmd_option recall_options[] = {

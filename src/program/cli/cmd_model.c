@@ -71,9 +71,10 @@ static int test(struct cli *cli)
 		cli_print_json(r);
 	else if (json_true(json_get(r, STR("ok"))))
 		printf("the model answered; %lld tokens\n", (long long)number(r, "tokens"));
-	else
-		cli_fail("no answer (" STR_FMT "): " STR_FMT, STR_ARG(json_str(json_get(r, STR("result")))),
-			STR_ARG(json_str(json_get(r, STR("trouble")))));
+	else {
+		print_line("no answer", json_str(json_get(r, STR("result"))));
+		print_line("trouble", json_str(json_get(r, STR("trouble"))));
+	}
 	return json_true(json_get(r, STR("ok"))) ? EXIT_DONE : EXIT_FAILED;
 }
 

@@ -55,6 +55,9 @@ static void print_hit(struct cli *cli, const struct json *hit)
 	cli_print_safe(str_cut_utf8(cell_text(hit, "session"), 13));
 	if (number)
 		printf("  prompt %lld", (long long)number);
+	printf("  ");
+	cli_print_safe(cell_text(hit, "id"));
+	printf("  %lld tokens", (long long)cell_int(hit, "tokens"));
 	printf("%s\n    ", off);
 	print_snippet(cli, cell_text(hit, "snippet"));
 }
@@ -98,7 +101,8 @@ static int run_search(struct cli *cli)
 
 static const struct cmd_option search_options[] = {
 	{ "in", 0, "KINDS", false,
-		"only in prompts, answers, commands, plans or sessions (all but plans), separated by commas" },
+		"only in memory, prompts, answers, commands, plans or sessions (all but memory and plans), separated "
+		"by commas" },
 	OPTION_PROJECT,
 	OPTION_AGENT,
 	OPTION_SINCE,
@@ -112,7 +116,8 @@ static const struct cmd_option search_options[] = {
 const struct cmd cmd_search = {
 	.name = "search",
 	.args = "WORDS…",
-	.text = "Search prompts, answers, commands and plans; \"a phrase\" in quotes is matched as a whole, pars* "
+	.text = "Search memories, prompts, answers, commands and plans; \"a phrase\" in quotes is matched as a whole, "
+		"pars* "
 		"matches words that start with pars.",
 	.min_args = 1,
 	.max_args = ARGS_MAX,

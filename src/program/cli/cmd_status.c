@@ -102,6 +102,32 @@ static int print_trouble(const struct json *s)
 	return n;
 }
 
+/* How the model fares that hookd may ask; nothing if it asks none. Trouble with it is no trouble of hookd's own, except
+ * that what needs an answer does not get one. */
+static int print_model(struct cli *cli, const struct json *s)
+{
+	str name = text(s, "model", "model"), state = text(s, "model", "state"), trouble = text(s, "model", "trouble");
+	int64_t paused = number(s, "model", "paused_us");
+
+	if (!str_is_set(name))
+		return 0;
+	printf("%-12s ", "model");
+	cli_print_safe(arena_strf(&cli->arena, STR_FMT " (" STR_FMT "): " STR_FMT ", %lld of %lld tokens today",
+		STR_ARG(name), STR_ARG(text(s, "model", "provider")), STR_ARG(state),
+		(long long)number(s, "model", "tokens_today"), (long long)number(s, "model", "budget")));
+	putchar('\n');
+	if (!paused && str_empty(trouble))
+		return 0;
+	printf("%-12s ", "TROUBLE");
+	cli_print_safe(paused
+			? arena_strf(&cli->arena, "the model (" STR_FMT ") is not asked for another %lld s: " STR_FMT,
+				  STR_ARG(name), (long long)(paused / USEC_PER_SEC + 1), STR_ARG(trouble))
+			: arena_strf(&cli->arena, "the model (" STR_FMT ") could not be asked: " STR_FMT, STR_ARG(name),
+				  STR_ARG(trouble)));
+	putchar('\n');
+	return 1;
+}
+
 static void print_agents(const struct json *s)
 {
 	json_each(a, json_get(s, STR("agents"))) {
@@ -131,6 +157,7 @@ static void print_status(struct cli *cli, const struct json *s)
 {
 	char up[CLOCK_TEXT], last[CLOCK_TEXT] = "none yet";
 	int64_t last_us = number(s, "events", "last_at_us"), received = number(s, "events_received", NULL);
+	int troubles;
 
 	clock_format_age(number(s, "uptime_us", NULL), up);
 	if (last_us) {
@@ -165,7 +192,8 @@ static void print_status(struct cli *cli, const struct json *s)
 	else
 		print_line("cost", "%.1f MB of memory", (double)number(s, "rss_bytes", NULL) / 1e6);
 	print_guard(cli);
-	if (!print_trouble(s))
+	troubles = print_model(cli, s);
+	if (!(print_trouble(s) + troubles))
 		print_line("health", "ok");
 }
 

@@ -351,7 +351,8 @@ static void begin_stop(void *arg)
 
 	if (d->stopping)
 		return;
-	d->stopping = d->cancelled = true;
+	d->stopping = true;
+	d->cancelled = true;
 	server_close_listeners(d->server);
 	engine_stop_hooks(d->engine);
 	llm_stop(d->llm);

@@ -6,12 +6,14 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/log.h"
+#include "daemon/encoding.h"
 
 struct recall {
 	struct loop *loop;
 	struct readers *readers;
 	struct memories *memories;
 	struct context *context;
+	struct encoding *encoding;
 };
 
 struct merge {
@@ -47,14 +49,26 @@ static void wants_merge(int64_t project, void *arg)
 	loop_post(m->recall->loop, submit, m);
 }
 
+static void wants_encoding(int64_t project, void *arg)
+{
+	struct recall *c = arg;
+
+	encoding_add(c->encoding, c->memories, project);
+}
+
 struct recall *recall_new(struct loop *l, struct readers *r, const struct paths *p, const struct config *config,
 	const char *secret)
 {
 	struct recall *c = xcalloc(1, sizeof *c);
+	struct memories_wants wants = { wants_merge, wants_encoding, c };
+	char weights[FS_PATH] = "";
 
 	c->loop = l;
 	c->readers = r;
-	c->memories = memories_new(p->index, wants_merge, c);
+	c->encoding = encoding_new(r);
+	if (config_number(config, OPTION_CONTEXT_ENCODER))
+		paths_installed("encoder.bin", weights);
+	c->memories = memories_new(p->index, weights, &wants);
 	c->context = context_new(r, c->memories, config, secret);
 	return c;
 }
@@ -63,6 +77,7 @@ void recall_free(struct recall *c)
 {
 	if (!c)
 		return;
+	encoding_free(c->encoding);
 	context_free(c->context);
 	memories_free(c->memories);
 	free(c);

@@ -10,7 +10,14 @@
 #include "engine/turn.h"
 #include "guard/guard.h"
 
-enum { PATIENCE_MS = 50, START_PATIENCE_MS = 150, PROMPT_KEPT = 8192, EXCERPT_KEPT = 400, SETTLED_S = 5 };
+enum {
+	PATIENCE_MS = 50,
+	START_PATIENCE_MS = 150,
+	RECOLLECT_MS = 25,
+	PROMPT_KEPT = 8192,
+	EXCERPT_KEPT = 400,
+	SETTLED_S = 5
+};
 
 struct asking {
 	struct turn *turn; /* NULL: it continued without */
@@ -19,6 +26,10 @@ struct asking {
 	struct context_reply reply;
 	struct arena arena; /* of copies and of the reply */
 	int64_t until_us;   /* monotonic */
+	bool stranger;      /* what its window was given is in the ledger, if anywhere */
+	struct writer *writer;
+	struct journal_pos seen;
+	bool recollected;
 	int result;
 };
 
@@ -64,8 +75,15 @@ static void note_injection(struct turn *t, const struct context_reply *r)
 	redact(t->engine->redactor, &t->arena, &e, t->record.marks & EVENT_PRIVATE ? REDACT_MUTED : 0, &record, NULL);
 	if (journal_add(t->engine->config.journal, &record) == 0)
 		t->engine->audit_waits = true;
-	log_info(LOG_ENGINE, "INJECT: " STR_FMT " %zu memories, %u tokens, for " STR_FMT, STR_ARG(t->event.native),
-		r->n, context_tokens(r->text.n), STR_ARG(str_cut_utf8(t->event.session, 64)));
+}
+
+static void take_recollected(struct live *l, const struct asking *q)
+{
+	if (!l || !q->recollected || l->recollected)
+		return;
+	for (size_t i = q->reply.ngiven; i-- > 0;)
+		l->given[l->ngiven++ % CONTEXT_GIVEN] = q->reply.given[i];
+	l->recollected = true;
 }
 
 static void remember_given(struct live *l, const struct context_reply *r)
@@ -82,6 +100,7 @@ static void take_reply(struct turn *t, const struct asking *q)
 
 	if (t->live)
 		t->live->barren_at = q->reply.barren && settled ? e->state.kinds[EVENT_MEMORY] + 1 : 0;
+	take_recollected(t->live, q);
 	if (!str_is_set(q->reply.text))
 		return;
 	verdict_add_context(&t->verdict, &t->arena, STR("memories"), arena_str(&t->arena, q->reply.text));
@@ -98,10 +117,18 @@ static void asking_free(struct asking *q)
 	free(q);
 }
 
+/* Of a session that this daemon has not seen from its start (it was restarted, or many others were used since), the
+ * ledger knows what it was given. That is asked only when there is something to give. */
 static void work(void *arg)
 {
 	struct asking *q = arg;
 
+	q->result = context_answer(q->context, &q->ask, &q->arena, &q->reply);
+	if (q->result < 0 || !q->reply.n || !q->stranger)
+		return;
+	/* The last of it may be in the journal still; if folding takes long, the next event asks again. */
+	q->recollected = q->writer && writer_wait(q->writer, q->seen, RECOLLECT_MS) == 0;
+	q->ask.recollect = true;
 	q->result = context_answer(q->context, &q->ask, &q->arena, &q->reply);
 }
 
@@ -143,6 +170,9 @@ static struct asking *new_asking(struct turn *t)
 
 	q->turn = t;
 	q->context = t->engine->context;
+	q->stranger = l && !l->recollected;
+	q->writer = t->engine->writer;
+	q->seen = journal_end(t->engine->config.journal);
 	q->until_us = clock_mono_us() + (is_start ? START_PATIENCE_MS : PATIENCE_MS) * USEC_PER_MSEC;
 	q->ask = (struct context_ask){ .kind = e->kind,
 		.tool_class = e->tool_class,
@@ -173,8 +203,10 @@ static void note_event(struct turn *t)
 
 	if (!l)
 		return;
-	if (t->event.kind == EVENT_SESSION_START && !str_eq(t->event.source, STR("resume")))
+	if (t->event.kind == EVENT_SESSION_START && !str_eq(t->event.source, STR("resume"))) {
 		l->ngiven = 0;
+		l->recollected = true;
+	}
 	if (t->event.kind == EVENT_USER_PROMPT_SUBMIT && !(t->record.marks & EVENT_PRIVATE)) {
 		str prompt = str_cut_utf8(t->event.prompt, sizeof l->prompt_room);
 

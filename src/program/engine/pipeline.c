@@ -158,11 +158,17 @@ void engine_on_turn_end(struct engine *e, void (*fn)(void *arg), void *arg)
 	e->turn_ended_arg = arg;
 }
 
-static void tell_of_end(const struct turn *t)
+/* Some agents, and whoever interrupts one, end a turn by the next prompt. */
+static void tell_of_end(struct turn *t)
 {
 	enum event_kind kind = t->event.kind;
+	bool prompt = kind == EVENT_USER_PROMPT_SUBMIT && !t->follows;
+	bool ends = kind == EVENT_STOP || kind == EVENT_SESSION_END || kind == EVENT_TURN_COMPLETE;
 
-	if (t->engine->turn_ended && (kind == EVENT_STOP || kind == EVENT_SESSION_END || kind == EVENT_TURN_COMPLETE))
+	t->ends_turn = ends || (prompt && t->live && t->live->turn_open);
+	if (t->live && (ends || prompt))
+		t->live->turn_open = prompt;
+	if (t->engine->turn_ended && t->ends_turn)
 		t->engine->turn_ended(t->engine->turn_ended_arg);
 }
 

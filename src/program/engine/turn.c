@@ -256,7 +256,7 @@ static void flush_once(struct engine *e)
 		next = t->next;
 		t->pos = pos;
 		records++;
-		ended |= t->event.kind == EVENT_STOP || t->event.kind == EVENT_SESSION_END;
+		ended |= t->ends_turn;
 		e->state.journaled += r == 0;
 		if (r == 0 && e->config.strict && e->syncer) {
 			t->stored = WIRE_STORED_JOURNALED;

@@ -37,6 +37,7 @@ struct turn {
 	struct twin *twin;           /* what it leads or follows, or NULL */
 	bool follows;                /* a duplicate: another call came first */
 	bool late;                   /* the client has given up waiting */
+	bool ends_turn;              /* of the agent: it, or the one before it, is over */
 	struct event *changed;       /* the call as a hook changed it */
 	struct judgement *judgement; /* on a worker, or whose verdict is part of this one's */
 	struct asking *asking;       /* a worker looks for what to add */
@@ -173,9 +174,11 @@ struct live {
 	/* What its window was given, the oldest overwritten first; and the last prompt, for what follows it. */
 	int64_t given[CONTEXT_GIVEN];
 	size_t ngiven;
+	bool recollected; /* that is all of it: the window began before our eyes, or the ledger was asked */
 	char prompt_room[512];
 	str prompt;
 	uint64_t barren_at; /* memories there were in all, plus one, when there were none for its project; 0: unknown */
+	bool turn_open;     /* a prompt has come, and no end of its turn */
 	bool stop_held;     /* the end of this turn has already been held up once */
 };
 

@@ -24,7 +24,6 @@ enum {
 #define KEPT_MAX MIB(4) /* of all verdicts together */
 
 struct twin {
-	uint64_t key;
 	int64_t at_us;      /* monotonic */
 	struct event event; /* its texts are in the arena */
 	enum hook_way way;
@@ -36,8 +35,10 @@ struct twin {
 	unsigned refs;     /* turns that lead or follow */
 };
 
-/* A ring: the oldest entry that no turn needs is replaced. */
+/* A ring: the oldest entry that no turn needs is replaced. The keys are compared with every event, so they stand
+ * beside each other. */
 struct twins {
+	uint64_t keys[LEADERS]; /* 0: nobody leads there */
 	struct twin ring[LEADERS];
 	unsigned next;
 	size_t kept;
@@ -51,6 +52,7 @@ struct twins *twins_new(void)
 static void forget(struct twins *all, struct twin *w)
 {
 	all->kept -= w->arena.total;
+	all->keys[w - all->ring] = 0;
 	arena_release(&w->arena);
 	*w = (struct twin){ 0 };
 }
@@ -81,12 +83,12 @@ static bool is_said_again(const struct twin *w, const struct turn *t)
 		t->live->happened == w->happened;
 }
 
-static bool is_leader_of(const struct twin *w, const struct turn *t, uint64_t key, int64_t now)
+static bool is_leader_of(const struct twin *w, const struct turn *t, int64_t now)
 {
 	int64_t age_us = now - w->at_us;
 	bool by_id;
 
-	if (w->key != key || !event_ids_agree(&w->event, &t->event, &by_id))
+	if (!event_ids_agree(&w->event, &t->event, &by_id))
 		return false;
 	return (by_id && age_us <= SAME_ID_S * USEC_PER_SEC) ||
 		((came_another_way(w, t) || is_said_again(w, t)) && age_us <= ANOTHER_WAY_S * USEC_PER_SEC);
@@ -96,10 +98,10 @@ static bool is_leader_of(const struct twin *w, const struct turn *t, uint64_t ke
 static struct twin *find_leader(struct twins *all, const struct turn *t, uint64_t key, int64_t now)
 {
 	for (unsigned i = 1; i <= LEADERS; i++) {
-		struct twin *w = &all->ring[(all->next + LEADERS - i) % LEADERS];
+		unsigned at = (all->next + LEADERS - i) % LEADERS;
 
-		if (w->key && is_leader_of(w, t, key, now))
-			return w;
+		if (all->keys[at] == key && is_leader_of(&all->ring[at], t, now))
+			return &all->ring[at];
 	}
 	return NULL;
 }
@@ -127,7 +129,7 @@ static void lead(struct twins *all, struct turn *t, uint64_t key, int64_t now)
 	if (!w)
 		return; /* hundreds of turns are waiting for hooks; then a duplicate counts as an event of its own */
 	forget(all, w);
-	w->key = key;
+	all->keys[w - all->ring] = key;
 	w->at_us = now;
 	w->way = t->call.way;
 	w->happened = t->live ? t->live->happened : 0;
@@ -224,10 +226,10 @@ enum stage_result stage_leader(struct turn *t)
 static void make_room(struct twins *all)
 {
 	for (unsigned i = 0; i < LEADERS && all->kept > KEPT_MAX; i++) {
-		struct twin *w = &all->ring[(all->next + i) % LEADERS];
+		unsigned at = (all->next + i) % LEADERS;
 
-		if (w->key && !w->refs)
-			forget(all, w);
+		if (all->keys[at] && !all->ring[at].refs)
+			forget(all, &all->ring[at]);
 	}
 }
 

@@ -10,6 +10,9 @@ bool block_was_given(const struct moment *m, int64_t key)
 	for (size_t i = 0; i < m->ask->ngiven; i++)
 		if (m->ask->given[i] == key)
 			return true;
+	for (size_t i = 0; i < m->reply->ngiven; i++)
+		if (m->reply->given[i] == key)
+			return true;
 	for (size_t i = 0; i < m->reply->n; i++)
 		if (m->reply->items[i].key == key)
 			return true;
@@ -64,14 +67,19 @@ bool block_add_line(struct moment *m, str line)
 
 bool block_add_memory(struct moment *m, const struct memory_row *row, str mark, float score, float confidence)
 {
+	static const char note[] = ", which has changed since";
 	struct buf line = BUF_INIT(16384);
-	bool added;
+	bool added, changed;
 
 	if (m->reply->n == CONTEXT_ITEMS)
 		return false;
+	/* An agent that has just written the file knows. */
+	changed = m->ask->tool_class != TOOL_WRITE && file_has_changed(m, row);
 	buf_addf(&line, "- " STR_FMT " " STR_FMT, STR_ARG(mark), STR_ARG(block_plain(m, row->text)));
 	if (!str_empty(row->file) && m->ask->kind != EVENT_POST_TOOL_USE)
-		buf_addf(&line, " _(context: " STR_FMT ")_", STR_ARG(block_plain(m, row->file)));
+		buf_addf(&line, " _(context: " STR_FMT "%s)_", STR_ARG(block_plain(m, row->file)), changed ? note : "");
+	else if (changed)
+		buf_addf(&line, " _(%s)_", note + 2);
 	added = block_add_line(m, buf_str(&line));
 	if (added)
 		m->reply->items[m->reply->n++] = (struct context_item){ .key = row->key,

@@ -49,26 +49,6 @@ bool context_applies(const struct context *c, const struct event *e)
 	}
 }
 
-/* The project of the nearest directory that is known, and of it the main checkout. */
-static int find_project(struct moment *m)
-{
-	str path = m->ask->cwd;
-	int got = 0;
-
-	while (got == 0 && path.n > 1) {
-		got = store_number(m->store, &m->project,
-			"SELECT coalesce(p.merged, p.parent, p.key) FROM projects p WHERE p.path = ?1 UNION ALL "
-			"SELECT coalesce(p.merged, p.parent, p.key) FROM directories d JOIN projects p ON p.key = "
-			"d.project "
-			"WHERE d.path = ?1 LIMIT 1",
-			"s", path);
-		while (path.n && path.p[path.n - 1] != '/')
-			path.n--;
-		path.n -= path.n > 0;
-	}
-	return MIN(got, 0);
-}
-
 static int is_barren(struct moment *m, bool *ret)
 {
 	int64_t any = 0;
@@ -79,14 +59,53 @@ static int is_barren(struct moment *m, bool *ret)
 	return MIN(got, 0);
 }
 
+/* What the ledger says of the current window; resuming a session continues the one before. */
+static int recollect(struct moment *m)
+{
+	struct context_reply *r = m->reply;
+	struct query *q = store_ask(m->store,
+		"SELECT m.key FROM injections i JOIN memories m ON m.uid = i.item WHERE i.session = "
+		"(SELECT key FROM sessions WHERE native_id = ?1 ORDER BY agent = ?2 DESC LIMIT 1) AND i.ord >= "
+		"coalesce((SELECT max(w.ord) FROM windows w WHERE w.session = i.session AND w.agent_id IS NULL AND "
+		"w.source <> 'resume'), 0) ORDER BY i.ord DESC LIMIT ?3",
+		"ssi", m->ask->session, m->ask->agent, (int64_t)CONTEXT_GIVEN);
+	int got;
+
+	while ((got = query_step(q)) == 1 && r->ngiven < CONTEXT_GIVEN)
+		r->given[r->ngiven++] = query_int(q, 0);
+	query_reset(q);
+	return MIN(got, 0);
+}
+
+/* Switched off for this session, or for its project. */
+static int is_quiet(struct moment *m, bool *ret)
+{
+	int64_t found = 0;
+	int got = store_number(m->store, &found,
+		"SELECT 1 FROM quiet WHERE what = 'session' AND name = ?1 UNION ALL SELECT 1 FROM projects p JOIN "
+		"quiet q ON "
+		"q.what = 'project' AND q.name = p.path WHERE p.key = ?2 LIMIT 1",
+		"si", m->ask->session, m->project);
+
+	*ret = found;
+	return MIN(got, 0);
+}
+
 static int add_what_fits(struct moment *m)
 {
 	bool is_start = m->ask->kind == EVENT_SESSION_START;
-	int r = find_project(m);
+	int r = MIN(0, memory_project_find(m->store, m->ask->cwd, &m->project));
+	bool quiet = false;
 
+	if (r == 0 && !m->ask->asked_for)
+		r = is_quiet(m, &quiet);
+	if (r < 0 || quiet)
+		return r;
 	if (r == 0)
 		r = is_barren(m, &m->reply->barren);
 	if (r < 0 || (m->reply->barren && !is_start))
+		return r;
+	if (m->ask->recollect && (r = recollect(m)) < 0)
 		return r;
 	for (size_t i = 0; i < countof(moments); i++)
 		if (moments[i].kind == m->ask->kind &&

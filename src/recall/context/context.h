@@ -3,12 +3,14 @@
  *   context.c   the moments, each with what it adds: one table
  *   start.c     the start of a session: what is known of its project
  *   recall.c    memories that fit a prompt, or are about a file
+ *   file.c      whether the file that a memory is about has changed
  *   block.c     the text: framed as reference data, within its limits
  *
  * DESIGN. The caller hands over copies of what the moment is about and gets text and the list of what is in it. The
  * work is done on a worker, with a deadline: an answer that comes too late is dropped by the caller, and a
  * conversation without it is as good as before. What was given once in a window is not given again; the caller keeps
- * that list. The same question gives the same bytes, so that a model's cache stays valid. */
+ * that list, and has it looked up in the ledger when it does not know the session. The same question gives the same
+ * bytes, so that a model's cache stays valid. */
 #ifndef HOOKD_CONTEXT_CONTEXT_H
 #define HOOKD_CONTEXT_CONTEXT_H
 
@@ -43,6 +45,8 @@ struct context_ask {
 	str excerpt;          /* some of the tool's output */
 	const int64_t *given; /* keys of memories that the window has already */
 	size_t ngiven;
+	bool asked_for; /* by an agent that wants it: no switch counts */
+	bool recollect; /* look up what the window was given, beside that */
 };
 
 struct context_item {
@@ -56,6 +60,8 @@ struct context_reply {
 	str text; /* STR_NONE: nothing fits */
 	struct context_item items[CONTEXT_ITEMS];
 	size_t n;
+	int64_t given[CONTEXT_GIVEN]; /* what was looked up, the newest first */
+	size_t ngiven;
 	bool barren; /* there are no memories at all for this project: no need to ask again until there are */
 };
 

@@ -20,6 +20,7 @@ struct moment {
 	struct arena *arena;
 	struct buf text;
 	int64_t project;
+	str root;    /* of the project; STR_NONE: not asked yet */
 	size_t room; /* bytes that may still be added */
 };
 
@@ -27,11 +28,11 @@ struct memory_row {
 	int64_t key;
 	struct ulid uid;
 	str type, text, file, trust;
-	int64_t importance, created_us;
+	int64_t importance, created_us, updated_us;
 	bool pinned;
 };
 
-#define MEMORY_ROW "m.key, m.uid, m.type, m.text, m.file, m.trust, m.importance, m.created_at, m.pinned"
+#define MEMORY_ROW "m.key, m.uid, m.type, m.text, m.file, m.trust, m.importance, m.created_at, m.pinned, m.updated_at"
 
 void memory_row_read(struct query *q, struct arena *a, struct memory_row *ret);
 
@@ -50,6 +51,9 @@ bool block_was_given(const struct moment *m, int64_t key);
 bool block_add_memory(struct moment *m, const struct memory_row *row, str mark, float score, float confidence);
 /* The same text without what could leave the frame. */
 str block_plain(struct moment *m, str text);
+/* file.c: the file that a memory is about was written since it was last looked at. Asks the file system. */
+bool file_has_changed(struct moment *m, const struct memory_row *row);
+
 /* Any other line, if there is room. */
 bool block_add_line(struct moment *m, str line);
 /* Puts the frame around what was added, or makes it nothing. */

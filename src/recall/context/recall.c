@@ -16,7 +16,8 @@ void memory_row_read(struct query *q, struct arena *a, struct memory_row *ret)
 		.trust = arena_str(a, query_str(q, 5)),
 		.importance = query_int(q, 6),
 		.created_us = query_int(q, 7),
-		.pinned = query_int(q, 8) };
+		.pinned = query_int(q, 8),
+		.updated_us = query_int(q, 9) };
 	if (uid.n == ULID_BYTES)
 		memcpy(ret->uid.b, uid.p, ULID_BYTES);
 }
@@ -40,8 +41,8 @@ static str mark_of(const struct moment *m, const struct memory_row *row)
 {
 	const struct memory_type *type = memory_type_find(row->type);
 
-	if (m->ask->kind == EVENT_POST_TOOL_USE)
-		return type ? str_of(type->label) : row->type;
+	if (m->ask->kind == EVENT_POST_TOOL_USE && type)
+		return str_of(type->label);
 	return arena_strf(m->arena, "[" STR_FMT "]", STR_ARG(row->type));
 }
 

@@ -141,8 +141,8 @@ static int add_memories(struct moment *m, size_t max)
 		const struct memory_type *type = memory_type_find(rows[i].type);
 
 		block_add_memory(m, &rows[i],
-			arena_strf(m->arena, "%s **" STR_FMT "**:", type ? type->mark : "-", STR_ARG(rows[i].type)), 0,
-			1);
+			arena_strf(m->arena, "%s **" STR_FMT "**:", type ? type->mark : "[own]", STR_ARG(rows[i].type)),
+			0, 1);
 	}
 	return 0;
 }

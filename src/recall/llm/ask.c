@@ -31,16 +31,25 @@ static str make_body(struct llm *l, const struct llm_asked *x, struct redactor *
 	return body;
 }
 
+/* For llm_health(), which must not wait for a disk. */
+static void show_today(struct llm *l, int64_t tokens)
+{
+	pthread_mutex_lock(&l->lock);
+	l->health.today = tokens;
+	pthread_mutex_unlock(&l->lock);
+}
+
 static int take_budget(struct llm *l, struct llm_asked *x, str body, struct llm_ticket *ticket, struct llm_outcome *ret)
 {
-	int64_t amount = (int64_t)llm_count_tokens(body) + x->q.max_tokens;
+	int64_t amount = (int64_t)llm_count_tokens(body) + x->q.max_tokens, today;
 	char why[200];
 	int r;
 
 	pthread_mutex_lock(&l->budget_lock);
 	r = llm_budget_take(&l->budget, amount, l->settings.budget, clock_wall_us(), ticket);
-	ret->today = l->budget.spent;
+	today = l->budget.spent;
 	pthread_mutex_unlock(&l->budget_lock);
+	show_today(l, today);
 	if (r == 0)
 		return 0;
 	if (r == -EDQUOT)
@@ -52,14 +61,16 @@ static int take_budget(struct llm *l, struct llm_asked *x, str body, struct llm_
 	return r;
 }
 
-static void settle(struct llm *l, const struct llm_ticket *ticket, int64_t cost, struct llm_outcome *ret)
+static void settle(struct llm *l, const struct llm_ticket *ticket, int64_t cost)
 {
+	int64_t today;
 	int r;
 
 	pthread_mutex_lock(&l->budget_lock);
 	r = llm_budget_settle(&l->budget, ticket, cost, clock_wall_us());
-	ret->today = l->budget.spent;
+	today = l->budget.spent;
 	pthread_mutex_unlock(&l->budget_lock);
+	show_today(l, today);
 	if (r < 0)
 		log_warn(LOG_LLM, "the budget cannot be written: %s", strerror(-r));
 }
@@ -149,7 +160,7 @@ void llm_try(struct llm *l, struct llm_asked *x, struct redactor *redactor, stru
 	char key[LLM_KEY_MAX];
 	int64_t began = clock_mono_us();
 
-	*ret = (struct llm_outcome){ .retry_after_s = -1, .today = -1 };
+	*ret = (struct llm_outcome){ .retry_after_s = -1 };
 	if (llm_read_key(&l->settings, key, &err) < 0) {
 		say(x, ret, LLM_OFF, str_of(err.text));
 		return;
@@ -160,7 +171,7 @@ void llm_try(struct llm *l, struct llm_asked *x, struct redactor *redactor, stru
 		say(x, ret, read.result, safe_words(read.why, key, redactor, &a));
 		ret->tokens_in = read.tokens_in < 0 ? (int64_t)llm_count_tokens(body) : read.tokens_in;
 		ret->tokens_out = read.tokens_out < 0 ? (int64_t)llm_count_tokens(read.text) : read.tokens_out;
-		settle(l, &ticket, cost_of(&ticket, &n, &read, body), ret);
+		settle(l, &ticket, cost_of(&ticket, &n, &read, body));
 		buf_release(&n.body);
 		log_info(LOG_LLM, "ASK %s %s %s: %s, %lld+%lld tokens, %zu bytes sent, %lld ms%s" STR_FMT, x->q.purpose,
 			llm_protocols[l->settings.provider].name, l->settings.model, llm_result_names[ret->result],

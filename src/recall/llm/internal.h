@@ -120,7 +120,6 @@ struct llm_outcome {
 	int status, retry_after_s;
 	bool sent; /* the provider may have seen it */
 	int64_t tokens_in, tokens_out;
-	int64_t today; /* what is spent by then; -1: nobody looked */
 };
 
 void llm_try(struct llm *l, struct llm_asked *x, struct redactor *redactor, struct llm_outcome *ret);

@@ -9,8 +9,8 @@
  *
  * DESIGN. A question is put into a bounded queue and answered by one of at most LLM_AT_ONCE threads, which exist only
  * while there is something to ask. Nothing here ever runs on the loop but llm_ask() itself, which copies the texts, and
- * the callback. Background questions (LLM_BACKGROUND) get one thread at most, so that an agent which waits for an answer
- * (LLM_URGENT) always finds another.
+ * the callback. Background questions (LLM_BACKGROUND) get one thread at most, so that an agent which waits for an
+ * answer (LLM_URGENT) always finds another.
  *
  * What leaves the machine: system and user text after redaction, nothing else. Each call leaves one line in the log:
  * purpose, provider, tokens, how it ended. The key is read from its file for each call and never logged.

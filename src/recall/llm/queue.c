@@ -107,9 +107,11 @@ static bool may_start(const struct llm *l, const struct llm_asked *x, int64_t no
 	return x->ready_us <= now && (x->q.lane == LLM_URGENT || l->background < BACKGROUND_MAX);
 }
 
-/* The next question to be asked, or NULL: *ret_us is when to look again. Those whose time is over leave. */
+/* The next question to be asked, or NULL: *ret_us is when to look again. Those whose time is over leave, and so do those
+ * whose turn comes while the provider is left alone. */
 static struct llm_asked *choose(struct llm *l, int64_t now, int64_t *ret_us)
 {
+	int64_t paused = llm_circuit_left(&l->circuit, now);
 	struct llm_asked *best = NULL;
 
 	*ret_us = now + IDLE_S * USEC_PER_SEC;
@@ -118,6 +120,10 @@ static struct llm_asked *choose(struct llm *l, int64_t now, int64_t *ret_us)
 		if (x->until_us <= now) {
 			unlink_asked(l, x);
 			end(x, LLM_TIMEOUT, x->why.len ? NULL : "its time was over before it could be asked");
+		} else if (x->ready_us <= now && paused) {
+			unlink_asked(l, x);
+			x->answer.retry_us = paused;
+			end(x, LLM_PAUSED, l->health.trouble);
 		} else if (may_start(l, x, now)) {
 			if (!best || x->q.lane > best->q.lane)
 				best = x;
@@ -142,8 +148,6 @@ static void learn(struct llm *l, const struct llm_asked *x, const struct llm_out
 	int64_t now = clock_mono_us(), left = llm_circuit_left(&l->circuit, now);
 
 	h->calls += o->sent;
-	if (o->today >= 0)
-		h->today = o->today;
 	if (o->result == LLM_STOPPED)
 		return;
 	snprintf(h->trouble, sizeof h->trouble, STR_FMT,

@@ -231,7 +231,28 @@ struct call {
 	bool failed;
 };
 
-/* The words that say what a command is for: without directories, variables and redirections in front. */
+/* "A=1 B='2 3' make": the value of a variable ends at a blank outside quotes. */
+static str without_variables(str s)
+{
+	while (s.n && ((s.p[0] | 32) >= 'a' ? (s.p[0] | 32) <= 'z' : s.p[0] == '_')) {
+		size_t n = 0;
+		char quote = 0;
+
+		while (n < s.n &&
+			(s.p[n] == '_' || (s.p[n] >= '0' && s.p[n] <= '9') ||
+				((s.p[n] | 32) >= 'a' && (s.p[n] | 32) <= 'z')))
+			n++;
+		if (n == s.n || s.p[n] != '=')
+			break;
+		for (; n < s.n && (quote || s.p[n] != ' '); n++)
+			if (quote ? s.p[n] == quote : s.p[n] == '"' || s.p[n] == '\'')
+				quote = quote ? 0 : s.p[n];
+		s = str_trim(str_from(s, n));
+	}
+	return s;
+}
+
+/* The words that say what a command is for: without directories and variables in front. */
 static str goal_of(str command)
 {
 	str last = command, piece;
@@ -239,7 +260,7 @@ static str goal_of(str command)
 	while (str_split(&command, '&', &piece))
 		if (str_trim(piece).n > 2)
 			last = str_trim(piece);
-	return last;
+	return without_variables(str_starts(last, STR("env ")) ? str_trim(str_from(last, 4)) : last);
 }
 
 static str first_word(str s)

@@ -9,35 +9,15 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/limits.h"
 #include "base/log.h"
-#include "memory/memory.h"
+#include "memory/index.h"
 
 enum {
-	PROJECTS_MAX = 16,  /* indexes that are kept open */
-	PARTS_MAX = 256,    /* segments of one: two million memories */
 	HEAD_MAX = 1024,    /* rows in memory before they are written to a file */
 	FILES_MAX = 100000, /* in the directory; more are not ours */
-};
-
-struct snapshot {
-	unsigned refs; /* atomic */
-	int64_t project, change;
-	struct index_part parts[PARTS_MAX];
-	int64_t first[PARTS_MAX]; /* key that each begins with; the last is the head's */
-	size_t nparts;
-	size_t in_head, dead;
-};
-
-struct memories {
-	char dir[FS_PATH];
-	void (*wants_merge)(int64_t project, void *arg);
-	void *arg;
-	pthread_mutex_t lock;                     /* of the list */
-	pthread_mutex_t refresh;                  /* one thread at a time reads rows */
-	struct snapshot *snapshots[PROJECTS_MAX]; /* the most recently used first */
-	struct poison *poison;                    /* made when it is needed */
 };
 
 /* -- snapshots --------------------------------------------------------------------------------- */
@@ -49,7 +29,9 @@ static void snapshot_unref(struct snapshot *s)
 	for (size_t i = 0; i < s->nparts; i++) {
 		segment_unref(s->parts[i].segment);
 		free((void *)s->parts[i].dead);
+		slots_unref(s->slots[i]);
 	}
+	vector_map_unref(s->map);
 	free(s);
 }
 
@@ -187,7 +169,7 @@ static uint64_t hash_thread(str thread, int64_t session)
 	return thread.n ? h | 1 : (uint64_t)session;
 }
 
-#define ROW_COLUMNS "key, text, file, thread, session, status = 'active' AND NOT muted, change"
+#define ROW_COLUMNS "key, text, " MEMORY_TITLE ", thread, session, status = 'active' AND NOT muted, change"
 
 static void add_row(struct rows *r, struct query *q)
 {
@@ -396,14 +378,15 @@ static int refresh(struct memories *m, struct store *store, int64_t project, con
 	if (r == 0) {
 		mark_dead(s, &rows);
 		add_head(s, &rows);
+		encode_follow(m, s, old);
 		__atomic_fetch_add(&s->refs, 1, __ATOMIC_RELAXED);
 		put_snapshot(m, s);
 		*ret = s;
 	} else {
 		snapshot_unref(s);
 	}
-	if (r == 0 && rows.nkeys > HEAD_MAX && m->wants_merge)
-		m->wants_merge(project, m->arg);
+	if (r == 0 && rows.nkeys > HEAD_MAX && m->wants.merge)
+		m->wants.merge(project, m->wants.arg);
 	/* More than the head may hold. */
 	*ret_behind = rows.nkeys > SEGMENT_DOCS_MAX;
 	rows_release(&rows);
@@ -419,7 +402,7 @@ static int current(struct memories *m, struct store *store, int64_t project, boo
 	int r = newest_change(store, project, &change);
 
 	*ret = s;
-	if (r < 0 || (s && s->change >= change))
+	if (r < 0 || (s && s->change >= change && s->nvectors == encode_count(m, project)))
 		return r;
 	if (patient)
 		pthread_mutex_lock(&m->refresh);
@@ -428,7 +411,7 @@ static int current(struct memories *m, struct store *store, int64_t project, boo
 	/* Somebody else may have done it meanwhile. */
 	snapshot_unref(s);
 	*ret = s = get_snapshot(m, project);
-	if (!s || s->change < change) {
+	if (!s || s->change < change || s->nvectors != encode_count(m, project)) {
 		r = refresh(m, store, project, s, &fresh, &behind);
 		snapshot_unref(s);
 		if (r == 0 && behind && patient && (r = merge(m, store, project)) == 0) {
@@ -442,44 +425,88 @@ static int current(struct memories *m, struct store *store, int64_t project, boo
 	return r;
 }
 
+/* -- from hits to answers ---------------------------------------------------------------------- */
+
+struct found {
+	struct hit hit;
+	str text;
+};
+
+/* 1: the row is still there. Its score is weighed by what it is worth. */
+static int read_found(struct store *store, const struct hit *hit, int64_t now_us, struct arena *a, struct found *ret)
+{
+	struct query *q = store_ask(store,
+		"SELECT text, " MEMORY_TITLE
+		", created_at, used_at, shown, used, pinned FROM memories WHERE key = ?1 AND "
+		"status = 'active' AND NOT muted",
+		"i", hit->key);
+	int got = query_step(q);
+
+	if (got == 1) {
+		struct memory_past past = { .created_us = query_int(q, 2),
+			.used_us = query_int(q, 3),
+			.shown = query_int(q, 4),
+			.used = query_int(q, 5),
+			.pinned = query_int(q, 6) };
+
+		ret->hit = *hit;
+		ret->hit.score *= memory_worth(&past, now_us);
+		ret->text = arena_strf(a, STR_FMT " " STR_FMT, STR_ARG(query_str(q, 0)), STR_ARG(query_str(q, 1)));
+	}
+	query_reset(q);
+	return got;
+}
+
+/* Keeps the best first; those of one score in the order in which they came. */
+static void put_in_order(struct found *list, size_t n)
+{
+	struct found last = list[n];
+
+	while (n && list[n - 1].hit.score < last.hit.score) {
+		list[n] = list[n - 1];
+		n--;
+	}
+	list[n] = last;
+}
+
 /* Rows that have gone or changed since are left out; the texts of the first say how sure they are. */
 static int rate(struct store *store, const struct snapshot *s, str query, struct hit *hits, int n)
 {
 	struct rated rated[RATED_MAX];
 	struct arena texts = { 0 };
-	size_t nrated = 0;
-	int to = 0, got = 0;
+	struct found *found = arena_alloc(&texts, (size_t)n * sizeof *found);
+	int64_t now_us = clock_wall_us();
+	size_t to = 0;
+	int got = 0;
 
 	for (int i = 0; i < n && got >= 0; i++) {
-		struct query *q = store_ask(store,
-			"SELECT text, file FROM memories WHERE key = ?1 AND status = 'active' AND NOT muted", "i",
-			hits[i].key);
-
-		got = query_step(q);
-		if (got == 1) {
-			hits[to] = hits[i];
-			if (nrated < RATED_MAX)
-				rated[nrated++] = (struct rated){ &hits[to],
-					arena_strf(&texts, STR_FMT " " STR_FMT, STR_ARG(query_str(q, 0)),
-						STR_ARG(query_str(q, 1))) };
-			to++;
-		}
-		query_reset(q);
+		got = read_found(store, &hits[i], now_us, &texts, &found[to]);
+		if (got == 1)
+			put_in_order(found, to++);
+	}
+	for (size_t i = 0; i < to; i++) {
+		hits[i] = found[i].hit;
+		if (i < RATED_MAX)
+			rated[i] = (struct rated){ &hits[i], found[i].text };
 	}
 	if (got >= 0)
-		hit_rate(s->parts, s->nparts, query, rated, nrated);
+		hit_rate(s->parts, s->nparts, query, rated, MIN(to, (size_t)RATED_MAX));
 	arena_release(&texts);
-	return got < 0 ? got : to;
+	return got < 0 ? got : (int)to;
 }
 
 int memories_search(struct memories *m, struct store *store, int64_t project, str query, bool patient, struct hit *ret,
 	size_t max)
 {
 	struct snapshot *s = NULL;
+	struct vector vector;
 	int r = current(m, store, project, patient, &s);
 
-	if (r == 0 && s)
-		r = (int)index_search(s->parts, s->nparts, query, ret, max, NULL);
+	if (r == 0 && s) {
+		bool close = encode_query(m, s, query, &vector);
+
+		r = (int)index_search(s->parts, s->nparts, query, close ? &vector : NULL, ret, max, NULL);
+	}
 	if (r > 0)
 		r = rate(store, s, query, ret, r);
 	snapshot_unref(s);
@@ -501,15 +528,16 @@ int64_t memories_count(struct memories *m, struct store *store, int64_t project)
 
 /* -- all of them ------------------------------------------------------------------------------- */
 
-struct memories *memories_new(const char *dir, void (*wants_merge)(int64_t project, void *arg), void *arg)
+struct memories *memories_new(const char *dir, const char *weights, const struct memories_wants *wants)
 {
 	struct memories *m = xcalloc(1, sizeof *m);
 
 	snprintf(m->dir, sizeof m->dir, "%s", dir);
-	m->wants_merge = wants_merge;
-	m->arg = arg;
+	snprintf(m->weights, sizeof m->weights, "%s", weights);
+	m->wants = *wants;
 	pthread_mutex_init(&m->lock, NULL);
 	pthread_mutex_init(&m->refresh, NULL);
+	pthread_mutex_init(&m->opening, NULL);
 	return m;
 }
 
@@ -520,8 +548,10 @@ void memories_free(struct memories *m)
 	for (size_t i = 0; i < PROJECTS_MAX; i++)
 		snapshot_unref(m->snapshots[i]);
 	poison_free(m->poison);
+	encode_release(m);
 	pthread_mutex_destroy(&m->lock);
 	pthread_mutex_destroy(&m->refresh);
+	pthread_mutex_destroy(&m->opening);
 	free(m);
 }
 
@@ -543,15 +573,18 @@ void memories_discard(struct memories *m)
 	struct dirent *entry;
 	char path[FS_PATH];
 
+	pthread_mutex_lock(&m->refresh);
 	for (int i = 0; dir && i < FILES_MAX && (entry = readdir(dir)); i++)
 		if (str_starts(str_of(entry->d_name), STR("memory-")) && fs_join(path, m->dir, entry->d_name) == 0)
 			unlink(path);
 	if (dir)
 		closedir(dir);
+	encode_forget(m);
 	pthread_mutex_lock(&m->lock);
 	for (size_t i = 0; i < PROJECTS_MAX; i++) {
 		snapshot_unref(m->snapshots[i]);
 		m->snapshots[i] = NULL;
 	}
 	pthread_mutex_unlock(&m->lock);
+	pthread_mutex_unlock(&m->refresh);
 }

@@ -5,8 +5,12 @@
  *   classify.c  what kind of work a finished turn was, without a model
  *   extract.c   what it teaches, without a model
  *   summarize.c what a session was about, without a model
+ *   encode.c    a vector for each memory, made in the background
+ *   vectors.c   the files they are in
  *   consult.c   the same with a model: questions, and what may be taken from answers
  *   near.c      near duplicates
+ *   worth.c     age and disuse
+ *   project.c   whose memories somebody gets
  *   poison.c    what reads like an instruction to an agent
  *   disguise.c  what a text says once its disguise is taken off
  *   concepts.c  how much a text is about what such instructions are about
@@ -21,6 +25,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/err.h"
 #include "base/macro.h"
 #include "base/str.h"
 #include "base/ulid.h"
@@ -40,8 +45,23 @@ struct memory_type {
 
 extern const struct memory_type memory_types[]; /* ends with a row without a name */
 
-/* By its name or another one; NULL: there is none. */
+/* By its name or another one; NULL: there is none. The user may have types of their own beside these: see the option
+ * memory.types. They have no row here, and are shown by their name. */
 const struct memory_type *memory_type_find(str name);
+
+/* The concept that another name of a type stands for, as "how-it-works" does; STR_NONE: none. */
+str memory_concept_of(str name);
+
+enum { MEMORY_CONCEPTS_MAX = 12, MEMORY_CONCEPT_BYTES = 40 };
+
+/* -- whose memories ---------------------------------------------------------------------------- */
+
+/* The project whose memories a directory gets: that of the nearest directory at or above it that is known, and of a
+ * worktree the main checkout's. What is no absolute path is a name. 1 and *ret; 0: none is known; -errno. */
+int memory_project_find(struct store *s, str wanted, int64_t *ret);
+
+/* Whose words a memory has, from 0 (from outside the project) to 3 (the user's); more may take the place of less. */
+int memory_trust_rank(str trust);
 
 /* -- the payload of a Memory event ------------------------------------------------------------- */
 
@@ -52,6 +72,7 @@ struct memory_note {
 	str session, agent, batch; /* where it was learned; native id, label, ULID */
 	str ref, thread;           /* imported: its name there, and the conversation it is part of */
 	str status, reason;        /* STR_NONE: active */
+	str concepts;              /* JSON array of texts; STR_NONE: none */
 	int64_t importance;        /* 0: 5 */
 	int64_t created_us;        /* 0: now */
 };
@@ -60,6 +81,17 @@ str memory_write_note(const struct memory_note *n, struct arena *a);
 /* The event with that payload, or with that of a change; id is the event's own key. It names its memory where others
  * name a call, so that all events of a memory can be found. */
 void memory_event(const struct ulid *id, const struct ulid *memory, str payload, struct arena *a, struct event *ret);
+
+/* -- worth ------------------------------------------------------------------------------------- */
+
+struct memory_past {
+	int64_t created_us, used_us;
+	int64_t shown, used; /* times */
+	bool pinned;
+};
+
+/* What the score of a memory is multiplied with: 1 for one that is new or was of use, less with age and disuse. */
+float memory_worth(const struct memory_past *p, int64_t now_us);
 
 /* -- extraction -------------------------------------------------------------------------------- */
 
@@ -167,9 +199,16 @@ int memory_is_foreign(const struct extractor *x, struct store *s, int64_t batch,
 
 struct memories;
 
-/* dir: where its files are. wants_merge is called, from any thread, when a project's index should be written anew by
- * memories_merge(), which takes longer than a search may. */
-struct memories *memories_new(const char *dir, void (*wants_merge)(int64_t project, void *arg), void *arg);
+/* Called from any thread, when there is something to do for a project that takes longer than a search may: its index
+ * should be written anew by memories_merge(), or memories_encode() has something to do. */
+struct memories_wants {
+	void (*merge)(int64_t project, void *arg);
+	void (*encode)(int64_t project, void *arg);
+	void *arg;
+};
+
+/* dir: where its files are. weights: of the encoder; empty, or nothing there: words alone count. */
+struct memories *memories_new(const char *dir, const char *weights, const struct memories_wants *wants);
 void memories_free(struct memories *m);
 DEFINE_FREEP(struct memories, memories_free);
 
@@ -181,8 +220,8 @@ int memories_search(struct memories *m, struct store *s, int64_t project, str qu
 /* Why a text that is not the user's should be put aside, or NULL. */
 const char *memories_suspect(struct memories *m, str text);
 
-/* The memory that this one should supersede, because it says nearly the same: 1 and *ret; 0; -errno. similar: from
- * which overlap of their terms on. */
+/* The memory that this one should supersede, because it says nearly the same and is not more trusted: 1 and *ret; 0;
+ * -errno. similar: from which overlap of their terms on. */
 int memories_find_near(struct memories *m, struct store *s, int64_t project, const struct memory_note *n, float similar,
 	struct arena *a, struct ulid *ret);
 
@@ -191,6 +230,17 @@ int64_t memories_count(struct memories *m, struct store *s, int64_t project);
 
 /* Writes what has changed into files. On a worker, in the background. */
 int memories_merge(struct memories *m, struct store *s, int64_t project);
+
+/* Gives vectors to some of the memories that have none: a second's worth of work, on a thread that has time. How many
+ * were looked at, 0: all have one, or -errno. rest, if not NULL, is asked between two whether to stop early. */
+int memories_encode(struct memories *m, struct store *s, int64_t project, bool (*rest)(void *arg), void *arg);
+/* Somebody waits for it, for the next few seconds. */
+void memories_hurry(struct memories *m);
+bool memories_is_hurried(struct memories *m);
+/* How far that is: memories of a project, and how many of them have a vector; the rest is wanted now. False: there is no encoder, and *ret_why
+ * says why. */
+bool memories_encoded(struct memories *m, struct store *s, int64_t project, int64_t *ret_all, int64_t *ret_encoded,
+	struct err *ret_why);
 
 /* After memories were deleted: nothing of them is left in the files. */
 void memories_discard(struct memories *m);

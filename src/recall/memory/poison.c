@@ -496,10 +496,13 @@ void poison_free(struct poison *p)
 
 static const char *find_in_readings(const struct poison *p, const str readings[READINGS])
 {
-	const char *why = find(others, countof(others), p->others, readings[READING_PLAIN]);
+	/* English first: some of its words are words of other languages, too. */
+	const char *why = find(english, countof(english), p->english, readings[READING_PLAIN]);
 
+	if (!why)
+		why = find(others, countof(others), p->others, readings[READING_PLAIN]);
 	for (size_t i = 0; !why && i < READINGS; i++)
-		if (readings[i].n)
+		if (readings[i].n && i != READING_PLAIN)
 			why = find(english, countof(english), p->english, readings[i]);
 	/* Whoever encodes plain words does not want them to be read. */
 	if (!why && readings[READING_DECODED].n)

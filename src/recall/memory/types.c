@@ -1,4 +1,5 @@
 /* The kinds of memories. */
+#include "base/macro.h"
 #include "base/str.h"
 #include "memory/memory.h"
 
@@ -21,6 +22,17 @@ const struct memory_type memory_types[] = {
 	{ 0 },
 };
 
+str memory_concept_of(str name)
+{
+	static const char *const concepts[] = { "how-it-works", "why-it-exists", "what-changed", "problem-solution",
+		"gotcha", "pattern", "trade-off" };
+
+	for (size_t i = 0; i < countof(concepts); i++)
+		if (str_eq_name(name, str_of(concepts[i])))
+			return str_of(concepts[i]);
+	return STR_NONE;
+}
+
 const struct memory_type *memory_type_find(str name)
 {
 	for (const struct memory_type *t = memory_types; t->name; t++) {
@@ -31,4 +43,14 @@ const struct memory_type *memory_type_find(str name)
 				return t;
 	}
 	return NULL;
+}
+
+int memory_trust_rank(str trust)
+{
+	static const char *const trusts[] = { "web", "tool", "agent", "user" };
+
+	for (size_t i = 0; i < countof(trusts); i++)
+		if (str_eq(trust, str_of(trusts[i])))
+			return (int)i;
+	return 0;
 }

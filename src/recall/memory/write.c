@@ -34,6 +34,10 @@ str memory_write_note(const struct memory_note *n, struct arena *a)
 	add_text(&w, "thread", n->thread);
 	add_text(&w, "status", n->status);
 	add_text(&w, "reason", n->reason);
+	if (!str_empty(n->concepts)) {
+		jw_key(&w, "concepts");
+		jw_raw(&w, n->concepts);
+	}
 	if (n->importance)
 		jw_field_int(&w, "importance", n->importance);
 	if (n->created_us)

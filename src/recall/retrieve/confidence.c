@@ -114,12 +114,25 @@ static void find_features(const struct index_part *parts, size_t n, str query, c
 		f[6] = (float)(1.0 / (double)(i + 1));
 		f[7] = (float)(log(1 + documents));
 		f[8] = (float)(log(1 + (double)room->query.n));
+		f[9] = r[i].hit->close;
 	}
 	free(room);
 }
 
-/* Fitted; see there. */
-static const double coefficients[FEATURES] = { -8.813, 0.190, 0.902, 3.345, -0.364, 1.090, 3.135, -0.017, -1.040 };
+/* Fitted; see there. By words alone, and with vectors. */
+static const double coefficients[2][FEATURES] = {
+	{ -9.069, 0.187, 0.878, 3.460, -0.382, 1.344, 3.109, -0.017, -1.066, 0 },
+	{ -7.234, 0.017, 0.693, 1.890, -0.433, 0.731, 1.940, -0.020, -0.360, 0.938 },
+};
+
+/* A prompt that does little more than repeat a small part of a text ("then clear the cache") says nothing about the
+ * rest of it. The fit knows few such prompts; so there it is not "high", whatever it says. */
+static double without_quotes(double confidence, const float *f)
+{
+	static const double part = 0.35, most = 0.74;
+
+	return (double)f[2] < part * (double)f[1] ? MIN(confidence, most) : confidence;
+}
 
 void hit_rate(const struct index_part *parts, size_t n, str query, const struct rated *r, size_t nrated)
 {
@@ -129,8 +142,8 @@ void hit_rate(const struct index_part *parts, size_t n, str query, const struct 
 		double z = 0;
 
 		for (int f = 0; f < FEATURES; f++)
-			z += coefficients[f] * (double)r[i].hit->features[f];
-		r[i].hit->confidence = (float)(1 / (1 + exp(-z)));
+			z += coefficients[r[i].hit->encoded][f] * (double)r[i].hit->features[f];
+		r[i].hit->confidence = (float)without_quotes(1 / (1 + exp(-z)), r[i].hit->features);
 	}
 }
 

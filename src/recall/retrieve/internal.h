@@ -59,4 +59,21 @@ static inline uint8_t posting_next(const uint8_t **p, uint32_t *doc)
 	return *(*p)++;
 }
 
+/* -- closeness --------------------------------------------------------------------------------- */
+
+enum { CLOSE_MAX = 100 };
+
+/* How close the documents of all parts are to a query. Only the closest count, and the more the closest of all stands
+ * out, the more they do. */
+struct closeness {
+	float *cosines; /* by document, one part after the other; NAN: it has no vector */
+	float least;    /* of the closest */
+	float best, mean, deviation;
+	float weight; /* of the closest one against the best score by words */
+};
+
+/* False: there are too few vectors to say anything. */
+bool closeness_find(const struct index_part *parts, size_t n, const struct vector *query, struct closeness *ret);
+void closeness_release(struct closeness *c);
+
 #endif

@@ -4,6 +4,7 @@
  *   stem.c        English endings
  *   segment.c     an immutable index of some documents: built in memory, kept in a file, mapped from it
  *   search.c      BM25 over the segments of an index
+ *   closeness.c   which documents mean what the query means, by their vectors (encoder/)
  *   confidence.c  how sure a hit is
  *
  * DESIGN. An index is a list of segments, which never change, and the documents in them that are dead. So any number of
@@ -19,6 +20,7 @@
 #include "base/buf.h"
 #include "base/macro.h"
 #include "base/str.h"
+#include "encoder/encoder.h"
 
 /* -- terms ------------------------------------------------------------------------------------- */
 
@@ -31,6 +33,9 @@ struct terms {
 
 struct terms terms_open(str text);
 bool terms_next(struct terms *t, uint32_t *ret);
+
+/* Whether a text has characters of scripts that are written without spaces. */
+bool terms_are_unspaced(str text);
 
 /* Cuts English endings off a word of small letters, in place; returns the new length (Porter, 1980). */
 size_t stem_english(char *word, size_t n);
@@ -65,30 +70,44 @@ DEFINE_FREEP(struct segment, segment_unref);
 
 int64_t segment_stamp(const struct segment *s);
 size_t segment_docs(const struct segment *s);
+int64_t segment_key(const struct segment *s, size_t doc);
 /* Sets the bit of each document whose key is among these, which are sorted; returns how many. */
 size_t segment_mark(const struct segment *s, const int64_t *keys, size_t n, uint8_t *bits);
 
 /* -- search ------------------------------------------------------------------------------------ */
 
+/* Vectors that lie `stride` bytes apart, and which one each document of a part has. */
+struct index_vectors {
+	const char *first;
+	size_t stride;
+	const uint32_t *slots; /* NULL: no document has one */
+};
+
+#define NO_VECTOR UINT32_MAX
+
 struct index_part {
 	struct segment *segment;
 	const uint8_t *dead; /* a bit per document; NULL: none */
+	struct index_vectors vectors;
 };
 
 /* What a confidence is made from; see confidence.c. */
-enum { FEATURES = 9, RATED_MAX = 10 };
+enum { FEATURES = 10, RATED_MAX = 10 };
 
 struct hit {
 	int64_t key;
 	float score;
 	float covered;            /* share of the query's weight that is in the document itself */
+	float close;              /* how far its cosine stands out, in standard deviations */
+	bool encoded;             /* else that is not known */
 	float confidence;         /* probability that it is what was asked for; 0: not rated */
 	float features[FEATURES]; /* likewise */
 };
 
-/* The `max` best, best first. *cancel, if not NULL, ends it early with what it has. */
-size_t index_search(const struct index_part *parts, size_t n, str query, struct hit *ret, size_t max,
-	const bool *cancel);
+/* The `max` best, best first. vector: of the query; NULL: words alone count. *cancel, if not NULL, ends it early with
+ * what it has. */
+size_t index_search(const struct index_part *parts, size_t n, str query, const struct vector *vector, struct hit *ret,
+	size_t max, const bool *cancel);
 
 /* -- how sure ---------------------------------------------------------------------------------- */
 

@@ -1,4 +1,5 @@
-/* Search: term by term over all segments, nothing pruned. */
+/* Search: term by term over all segments, nothing pruned; then those that are close are moved up by how close they are,
+ * measured in the best score by words. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -26,6 +27,15 @@ struct search {
 	float *threads;   /* by thread */
 	struct hit *best; /* a heap, worst first */
 	size_t nbest, max;
+	/* With vectors. */
+	const struct closeness *closeness; /* NULL: words alone */
+	const float *cosines;              /* of the current segment */
+	float most;                        /* the best score by words */
+	struct close_hit {
+		struct hit hit;
+		float cosine;
+	} close[2 * CLOSE_MAX]; /* with their scores by words; a bin may hold some more than the closest */
+	size_t nclose;
 };
 
 /* -- the query --------------------------------------------------------------------------------- */
@@ -154,19 +164,47 @@ static void keep_best(struct search *s, const struct hit *h)
 	}
 }
 
+static bool is_close(const struct search *s, uint32_t doc)
+{
+	return s->closeness && s->cosines[doc] >= s->closeness->least && s->nclose < countof(s->close);
+}
+
 static void take_best(struct search *s, const struct index_part *part)
 {
 	const struct segment *g = part->segment;
 
 	for (uint32_t i = 0; i < g->head->ndocs; i++) {
 		uint32_t thread = g->threads[i];
+		bool close = is_close(s, i);
+		struct hit h;
 
-		if (s->tallies[i].score <= 0 || (part->dead && part->dead[i / 8] >> i % 8 & 1))
+		if ((s->tallies[i].score <= 0 && !close) || (part->dead && part->dead[i / 8] >> i % 8 & 1))
 			continue;
-		keep_best(s,
-			&(struct hit){ .key = g->keys[i],
-				.score = s->tallies[i].score + (thread ? thread_share * s->threads[thread] : 0),
-				.covered = s->total_weight > 0 ? s->tallies[i].covered / s->total_weight : 0 });
+		h = (struct hit){ .key = g->keys[i],
+			.score = s->tallies[i].score + (thread ? thread_share * s->threads[thread] : 0),
+			.covered = s->total_weight > 0 ? s->tallies[i].covered / s->total_weight : 0 };
+		h.encoded = s->closeness && !isnan(s->cosines[i]);
+		if (h.encoded)
+			h.close = (s->cosines[i] - s->closeness->mean) / s->closeness->deviation;
+		s->most = MAX(s->most, h.score);
+		if (close)
+			s->close[s->nclose++] = (struct close_hit){ h, s->cosines[i] };
+		else
+			keep_best(s, &h);
+	}
+}
+
+/* The closest of all counts as much as `weight` times the best by words, the last of the close ones nothing. */
+static void take_close(struct search *s)
+{
+	const struct closeness *c = s->closeness;
+	float unit = s->most > 0 ? s->most : 1;
+
+	for (size_t i = 0; i < s->nclose; i++) {
+		struct hit h = s->close[i].hit;
+
+		h.score += unit * c->weight * (s->close[i].cosine - c->least) / (c->best - c->least);
+		keep_best(s, &h);
 	}
 }
 
@@ -194,22 +232,32 @@ static int compare_hits(const void *a, const void *b)
 	return is_worse(a, b) ? 1 : -1;
 }
 
-size_t index_search(const struct index_part *parts, size_t n, str query, struct hit *ret, size_t max,
-	const bool *cancel)
+size_t index_search(const struct index_part *parts, size_t n, str query, const struct vector *vector, struct hit *ret,
+	size_t max, const bool *cancel)
 {
 	struct search *s = xcalloc(1, sizeof *s);
+	struct closeness closeness = { 0 };
 	size_t found;
 
 	s->best = ret;
 	s->max = max;
 	s->tallies = xmalloc(SEGMENT_DOCS_MAX * sizeof *s->tallies);
 	s->threads = xmalloc((SEGMENT_DOCS_MAX + 1) * sizeof *s->threads);
+	if (vector && closeness_find(parts, n, vector, &closeness)) {
+		s->closeness = &closeness;
+		s->cosines = closeness.cosines;
+	}
 	read_query(s, query);
 	weigh_terms(s, parts, n);
-	for (size_t i = 0; i < n && max; i++)
+	for (size_t i = 0; i < n && max; i++) {
 		search_part(s, &parts[i], cancel);
+		s->cosines += s->closeness ? segment_docs(parts[i].segment) : 0;
+	}
+	if (s->closeness && max)
+		take_close(s);
 	found = s->nbest;
 	qsort(ret, found, sizeof *ret, compare_hits);
+	closeness_release(&closeness);
 	free(s->tallies);
 	free(s->threads);
 	free(s);

@@ -367,6 +367,11 @@ static int compare_keys(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+int64_t segment_key(const struct segment *s, size_t doc)
+{
+	return s->keys[doc];
+}
+
 size_t segment_mark(const struct segment *s, const int64_t *keys, size_t n, uint8_t *bits)
 {
 	size_t marked = 0;

@@ -250,3 +250,13 @@ bool terms_next(struct terms *t, uint32_t *ret)
 	*ret = t->queue[t->next++];
 	return true;
 }
+
+bool terms_are_unspaced(str text)
+{
+	size_t len;
+
+	for (; text.n; text = str_from(text, len))
+		if (kind_of(next_character(text, &len)) == UNSPACED)
+			return true;
+	return false;
+}

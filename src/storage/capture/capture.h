@@ -65,6 +65,10 @@ int capture_rebuild_left(struct store *s, int64_t *ret_left, int64_t *ret_sessio
 enum { CAPTURE_BATCH_STUCK_S = 300, CAPTURE_SESSION_STALE_S = 3600 };
 int capture_complete_stale(struct store *s, int64_t now_us);
 
+/* The memory of a project that says this already, in these words but for case and blanks: 1 and *ret; 0; -errno. The
+ * text is one that was redacted. On any thread. */
+int capture_find_memory(struct store *s, int64_t project, str text, str ref, str file, struct ulid *ret);
+
 /* -- deleting ---------------------------------------------------------------------------------- */
 
 /* What is chosen: every condition that is set must hold. Without `match` whole sessions, with it only the events
@@ -75,7 +79,7 @@ struct capture_choice {
 	str agent;
 	int64_t before_us; /* sessions whose last event is older; 0: any */
 	str match;         /* as it is in JSON text, see capture_match_text() */
-	str memory;        /* ULID: this memory and nothing else; STR_NONE: any of the others */
+	str memories;      /* ULIDs, separated by blanks: these and nothing else; STR_NONE: any of the others */
 };
 
 struct capture_count {

@@ -106,26 +106,23 @@ static int count_events(struct store *s, const struct capture_choice *choice, st
 }
 
 /* Memories that the choice is about by itself: those of chosen sessions are found with the session. */
-static bool chooses_memories(const struct capture_choice *c, struct ulid *room, struct unlearn_choice *ret)
+static bool chooses_memories(const struct capture_choice *c, struct unlearn_choice *ret)
 {
 	bool any = !str_is_set(c->sessions) && !c->project && !str_is_set(c->agent) && !c->before_us;
 
-	*ret = (struct unlearn_choice){ .match = any ? c->match : STR_NONE };
-	if (ulid_parse(c->memory, room))
-		ret->memory = room;
-	return ret->memory || str_is_set(ret->match);
+	*ret = (struct unlearn_choice){ .memories = c->memories, .match = any ? c->match : STR_NONE };
+	return str_is_set(ret->memories) || str_is_set(ret->match);
 }
 
 int capture_count(struct store *s, const struct capture_choice *choice, struct capture_count *ret)
 {
 	struct unlearn_choice memories;
-	struct ulid room;
 
 	*ret = (struct capture_count){ 0 };
-	if (chooses_memories(choice, &room, &memories)) {
+	if (chooses_memories(choice, &memories)) {
 		int r = unlearn_count(s, &memories, &ret->memories);
 
-		if (r < 0 || memories.memory)
+		if (r < 0 || str_is_set(memories.memories))
 			return r;
 	}
 	return count_events(s, choice, ret);
@@ -269,11 +266,10 @@ static int purge_some(struct capture *c, struct store *s, const struct capture_c
 static int purge_memories(struct store *s, const struct capture_choice *choice, struct capture_count *ret)
 {
 	struct unlearn_choice memories;
-	struct ulid room;
 	int r = 0;
 
 	*ret = (struct capture_count){ 0 };
-	if (!chooses_memories(choice, &room, &memories))
+	if (!chooses_memories(choice, &memories))
 		return 1;
 	r = store_exec(s, "BEGIN IMMEDIATE");
 	if (r == 0)
@@ -282,7 +278,7 @@ static int purge_memories(struct store *s, const struct capture_choice *choice, 
 		r = -EIO;
 	if (r < 0)
 		store_exec(s, "ROLLBACK");
-	return r < 0 ? r : !memories.memory;
+	return r < 0 ? r : !str_is_set(memories.memories);
 }
 
 int capture_purge(struct capture *c, struct store *s, const struct capture_choice *choice, struct capture_count *ret)

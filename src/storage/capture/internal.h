@@ -147,11 +147,11 @@ int usage_on_event(struct step *t);
 int memory_on_event(struct step *t);
 int injection_on_event(struct step *t);
 
-/* unlearn.c: memories that are to be forgotten: one, those with a text, those of a session. */
+/* unlearn.c: memories that are to be forgotten: these, those with a text, those of a session. */
 struct unlearn_choice {
-	const struct ulid *memory; /* NULL: none */
-	str match;                 /* STR_NONE: none */
-	int64_t session;           /* 0: none; what the user remembered there stays */
+	str memories;    /* ULIDs, separated by blanks; STR_NONE: none */
+	str match;       /* STR_NONE: none */
+	int64_t session; /* 0: none; what the user remembered there stays */
 };
 
 int unlearn_count(struct store *s, const struct unlearn_choice *c, int64_t *ret);

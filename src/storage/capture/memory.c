@@ -68,7 +68,7 @@ static int find_session(struct step *t, int64_t *ret)
 }
 
 /* Two texts that differ in case and blanks only are one memory. */
-static void hash_memory(const struct step *t, str text, uint8_t ret[SHA256_BYTES])
+static void hash_memory(str text, str ref, str file, uint8_t ret[SHA256_BYTES])
 {
 	struct sha256 h;
 	bool blank = true;
@@ -84,10 +84,26 @@ static void hash_memory(const struct step *t, str text, uint8_t ret[SHA256_BYTES
 		blank = is_blank;
 	}
 	sha256_add(&h, "", 1);
-	sha256_add(&h, member(t, "ref").p, member(t, "ref").n);
+	sha256_add(&h, ref.p, ref.n);
 	sha256_add(&h, "", 1);
-	sha256_add(&h, member(t, "file").p, member(t, "file").n);
+	sha256_add(&h, file.p, file.n);
 	sha256_end(&h, ret);
+}
+
+int capture_find_memory(struct store *s, int64_t project, str text, str ref, str file, struct ulid *ret)
+{
+	uint8_t hash[SHA256_BYTES];
+	struct query *q;
+	int got;
+
+	hash_memory(text, ref, file, hash);
+	q = store_ask(s, "SELECT uid FROM memories WHERE project = ?1 AND hash = ?2", "ib", project, hash,
+		(size_t)HASH_BYTES);
+	got = query_step(q);
+	if (got == 1)
+		memcpy(ret->b, query_str(q, 0).p, MIN(query_str(q, 0).n, (size_t)ULID_BYTES));
+	query_reset(q);
+	return got;
 }
 
 static str concepts_of(struct step *t)
@@ -125,7 +141,7 @@ static int add_memory(struct step *t, const struct ulid *uid)
 		got = find_session(t, &session);
 	if (got < 0 || str_empty(text))
 		return got;
-	hash_memory(t, text, hash);
+	hash_memory(text, member(t, "ref"), member(t, "file"), hash);
 	file = project_relative(t->store, t->arena, project, summary_cut(t->arena, member(t, "file"), PLACE_MAX));
 	return store_do(t->store,
 		"INSERT INTO memories(key, uid, project, type, text, file, concepts, importance, status, trust, "
@@ -161,7 +177,7 @@ static int change_text(struct step *t, const struct ulid *uid)
 
 	if (str_empty(text))
 		return 0;
-	hash_memory(t, text, hash);
+	hash_memory(text, member(t, "ref"), member(t, "file"), hash);
 	return store_do(t->store, "UPDATE OR IGNORE memories SET text = ?2, hash = ?3 WHERE uid = ?1", "bsb", uid->b,
 		(size_t)ULID_BYTES, text, hash, (size_t)HASH_BYTES);
 }
@@ -183,14 +199,15 @@ static int change_memory(struct step *t, const struct ulid *uid)
 			"END, "
 			"pinned = coalesce(nullif(?7, -1), pinned), "
 			"muted = coalesce(nullif(?8, -1), muted), trust = coalesce(?9, trust), "
-			"successor = CASE WHEN ?5 IS NULL THEN successor ELSE ?10 END, updated_at = ?11, change = ?12 "
-			"WHERE uid = ?1",
-			"bsskssiisbiii", uid->b, (size_t)ULID_BYTES, member(t, "type"), member(t, "file"),
+			"successor = CASE WHEN ?5 IS NULL THEN successor ELSE ?10 END, updated_at = ?11, change = ?12, "
+			"concepts = coalesce(?14, concepts) WHERE uid = ?1",
+			"bsskssiisbiiis", uid->b, (size_t)ULID_BYTES, member(t, "type"), member(t, "file"),
 			number(t, "importance", 0), member(t, "status"), member(t, "reason"), number(t, "pinned", -1),
 			number(t, "muted", -1), member(t, "trust"), superseded ? successor.b : NULL,
-			superseded ? (size_t)ULID_BYTES : 0, t->record.at_us, t->seq, number(t, "approved", 0));
+			superseded ? (size_t)ULID_BYTES : 0, t->record.at_us, t->seq, number(t, "approved", 0),
+			concepts_of(t));
 	if (r == 0 && superseded)
-		r = link_memories(t, &successor, "supersedes", uid);
+		r = link_memories(t, &successor, number(t, "merged", 0) ? "merges" : "supersedes", uid);
 	return r;
 }
 

@@ -180,6 +180,14 @@ static int find_project(struct step *t)
 	return project_of(t->store, t->event.cwd, t->record.at_us, &t->session.project);
 }
 
+/* Apart from the rest of the row: SQLite guards an update that names a reference to another table with a savepoint,
+ * at which FTS5 writes out all the words it has gathered, and that would happen with every event. */
+static int save_project(struct step *t)
+{
+	return store_do(t->store, "UPDATE sessions SET project = ?2 WHERE key = ?1", "ik", t->session.key,
+		t->session.project);
+}
+
 /* The model that the session continues with, according to the event. */
 static str model_of(const struct event *e)
 {
@@ -199,6 +207,7 @@ int session_save(struct step *t)
 	const struct record *r = &t->record;
 	const struct event *e = &t->event;
 	bool ended = r->kind == EVENT_SESSION_END;
+	int64_t known;
 	int got;
 
 	if (session_is_apart(r->kind))
@@ -206,6 +215,7 @@ int session_save(struct step *t)
 			"UPDATE sessions SET started_at = min(started_at, ?2), last_at = max(last_at, ?2) "
 			"WHERE key = ?1",
 			"ii", t->session.key, r->at_us);
+	known = t->session.project;
 	got = find_project(t);
 	if (got < 0)
 		return got;
@@ -218,22 +228,23 @@ int session_save(struct step *t)
 	got = held_take(t);
 	if (got != 0)
 		return MIN(got, 0);
+	got = t->session.project != known ? save_project(t) : 0;
+	if (got < 0)
+		return got;
 	got = store_do(t->store,
-		"UPDATE sessions SET project = ?2, window = ?3, batch = ?4, last_batch = ?5, prompts = ?6, "
-		"tools = ?7, "
-		"  last_id = CASE WHEN (last_ord, coalesce(last_id, x'')) < (?8, ?9) THEN ?9 ELSE last_id END, "
-		"  last_ord = max(last_ord, ?8), events = events + ?10, "
-		"  started_at = min(started_at, ?11), last_at = max(last_at, ?11), "
-		"  cwd = coalesce(cwd, ?12), transcript = coalesce(?13, transcript), "
-		"  ended_at = CASE WHEN ?14 THEN ?11 WHEN ?17 THEN ended_at END, "
-		"  status = CASE WHEN ?14 THEN 'completed' WHEN ?17 THEN status ELSE 'active' END, "
-		"  closed_by = CASE WHEN ?14 THEN 'end' WHEN ?17 THEN closed_by END, "
-		"  end_reason = CASE WHEN ?14 THEN ?15 WHEN ?17 THEN end_reason END, hidden = 0, "
-		"  model = coalesce(?16, model) WHERE key = ?1",
-		"ikkkkiiibiississi", t->session.key, t->session.project, t->session.window, t->session.batch,
-		t->session.last_batch, t->session.prompts, t->session.tools, r->order_us, r->id.b, (size_t)ULID_BYTES,
-		(int64_t)!t->same_as, r->at_us, e->cwd, session_transcript(e), (int64_t)ended, e->reason, model_of(e),
-		(int64_t)t->retells);
+		"UPDATE sessions SET window = ?2, batch = ?3, last_batch = ?4, prompts = ?5, tools = ?6, "
+		"  last_id = CASE WHEN (last_ord, coalesce(last_id, x'')) < (?7, ?8) THEN ?8 ELSE last_id END, "
+		"  last_ord = max(last_ord, ?7), events = events + ?9, "
+		"  started_at = min(started_at, ?10), last_at = max(last_at, ?10), "
+		"  cwd = coalesce(cwd, ?11), transcript = coalesce(?12, transcript), "
+		"  ended_at = CASE WHEN ?13 THEN ?10 WHEN ?16 THEN ended_at END, "
+		"  status = CASE WHEN ?13 THEN 'completed' WHEN ?16 THEN status ELSE 'active' END, "
+		"  closed_by = CASE WHEN ?13 THEN 'end' WHEN ?16 THEN closed_by END, "
+		"  end_reason = CASE WHEN ?13 THEN ?14 WHEN ?16 THEN end_reason END, hidden = 0, "
+		"  model = coalesce(?15, model) WHERE key = ?1",
+		"ikkkiiibiississi", t->session.key, t->session.window, t->session.batch, t->session.last_batch,
+		t->session.prompts, t->session.tools, r->order_us, r->id.b, (size_t)ULID_BYTES, (int64_t)!t->same_as,
+		r->at_us, e->cwd, session_transcript(e), (int64_t)ended, e->reason, model_of(e), (int64_t)t->retells);
 	return got < 0 ? got : held_keep(t);
 }
 

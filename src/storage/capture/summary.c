@@ -8,6 +8,8 @@ enum {
 	READ_MAX = 200,   /* longer reads are shown as their length */
 };
 
+#define ELLIPSIS "…"
+
 size_t summary_length(str text)
 {
 	size_t n = 0;
@@ -21,6 +23,7 @@ size_t summary_length(str text)
 str summary_cut(struct arena *a, str text, size_t characters)
 {
 	size_t n = 0, i = 0;
+	char *cut;
 
 	if (text.n <= characters)
 		return text;
@@ -33,7 +36,10 @@ str summary_cut(struct arena *a, str text, size_t characters)
 	/* The character at i, and whether it is the last. */
 	if (i == text.n || summary_length(str_head(str_from(text, i), 8)) <= 1)
 		return text;
-	return arena_strf(a, STR_FMT "…", STR_ARG(str_head(text, i)));
+	cut = arena_bytes(a, i + strlen(ELLIPSIS));
+	memcpy(cut, text.p, i);
+	memcpy(cut + i, ELLIPSIS, strlen(ELLIPSIS));
+	return str_n(cut, i + strlen(ELLIPSIS));
 }
 
 /* Contents are in the files, and in events; here their size is enough. */

@@ -63,11 +63,12 @@ static void release(void *arg, void *p)
 	free(p);
 }
 
+/* Without memory zstd 1.5.4 crashes in the middle of making a dictionary; ours gives up with a message before. */
+static const ZSTD_customMem memory = { allocate, release, NULL };
+
 /* Once and for all, so it must not fail for a moment's lack of memory: no payload could be read any more. */
 static void make_first(void)
 {
-	const ZSTD_customMem memory = { allocate, release, NULL };
-
 	dictionaries[1].read = ZSTD_createDDict_advanced(dictionaries[1].bytes, *dictionaries[1].size, ZSTD_dlm_byRef,
 		ZSTD_dct_auto, memory);
 }
@@ -144,16 +145,25 @@ static char *room_in(struct buf *b, size_t need)
 	return buf_reserve(b, need);
 }
 
+static ZSTD_CDict *dictionary_to_write(enum effort effort)
+{
+	ZSTD_CCtx_params *params = ZSTD_createCCtxParams();
+	ZSTD_CDict *d = NULL;
+
+	if (params && !ZSTD_isError(ZSTD_CCtxParams_init(params, levels[effort])))
+		d = ZSTD_createCDict_advanced2(dictionary_1, dictionary_1_size, ZSTD_dlm_byRef, ZSTD_dct_auto, params,
+			memory);
+	ZSTD_freeCCtxParams(params);
+	return d;
+}
+
 /* Which dictionary it is says the byte before the frame. */
 static bool prepare_to_write(struct packer *p, enum effort effort)
 {
 	ZSTD_CDict **d = &p->dictionaries[effort];
 
-	/* Without memory zstd 1.5.4 crashes here; we give up with a message. */
-	if (!*d) {
-		free(xmalloc(ZSTD_estimateCDictSize(dictionary_1_size, levels[effort]) + KIB(64)));
-		*d = ZSTD_createCDict_byReference(dictionary_1, dictionary_1_size, levels[effort]);
-	}
+	if (!*d)
+		*d = dictionary_to_write(effort);
 	if (!p->write)
 		p->write = ZSTD_createCCtx();
 	return p->write && *d && !ZSTD_isError(ZSTD_CCtx_setParameter(p->write, ZSTD_c_dictIDFlag, 0)) &&

@@ -227,11 +227,25 @@ static int migrate_one(struct store *s, size_t i)
 	return r;
 }
 
+/* A header that names an older schema than the tables have would make migrations run twice. */
+static int check_before_migration(struct store *s, int version, struct err *err)
+{
+	struct buf problems = BUF_INIT(4096);
+	int r = store_check_schema(s, &problems);
+
+	buf_release(&problems);
+	return r == -EUCLEAN ? err_set(err, r, "the store is damaged: its tables are not those of schema %d", version)
+			     : 0;
+}
+
 static int migrate(struct store *s, const char *backups, int version, struct err *err)
 {
 	int r;
 
 	if (version > 0 && version < (int)migrations_count) {
+		r = check_before_migration(s, version, err);
+		if (r < 0)
+			return r;
 		r = copy_before(s, backups, version);
 		if (r < 0)
 			return err_set(err, r,
