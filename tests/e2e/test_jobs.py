@@ -5,7 +5,7 @@ import signal
 import sqlite3
 
 from test_learning import Session, learned, memories, project  # noqa: F401 (project is a fixture)
-from world import wait_for
+from world import ROOT, wait_for
 
 
 def jobs(world, *args):
@@ -103,21 +103,31 @@ def test_done_twice_is_done_once(world, project):
 
 
 def test_a_store_of_the_release_before_gets_its_jobs(world, project):
-    for name in ("old", "new"):
-        turn(world, project, name, f"Please always check the {name} list first.")
-        learned(world, f"the {name} list")
-    world.stop()
-    db = sqlite3.connect(world.dir / "hookd.db")
-    key, ord_ = db.execute("SELECT b.session, b.ord FROM batches b JOIN sessions s ON s.key = b.session WHERE s.native_id = 'old'").fetchone()
-    for table in ("jobs", "turns", "summaries"):
-        db.execute(f"DROP TABLE {table}")
-    db.execute("CREATE TABLE extracted (session INTEGER PRIMARY KEY REFERENCES sessions(key), ord INTEGER NOT NULL) STRICT")
-    db.execute("INSERT INTO extracted VALUES (?, ?)", (key, ord_))
+    path = world.dir / "hookd.db"
+    db = sqlite3.connect(path, isolation_level=None)
+    db.create_function("payload_pack", -1, lambda *x: x[0])  # hookd's own; here are no payloads yet
+    db.execute("PRAGMA page_size = 4096")
+    db.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    for sql in sorted((ROOT / "schema").glob("000[1-8]_*.sql")):
+        db.executescript(sql.read_text())
     db.execute("PRAGMA user_version = 8")
-    db.commit()
+    db.execute("INSERT INTO facts VALUES ('capture', '5')")
+    for key, name in ((1, "old"), (2, "new")):
+        told = {"session_id": name, "cwd": str(project), "hook_event_name": "UserPromptSubmit",
+                "prompt": f"Please always check the {name} list first."}
+        db.execute("INSERT INTO sessions(key, agent, native_id, cwd, started_at, last_at, last_ord, prompts, last_batch) "
+                   "VALUES (?, 'claude', ?, ?, 1, 1, ?, 1, ?)", (key, name, str(project), key, 4 * key))
+        db.execute("INSERT INTO events(seq, id, ord, lag, what, session, native, payload) VALUES (?, ?, ?, 0, 5, ?, '', ?)",
+                   (key, key.to_bytes(16, "big"), key, key, json.dumps(told)))
+        db.execute("INSERT INTO batches(key, session, ord, number, source, prompt, status, started_at, last_at) "
+                   "VALUES (?, ?, ?, 1, 'user', ?, 'completed', 1, 1)", (4 * key, key, key, told["prompt"]))
+    db.execute("INSERT INTO extracted VALUES (1, 1)")
     db.close()
+    path.chmod(0o600)
+    learned(world, "the new list")
     done = wait_for(lambda: len(jobs(world, "--state", "done")) == 3 and jobs(world, "--state", "done"), what="the jobs to be done")
     assert sorted((j["kind"], j["session"]) for j in done) == [("extract", "new"), ("summarize", "new"), ("summarize", "old")]
+    assert len(memories(world)) == 1
 
 
 def test_what_goes_takes_its_jobs_along(world, project):

@@ -1,7 +1,7 @@
 /* Tokens of active sessions. Hooks do not report them, transcripts do: after a turn has ended, what is new in the
- * transcripts of the sessions of the last hour is read, for its tokens only (the hooks have reported the rest). What the
- * hooks did not say of the last turn is taken too: its answer, if the hook at its end had none, and its prompt, if no hook
- * reported one.
+ * transcripts of the sessions of the last hour is read, for its tokens only (the hooks have reported the rest). What
+ * the hooks did not say of the last turn is taken too: its answer, if the hook at its end had none, and its prompt, if
+ * no hook reported one.
  *
  * A worker reads, the writer stores; the loop only starts it, and one reading runs at a time. */
 #include <errno.h>

@@ -275,9 +275,9 @@ static void answer_is_read(void *arg)
 	store_results(arg);
 }
 
-/* Whether an unanswered question is the provider's trouble, so that the job waits and no try is spent: it is away, it is
- * not to be asked now, or it has not answered the last one either. Only one that fails while others are answered fails
- * by itself. */
+/* Whether an unanswered question is the provider's trouble, so that the job waits and no try is spent: it is away, it
+ * is not to be asked now, or it has not answered the last one either. Only one that fails while others are answered
+ * fails by itself. */
 static bool is_providers(const struct lane *lane, enum llm_result r)
 {
 	bool failed = r == LLM_TIMEOUT || r == LLM_FAILED || r == LLM_GARBLED;

@@ -1,6 +1,6 @@
 /* The jobs `consult` and `retell`: what a model has to say about a turn, and about a session. Each is a question that a
- * worker writes and an answer that a worker reads. What a model says has a trust class of its own, passes the same check
- * as everything that is not the user's, and never replaces what rules have found. */
+ * worker writes and an answer that a worker reads. What a model says has a trust class of its own, passes the same
+ * check as everything that is not the user's, and never replaces what rules have found. */
 #include <errno.h>
 #include <stdio.h>
 

@@ -1,9 +1,9 @@
 /* What a model is asked about a turn or a session, and what may be taken from its answer.
  *
  * The question is a fixed text that says what is wanted, and one JSON object with what happened: whatever an agent or a
- * page wrote is a string in it, cut to what the model has room for. The answer is somebody else's bytes. Of what has the
- * agreed form only what can be checked is taken; a file only if the turn was about it. It can add memories and nothing
- * else: those that rules found stay, and what reads like an instruction is put aside by whoever asked. */
+ * page wrote is a string in it, cut to what the model has room for. The answer is somebody else's bytes. Of what has
+ * the agreed form only what can be checked is taken; a file only if the turn was about it. It can add memories and
+ * nothing else: those that rules found stay, and what reads like an instruction is put aside by whoever asked. */
 #include <errno.h>
 #include <stdio.h>
 
