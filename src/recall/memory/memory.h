@@ -237,8 +237,8 @@ int memories_encode(struct memories *m, struct store *s, int64_t project, bool (
 /* Somebody waits for it, for the next few seconds. */
 void memories_hurry(struct memories *m);
 bool memories_is_hurried(struct memories *m);
-/* How far that is: memories of a project, and how many of them have a vector; the rest is wanted now. False: there is no encoder, and *ret_why
- * says why. */
+/* How far that is: memories of a project, and how many of them have a vector; the rest is wanted now. False: there is
+ * no encoder, and *ret_why says why. */
 bool memories_encoded(struct memories *m, struct store *s, int64_t project, int64_t *ret_all, int64_t *ret_encoded,
 	struct err *ret_why);
 
