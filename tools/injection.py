@@ -3,8 +3,8 @@
 
 A file (tests/recall/*.jsonl) is a project: lines {"memory": id, "type", "text", "file"} and lines {"prompt": text,
 "helps": [ids], "touches": [files]}. Each prompt is a conversation: hookd is asked what it adds to the prompt, and then to
-each file that an agent opens for it (which somebody said who saw neither the memories nor which of them help). Of what is
-added, how much helps; and of what would have helped, how much comes?
+each file that an agent opens for it (which somebody said who saw neither the memories nor which of them help; a directory
+stands for a file in it). Of what is added, how much helps; and of what would have helped, how much comes?
 """
 import json
 import sys
@@ -16,6 +16,7 @@ from confidence import ROOT, Hookd, read
 def moments(prompt, project):
     yield {"event": "UserPromptSubmit", "prompt": prompt["prompt"], "project": project}
     for file in prompt.get("touches", []):
+        file += "a_file" if file.endswith("/") else ""
         yield {"event": "PostToolUse", "prompt": prompt["prompt"], "file": file, "project": project}
 
 

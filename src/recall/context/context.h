@@ -3,6 +3,7 @@
  *   context.c   the moments, each with what it adds: one table
  *   start.c     the start of a session: what is known of its project
  *   recall.c    memories that fit a prompt, or are about a file
+ *   named.c     which of those about a file help with the task
  *   file.c      whether the file that a memory is about has changed
  *   block.c     the text: framed as reference data, within its limits
  *

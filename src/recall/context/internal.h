@@ -11,6 +11,8 @@ struct context {
 	const char *secret;
 };
 
+enum { CONTEXT_NAMED = 64 }; /* memories about one file that are looked at */
+
 /* One answer in the making. */
 struct moment {
 	const struct context *context;
@@ -20,8 +22,10 @@ struct moment {
 	struct arena *arena;
 	struct buf text;
 	int64_t project;
-	str root;    /* of the project; STR_NONE: not asked yet */
-	size_t room; /* bytes that may still be added */
+	str root;                     /* of the project; STR_NONE: not asked yet */
+	size_t room;                  /* bytes that may still be added */
+	int64_t unfit[CONTEXT_NAMED]; /* keys of memories that are not to be given at this moment */
+	size_t nunfit;
 };
 
 struct memory_row {
@@ -43,6 +47,10 @@ int start_short(struct moment *m);
 int start_line(struct moment *m);
 int recall_prompt(struct moment *m);
 int recall_file(struct moment *m);
+
+/* named.c: those about a file that are sure enough, the surest first. */
+typedef void recall_add(struct moment *m, const struct memory_row *row, float confidence);
+int recall_named(struct moment *m, str file, float least, size_t max, recall_add *add);
 
 /* -- block.c ----------------------------------------------------------------------------------- */
 

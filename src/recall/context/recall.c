@@ -3,7 +3,7 @@
 
 enum { CANDIDATES = RATED_MAX, FILE_ITEMS = 3, QUERY_MAX = 8192 };
 
-static const float high = 0.75F, medium = 0.60F;
+static const float high = 0.75F, medium = 0.60F, likely = 0.50F;
 
 void memory_row_read(struct query *q, struct arena *a, struct memory_row *ret)
 {
@@ -46,6 +46,14 @@ static str mark_of(const struct moment *m, const struct memory_row *row)
 	return arena_strf(m->arena, "[" STR_FMT "]", STR_ARG(row->type));
 }
 
+static bool is_unfit(const struct moment *m, int64_t key)
+{
+	for (size_t i = 0; i < m->nunfit; i++)
+		if (m->unfit[i] == key)
+			return true;
+	return false;
+}
+
 /* The best that are sure enough, from one corpus. */
 static int add_fitting(struct moment *m, int64_t project, str query, float least, size_t max, const char *heading)
 {
@@ -55,7 +63,7 @@ static int add_fitting(struct moment *m, int64_t project, str query, float least
 	for (int i = 0; i < n && m->reply->n < max && r >= 0; i++) {
 		struct memory_row row;
 
-		if (hits[i].confidence < least || block_was_given(m, hits[i].key))
+		if (hits[i].confidence < least || block_was_given(m, hits[i].key) || is_unfit(m, hits[i].key))
 			continue;
 		r = load(m, hits[i].key, &row);
 		if (r != 1)
@@ -101,42 +109,28 @@ static str relative_file(struct moment *m)
 	return file;
 }
 
-/* Those that name the file, the most important first. */
-static int add_named(struct moment *m, str file, const char *heading)
+static str file_heading(struct moment *m)
 {
-	struct memory_row rows[FILE_ITEMS];
-	struct query *q = store_ask(m->store,
-		"SELECT " MEMORY_ROW
-		" FROM memories m WHERE m.project = ?1 AND m.file = ?2 AND m.status = 'active' AND NOT "
-		"m.muted AND m.trust <> 'web' ORDER BY m.pinned DESC, m.importance DESC, m.created_at DESC, m.key "
-		"LIMIT 20",
-		"is", m->project, file);
-	size_t n = 0;
-	int got;
+	return arena_strf(m->arena, "**Memories about " STR_FMT ":**", STR_ARG(relative_file(m)));
+}
 
-	while ((got = query_step(q)) == 1 && n < FILE_ITEMS)
-		if (!block_was_given(m, query_int(q, 0)))
-			memory_row_read(q, m->arena, &rows[n++]);
-	query_reset(q);
-	for (size_t i = 0; i < n; i++) {
-		if (!m->text.len)
-			block_add_line(m, arena_strf(m->arena, "%s", heading));
-		block_add_memory(m, &rows[i], mark_of(m, &rows[i]), 0, 1);
-	}
-	return MIN(got, 0);
+static void add_about_file(struct moment *m, const struct memory_row *row, float confidence)
+{
+	if (!m->text.len)
+		block_add_line(m, file_heading(m));
+	block_add_memory(m, row, mark_of(m, row), 0, confidence);
 }
 
 int recall_file(struct moment *m)
 {
 	str file = relative_file(m);
-	const char *heading = arena_strf(m->arena, "**Memories about " STR_FMT ":**", STR_ARG(file)).p;
-	int r = add_named(m, file, heading);
+	int r = recall_named(m, file, likely, FILE_ITEMS, add_about_file);
 
 	if (r == 0)
 		r = add_fitting(m, m->project,
 			arena_strf(m->arena, STR_FMT "\n" STR_FMT "\n" STR_FMT, STR_ARG(file),
 				STR_ARG(str_cut_utf8(m->ask->excerpt, 200)),
 				STR_ARG(str_cut_utf8(m->ask->prompt, 500))),
-			medium, FILE_ITEMS, heading);
+			medium, FILE_ITEMS, file_heading(m).p);
 	return r;
 }
