@@ -82,6 +82,7 @@ static void *run(void *arg)
 		if (!more)
 			memmove(e->projects, e->projects + 1, --e->n * sizeof e->projects[0]);
 	}
+	memories_rest(e->memories);
 	e->running = false;
 	pthread_cond_broadcast(&e->changed);
 	pthread_mutex_unlock(&e->lock);

@@ -42,6 +42,8 @@ int encoder_open(const char *path, struct encoder **ret, struct err *err);
 void encoder_close(struct encoder *e);
 DEFINE_FREEP(struct encoder, encoder_close);
 uint32_t encoder_version(const struct encoder *e);
+/* Gives back the pages of the weights, which stay in the system's cache: after much was encoded. */
+void encoder_rest(const struct encoder *e);
 /* Which inner loops this machine gets. */
 const char *encoder_kernels(void);
 

@@ -202,6 +202,11 @@ void encoder_close(struct encoder *e)
 	free(e);
 }
 
+void encoder_rest(const struct encoder *e)
+{
+	(void)madvise(e->map, e->size, MADV_DONTNEED);
+}
+
 uint32_t encoder_version(const struct encoder *e)
 {
 	return e->version;

@@ -264,6 +264,14 @@ int memories_encode(struct memories *m, struct store *store, int64_t project, bo
 	return r < 0 ? r : rows;
 }
 
+void memories_rest(struct memories *m)
+{
+	const struct encoder *e = encoder_of(m);
+
+	if (e)
+		encoder_rest(e);
+}
+
 void memories_hurry(struct memories *m)
 {
 	__atomic_store_n(&m->hurried_us, clock_mono_us(), __ATOMIC_RELAXED);

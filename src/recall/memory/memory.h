@@ -234,11 +234,13 @@ int memories_merge(struct memories *m, struct store *s, int64_t project);
 /* Gives vectors to some of the memories that have none: a second's worth of work, on a thread that has time. How many
  * were looked at, 0: all have one, or -errno. rest, if not NULL, is asked between two whether to stop early. */
 int memories_encode(struct memories *m, struct store *s, int64_t project, bool (*rest)(void *arg), void *arg);
+/* All of them have one: gives back what that took. */
+void memories_rest(struct memories *m);
 /* Somebody waits for it, for the next few seconds. */
 void memories_hurry(struct memories *m);
 bool memories_is_hurried(struct memories *m);
-/* How far that is: memories of a project, and how many of them have a vector; the rest is wanted now. False: there is no encoder, and *ret_why
- * says why. */
+/* How far that is: memories of a project, and how many of them have a vector; the rest is wanted now. False: there is
+ * no encoder, and *ret_why says why. */
 bool memories_encoded(struct memories *m, struct store *s, int64_t project, int64_t *ret_all, int64_t *ret_encoded,
 	struct err *ret_why);
 
