@@ -34,7 +34,7 @@ static void test_age_and_disuse_take_some_and_never_much(void **state)
 	assert_true(worth(30, 0, 0, 0) < worth(1, 0, 0, 0));
 	assert_true(worth(400, 0, 0, 0) < worth(30, 0, 0, 0));
 	assert_true(worth(30, 9, 0, 0) < worth(30, 1, 0, 0));
-	assert_true(worth(1900, 1000000, 0, 0) > 0.8F);
+	assert_true(worth(1900, 1000000, 0, 0) > 0.79F);
 }
 
 static void test_use_makes_it_young_again(void **state)

@@ -8,8 +8,8 @@
 
 #define DAY_US (24 * 3600 * USEC_PER_SEC)
 
-static const double age_loss = 0.06, half_life_days = 120; /* the most that age takes, and when half of it is gone */
-static const double disuse_loss = 0.08, disuse_half = 4;   /* likewise, by times it was given in vain */
+static const double age_loss = 0.12, half_life_days = 60; /* the most that age takes, and when half of it is gone */
+static const double disuse_loss = 0.08, disuse_half = 4;  /* likewise, by times it was given in vain */
 
 float memory_worth(const struct memory_past *p, int64_t now_us)
 {
