@@ -28,7 +28,8 @@ def show(world, session):
 
 
 def snapshot(world):
-    """Everything a person can see, without keys that only number rows."""
+    """Everything a person can see, without keys that only number rows, once hookd has made up its mind about it."""
+    wait_for(lambda: not world.rpc("jobs")["jobs"], what="what is made of it")
     seen = [world.json("sessions", "--all", "--json")]
     seen += [show(world, s["id"]) for s in seen[0]["sessions"]]
     seen += [world.json("usage", by, "--json") for by in ("day", "model", "session")]

@@ -63,12 +63,13 @@ def test_uninstall_takes_away_what_install_put_there(place):
     prefix = place / "one"
     (prefix / "bin/other").write_text("of somebody else")
     told = make(place, "uninstall", f"PREFIX={prefix}")
-    assert told.splitlines() == [f"removed {prefix}/bin/hookd", f"removed {prefix}/bin/hookc"]
-    assert programs(prefix) == ["bin/other"] and len(programs(place / "two")) == 2
+    assert told.splitlines() == [f"removed {prefix}/bin/hookd", f"removed {prefix}/bin/hookc",
+                                 f"removed {prefix}/share/hookd/encoder.bin"]
+    assert programs(prefix) == ["bin/other"] and len(programs(place / "two")) == 3
     assert "there is no" in make(place, "uninstall", f"PREFIX={prefix}")
 
 
 def test_a_staging_directory_is_put_before_the_prefix(place):
     make(place, "install", "PREFIX=/opt/hookd", f"DESTDIR={place / 'stage'}")
-    assert programs(place / "stage/opt/hookd") == ["bin/hookc", "bin/hookd"]
+    assert programs(place / "stage/opt/hookd") == ["bin/hookc", "bin/hookd", "share/hookd/encoder.bin"]
     assert b"/opt/hookd/bin/hookd" in (place / "stage/opt/hookd/bin/hookc").read_bytes()

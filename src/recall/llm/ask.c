@@ -43,7 +43,7 @@ static int take_budget(struct llm *l, struct llm_asked *x, str body, struct llm_
 {
 	/* No tokenizer makes more tokens than there are bytes: an estimate could be exceeded, this cannot. */
 	int64_t amount = (int64_t)body.n + x->q.max_tokens, today;
-	char why[200];
+	char why[FS_PATH + 200];
 	int r;
 
 	pthread_mutex_lock(&l->budget_lock);
