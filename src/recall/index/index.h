@@ -1,0 +1,95 @@
+/* index: the code of a repository, searchable. Two halves that share nothing but files: the indexer, a process of its
+ * own that reads the repository and writes, and the searchers, threads of the daemon that map what it has written.
+ *
+ *   walk.c      which files of a repository are read
+ *   skip.c      which are not, by name, size and content: one table
+ *   rows.c      the database of an index: files, pieces, symbols
+ *   build.c     the indexer: a file becomes rows and documents; merging
+ *   encode.c    vectors for pieces, while the machine is idle
+ *   manifest.c  what an index consists of, published by rename
+ *   search.c    the other half: pieces that fit a text
+ *   symbols.c   by name; the map of a repository
+ *
+ * DESIGN: docs/code.md. */
+#ifndef HOOKD_INDEX_INDEX_H
+#define HOOKD_INDEX_INDEX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/macro.h"
+#include "base/str.h"
+#include "chunk/chunk.h"
+#include "retrieve/retrieve.h"
+
+/* -- the indexer ------------------------------------------------------------------------------- */
+
+struct indexer_options {
+	const char *dir;      /* DATA/code */
+	const char *root;     /* absolute, of the repository or worktree */
+	const char *grammars; /* directory; NULL: none */
+	const char *weights;  /* of the encoder; NULL: no vectors */
+	/* Asked often; true: stop soon, what is done is kept. */
+	bool (*is_over)(void *arg);
+	void (*progress)(uint64_t done, uint64_t all, uint64_t chunks, void *arg);
+	void *arg;
+};
+
+struct indexer_sums {
+	uint64_t files, read, removed, skipped, chunks, bytes;
+	bool interrupted;
+};
+
+struct indexer;
+
+/* -EWOULDBLOCK: another indexer has this root. */
+int indexer_open(const struct indexer_options *o, struct indexer **ret, struct err *err);
+void indexer_close(struct indexer *x);
+DEFINE_FREEP(struct indexer, indexer_close);
+/* Brings everything up to date: reads what is new or differs in size or time, takes out what is gone. */
+int indexer_update(struct indexer *x, struct indexer_sums *ret, struct err *err);
+/* The same for one file, by its path below the root, which may be gone. */
+int indexer_touch(struct indexer *x, str path, struct err *err);
+/* Gives vectors to some of the pieces that have none. How many are left, or -errno. */
+int64_t indexer_encode(struct indexer *x, unsigned ms, struct err *err);
+
+/* -- searching --------------------------------------------------------------------------------- */
+
+struct code_hit {
+	str path, symbol; /* path below the root; in the arena */
+	unsigned line, lines;
+	enum chunk_kind kind;
+	enum file_class class;
+	const struct language *language;
+	float score, confidence;
+	int64_t key;
+};
+
+struct code_status {
+	bool exists, is_running;
+	uint64_t files, chunks, symbols, vectors, skipped;
+	int64_t updated_us;
+	uint64_t done, all; /* of the run in progress; all is 0 if there is none */
+};
+
+/* Open indexes of the repositories that were asked about last; any number of threads may use it. */
+struct code;
+
+struct code *code_new(const char *dir, const char *weights);
+void code_free(struct code *c);
+DEFINE_FREEP(struct code, code_free);
+
+/* The best pieces of a repository for a text. Number of hits; 0 also if it has no index. -errno. */
+int code_search(struct code *c, const char *root, str query, struct arena *a, struct code_hit *ret, size_t max,
+	const bool *cancel);
+/* Definitions of a name, whole or the beginning of it. */
+int code_symbols(struct code *c, const char *root, str name, struct arena *a, struct code_hit *ret, size_t max);
+/* The most used symbols of a repository by file, as text of at most that many tokens. */
+int code_map(struct code *c, const char *root, str below, unsigned tokens, struct arena *a, str *ret);
+/* The text of a piece as the file has it now, at most that many lines. -ESTALE: the file has changed since. */
+int code_read(struct code *c, const char *root, const struct code_hit *hit, unsigned lines_max, struct arena *a, str *ret);
+int code_status(struct code *c, const char *root, struct code_status *ret);
+
+#endif
