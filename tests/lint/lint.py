@@ -18,9 +18,9 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 LAYERS = {
     0: 'base',
     1: 'os json match event wire config loop project encoder',
-    2: 'agents redact server http otlp shell journal store retrieve net',
+    2: 'agents redact server http otlp shell journal store retrieve net chunk',
     3: 'transcript guard trust hooks install jobs llm',
-    4: 'history capture memory',
+    4: 'history capture memory index',
     5: 'context',
     6: 'engine',
     7: 'api daemon',
