@@ -1,5 +1,5 @@
-/* chunk: languages, windows of lines, pieces by syntax trees. Cases that need grammars are skipped where there are none;
- * GRAMMARS names their folder. */
+/* chunk: languages, windows of lines, pieces by syntax trees. Cases that need grammars are skipped where there are
+ * none; GRAMMARS names their folder. */
 #include "test.h"
 
 #include "base/utf8.h"

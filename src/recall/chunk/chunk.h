@@ -9,8 +9,8 @@
  *   grammar.c    tree-sitter and its grammars, loaded when the first file of a language comes
  *   runtime.c    the other side of it: not in hookd, but in grammars/runtime.so (syntax.h is what they share)
  *
- * DESIGN (docs/code.md). Parsers here are other people's: whoever calls this is a process that may die. Bounds on depth,
- * count and time are kept nevertheless, so that dying is rare. */
+ * DESIGN (docs/code.md). Parsers here are other people's: whoever calls this is a process that may die. Bounds on
+ * depth, count and time are kept nevertheless, so that dying is rare. */
 #ifndef HOOKD_CHUNK_CHUNK_H
 #define HOOKD_CHUNK_CHUNK_H
 
@@ -27,7 +27,8 @@ enum file_class { FILE_CODE, FILE_TEST, FILE_DOCS, FILE_CONFIG, FILE_I18N };
 
 struct language; /* a row of the table */
 
-/* By the name of a file, and for scripts without an ending by their first line. Never NULL: the last row is plain text. */
+/* By the name of a file, and for scripts without an ending by their first line. Never NULL: the last row is plain
+ * text. */
 const struct language *language_of(str path, str head);
 const char *language_name(const struct language *l);  /* "python"; stored, and shown */
 const char *language_fence(const struct language *l); /* what stands behind ``` */

@@ -1,9 +1,9 @@
-/* runtime.so: tree-sitter behind the table of syntax.h. Not a part of hookd: tools/grammars.sh compiles it together with
- * tree-sitter's sources.
+/* runtime.so: tree-sitter behind the table of syntax.h. Not a part of hookd: tools/grammars.sh compiles it together
+ * with tree-sitter's sources.
  *
- * A text is parsed into memory that is given back as a whole: tree-sitter makes a node for each word and would free each of
- * them. That makes parsing a tenth faster, and a text that takes too much is noticed by a sum. Each thread may have
- * parsers of its own. */
+ * A text is parsed into memory that is given back as a whole: tree-sitter makes a node for each word and would free
+ * each of them. That makes parsing a tenth faster, and a text that takes too much is noticed by a sum. Each thread
+ * may have parsers of its own. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -167,9 +167,10 @@ static const char *rest_of(void *payload, uint32_t at, TSPoint point, uint32_t *
 	return at < text->n ? text->p + at : "";
 }
 
-/* After each word a grammar's scanner writes down its state, for which tree-sitter has room of a fixed size. Scanners that
- * keep a stack of what is open write past it if a text is nested deeply enough (a few hundred quotes in Markdown are). So
- * they write into a large room, and what does not fit ends the parsing: a word adds little, so it is noticed in time. */
+/* After each word a grammar's scanner writes down its state, for which tree-sitter has room of a fixed size.
+ * Scanners that keep a stack of what is open write past it if a text is nested deeply enough (a few hundred quotes
+ * in Markdown are). So they write into a large room, and what does not fit ends the parsing: a word adds little, so
+ * it is noticed in time. */
 static unsigned keep_state(void *scanner, char *ret)
 {
 	struct syntax_parser *p = current;
