@@ -253,25 +253,35 @@ static void write_code(struct op_call *call, const struct search_words *t, const
 	jw_end_object(call->w);
 }
 
-/* Of the project, or of those that were used last. */
+static int write_codes_of(struct op_call *call, const struct op_filter *f, const struct search_words *t,
+	const char *root, int64_t *written)
+{
+	struct code_hit hits[CODE_MAX];
+	int n = code_search(call->ctx->code, root, f->text, call->arena, hits,
+		(size_t)MIN(f->limit - *written, (int64_t)CODE_MAX), NULL);
+
+	for (int i = 0; i < n; i++, ++*written)
+		write_code(call, t, root, &hits[i]);
+	return MIN(n, 0);
+}
+
+/* Of the project; else of the repository the caller is in; else of those that were used last. */
 static int write_codes(struct op_call *call, const struct op_filter *f, const struct search_words *t, int64_t *written)
 {
-	struct query *q = store_ask(call->store,
+	char root[FS_PATH];
+	struct query *q;
+	int got = 0, r = 0;
+
+	if (!f->project && op_has(call, "cwd") && op_root_of(call, op_text(call, "cwd"), root) == 0)
+		r = write_codes_of(call, f, t, root, written);
+	if (r < 0 || *written)
+		return r;
+	q = store_ask(call->store,
 		"SELECT path FROM projects p WHERE merged IS NULL AND (?1 IS NULL OR key = ?1 OR parent = ?1) ORDER BY "
 		"(SELECT max(last_at) FROM sessions WHERE project = p.key) DESC LIMIT ?2",
 		"ki", f->project, (int64_t)ROOTS_MAX);
-	struct code_hit hits[CODE_MAX];
-	int got, r = 0;
-
-	while (r == 0 && (got = query_step(q)) == 1) {
-		const char *root = arena_cstr(call->arena, query_str(q, 0));
-		int n = code_search(call->ctx->code, root, f->text, call->arena, hits,
-			(size_t)MIN(f->limit - *written, (int64_t)CODE_MAX), NULL);
-
-		for (int i = 0; i < n; i++, ++*written)
-			write_code(call, t, root, &hits[i]);
-		r = MIN(n, 0);
-	}
+	while (r == 0 && *written < f->limit && (got = query_step(q)) == 1)
+		r = write_codes_of(call, f, t, arena_cstr(call->arena, query_str(q, 0)), written);
 	query_reset(q);
 	return r < 0 ? r : MIN(got, 0);
 }

@@ -141,6 +141,7 @@ const struct op ops[] = {
 			{ "in", OP_TEXT,
 				.text = "memory, prompts, answers, commands, plans, sessions (all but memory and "
 					"plans) or code (only when it is named)" },
+			{ "cwd", OP_TEXT, .text = "a directory of the repository whose code is searched, if no project is named" },
 			PROJECT, AGENT, SINCE, UNTIL, LIMIT(20, 10000), ALL, { 0 } } },
 	{ "code", "Pieces of a repository's code that fit a text, best first.", READS_FOR_AGENTS, .run = op_code,
 		.result = op_code_result,

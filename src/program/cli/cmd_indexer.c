@@ -220,11 +220,6 @@ static int update_once(struct watching *w, struct err *err)
 
 /* -- the command ------------------------------------------------------------------------------- */
 
-static void grammars_of(char ret[FS_PATH])
-{
-	paths_installed("grammars", ret);
-}
-
 static int run(struct cli *cli)
 {
 	struct watching w = { .once = cli_has(cli, "once"), .watch = -1 };
@@ -247,7 +242,7 @@ static int run(struct cli *cli)
 	config_load(cli->paths.config, &config, &problems); /* the daemon tells of them */
 	if (config_number(&config, OPTION_CONTEXT_ENCODER))
 		paths_installed("encoder.bin", weights);
-	grammars_of(grammars);
+	paths_installed("grammars", grammars);
 	o.dir = dir;
 	o.root = w.root = cli->args[0];
 	o.main = project.main;
