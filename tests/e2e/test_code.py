@@ -344,5 +344,6 @@ def test_a_grammar_that_crashes_costs_one_file(world, repo):
     write(repo / "src/crash.go", "package zoo\n\nfunc FeedAardvark() int {\n\treturn 1\n}\n")
     world.build = place
     index(world, repo)
+    assert b"crashed while it read src/crash.go" in (world.dir / "hookd.log").read_bytes()
     assert first(world, repo, "aardvark") == "src/crash.go"
     assert first(world, repo, "walrus") == "src/walrus.py"

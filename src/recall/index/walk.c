@@ -114,7 +114,8 @@ static void begin(struct walker *w, const struct indexer_options *o, int root, s
 /* The entry at w->path, which ends with this name. */
 static bool is_left_out(const struct walker *w, const struct ignore *rules, str path, str name, bool is_dir)
 {
-	if (is_dir ? skip_directory(name, w->git) != NULL : skip_name(path) != NULL)
+	/* In a worktree .git is a file. */
+	if (str_eq(name, STR(".git")) || (is_dir ? skip_directory(name, w->git) != NULL : skip_name(path) != NULL))
 		return true;
 	return ignore_has(w->forced, path, is_dir) || ignore_has(rules, path, is_dir);
 }
