@@ -118,7 +118,8 @@ const struct option options[OPTION_ID_MAX] = {
 	[OPTION_HTTP_PORT] = { "http.port", OPTION_INT, "7717", .minimum = 0, .maximum = 65535,
 		.text = "TCP port on 127.0.0.1; if it is taken, or 0, any free one. `hookd status` shows it." },
 	[OPTION_INDEX_ENABLED] = { "index.enabled", OPTION_BOOL, "true",
-		.text = "Whether the code of git repositories in which agents work is indexed, so that it can be searched "
+		.text = "Whether the code of git repositories in which agents work is indexed, so that it can be "
+			"searched "
 			"and found by what a prompt is about. The index stays on this machine." },
 	[OPTION_INDEX_EXCLUDE] = { "index.exclude", OPTION_LIST, "",
 		.text = "What is not indexed, beside what git ignores: patterns as in a .gitignore at the root of each "

@@ -89,7 +89,7 @@ struct child_spec {
 	const char *path; /* without a slash: looked for in the PATH of envp */
 	char *const *argv, *const *envp;
 	const char *dir;
-	str input; /* for its stdin; must live until done */
+	str input;  /* for its stdin; must live until done */
 	bool stays; /* its stdin stays open, for loop_child_write(); and it may take forever */
 	int64_t timeout_us;
 	size_t output_max; /* of stdout and of stderr */

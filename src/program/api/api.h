@@ -53,10 +53,10 @@ struct api_context {
 	struct memories *memories;
 	struct context *context;
 	struct code *code;
-	struct llm *llm;             /* NULL: none is ever asked */
-	struct web **web;            /* where the web is, once there is one */
-	void (*stop)(void *arg);     /* asks the daemon to stop */
-	void (*has_jobs)(void *arg); /* jobs may be due; on the loop */
+	struct llm *llm;                            /* NULL: none is ever asked */
+	struct web **web;                           /* where the web is, once there is one */
+	void (*stop)(void *arg);                    /* asks the daemon to stop */
+	void (*has_jobs)(void *arg);                /* jobs may be due; on the loop */
 	void (*index)(const char *root, void *arg); /* brings an index up to date; on the loop */
 	void *stop_arg;
 };

@@ -21,7 +21,8 @@ const struct op_column op_code_result[] = {
 	{ "root", 's' },
 	{ "indexed", 'b' },
 	{ "hits", 'l',
-		(const struct op_column[]){ HIT_MEMBERS, { "score", 'n' }, { "confidence", 'n' }, { "text", 's' }, { 0 } } },
+		(const struct op_column[]){ HIT_MEMBERS, { "score", 'n' }, { "confidence", 'n' }, { "text", 's' },
+			{ 0 } } },
 	{ 0 },
 };
 const struct op_column op_symbols_result[] = {
@@ -186,8 +187,8 @@ int op_map(struct op_call *call)
 	int r = take_root(call, root);
 
 	if (r == 0)
-		r = code_map(call->ctx->code, root, op_text(call, "path"), (unsigned)op_int(call, "tokens"), call->arena,
-			&text);
+		r = code_map(call->ctx->code, root, op_text(call, "path"), (unsigned)op_int(call, "tokens"),
+			call->arena, &text);
 	if (r < 0)
 		return r;
 	jw_object(call->w);

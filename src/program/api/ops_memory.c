@@ -213,7 +213,8 @@ static int search_both(struct op_call *call, str query, int64_t project, struct 
 
 static void write_code(struct op_call *call, const struct code_hit *h)
 {
-	str place = arena_strf(call->arena, STR_FMT ":%u-%u", STR_ARG(h->path), h->line, h->line + MAX(h->lines, 1u) - 1);
+	str place =
+		arena_strf(call->arena, STR_FMT ":%u-%u", STR_ARG(h->path), h->line, h->line + MAX(h->lines, 1u) - 1);
 
 	jw_object(call->w);
 	jw_field_str(call->w, "id", place);

@@ -316,8 +316,7 @@ static int read_kinds(struct op_call *call, int64_t *ret)
 		const char *name;
 		int64_t bits;
 	} names[] = { { "prompts", 1 }, { "answers", 2 }, { "commands", 4 }, { "plans", IN_PLANS },
-		{ "sessions", IN_SESSIONS }, { "memory", IN_MEMORY }, { "memories", IN_MEMORY },
-		{ "code", IN_CODE } };
+		{ "sessions", IN_SESSIONS }, { "memory", IN_MEMORY }, { "memories", IN_MEMORY }, { "code", IN_CODE } };
 	str rest = op_text(call, "in"), word;
 	size_t i;
 

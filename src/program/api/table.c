@@ -11,8 +11,8 @@
 	{                                                                                                \
 		"project", OP_PROJECT, .text = "only this project (name, path or key) and its worktrees" \
 	}
-#define A_PROJECT                                                                                                    \
-	{                                                                                                            \
+#define A_PROJECT                                                                                                   \
+	{                                                                                                           \
 		"project", OP_TEXT, .text = "a directory, or the name of a project (default: the newest session's)" \
 	}
 #define AGENT                                               \
@@ -141,17 +141,20 @@ const struct op ops[] = {
 			{ "in", OP_TEXT,
 				.text = "memory, prompts, answers, commands, plans, sessions (all but memory and "
 					"plans) or code (only when it is named)" },
-			{ "cwd", OP_TEXT, .text = "a directory of the repository whose code is searched, if no project is named" },
+			{ "cwd", OP_TEXT,
+				.text = "a directory of the repository whose code is searched, if no project is "
+					"named" },
 			PROJECT, AGENT, SINCE, UNTIL, LIMIT(20, 10000), ALL, { 0 } } },
 	{ "code", "Pieces of a repository's code that fit a text, best first.", READS_FOR_AGENTS, .run = op_code,
 		.result = op_code_result,
-		.params = PARAMS{ { "query", OP_TEXT, OP_REQUIRED, .text = "what is looked for: words, names, a question" },
+		.params = PARAMS{ { "query", OP_TEXT, OP_REQUIRED,
+					  .text = "what is looked for: words, names, a question" },
 			A_PROJECT,
 			{ "lines", OP_INT, .min = 0, .max = 60, .fallback = 20,
 				.text = "with at most this many lines of each; 0: none" },
 			LIMIT(10, 100), { 0 } } },
-	{ "symbols", "Where functions, types and methods are defined, by their name or its beginning.", READS_FOR_AGENTS,
-		.run = op_symbols, .result = op_symbols_result,
+	{ "symbols", "Where functions, types and methods are defined, by their name or its beginning.",
+		READS_FOR_AGENTS, .run = op_symbols, .result = op_symbols_result,
 		.params = PARAMS{ { "name", OP_TEXT, OP_REQUIRED, .text = "such as parse, or Parser.next" }, A_PROJECT,
 			LIMIT(20, 100), { 0 } } },
 	{ "map", "The most used definitions of a repository, by file.", READS_FOR_AGENTS, .run = op_map,
@@ -241,8 +244,8 @@ const struct op ops[] = {
 		.result = op_memory_result,
 		.params = PARAMS{ { "id", OP_TEXT, OP_REQUIRED, .text = "its id, or the name it was imported under" },
 			{ 0 } } },
-	{ "recall", "Memories and code that fit texts, best first, with how sure that is.", READS_FOR_AGENTS, .run = op_recall,
-		.result = op_recall_result,
+	{ "recall", "Memories and code that fit texts, best first, with how sure that is.", READS_FOR_AGENTS,
+		.run = op_recall, .result = op_recall_result,
 		.params = PARAMS{ { "queries", OP_LIST, OP_REQUIRED, .text = "objects with id, query and project" },
 			{ "in", OP_TEXT, .text = "memory, code, or both (the default), separated by a comma" },
 			{ "features", OP_BOOL, .text = "with what the confidence is made from" }, LIMIT(10, 50),

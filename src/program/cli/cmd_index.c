@@ -47,8 +47,8 @@ static void show(const struct indexing *x, bool ends)
 	if (!x->shows || code_status(x->code, x->project.root, &s) < 0)
 		return;
 	if (s.all)
-		fprintf(stderr, "\r%llu of %llu files, %llu pieces", (unsigned long long)s.done, (unsigned long long)s.all,
-			(unsigned long long)s.chunks);
+		fprintf(stderr, "\r%llu of %llu files, %llu pieces", (unsigned long long)s.done,
+			(unsigned long long)s.all, (unsigned long long)s.chunks);
 	if (ends)
 		fputs("\r\033[K", stderr);
 }
@@ -166,9 +166,9 @@ static int print_status(struct indexing *x)
 	clock_format_age(clock_wall_us() - s.updated_us, age);
 	printf("%s\n%llu files, %llu pieces, %llu definitions; %llu pieces can be found by what they mean\n"
 	       "%llu files are left out; changed %s ago%s\n",
-		x->project.root, (unsigned long long)s.files, (unsigned long long)s.chunks, (unsigned long long)s.symbols,
-		(unsigned long long)MIN(s.vectors, s.chunks), (unsigned long long)s.skipped, age,
-		s.is_running ? "; changes are followed" : "");
+		x->project.root, (unsigned long long)s.files, (unsigned long long)s.chunks,
+		(unsigned long long)s.symbols, (unsigned long long)MIN(s.vectors, s.chunks),
+		(unsigned long long)s.skipped, age, s.is_running ? "; changes are followed" : "");
 	if (s.all)
 		printf("%llu of %llu files are looked at\n", (unsigned long long)s.done, (unsigned long long)s.all);
 	return EXIT_DONE;

@@ -19,12 +19,12 @@
 #include "project/project.h"
 
 enum {
-	IDLE_S = 600,       /* without a change: nobody works here any more */
-	SETTLE_MS = 20,     /* files that are written together are read together */
-	ENCODE_MS = 2000,   /* between two looks at whether the machine is busy */
-	BUSY_MS = 2000,     /* and when it is */
+	IDLE_S = 600,     /* without a change: nobody works here any more */
+	SETTLE_MS = 20,   /* files that are written together are read together */
+	ENCODE_MS = 2000, /* between two looks at whether the machine is busy */
+	BUSY_MS = 2000,   /* and when it is */
 	WATCHES_MAX = 32768,
-	MEMORY_MAX = 1536,  /* MiB, with what is mapped */
+	MEMORY_MAX = 1536, /* MiB, with what is mapped */
 };
 
 struct watching {

@@ -88,7 +88,8 @@ static void ended(const struct child_result *result, void *arg)
 		pause *= 4;
 	log_warn(LOG_DAEMON, "the indexer of %s ended (%s %d)" STR_FMT, r->path,
 		result->signal ? "signal" : "exit code", result->signal ? result->signal : result->exit_code,
-		STR_ARG(r->crashes < CRASHES_MAX ? STR("; it is started again") : STR("; it stays so until it is wanted")));
+		STR_ARG(r->crashes < CRASHES_MAX ? STR("; it is started again")
+						 : STR("; it stays so until it is wanted")));
 	pause_for(r, MIN(pause, (int64_t)LAST_PAUSE_S), r->crashes < CRASHES_MAX);
 }
 

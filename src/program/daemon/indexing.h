@@ -1,7 +1,7 @@
 /* indexing: the indexers of the repositories in which agents work. For daemon/ only; on the loop thread.
  *
- * An indexer (`hookd indexer ROOT`) is started when an agent is heard of in a repository, and told of the files that are
- * changed. It ends by itself when nothing happens any more. One that crashes is started again, later each time; the
+ * An indexer (`hookd indexer ROOT`) is started when an agent is heard of in a repository, and told of the files that
+ * are changed. It ends by itself when nothing happens any more. One that crashes is started again, later each time; the
  * daemon never waits for any. */
 #ifndef HOOKD_DAEMON_INDEXING_H
 #define HOOKD_DAEMON_INDEXING_H

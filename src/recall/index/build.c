@@ -84,7 +84,8 @@ int build_read(int root, str path, struct buf *ret, struct stat *ret_st)
 		return -errno;
 	if (!S_ISREG(ret_st->st_mode) || ret_st->st_size > FILE_BYTES_MAX)
 		return -EINVAL;
-	while (n > 0 && (room = buf_reserve(ret, (size_t)ret_st->st_size - MIN(ret->len, (size_t)ret_st->st_size) + 1))) {
+	while (n > 0 &&
+		(room = buf_reserve(ret, (size_t)ret_st->st_size - MIN(ret->len, (size_t)ret_st->st_size) + 1))) {
 		n = read(fd, room, (size_t)ret_st->st_size - MIN(ret->len, (size_t)ret_st->st_size) + 1);
 		buf_commit(ret, n > 0 ? (size_t)n : 0);
 		if (ret->len > FILE_BYTES_MAX)
@@ -324,8 +325,8 @@ int indexer_touch(struct indexer *x, str path, struct err *err)
 	if (r == 0 && !found && !row.key) {
 		int64_t below = 0;
 
-		r = store_number(x->rows, &below, "SELECT 1 FROM files WHERE path > ?1 || '/' AND path < ?1 || '0' LIMIT 1",
-			"s", path);
+		r = store_number(x->rows, &below,
+			"SELECT 1 FROM files WHERE path > ?1 || '/' AND path < ?1 || '0' LIMIT 1", "s", path);
 		return r < 0 ? r : (int)below;
 	}
 	if (r == 0 && !found)
@@ -394,8 +395,8 @@ static void link_segment(const char *from, const char *to, uint32_t number, cons
 		(void)copy_file(old, new);
 }
 
-/* A worktree begins with what the main checkout has: files whose contents are the same keep their pieces. Segments never
- * change, so they are linked; whatever does not fit together is noticed when it is opened. */
+/* A worktree begins with what the main checkout has: files whose contents are the same keep their pieces. Segments
+ * never change, so they are linked; whatever does not fit together is noticed when it is opened. */
 static void begin_from_main(struct indexer *x)
 {
 	static const char *const copied[] = { "vectors", "manifest" };
@@ -463,8 +464,9 @@ int indexer_open(const struct indexer_options *o, struct indexer **ret, struct e
 	buf_init(&x->dead, MIB(64));
 	x->root = walk_open_root(o->root);
 	r = x->root < 0 ? err_set(err, x->root, "%s cannot be read: %s", o->root, strerror(-x->root)) : 0;
-	if (r == 0 && ((r = fs_private_dir(o->dir)) < 0 || (r = code_directory(o->dir, o->root, x->dir)) < 0 ||
-			      (r = fs_private_dir(x->dir)) < 0))
+	if (r == 0 &&
+		((r = fs_private_dir(o->dir)) < 0 || (r = code_directory(o->dir, o->root, x->dir)) < 0 ||
+			(r = fs_private_dir(x->dir)) < 0))
 		err_set(err, r, "%s cannot be used: %s", o->dir, strerror(-r));
 	if (r == 0)
 		r = take_lock(x, err);

@@ -108,7 +108,8 @@ struct batch {
 
 static int read_batch(struct indexer *x, struct batch *b)
 {
-	struct query *q = store_ask(x->rows, "SELECT key, hash FROM chunks WHERE key > ?1 ORDER BY key", "i", x->encoded);
+	struct query *q =
+		store_ask(x->rows, "SELECT key, hash FROM chunks WHERE key > ?1 ORDER BY key", "i", x->encoded);
 	int got;
 
 	b->until = x->encoded;

@@ -38,7 +38,8 @@ static bool in_class(str p, char c, size_t *ret_len)
 		char from = p.p[i];
 
 		if (i + 2 < p.n && p.p[i + 1] == '-' && p.p[i + 2] != ']') {
-			found |= (unsigned char)c >= (unsigned char)from && (unsigned char)c <= (unsigned char)p.p[i + 2];
+			found |= (unsigned char)c >= (unsigned char)from &&
+				(unsigned char)c <= (unsigned char)p.p[i + 2];
 			i += 2;
 		} else {
 			found |= c == from;

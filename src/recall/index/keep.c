@@ -174,8 +174,7 @@ static int put(struct shelf *h, struct buf *bytes)
 	docs = segment_docs(s);
 	h->segments[m->nparts] = s;
 	h->ndead[m->nparts] = 0;
-	m->parts[m->nparts++] =
-		(struct manifest_part){ h->next++, (uint32_t)docs, xcalloc(1, docs / 8 + 1) };
+	m->parts[m->nparts++] = (struct manifest_part){ h->next++, (uint32_t)docs, xcalloc(1, docs / 8 + 1) };
 	return 0;
 }
 

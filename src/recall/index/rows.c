@@ -148,7 +148,7 @@ int rows_put_file(struct store *s, struct file_row *f, const struct language *l,
 		"INSERT INTO files(path, size, ctime, hash, language, class, strikes, skipped) "
 		"VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT(path) DO UPDATE SET size = ?2, ctime = ?3, "
 		"hash = ?4, language = ?5, class = ?6, strikes = ?7, skipped = ?8",
-		"siiisiis", f->path, f->size, f->ctime_ns, (int64_t)f->hash, str_of(language_name(l)), (int64_t)class,
+		"siiisiis", f->path, f->size, f->ctime_ns, (int64_t)f->hash, str_of(language_name(l)), (int64_t) class,
 		f->strikes, str_of(skipped));
 
 	if (r == 0 && !f->key)
@@ -158,7 +158,8 @@ int rows_put_file(struct store *s, struct file_row *f, const struct language *l,
 
 int rows_put_stat(struct store *s, const struct file_row *f)
 {
-	return store_do(s, "UPDATE files SET size = ?2, ctime = ?3 WHERE key = ?1", "iii", f->key, f->size, f->ctime_ns);
+	return store_do(s, "UPDATE files SET size = ?2, ctime = ?3 WHERE key = ?1", "iii", f->key, f->size,
+		f->ctime_ns);
 }
 
 /* Whatever the file is then, it is looked at again. */
@@ -214,8 +215,7 @@ int rows_count(struct store *s, struct manifest *ret)
 		const char *sql;
 		uint64_t *to;
 	} counts[] = { { "SELECT count(*) FROM files WHERE skipped IS NULL", &ret->files },
-		{ "SELECT count(*) FROM chunks", &ret->chunks },
-		{ "SELECT count(*) FROM symbols", &ret->symbols },
+		{ "SELECT count(*) FROM chunks", &ret->chunks }, { "SELECT count(*) FROM symbols", &ret->symbols },
 		{ "SELECT count(*) FROM files WHERE skipped IS NOT NULL", &ret->skipped } };
 	int got = 0;
 

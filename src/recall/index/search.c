@@ -1,5 +1,5 @@
-/* The half that searches. What the indexer has published is mapped; a snapshot of it never changes, and is replaced when
- * the manifest is another file. Rows are read through one handle for each index. */
+/* The half that searches. What the indexer has published is mapped; a snapshot of it never changes, and is replaced
+ * when the manifest is another file. Rows are read through one handle for each index. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -9,9 +9,9 @@
 /* Other people's code, and caches: wherever they are, even if git knows them. */
 static const char *const foreign_directories[] = { ".git", ".hg", ".svn", ".bzr", "node_modules", "bower_components",
 	"jspm_packages", "vendor", "third_party", "third-party", "Pods", "Carthage", "site-packages", "__pycache__",
-	".venv", "venv", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".eggs", ".gradle", ".terraform",
-	".next", ".nuxt", ".svelte-kit", ".parcel-cache", ".turbo", ".yarn", ".pnpm-store", ".cache", ".idea",
-	".bundle", ".dart_tool", ".stack-work", "_esy", "elm-stuff", "deps_cache", NULL };
+	".venv", "venv", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".eggs", ".gradle",
+	".terraform", ".next", ".nuxt", ".svelte-kit", ".parcel-cache", ".turbo", ".yarn", ".pnpm-store", ".cache",
+	".idea", ".bundle", ".dart_tool", ".stack-work", "_esy", "elm-stuff", "deps_cache", NULL };
 
 /* Results, where no .gitignore says what is one. */
 static const char *const made_directories[] = { "dist", "build", "target", "out", "coverage", "htmlcov", "obj",

@@ -110,7 +110,8 @@ static float worth_of(const struct view *v, str name, int64_t definitions, enum 
 static int read_entries(struct view *v, str below, struct arena *a, struct entry **ret, size_t *ret_n)
 {
 	struct query *q = store_ask(v->rows,
-		"SELECT f.path, s.name, s.line, s.kind, f.class, (SELECT count(*) FROM symbols t WHERE t.name = s.name) "
+		"SELECT f.path, s.name, s.line, s.kind, f.class, (SELECT count(*) FROM symbols t WHERE t.name = "
+		"s.name) "
 		"FROM files f JOIN chunks c ON c.file = f.key JOIN symbols s ON s.chunk = c.key WHERE ?1 = '' OR "
 		"f.path = ?1 OR (f.path > ?1 || '/' AND f.path < ?1 || '0') ORDER BY f.path, s.line LIMIT ?2",
 		"si", str_empty(below) ? STR("") : below, (int64_t)SYMBOLS_MAX);

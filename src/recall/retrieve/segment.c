@@ -32,8 +32,8 @@ struct counts {
 struct builder {
 	const struct segment_doc **docs; /* in the order of the segment */
 	size_t n;
-	struct counts own;  /* terms of all documents, one after the other */
-	size_t *begin;      /* of each document's in `own`; n + 1 */
+	struct counts own; /* terms of all documents, one after the other */
+	size_t *begin;     /* of each document's in `own`; n + 1 */
 	struct postings postings;
 };
 

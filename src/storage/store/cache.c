@@ -11,7 +11,8 @@
 static int open_file(const char *path, bool write, struct store **ret)
 {
 	struct store *s = xcalloc(1, sizeof *s);
-	int rc, flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
+	int rc,
+		flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
 		(write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY);
 
 	store_initialize();
