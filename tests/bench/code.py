@@ -63,14 +63,14 @@ def call(s, method, **params):
 
 
 def measure_change(world, tree, rounds):
-    """Milliseconds from the answer to an event until the file is found; the median and the worst."""
+    """Milliseconds from the event (a hook is run for it) until the file is found; the median and the worst."""
     s, took = world.connect(), []
     for n in range(rounds):
         path, word = tree / f"changed{n % 5}.py", f"wombat{n}x{os.getpid()}"
         path.write_text(f"def feed_{word}():\n    return {n}\n")
         event = payload("PostToolUse", cwd=str(tree), tool_name="Write", tool_use_id=f"b{n}", tool_input={"file_path": str(path)})
-        world.hookc("PostToolUse", event)
         began = time.monotonic()
+        world.hookc("PostToolUse", event)
         while not call(s, "code", query=f"feed_{word}", project=str(tree), lines=0, limit=1)["hits"]:
             if time.monotonic() - began > 20:
                 raise SystemExit("a changed file was not found within 20 s")
