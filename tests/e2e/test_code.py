@@ -37,7 +37,7 @@ def write(path, text):
 
 
 def index(world, root, **kw):
-    return world.json("index", "--json", root, **kw)
+    return world.json("index", "--json", "--no-vectors", root, **kw)
 
 
 def code(world, root, *words, **kw):
@@ -147,6 +147,16 @@ def test_no_index_is_no_error(world, repo):
     assert code(world, repo, "walrus") == []
     assert world.json("map", "--json", "--project", repo)["indexed"] is False
     assert b"no index" in world.hookd("index", "status", repo).stdout
+
+
+def test_pieces_have_vectors_and_keep_them(world, repo):
+    state = world.json("index", "--json", repo)
+    assert state["vectors"] == state["pieces"]
+    assert first(world, repo, "who gives hay to the walrus") == "src/walrus.py"
+    write(repo / "src/walrus.py", "def feed_walrus(amount):\n    return amount + 1\n")
+    again = world.json("index", "--json", repo)
+    assert 0 < again["vectors"] - state["vectors"] <= 2
+    assert first(world, repo, "walrus") == "src/walrus.py"
 
 
 # -- following -------------------------------------------------------------------------------------

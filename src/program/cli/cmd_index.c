@@ -46,6 +46,9 @@ static void show(const struct indexing *x, bool ends)
 
 	if (!x->shows || code_status(x->code, x->project.root, &s) < 0)
 		return;
+	if (!s.all && s.is_running)
+		fprintf(stderr, "\r%llu of %llu pieces can be found by what they mean", (unsigned long long)s.vectors,
+			(unsigned long long)s.chunks);
 	if (s.all)
 		fprintf(stderr, "\r%llu of %llu files, %llu pieces", (unsigned long long)s.done,
 			(unsigned long long)s.all, (unsigned long long)s.chunks);
@@ -57,7 +60,8 @@ static int start(struct indexing *x, pid_t *ret)
 {
 	extern char **environ;
 	char *const argv[] = { (char *)"hookd", (char *)"indexer", (char *)"--dir", x->cli->paths.state,
-		(char *)"--once", x->project.root, NULL };
+		(char *)"--once", x->project.root, cli_has(x->cli, "no-vectors") ? (char *)"--no-vectors" : NULL,
+		NULL };
 	_close_ int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	struct os_child child = { .path = cli_self_path(x->cli),
 		.argv = argv,
@@ -199,6 +203,8 @@ static int run_index(struct cli *cli)
 }
 
 static const struct cmd_option index_options[] = {
+	{ "no-vectors", 0, NULL, false,
+		"do not wait until pieces can be found by what they mean, which takes milliseconds for each" },
 	OPTION_JSON,
 	{ 0 },
 };
