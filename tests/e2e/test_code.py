@@ -143,6 +143,18 @@ def test_a_second_run_reads_nothing(world, repo):
     assert {p: p.stat().st_ino for p in (world.dir / "code").rglob("*.seg")} == before
 
 
+@pytest.mark.parametrize("version", [2, 4])
+def test_what_git_knows_counts_even_if_it_is_ignored(world, repo, version):
+    git(repo, "config", "index.version", str(version))
+    write(repo / ".gitignore", "lib/\n*.gen.py\n")
+    write(repo / "lib/kept/wombat.py", "def feed_wombat():\n    return 1\n")
+    write(repo / "lib/kept/stray.py", "def stray_wombat():\n    return 1\n")
+    write(repo / "forced.gen.py", "def forced_wombat():\n    return 1\n")
+    git(repo, "add", "-f", "lib/kept/wombat.py", "forced.gen.py", "src")
+    index(world, repo)
+    assert sorted(paths(world, repo, "wombat")) == ["forced.gen.py", "lib/kept/wombat.py"]
+
+
 def test_no_index_is_no_error(world, repo):
     assert code(world, repo, "walrus") == []
     assert world.json("map", "--json", "--project", repo)["indexed"] is False

@@ -226,6 +226,45 @@ static void test_walk(void **state)
 	close(root);
 }
 
+/* Entries as git writes them: fixed fields, flags, the path, and NULs up to a multiple of eight. */
+static void add_entry(struct buf *b, const char *path, bool extended)
+{
+	size_t fixed = extended ? 64 : 62, n = strlen(path), whole = (fixed + n + 8) / 8 * 8;
+	char room[300] = { 0 };
+
+	room[60] = extended ? 0x40 : 0;
+	memcpy(room + fixed, path, n);
+	buf_add(b, room, whole);
+}
+
+static void test_tracked(void **state)
+{
+	struct arena a = { 0 };
+	struct tracked t;
+	struct buf b = BUF_INIT(4096);
+	(void)state;
+
+	/* As bytes "out.c" comes before "out/": git sorts so too. */
+	buf_add(&b, "DIRC\0\0\0\3\0\0\0\4", 12);
+	add_entry(&b, "a.c", false);
+	add_entry(&b, "out.c", true);
+	add_entry(&b, "out/deep/x.c", false);
+	add_entry(&b, "z/y", false);
+	tracked_parse(buf_str(&b), &a, &t);
+	assert_int_equal(t.n, 4);
+	assert_true(tracked_has(&t, STR("a.c"), false) && tracked_has(&t, STR("out/deep/x.c"), false));
+	assert_true(tracked_has(&t, STR("out"), true) && tracked_has(&t, STR("out/deep"), true));
+	assert_true(tracked_has(&t, STR("z"), true) && tracked_has(&t, STR("out.c"), false));
+	assert_false(tracked_has(&t, STR("out"), false) || tracked_has(&t, STR("a.c"), true));
+	assert_false(tracked_has(&t, STR("b.c"), false) || tracked_has(&t, STR("out/x"), false));
+	for (size_t i = 0; i < b.len; i++) {
+		tracked_parse(str_head(buf_str(&b), i), &a, &t);
+		assert_true(t.n == 0 || i > b.len - 8);
+	}
+	arena_release(&a);
+	buf_release(&b);
+}
+
 static void test_open_follows_nothing(void **state)
 {
 	const struct place *p = *state;
@@ -448,6 +487,7 @@ int main(void)
 		cmocka_unit_test(test_skip),
 		cmocka_unit_test_setup_teardown(test_walk, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_open_follows_nothing, set_up, tear_down),
+		cmocka_unit_test(test_tracked),
 		cmocka_unit_test(test_manifest),
 		cmocka_unit_test_setup_teardown(test_update, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_merging, set_up, tear_down),

@@ -35,6 +35,8 @@ static int find_root(struct indexing *x, const char *given)
 		return cli_fail("%s cannot be read: %s", given ? given : "the working directory", strerror(errno));
 	if (project_find(here, x->cli->paths.home, &x->project) < 0)
 		return cli_fail("%s cannot be indexed: its path is too long", here);
+	if (!x->project.found && (!here[1] || strcmp(here, x->cli->paths.home) == 0))
+		return cli_fail("%s is no repository, but everything; name a directory in it", here);
 	return EXIT_DONE;
 }
 

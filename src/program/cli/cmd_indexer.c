@@ -23,6 +23,8 @@ enum {
 	SETTLE_MS = 20,   /* files that are written together are read together */
 	ENCODE_MS = 2000, /* between two looks at whether the machine is busy */
 	BUSY_MS = 2000,   /* and when it is */
+	RESCAN_US = 200000,
+	RESCAN_TIMES = 10, /* as long as the last one took */
 	WATCHES_MAX = 32768,
 	MEMORY_MAX = 1536, /* MiB, with what is mapped */
 };
@@ -31,6 +33,8 @@ struct watching {
 	struct indexer *indexer;
 	const char *root;
 	bool once, ended, rescan; /* rescan: everything has to be looked at */
+	bool asked;               /* for that, by somebody who waits */
+	int64_t scan_us, took_us; /* when that was done last, and how long it took */
 	int watch;
 	char **directories; /* by number */
 	size_t ndirectories;
@@ -89,7 +93,7 @@ static void take_word(struct watching *w, str word)
 	size_t n = strlen(w->root);
 
 	if (!word.n)
-		w->rescan = true;
+		w->rescan = w->asked = true;
 	else if (word.p[0] != '/')
 		add_path(w, word);
 	else if (word.n > n + 1 && memcmp(word.p, w->root, n) == 0 && word.p[n] == '/')
@@ -163,9 +167,12 @@ static int rescan(struct watching *w, struct err *err)
 
 	if (!w->once)
 		os_process_last(true);
-	w->rescan = false;
+	w->rescan = w->asked = false;
+	w->scan_us = clock_mono_us();
 	r = indexer_update(w->indexer, &sums, err);
+	w->took_us = clock_mono_us() - w->scan_us;
 	w->rescan |= sums.interrupted;
+	w->asked |= sums.interrupted;
 	if (r == 0 && sums.read + sums.removed)
 		log_info(LOG_STORE, "%s: %llu of %llu files read, %llu removed", w->root, (unsigned long long)sums.read,
 			(unsigned long long)sums.files, (unsigned long long)sums.removed);
@@ -176,11 +183,18 @@ static int rescan(struct watching *w, struct err *err)
 static int64_t rest(struct watching *w, int64_t left, struct err *err)
 {
 	if (!left || os_should_wait()) {
+		os_give_memory_back();
 		wait_for(w, left ? BUSY_MS : IDLE_S * 1000 / 4);
 		return left;
 	}
 	os_process_last(true);
 	return indexer_encode(w->indexer, ENCODE_MS, err);
+}
+
+/* Directories come and go while something is built; looking at everything each time would never end. */
+static bool may_rescan(const struct watching *w)
+{
+	return w->asked || !w->scan_us || clock_mono_us() - w->scan_us > MAX(RESCAN_TIMES * w->took_us, RESCAN_US);
 }
 
 static int watch(struct watching *w, struct err *err)
@@ -196,9 +210,11 @@ static int watch(struct watching *w, struct err *err)
 			wait_for(w, SETTLE_MS);
 			r = touch_all(w, err);
 			left = 1;
-		} else if (w->rescan) {
+		} else if (w->rescan && may_rescan(w)) {
 			r = rescan(w, err);
 			left = 1;
+		} else if (w->rescan) {
+			wait_for(w, SETTLE_MS);
 		} else if (clock_mono_us() - w->last_us > IDLE_S * USEC_PER_SEC && !left) {
 			return 0;
 		} else {

@@ -358,6 +358,7 @@ static void begin_stop(void *arg)
 	server_close_listeners(d->server);
 	engine_stop_hooks(d->engine);
 	llm_stop(d->llm);
+	indexing_stop(d->indexing);
 	d->stop_until_us = clock_mono_us() + STOP_MS * USEC_PER_MSEC;
 	/* Not at once: the answer to `hookd stop` itself still has to leave. */
 	loop_timer_set(d->stop_timer, USEC_PER_MSEC);

@@ -317,6 +317,14 @@ struct indexing *indexing_new(struct loop *l, const struct paths *p, const struc
 	return x;
 }
 
+void indexing_stop(struct indexing *x)
+{
+	x->enabled = false;
+	for (size_t i = 0; i < ROOTS_MAX; i++)
+		if (x->roots[i].child)
+			loop_child_end_input(x->roots[i].child);
+}
+
 void indexing_free(struct indexing *x)
 {
 	if (!x)

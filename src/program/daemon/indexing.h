@@ -17,6 +17,9 @@ struct indexing *indexing_new(struct loop *l, const struct paths *p, const struc
 /* Ends them. After the workers have stopped. */
 void indexing_free(struct indexing *x);
 
+/* They are about to be ended: their input is, so that they finish the file at hand. */
+void indexing_stop(struct indexing *x);
+
 /* An agent did something; arg is the indexing. */
 void indexing_hear(const struct event *e, void *arg);
 /* Somebody wants an index to be up to date, whatever the options say. */

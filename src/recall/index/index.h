@@ -3,6 +3,7 @@
  *
  *   walk.c      which files of a repository are read
  *   ignore.c    what .gitignore and its kin say
+ *   tracked.c   what git knows, ignored or not
  *   skip.c      what is never read, by name and content: tables
  *   rows.c      the database of an index: files, pieces, symbols
  *   mark.c      a page that outlives the indexer: what it was reading when it died, and how far it is

@@ -38,6 +38,19 @@ const struct ignore *ignore_parse(struct arena *a, str text, str base, const str
 /* path: below the root. */
 bool ignore_has(const struct ignore *i, str path, bool is_dir);
 
+/* -- tracked.c --------------------------------------------------------------------------------- */
+
+struct tracked {
+	str *paths; /* sorted */
+	size_t n;
+};
+
+/* Nothing, if there is no index or it cannot be read. */
+void tracked_read(int root, struct arena *a, struct tracked *ret);
+void tracked_parse(str bytes, struct arena *a, struct tracked *ret);
+/* A file, or anything below a directory. */
+bool tracked_has(const struct tracked *t, str path, bool is_dir);
+
 /* -- walk.c ------------------------------------------------------------------------------------ */
 
 struct walk_file {

@@ -15,6 +15,10 @@ struct walker {
 	dev_t device;
 	bool git;
 	const struct ignore *forced; /* what the user excludes: nothing takes that back */
+	int root;
+	struct arena *arena;
+	struct tracked tracked; /* read when something is ignored */
+	bool has_read_tracked;
 	size_t max;
 	char path[PATH_BYTES_MAX + 1];
 };
@@ -100,6 +104,8 @@ static void begin(struct walker *w, const struct indexer_options *o, int root, s
 	char *text, *p;
 
 	w->o = o;
+	w->root = root;
+	w->arena = a;
 	w->device = fstat(root, &st) == 0 ? st.st_dev : 0;
 	w->git = fstatat(root, ".git", &st, AT_SYMLINK_NOFOLLOW) == 0;
 	w->max = o->max_files ? MIN(o->max_files, (uint64_t)FILES_MAX) : FILES_MAX;
@@ -111,13 +117,28 @@ static void begin(struct walker *w, const struct indexer_options *o, int root, s
 	w->forced = ignore_parse(a, str_of(text), STR(""), NULL);
 }
 
-/* The entry at w->path, which ends with this name. */
-static bool is_left_out(const struct walker *w, const struct ignore *rules, str path, str name, bool is_dir)
+static bool is_tracked(struct walker *w, str path, bool is_dir)
+{
+	if (!w->has_read_tracked && w->git)
+		tracked_read(w->root, w->arena, &w->tracked);
+	w->has_read_tracked = true;
+	return tracked_has(&w->tracked, path, is_dir);
+}
+
+enum fate { LEFT_OUT, TAKEN, IF_TRACKED }; /* the last: of an ignored directory only what git knows */
+
+/* What becomes of an entry of a directory that has such a fate itself. */
+static enum fate fate_of(struct walker *w, enum fate above, const struct ignore *rules, str path, str name, bool is_dir)
 {
 	/* In a worktree .git is a file. */
-	if (str_eq(name, STR(".git")) || (is_dir ? skip_directory(name, w->git) != NULL : skip_name(path) != NULL))
-		return true;
-	return ignore_has(w->forced, path, is_dir) || ignore_has(rules, path, is_dir);
+	if (str_eq(name, STR(".git")) || (is_dir ? skip_directory(name, w->git) != NULL : skip_name(path) != NULL) ||
+		ignore_has(w->forced, path, is_dir))
+		return LEFT_OUT;
+	if (above == TAKEN && !ignore_has(rules, path, is_dir))
+		return TAKEN;
+	if (!is_tracked(w, path, is_dir))
+		return LEFT_OUT;
+	return is_dir ? IF_TRACKED : TAKEN;
 }
 
 /* Another repository: its own index. */
@@ -143,9 +164,10 @@ static void add_file(struct walker *w, str path, const struct stat *st)
 	k->files[k->n++] = (struct walk_file){ arena_str(&k->arena, path), st->st_size, walk_ctime_ns(st) };
 }
 
-static void walk_directory(struct walker *w, int fd, size_t n, unsigned depth, const struct ignore *rules);
+static void walk_directory(struct walker *w, int fd, size_t n, unsigned depth, enum fate fate,
+	const struct ignore *rules);
 
-static void walk_below(struct walker *w, int dir, const char *name, size_t n, unsigned depth,
+static void walk_below(struct walker *w, int dir, const char *name, size_t n, unsigned depth, enum fate fate,
 	const struct ignore *rules)
 {
 	int fd = depth < DEPTH_MAX ? enter(dir, name) : -ELOOP;
@@ -154,12 +176,12 @@ static void walk_below(struct walker *w, int dir, const char *name, size_t n, un
 	if (fd < 0)
 		return;
 	if (fstat(fd, &st) == 0 && st.st_dev == w->device && !is_repository(fd))
-		walk_directory(w, fd, n, depth + 1, rules);
+		walk_directory(w, fd, n, depth + 1, fate, rules);
 	else
 		close(fd);
 }
 
-static void walk_entry(struct walker *w, int dir, const char *name, size_t n, unsigned depth,
+static void walk_entry(struct walker *w, int dir, const char *name, size_t n, unsigned depth, enum fate fate,
 	const struct ignore *rules)
 {
 	size_t len = strlen(name), whole = n ? n + 1 + len : len;
@@ -174,12 +196,13 @@ static void walk_entry(struct walker *w, int dir, const char *name, size_t n, un
 	path = str_n(w->path, whole);
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
 		return;
-	if (is_left_out(w, rules, path, str_n(w->path + whole - len, len), S_ISDIR(st.st_mode))) {
+	fate = fate_of(w, fate, rules, path, str_n(w->path + whole - len, len), S_ISDIR(st.st_mode));
+	if (fate == LEFT_OUT) {
 		w->walk->skipped += S_ISREG(st.st_mode);
 		return;
 	}
 	if (S_ISDIR(st.st_mode))
-		walk_below(w, dir, name, whole, depth, rules);
+		walk_below(w, dir, name, whole, depth, fate, rules);
 	else if (st.st_size > FILE_BYTES_MAX)
 		w->walk->skipped++;
 	else if (st.st_size > 0)
@@ -187,7 +210,8 @@ static void walk_entry(struct walker *w, int dir, const char *name, size_t n, un
 }
 
 /* Takes the descriptor. w->path has n bytes of its name. */
-static void walk_directory(struct walker *w, int fd, size_t n, unsigned depth, const struct ignore *rules)
+static void walk_directory(struct walker *w, int fd, size_t n, unsigned depth, enum fate fate,
+	const struct ignore *rules)
 {
 	struct dirent *e;
 	DIR *d;
@@ -204,7 +228,7 @@ static void walk_directory(struct walker *w, int fd, size_t n, unsigned depth, c
 	while ((e = readdir(d)) && !w->walk->cut && !w->walk->interrupted) {
 		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
 			continue;
-		walk_entry(w, dirfd(d), e->d_name, n, depth, rules);
+		walk_entry(w, dirfd(d), e->d_name, n, depth, fate, rules);
 		if (w->walk->n % 256 == 0 && w->o->is_over && w->o->is_over(w->o->arg))
 			w->walk->interrupted = true;
 	}
@@ -228,7 +252,7 @@ int walk_tree(const struct indexer_options *o, int root, struct walk *ret)
 	if (fd >= 0) {
 		w->walk = ret;
 		begin(w, o, root, &ret->arena);
-		walk_directory(w, fd, 0, 0, first_rules(w, root, &ret->arena));
+		walk_directory(w, fd, 0, 0, TAKEN, first_rules(w, root, &ret->arena));
 		if (ret->n)
 			qsort(ret->files, ret->n, sizeof *ret->files, compare_files);
 	}
@@ -250,6 +274,7 @@ static int follow(struct walker *w, int fd, str path, struct arena *a, const str
 {
 	size_t begin = 0;
 	unsigned depth = 0;
+	enum fate fate = TAKEN;
 
 	for (;;) {
 		size_t end = begin;
@@ -263,8 +288,10 @@ static int follow(struct walker *w, int fd, str path, struct arena *a, const str
 		memcpy(name, path.p + begin, end - begin);
 		name[end - begin] = 0;
 		rules = ignore_read(a, fd, ".gitignore", str_n(path.p, begin ? begin - 1 : 0), rules);
-		if (fstatat(fd, name, ret, AT_SYMLINK_NOFOLLOW) < 0 || (end < path.n && !S_ISDIR(ret->st_mode)) ||
-			is_left_out(w, rules, str_n(path.p, end), str_of(name), S_ISDIR(ret->st_mode)))
+		if (fstatat(fd, name, ret, AT_SYMLINK_NOFOLLOW) < 0 || (end < path.n && !S_ISDIR(ret->st_mode)))
+			break;
+		fate = fate_of(w, fate, rules, str_n(path.p, end), str_of(name), S_ISDIR(ret->st_mode));
+		if (fate == LEFT_OUT)
 			break;
 		if (end == path.n) {
 			close(fd);
