@@ -478,6 +478,80 @@ static void test_strikes(void **state)
 	assert_int_equal(search(p, "zebras", first), 1);
 }
 
+/* -- vectors ----------------------------------------------------------------------------------- */
+
+static struct indexer *open_with_vectors(const struct place *p, char weights[FS_PATH])
+{
+	struct indexer_options o = { .dir = p->dir, .root = p->root, .weights = weights };
+	struct indexer_sums sums;
+	struct indexer *x = NULL;
+	struct err err = { 0 };
+	const char *source = getenv("SRCDIR");
+
+	snprintf(weights, FS_PATH, "%s/data/encoder.bin", source ? source : ".");
+	if (access(weights, R_OK) < 0)
+		return NULL;
+	assert_int_equal(indexer_open(&o, &x, &err), 0);
+	assert_int_equal(indexer_update(x, &sums, &err), 0);
+	while (indexer_encode(x, 1000, &err) > 0)
+		;
+	return x;
+}
+
+/* Documents that have a vector, and alive ones. */
+static size_t count_slots(const struct indexer *x)
+{
+	const struct manifest *m = &x->shelf.manifest;
+	uint32_t *slots = calloc(SEGMENT_DOCS_MAX, sizeof *slots);
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->nparts; i++) {
+		if (slots_read(x->dir, m->parts[i].number, m->parts[i].docs, m->vectors, slots) < 0)
+			continue;
+		for (size_t d = 0; d < m->parts[i].docs; d++)
+			n += slots[d] != NO_VECTOR && !(m->parts[i].dead[d / 8] >> d % 8 & 1);
+	}
+	free(slots);
+	return n;
+}
+
+static void test_vectors(void **state)
+{
+	enum { JUNK = 5000 };
+	const struct place *p = *state;
+	char weights[FS_PATH], path[FS_PATH];
+	struct vector_record *junk;
+	struct indexer *x;
+	struct vectors *v;
+
+	write_text(p, "zoo.c", "int count_zebras(void)\n{\n\treturn 3;\n}\n");
+	write_text(p, "farm.c", "int count_horses(void)\n{\n\treturn 4;\n}\n");
+	x = open_with_vectors(p, weights);
+	if (!x)
+		skip();
+	assert_int_equal(count_slots(x), 2);
+	assert_int_equal(index_segment(x->dir, x->shelf.manifest.parts[0].number, "slots", path), 0);
+	indexer_close(x);
+	/* Slots that are gone, or were never written for what was encoded, are made again. */
+	unlink(path);
+	x = open_with_vectors(p, weights);
+	assert_int_equal(count_slots(x), 2);
+	/* What nobody needs any more goes. */
+	assert_int_equal(index_file(x->dir, "vectors", path), 0);
+	v = vectors_new(path, encoder_version(x->encoder));
+	junk = calloc(JUNK, sizeof *junk);
+	for (int i = 0; i < JUNK; i++)
+		junk[i] = (struct vector_record){ .key = i + 1, .vector = { .scale = 1 } };
+	assert_int_equal(vectors_append(v, junk, JUNK), 0);
+	vectors_free(v);
+	free(junk);
+	indexer_close(x);
+	x = open_with_vectors(p, weights);
+	assert_int_equal(count_slots(x), 2);
+	assert_int_equal(x->shelf.manifest.vectors, 2);
+	indexer_close(x);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -494,6 +568,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_damage, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_one_at_a_time, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_strikes, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_vectors, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,30 +1,16 @@
 /* A vector for each piece, by what it says: pieces that did not change keep theirs, wherever they are. Vectors lie in
  * one file (retrieve/vectors.h); which one a document has is in a file beside its segment. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "index/internal.h"
 
-enum { AT_ONCE = 256, TEXT_MAX = 2048, TITLE_MAX = 256 };
-
-/* Opened when there is something to encode: it takes memory, and a check of all its bytes. */
-static bool open_encoder(struct indexer *x)
-{
-	struct err err = { 0 };
-	char path[FS_PATH];
-
-	if (x->tried || !x->options.weights || !x->options.weights[0])
-		return x->vectors;
-	x->tried = true;
-	if (encoder_open(x->options.weights, &x->encoder, &err) < 0 || index_file(x->dir, "vectors", path) < 0)
-		return false;
-	x->work = encoder_work_new(x->encoder);
-	x->vectors = vectors_new(path, encoder_version(x->encoder));
-	return true;
-}
+enum { AT_ONCE = 256, TEXT_MAX = 2048, TITLE_MAX = 256, STALE_LEAST = 4096 };
 
 void index_encode_close(struct indexer *x)
 {
@@ -75,6 +61,85 @@ int index_encode_follow(struct indexer *x)
 	m->vectors = vectors_count(x->vectors);
 	m->encoder = encoder_version(x->encoder);
 	return r;
+}
+
+/* -- opening ----------------------------------------------------------------------------------- */
+
+/* Vectors of pieces that are gone stay in the file; when they are most of it, the others are copied to a new one. Slots
+ * go first: whoever opens the index meanwhile finds no vectors rather than wrong ones. */
+static int compact(struct indexer *x, const char *path)
+{
+	struct vector_map *map = vectors_map(x->vectors);
+	const struct manifest *m = &x->shelf.manifest;
+	struct vectors *fresh;
+	char other[FS_PATH];
+	struct query *q;
+	int got, r = index_file(x->dir, "vectors.new", other);
+
+	for (size_t i = 0; i < m->nparts && r == 0; i++) {
+		r = index_segment(x->dir, m->parts[i].number, "slots", other);
+		unlink(other);
+	}
+	if (r == 0)
+		r = index_file(x->dir, "vectors.new", other);
+	unlink(other);
+	fresh = vectors_new(other, encoder_version(x->encoder));
+	q = store_query(x->rows, "SELECT DISTINCT hash FROM chunks");
+	while (r == 0 && (got = query_step(q)) == 1) {
+		uint32_t at = vectors_find(x->vectors, query_int(q, 0));
+		struct vector_record record;
+
+		if (at == NO_VECTOR)
+			continue;
+		record = vector_map_records(map)[at];
+		r = vectors_append(fresh, &record, 1);
+	}
+	query_reset(q);
+	vectors_free(fresh);
+	vector_map_unref(map);
+	if (r == 0 && rename(other, path) < 0)
+		r = -errno;
+	vectors_free(x->vectors);
+	x->vectors = vectors_new(path, encoder_version(x->encoder));
+	return r;
+}
+
+/* What the last indexer could not finish: vectors that were written and not published, slots that are missing. */
+static int settle(struct indexer *x, const char *path)
+{
+	struct manifest *m = &x->shelf.manifest;
+	bool behind = m->vectors != vectors_count(x->vectors) || m->encoder != encoder_version(x->encoder);
+	int64_t pieces = 0;
+	int r = MIN(store_number(x->rows, &pieces, "SELECT count(*) FROM chunks", ""), 0);
+
+	if (r == 0 && vectors_count(x->vectors) > 2 * (size_t)pieces + STALE_LEAST) {
+		r = compact(x, path);
+		behind = true;
+	}
+	for (size_t i = 0; i < m->nparts && r == 0; i++)
+		if (behind || !has_slots(x, m->parts[i].number)) {
+			r = make_slots(x, i);
+			behind = true;
+		}
+	m->vectors = vectors_count(x->vectors);
+	m->encoder = encoder_version(x->encoder);
+	return r == 0 && behind ? shelf_publish(&x->shelf, x->rows) : r;
+}
+
+/* Opened when there is something to encode: it takes memory, and a check of all its bytes. */
+static bool open_encoder(struct indexer *x)
+{
+	struct err err = { 0 };
+	char path[FS_PATH];
+
+	if (x->tried || !x->options.weights || !x->options.weights[0])
+		return x->vectors;
+	x->tried = true;
+	if (encoder_open(x->options.weights, &x->encoder, &err) < 0 || index_file(x->dir, "vectors", path) < 0)
+		return false;
+	x->work = encoder_work_new(x->encoder);
+	x->vectors = vectors_new(path, encoder_version(x->encoder));
+	return settle(x, path) == 0;
 }
 
 /* Segments that have one of these pieces. */

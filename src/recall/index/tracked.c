@@ -1,5 +1,5 @@
-/* What git knows: the paths in its index. A file that was added counts even if a rule ignores it. Versions 2, 3 and 4 of
- * the format are read; whatever else is there, or is damaged, says nothing. */
+/* What git knows: the paths in its index. A file that was added counts even if a rule ignores it. Versions 2, 3 and 4
+ * of the format are read; whatever else is there, or is damaged, says nothing. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
