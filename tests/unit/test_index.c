@@ -478,6 +478,35 @@ static void test_strikes(void **state)
 	assert_int_equal(search(p, "zebras", first), 1);
 }
 
+/* Somebody kills indexers while they read: that is nothing against a file, unless it is always the same. */
+static void test_being_killed_is_forgiven(void **state)
+{
+	const struct place *p = *state;
+	struct file_row row;
+	struct indexer *x;
+
+	write_text(p, "a.c", "int a;\n");
+	write_text(p, "b.c", "int b;\n");
+	update(p);
+	for (int i = 1; i <= 2 * STRIKES_PLAIN; i++) {
+		x = open_indexer(p);
+		assert_int_equal(rows_file(x->rows, STR("a.c"), &row), 0);
+		assert_int_equal(row.strikes,
+			i == STRIKES_PLAIN / 2 + 1      ? 0
+				: i > STRIKES_PLAIN / 2 ? i - STRIKES_PLAIN / 2 - 1
+							: i - 1);
+		mark_begin(x->mark, i == STRIKES_PLAIN / 2 ? STR("b.c") : STR("a.c"));
+		indexer_close(x);
+	}
+	update(p);
+	x = open_indexer(p);
+	assert_int_equal(rows_file(x->rows, STR("a.c"), &row), 0);
+	assert_true(row.strikes >= STRIKES_PLAIN);
+	assert_int_equal(rows_file(x->rows, STR("b.c"), &row), 0);
+	assert_int_equal(row.strikes, 0);
+	indexer_close(x);
+}
+
 /* -- vectors ----------------------------------------------------------------------------------- */
 
 static struct indexer *open_with_vectors(const struct place *p, char weights[FS_PATH])
@@ -568,6 +597,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_damage, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_one_at_a_time, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_strikes, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_being_killed_is_forgiven, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_vectors, set_up, tear_down),
 	};
 

@@ -428,10 +428,12 @@ static int look_at_mark(struct indexer *x)
 	int r;
 
 	if (state == MARK_NONE)
-		return 0;
+		return rows_forgive(x->rows, STR_NONE);
 	log_warn(LOG_STORE, "an indexer %s while it read " STR_FMT, state == MARK_CRASHED ? "crashed" : "was killed",
 		STR_ARG(str_cut_utf8(path, 200)));
 	r = rows_strike(x->rows, path, state == MARK_CRASHED ? STRIKE_CRASHED : STRIKE_KILLED);
+	if (r == 0)
+		r = rows_forgive(x->rows, path);
 	x->mark->state = MARK_NONE;
 	return r;
 }

@@ -141,8 +141,9 @@ struct file_row {
 	bool skipped;
 };
 
-/* What counts against a file: an indexer that crashed while it read it, and one that was killed then, by whomever. */
-enum { STRIKE_KILLED = 1, STRIKE_CRASHED = 2, STRIKES_PLAIN = 2, STRIKES_OUT = 4 };
+/* What counts against a file: an indexer that crashed while it read it, and one that was killed then. Somebody may stop
+ * the machine or the daemon at that moment; eight times in a row nobody does. */
+enum { STRIKE_KILLED = 1, STRIKE_CRASHED = 8, STRIKES_PLAIN = 8, STRIKES_OUT = 16 };
 
 int rows_open(const char *dir, struct store **ret);
 int rows_identity(struct store *s, uint64_t *ret);
@@ -154,6 +155,8 @@ int rows_put_file(struct store *s, struct file_row *f, const struct language *l,
 	const char *skipped);
 int rows_put_stat(struct store *s, const struct file_row *f);
 int rows_strike(struct store *s, str path, int strikes);
+/* No file but this one was being read when an indexer was killed; STR_NONE: none was. */
+int rows_forgive(struct store *s, str path);
 int rows_drop_file(struct store *s, int64_t file);
 /* Takes the pieces of a file out; their keys are added to ret, an array of int64_t. */
 int rows_drop_chunks(struct store *s, int64_t file, struct buf *ret);

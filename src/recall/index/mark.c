@@ -43,20 +43,22 @@ int mark_open(const char *dir, bool write, struct mark **ret)
 	return 0;
 }
 
-void mark_close(struct mark *m)
-{
-	if (!m)
-		return;
-	if (watched == m)
-		watched = NULL;
-	munmap(m, sizeof *m);
-}
-
 static void set_limit(int seconds)
 {
 	const struct itimerval limit = { .it_value = { .tv_sec = seconds } };
 
 	setitimer(ITIMER_PROF, &limit, NULL);
+}
+
+void mark_close(struct mark *m)
+{
+	if (!m)
+		return;
+	if (watched == m) {
+		set_limit(0);
+		watched = NULL;
+	}
+	munmap(m, sizeof *m);
 }
 
 void mark_begin(struct mark *m, str path)

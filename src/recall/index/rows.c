@@ -171,6 +171,12 @@ int rows_strike(struct store *s, str path, int strikes)
 		"si", path, (int64_t)strikes);
 }
 
+int rows_forgive(struct store *s, str path)
+{
+	return store_do(s, "UPDATE files SET strikes = 0 WHERE strikes BETWEEN 1 AND ?1 - 1 AND path <> ?2", "is",
+		(int64_t)STRIKES_PLAIN, str_is_set(path) ? path : STR(""));
+}
+
 int rows_drop_file(struct store *s, int64_t file)
 {
 	return store_do(s, "DELETE FROM files WHERE key = ?1", "i", file);
