@@ -171,6 +171,24 @@ def test_pieces_have_vectors_and_keep_them(world, repo):
     assert first(world, repo, "walrus") == "src/walrus.py"
 
 
+def test_an_index_goes_a_month_after_its_repository(world, repo):
+    index(world, repo)
+    old = next((world.dir / "code").iterdir())
+    other = world.top / "other"
+    git(other, "init", "-q", make=True)
+    write(other / "a.py", "def a():\n    pass\n")
+    repo.rename(world.top / "away")
+    index(world, other)
+    assert old.exists(), "a disk that is away today may be back tomorrow"
+    os.utime(old / "manifest", (time.time() - 40 * 86400,) * 2)
+    (world.top / "away").rename(repo)
+    index(world, other)
+    assert old.exists(), "it is still there"
+    repo.rename(world.top / "away")
+    index(world, other)
+    assert not old.exists()
+
+
 # -- following -------------------------------------------------------------------------------------
 
 def test_a_session_starts_an_indexer(world, repo):

@@ -473,6 +473,7 @@ int indexer_open(const struct indexer_options *o, struct indexer **ret, struct e
 	if (r == 0)
 		r = take_lock(x, err);
 	if (r == 0) {
+		index_sweep(o->dir);
 		begin_from_main(x);
 		(void)name_root(x);
 		r = open_all(x, err);

@@ -195,6 +195,8 @@ void shelf_kill(struct shelf *h, const int64_t *keys, size_t n);
 /* True: some segments were merged. */
 bool shelf_tidy(struct shelf *h);
 int shelf_publish(struct shelf *h, struct store *rows);
+/* Removes indexes of directories that have been gone for a month. */
+void index_sweep(const char *all);
 
 /* -- build.c ----------------------------------------------------------------------------------- */
 

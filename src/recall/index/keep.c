@@ -17,6 +17,7 @@ enum {
 	SMALL_MAX = 8,
 	DEAD_SHARE = 5, /* one in so many: it is written again */
 	DEAD_LEAST = 64,
+	ABANDONED_S = 30 * 24 * 3600,
 };
 
 static size_t live_docs(const struct shelf *h, size_t i)
@@ -289,4 +290,50 @@ int shelf_publish(struct shelf *h, struct store *rows)
 		sweep(h);
 	}
 	return r;
+}
+
+/* -- indexes of what is gone ------------------------------------------------------------------- */
+
+/* The directory it was made from is not there, and nobody has changed it for a while. A disk that is not mounted today
+ * may be tomorrow. */
+static bool is_abandoned(const char *dir)
+{
+	struct buf root = BUF_INIT(FS_PATH);
+	char path[FS_PATH];
+	struct stat st;
+	bool gone = index_file(dir, "root", path) == 0 && fs_read_file(path, &root) == 0 && root.len &&
+		stat(root.p, &st) < 0 && (errno == ENOENT || errno == ENOTDIR);
+
+	buf_release(&root);
+	return gone && index_file(dir, "manifest", path) == 0 && stat(path, &st) == 0 &&
+		clock_wall_us() / USEC_PER_SEC - st.st_mtim.tv_sec > ABANDONED_S;
+}
+
+static void remove_index(const char *dir)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	char path[FS_PATH];
+
+	while (d && (e = readdir(d)))
+		if (e->d_name[0] != '.' && fs_join(path, dir, e->d_name) == 0)
+			unlink(path);
+	if (d)
+		closedir(d);
+	rmdir(dir);
+}
+
+void index_sweep(const char *all)
+{
+	DIR *d = opendir(all);
+	struct dirent *e;
+	char path[FS_PATH];
+
+	while (d && (e = readdir(d)))
+		if (e->d_name[0] != '.' && fs_join(path, all, e->d_name) == 0 && is_abandoned(path)) {
+			log_info(LOG_STORE, "%s is removed: what it was made from is gone", path);
+			remove_index(path);
+		}
+	if (d)
+		closedir(d);
 }
