@@ -94,7 +94,7 @@ install: $(BUILD)/build.ninja
 		install -m 755 $(BUILD)/$$p $(BIN)/.$$p.new && mv -f $(BIN)/.$$p.new $(BIN)/$$p && echo "installed $(BIN)/$$p" || exit 1; \
 	done
 	@if [ -e $(BUILD)/grammars/runtime.so ]; then \
-		mkdir -p $(SHARE)/grammars && for f in $(BUILD)/grammars/*.so; do \
+		mkdir -p $(SHARE)/grammars && for f in $(BUILD)/grammars/*; do \
 			n=$${f##*/} && install -m 644 $$f $(SHARE)/grammars/.$$n.new && \
 				mv -f $(SHARE)/grammars/.$$n.new $(SHARE)/grammars/$$n || exit 1; \
 		done && echo "installed $(SHARE)/grammars"; \
@@ -105,7 +105,7 @@ uninstall:
 		if [ -e $$p ]; then rm -f $$p && echo "removed $$p"; else echo "there is no $$p"; fi || exit 1; \
 	done
 	@if [ -d $(SHARE)/grammars ]; then \
-		rm -f $(SHARE)/grammars/*.so && rmdir $(SHARE)/grammars && echo "removed $(SHARE)/grammars"; \
+		rm -f $(SHARE)/grammars/*.so $(SHARE)/grammars/LICENSES && rmdir $(SHARE)/grammars && echo "removed $(SHARE)/grammars"; \
 	fi
 	@rmdir $(SHARE) 2>/dev/null || true
 

@@ -3,7 +3,7 @@
 #
 # The sources of tree-sitter and of its grammars are pinned by tools/grammars/package-lock.json (versions and checksums)
 # and are downloaded once, into a cache of the user. Each grammar becomes DIRECTORY/<language>.so, tree-sitter itself
-# runtime.so. What is up to date is left alone. Without npm or a network this says so in one line and succeeds: hookd then
+# runtime.so; LICENSES has the terms of all of them. What is up to date is left alone. Without npm or a network this says so in one line and succeeds: hookd then
 # cuts code by lines. After a failure the network is asked again an hour later, or with --again.
 set -uo pipefail
 
@@ -90,6 +90,14 @@ if [ ! -d "$sources/node_modules" ]; then
 	download || { : >"$failed"; without "their sources could not be downloaded"; }
 fi
 rm -f "$failed"
+
+# Whoever passes the compiled files on passes these on too.
+(
+	cd "$sources/node_modules" && find tree-sitter* @tree-sitter-grammars -name LICENSE -not -path '*/bindings/*' | sort |
+		while read -r file; do
+			printf -- '---- %s\n\n' "$file" && cat "$file" && echo
+		done
+) >"$out/.LICENSES.new" && mv -f "$out/.LICENSES.new" "$out/LICENSES"
 
 # -- compiling -------------------------------------------------------------------------------------
 

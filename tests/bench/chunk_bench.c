@@ -1,6 +1,6 @@
-/* How fast source becomes chunks, and what they are: chunk_bench GRAMMARS FILE... prints a line for each language (files,
- * megabytes, chunks, symbols, MB/s with grammars, MB/s by lines); with -p in front of it also each chunk. Names of files may
- * come from standard input too. GRAMMARS may be "-". */
+/* How fast source becomes chunks, and what they are: chunk_bench GRAMMARS FILE... prints a line for each language
+ * (files, megabytes, chunks, symbols, MB/s with grammars, MB/s by lines); with -p in front of it also each chunk.
+ * Names of files may come from standard input too. GRAMMARS may be "-". */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

@@ -32,7 +32,7 @@ def programs(prefix):
 
 def grammars(place):
     """Those that could be made: without npm or a network there are none."""
-    made = sorted(p.name for p in (place / "build/grammars").glob("*.so"))
+    made = sorted(p.name for p in (place / "build/grammars").glob("[!.]*"))
     return made if "runtime.so" in made else []
 
 

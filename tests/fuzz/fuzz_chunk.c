@@ -1,5 +1,5 @@
-/* Any bytes as a source. The first byte picks the language and whether its grammar is used; GRAMMARS names the folder of
- * grammars. */
+/* Any bytes as a source. The first byte picks the language and whether its grammar is used; GRAMMARS names the
+ * folder of grammars. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -184,8 +184,8 @@ static const struct sample samples[] = {
 		"    fn area(&self) -> f32;\n"
 		"}\n",
 		"1-5 lines: MOST@5d\n"
-		"7-33 type Stack: Stack@9t Shape@13t Circle@14d Square@15d fmt@20f deep@26f twice@31f\n"
-		"35-37 type Area: Area@35t area@36f\n" },
+		"7-23 type Stack: Stack@9t Shape@13t Circle@14d Square@15d fmt@20f\n"
+		"25-37 type inner: deep@26f twice@31f Area@35t area@36f\n" },
 	{ "java",
 		"package a.b;\n"
 		"\n"

@@ -1,5 +1,5 @@
-/* chunk: languages, windows of lines, pieces by syntax trees. Cases that need grammars are skipped where there are none;
- * GRAMMARS names their folder. */
+/* chunk: languages, windows of lines, pieces by syntax trees. Cases that need grammars are skipped where there are
+ * none; GRAMMARS names their folder. */
 #include "test.h"
 
 #include "base/utf8.h"
@@ -27,12 +27,13 @@ static int close_all(void **state)
 	return 0;
 }
 
-static void need_grammars(void)
+/* cmocka's word for a skipped case is one that meson takes for a failure, so such a case says it and ends. */
+static bool has_grammars(void)
 {
-	if (!chunker_grammars(with_grammars)[0]) {
-		print_message("note: there are no grammars (tools/grammars.sh build/grammars)\n");
-		skip();
-	}
+	if (chunker_grammars(with_grammars)[0])
+		return true;
+	print_message("# note: skipped, there are no grammars (tools/grammars.sh build/grammars)\n");
+	return false;
 }
 
 /* -- what holds for every text --------------------------------------------------------------------- */
@@ -239,7 +240,7 @@ static void names_have_dots(void **state)
 	assert_str(name_receiver(STR("(s *Server[T])")), STR("Server"));
 	assert_str(name_receiver(STR("(Server)")), STR("Server"));
 	assert_true(name_plain(STR(" \"a b\"\nc"), &last));
-	assert_str(last, STR("\"a b\""));
+	assert_str(last, STR("a b"));
 	assert_true(name_plain(STR("'on'"), &last));
 	assert_str(last, STR("on"));
 }
@@ -356,7 +357,8 @@ struct sample {
 
 static void check_samples(const struct sample *rows, size_t n)
 {
-	need_grammars();
+	if (!has_grammars())
+		return;
 	for (size_t i = 0; i < n; i++) {
 		struct chunks all = read_text(with_grammars, rows[i].language, str_of(rows[i].text));
 		str shape = shape_of(&all);
@@ -384,7 +386,8 @@ static void large_types_are_a_head_and_members(void **state)
 	str text;
 
 	(void)state;
-	need_grammars();
+	if (!has_grammars())
+		return;
 	text = arena_strf(&arena,
 		"class Big(Base):\n    x = 1\n\n"
 		"    # About it.\n    @wrap\n    def short(self):\n" STR_FMT "\n"
@@ -405,7 +408,8 @@ static void large_functions_are_cut_between_statements(void **state)
 	str text;
 
 	(void)state;
-	need_grammars();
+	if (!has_grammars())
+		return;
 	text = arena_strf(&arena, "static void *f(int n)\n{\n" STR_FMT "}\n",
 		STR_ARG(repeat("\tfor (;;) {\n\t\tg(n);\n\t\th(n);\n\t}\n", 25)));
 	all = read_text(with_grammars, "c", text);
@@ -424,7 +428,8 @@ static void keys_and_headings_qualify(void **state)
 	str text;
 
 	(void)state;
-	need_grammars();
+	if (!has_grammars())
+		return;
 	text = arena_strf(&arena,
 		"{\n\"name\": 1,\n\"a.b\": {\n" STR_FMT "\"z\": 1\n},\n\"end\": {\n" STR_FMT "\"z\": 2\n}\n}\n",
 		STR_ARG(repeat("\"k\": [\n1\n],\n", 25)), STR_ARG(repeat("\"k\": 2,\n", 30)));
@@ -478,6 +483,7 @@ static void grammars_that_are_none_are_not_used(void **state)
 /* Bytes of all kinds, and samples with bytes changed, in every language. */
 static void any_bytes_are_a_text(void **state)
 {
+	static const char odd[] = "\n \t(){}[]\"'#:;ab\0\xff";
 	uint64_t seed = 7;
 	char bytes[3000];
 
@@ -487,8 +493,8 @@ static void any_bytes_are_a_text(void **state)
 			size_t n = test_random(&seed) % sizeof bytes;
 
 			for (size_t k = 0; k < n; k++)
-				bytes[k] = (char)(round % 2 ? test_random(&seed)
-							    : "\n \t(){}[]\"'#:;ab\0\xff"[test_random(&seed) % 18]);
+				bytes[k] = round % 2 ? (char)test_random(&seed)
+						     : odd[test_random(&seed) % (sizeof odd - 1)];
 			read_text(with_grammars, languages[i].name, str_n(bytes, n));
 			arena_reset(&arena);
 		}

@@ -2,12 +2,15 @@
  * neither files nor the store; any bytes are valid input.
  *
  *   languages.c  which language a file is in, by its name: one table, which also says what its pieces are
+ *   chunk.c      a text becomes chunks, one way or the other
  *   lines.c      windows of lines, for what no grammar knows
  *   tree.c       pieces by the syntax tree
+ *   names.c      what a definition is called
  *   grammar.c    tree-sitter and its grammars, loaded when the first file of a language comes
+ *   runtime.c    the other side of it: not in hookd, but in grammars/runtime.so (syntax.h is what they share)
  *
- * DESIGN (docs/code.md). Parsers here are other people's: whoever calls this is a process that may die. Bounds on depth,
- * count and time are kept nevertheless, so that dying is rare. */
+ * DESIGN (docs/code.md). Parsers here are other people's: whoever calls this is a process that may die. Bounds on
+ * depth, count and time are kept nevertheless, so that dying is rare. */
 #ifndef HOOKD_CHUNK_CHUNK_H
 #define HOOKD_CHUNK_CHUNK_H
 
@@ -24,7 +27,8 @@ enum file_class { FILE_CODE, FILE_TEST, FILE_DOCS, FILE_CONFIG, FILE_I18N };
 
 struct language; /* a row of the table */
 
-/* By the name of a file, and for scripts without an ending by their first line. Never NULL: the last row is plain text. */
+/* By the name of a file, and for scripts without an ending by their first line. Never NULL: the last row is plain
+ * text. */
 const struct language *language_of(str path, str head);
 const char *language_name(const struct language *l);  /* "python"; stored, and shown */
 const char *language_fence(const struct language *l); /* what stands behind ``` */
@@ -48,12 +52,12 @@ struct chunk {
 	str text;             /* part of the file's */
 	unsigned line, lines; /* the first line is 1 */
 	enum chunk_kind kind;
-	str symbol; /* qualified, as Parser.next; in the arena; STR_NONE: none */
+	str symbol; /* qualified, as Parser.next, or Manual > Install of headings; valid UTF-8; STR_NONE: none */
 };
 
 /* A name that is defined here; a chunk may define many. */
 struct chunk_symbol {
-	str name; /* not qualified; part of the file's text */
+	str name; /* not qualified; part of the file's text, but "default" for what is exported so; valid UTF-8 */
 	unsigned line;
 	enum chunk_kind kind;
 	size_t chunk; /* its number */
@@ -72,7 +76,8 @@ const char *chunk_kind_name(enum chunk_kind k);
 
 struct chunker;
 
-/* grammars: the directory they are in; NULL or empty: everything is windows of lines. */
+/* grammars: the directory they are in; NULL or empty: everything is windows of lines. A chunker is one thread's; each
+ * thread may have one. */
 struct chunker *chunker_new(const char *grammars);
 void chunker_free(struct chunker *c);
 DEFINE_FREEP(struct chunker, chunker_free);

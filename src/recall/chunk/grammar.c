@@ -1,5 +1,6 @@
-/* Grammars: shared objects beside the program. GRAMMARS/runtime.so is tree-sitter behind the table of syntax.h, LANGUAGE.so
- * has what tree-sitter's generator wrote for a language. Each is loaded when the first file of its language comes. */
+/* Grammars: shared objects beside the program. GRAMMARS/runtime.so is tree-sitter behind the table of syntax.h,
+ * LANGUAGE.so has what tree-sitter's generator wrote for a language. Each is loaded when the first file of its
+ * language comes. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

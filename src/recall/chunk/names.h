@@ -5,8 +5,8 @@
 #include "base/arena.h"
 #include "base/str.h"
 
-/* An identifier with what qualifies it, as "Buffer<T>::next(int)" or "*exports.read": `qualified` has dots and lies in the
- * arena, `last` is its last part in the text. False: it is none. */
+/* An identifier with what qualifies it, as "Buffer<T>::next(int)" or "*exports.read": `qualified` has dots and lies
+ * in the arena, `last` is its last part in the text. False: it is none. */
 bool name_identifier(str text, struct arena *a, str *qualified, str *last);
 /* Any text on one line: a heading, a key, perhaps in quotes. */
 bool name_plain(str text, str *ret);

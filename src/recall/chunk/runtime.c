@@ -1,14 +1,15 @@
-/* runtime.so: tree-sitter behind the table of syntax.h. Not a part of hookd: tools/grammars.sh compiles it together with
- * tree-sitter's sources.
+/* runtime.so: tree-sitter behind the table of syntax.h. Not a part of hookd: tools/grammars.sh compiles it together
+ * with tree-sitter's sources.
  *
- * A text is parsed into memory that is given back as a whole. tree-sitter makes a node for each word and would free each of
- * them; here freeing is nothing, which makes parsing about a third faster, and a text that takes too much is noticed by a
- * sum. */
+ * A text is parsed into memory that is given back as a whole: tree-sitter makes a node for each word and would free
+ * each of them. That makes parsing a tenth faster, and a text that takes too much is noticed by a sum. Each thread
+ * may have parsers of its own. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include <tree_sitter/api.h>
+#include <parser.h> /* what a grammar is, behind api.h */
 
 #include "chunk/syntax.h"
 
@@ -17,6 +18,7 @@ enum {
 	KEPT_BLOCKS = 32, /* between texts */
 	ALIGN = 16,
 	CLOCK_EVERY = 16, /* of tree-sitter's calls: the clock is a system call */
+	STATE_ROOM = 1 << 16,
 };
 
 struct block {
@@ -32,6 +34,10 @@ struct syntax_parser {
 	TSTreeCursor cursor;
 	struct timespec begin;
 	uint32_t ms, calls;
+	TSLanguage grammar;  /* with keep_state() in it */
+	bool is_overflowing; /* the state of the grammar's scanner */
+	unsigned (*write_state)(void *scanner, char *ret);
+	char state[STATE_ROOM];
 };
 
 /* tree-sitter's hooks for memory know no argument. */
@@ -139,7 +145,7 @@ static bool is_too_much(TSParseState *state)
 	struct syntax_parser *p = state->payload;
 	struct timespec now;
 
-	if (p->total > p->most)
+	if (p->total > p->most || p->is_overflowing)
 		return true;
 	if (++p->calls % CLOCK_EVERY != 0)
 		return false;
@@ -161,6 +167,34 @@ static const char *rest_of(void *payload, uint32_t at, TSPoint point, uint32_t *
 	return at < text->n ? text->p + at : "";
 }
 
+/* After each word a grammar's scanner writes down its state, for which tree-sitter has room of a fixed size.
+ * Scanners that keep a stack of what is open write past it if a text is nested deeply enough (a few hundred quotes
+ * in Markdown are). So they write into a large room, and what does not fit ends the parsing: a word adds little, so
+ * it is noticed in time. */
+static unsigned keep_state(void *scanner, char *ret)
+{
+	struct syntax_parser *p = current;
+	unsigned n = p->write_state(scanner, p->state);
+
+	if (n > TREE_SITTER_SERIALIZATION_BUFFER_SIZE) {
+		p->is_overflowing = true;
+		return 0;
+	}
+	memcpy(ret, p->state, n);
+	return n;
+}
+
+/* Grammars of older versions are shorter. */
+static void take_grammar(struct syntax_parser *p, const TSLanguage *grammar)
+{
+	memset(&p->grammar, 0, sizeof p->grammar);
+	memcpy(&p->grammar, grammar, grammar->abi_version < 15 ? offsetof(TSLanguage, name) : sizeof p->grammar);
+	p->write_state = grammar->external_scanner.serialize;
+	p->is_overflowing = false;
+	if (p->write_state)
+		p->grammar.external_scanner.serialize = keep_state;
+}
+
 static bool parse(struct syntax_parser *p, const void *grammar, const char *text, uint32_t n, uint32_t ms,
 	size_t memory)
 {
@@ -171,16 +205,17 @@ static bool parse(struct syntax_parser *p, const void *grammar, const char *text
 
 	current = p;
 	drop_text(p);
+	take_grammar(p, grammar);
 	p->most = memory;
 	p->ms = ms;
 	p->calls = 0;
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &p->begin);
 	parser = ts_parser_new();
-	if (ts_parser_set_language(parser, grammar))
+	if (ts_parser_set_language(parser, &p->grammar))
 		p->tree = ts_parser_parse_with_options(parser, NULL, input, options);
 	/* The grammar's own scanner may hold memory that is not ours. */
 	ts_parser_delete(parser);
-	if (!p->tree)
+	if (!p->tree || p->is_overflowing)
 		return false;
 	p->cursor = ts_tree_cursor_new(ts_tree_root_node(p->tree));
 	return true;

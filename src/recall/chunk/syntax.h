@@ -1,6 +1,6 @@
-/* syntax: what grammars/runtime.so offers, which is tree-sitter behind a few functions of ours. hookd is compiled without
- * tree-sitter: it sees this table only, and the compiler that makes runtime.so from runtime.c checks the other side
- * against tree-sitter's own header. A table of another version is not used. */
+/* syntax: what grammars/runtime.so offers, which is tree-sitter behind a few functions of ours. hookd is compiled
+ * without tree-sitter: it sees this table only, and the compiler that makes runtime.so from runtime.c checks the
+ * other side against tree-sitter's own header. A table of another version is not used. */
 #ifndef HOOKD_CHUNK_SYNTAX_H
 #define HOOKD_CHUNK_SYNTAX_H
 

@@ -1,12 +1,12 @@
-/* Pieces by the syntax tree, in two steps. First the tree becomes units: runs of whole lines in the order of the file that
- * cover all of it, each a definition or what stands between definitions. What is too large for a chunk is opened and its
- * parts are units in its place. Then neighbours that say little alone are packed into one chunk. */
+/* Pieces by the syntax tree, in two steps. First the tree becomes units: runs of whole lines in the order of the
+ * file that cover all of it, each a definition or what stands between definitions. What is too large for a chunk is
+ * opened and its parts are units in its place. Then neighbours that say little alone are packed into one chunk. */
 #include "chunk/internal.h"
 #include "chunk/names.h"
 
 enum {
 	GRAMMAR_BYTES_MAX = 2 << 20,
-	PARSE_MS = 2000, /* of the processor: ordinary source takes a hundredth */
+	PARSE_MS = 1000, /* of the processor; ordinary source takes a tenth of it for a megabyte */
 	PARSE_MEMORY = 256 << 20,
 	NODES_MAX = 4000000,
 	DEPTH_MAX = 64, /* of nodes that are opened; what is deeper is cut by its lines */
@@ -393,8 +393,8 @@ static void read_node(struct reader *r, unsigned scope, unsigned depth, const st
 		read_definition(r, &d, u, depth);
 		return;
 	}
-	/* A type without a name, as in typedef enum { A } e, is opened for what is in it. What is opened but has nothing inside
-	 * falls to the gaps. */
+	/* A type without a name, as in typedef enum { A } e, is opened for what is in it. What is opened but has
+	 * nothing inside falls to the gaps. */
 	if (role == ROLE_BODY || role == ROLE_WRAP || role == ROLE_TYPE || role == ROLE_SCOPE ||
 		(!r->quiet && !lines_fit(r->lines, u.first, u.end)))
 		read_children(r, scope, depth + 1, named);
