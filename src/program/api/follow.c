@@ -9,7 +9,6 @@
 
 #include "agents/agents.h"
 #include "api/follow.h"
-#include "api/import.h"
 #include "api/ops.h"
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -36,7 +35,7 @@ struct follow {
 static int store_frame(struct follow *f, struct history *h, const char *path, struct buf *records)
 {
 	struct buf frame = BUF_INIT(LIMIT_FRAME), head = BUF_INIT(MIB(1));
-	struct import_frame m = { .capture = f->ctx.capture, .purpose = "tokens" };
+	struct capture_frame m = { .capture = f->ctx.capture, .purpose = "tokens" };
 	int r;
 
 	history_write_head(h, path, &head);
@@ -44,7 +43,7 @@ static int store_frame(struct follow *f, struct history *h, const char *path, st
 	buf_add_str(&frame, buf_str(records));
 	buf_clear(records);
 	m.body = buf_str(&frame);
-	r = frame.full ? -E2BIG : writer_call(f->ctx.writer, import_take_frame, &m);
+	r = frame.full ? -E2BIG : writer_call(f->ctx.writer, capture_take_frame, &m);
 	buf_release(&frame);
 	buf_release(&head);
 	return r;

@@ -25,22 +25,21 @@
 #include "daemon/mutes.h"
 #include "daemon/recall.h"
 #include "daemon/spawn.h"
+#include "daemon/upkeep.h"
 #include "engine/learn.h"
-#include "jobs/jobs.h"
 #include "llm/llm.h"
 #include "os/os.h"
 
 enum {
-	WORKERS = 4,        /* a backup, a reader and a transcript may each take long; events need one more */
-	OPEN_LOOKS = 100,   /* ten a second: a migration may take longer, and nothing is checked then */
-	TEMP_AGE_S = 60,    /* a temporary file that is older belongs to nobody who still runs */
-	SETTLE_AT_ONCE = 8, /* sessions that an import left */
-	STALL_S = 15,       /* a connection that stalls in the middle of something */
-	RELISTEN_MS = 500,  /* after the socket went: it may be the first of a whole directory */
-	STARTED_MS = 1000,  /* after that, code of the start is not needed any more */
-	STOP_MS = 1500,     /* for open turns */
-	LEAVE_S = 5,        /* after that, for threads that do not end */
-	EVICTED_S = 600,    /* then a whole store may have to be copied, and nothing else has it */
+	WORKERS = 4,       /* a backup, a reader and a transcript may each take long; events need one more */
+	OPEN_LOOKS = 100,  /* ten a second: a migration may take longer, and nothing is checked then */
+	TEMP_AGE_S = 60,   /* a temporary file that is older belongs to nobody who still runs */
+	STALL_S = 15,      /* a connection that stalls in the middle of something */
+	RELISTEN_MS = 500, /* after the socket went: it may be the first of a whole directory */
+	STARTED_MS = 1000, /* after that, code of the start is not needed any more */
+	STOP_MS = 1500,    /* for open turns */
+	LEAVE_S = 5,       /* after that, for threads that do not end */
+	EVICTED_S = 600,   /* then a whole store may have to be copied, and nothing else has it */
 };
 
 struct daemon {
@@ -76,11 +75,9 @@ struct daemon {
 	_Atomic bool evicted;           /* the directory is not ours, and the loop knows or will be told */
 	struct loop_timer *stop_timer, *started_timer;
 	int64_t stop_until_us;
-	bool stopping, backing_up;
+	bool stopping;
 	_Atomic bool cancelled; /* stopping, for workers */
-	/* The writer thread's. */
-	bool retain; /* look for what exceeds the limits */
-	struct capture_count retained;
+	struct upkeep upkeep;
 };
 
 /* -- duties ------------------------------------------------------------------------------------ */
@@ -104,68 +101,25 @@ static void duty_spool(void *arg)
 	writer_notify_spool(d->writer);
 }
 
-static int tend(struct store *s, void *arg)
-{
-	struct daemon *d = arg;
-	int r = capture_refold_due(d->capture, s, SETTLE_AT_ONCE); /* an import that was interrupted */
-
-	if (r >= 0)
-		r = capture_complete_stale(s, clock_wall_us());
-	return r < 0 ? r : jobs_tidy(s, clock_wall_us());
-}
-
-static void duty_tend(void *arg)
+static void duty_complete(void *arg)
 {
 	struct daemon *d = arg;
 
-	writer_post(d->writer, tend, d);
+	upkeep_complete(&d->upkeep);
 	learner_wake(d->learner); /* batches that end by themselves, imports */
 }
 
-static int retain(struct store *s, void *arg)
-{
-	(void)s;
-	((struct daemon *)arg)->retain = true;
-	return 0;
-}
-
-/* Only makes it due; the writer deletes in small steps when it has nothing to fold. */
 static void duty_retain(void *arg)
 {
-	struct daemon *d = arg;
-
-	writer_post(d->writer, retain, d);
-}
-
-static void back_up(void *arg)
-{
-	struct daemon *d = arg;
-	struct err err = { 0 };
-	char path[FS_PATH];
-	int r = store_backup_daily(d->paths->store, d->paths->backups, false, path, &err);
-
-	if (r == 1)
-		log_info(LOG_STORE, "daily backup: %s", path);
-	/* Before the first event there is nothing to copy. */
-	if (r < 0 && r != -ENOENT)
-		log_error(LOG_STORE, "no daily backup could be made: %s", err.text);
-	if (r == -EUCLEAN)
-		writer_suspect(d->writer);
-}
-
-static void backed_up(void *arg)
-{
-	((struct daemon *)arg)->backing_up = false;
+	upkeep_retain(&((struct daemon *)arg)->upkeep);
 }
 
 static void duty_backup(void *arg)
 {
 	struct daemon *d = arg;
 
-	if (d->backing_up || d->stopping)
-		return;
-	d->backing_up = true;
-	loop_submit_lane(d->loop, LOOP_BACKGROUND, back_up, backed_up, d);
+	if (!d->stopping)
+		upkeep_back_up(&d->upkeep);
 }
 
 /* -- whose directory it is --------------------------------------------------------------------- */
@@ -327,7 +281,7 @@ const struct duty daemon_duties[] = {
 	{ "pick up the spool", 60 * USEC_PER_SEC, duty_spool },
 	{ "check that directory, lock and socket are still ours", 60 * USEC_PER_SEC, duty_place },
 	{ "look whether any session is private", 60 * USEC_PER_SEC, duty_mutes },
-	{ "complete batches (300 s) and sessions (1 h) without activity", 60 * USEC_PER_SEC, duty_tend },
+	{ "complete batches (300 s) and sessions (1 h) without activity", 60 * USEC_PER_SEC, duty_complete },
 	{ "delete temporary files that nobody writes any more", 600 * USEC_PER_SEC, duty_sweep },
 	{ "copy the store once a day when it has changed; the newest three are kept", 600 * USEC_PER_SEC, duty_backup },
 	{ "delete sessions beyond retention.days and store.max_mb", 600 * USEC_PER_SEC, duty_retain },
@@ -464,31 +418,9 @@ static int finish(struct store *s, void *arg)
 	return 0;
 }
 
-/* 1: more to delete, or pages to release. */
-static int retain_some(struct daemon *d, struct store *s)
-{
-	const struct capture_limits limits = { .days = config_number(&d->config, OPTION_RETENTION_DAYS),
-		.bytes = config_number(&d->config, OPTION_STORE_MAX_MB) << 20 };
-	int r = capture_retain_some(s, &limits, clock_wall_us(), &d->retained);
-
-	if (r == 0)
-		r = capture_shrink_some(s);
-	if (r)
-		return r;
-	d->retain = false;
-	if (d->retained.sessions)
-		log_info(LOG_STORE, "%lld sessions over the limits deleted, with %lld events",
-			(long long)d->retained.sessions, (long long)d->retained.events);
-	d->retained = (struct capture_count){ 0 };
-	return 0;
-}
-
 static int idle(struct store *s, void *arg)
 {
-	struct daemon *d = arg;
-	int r = capture_rebuild_some(d->capture, s);
-
-	return r == 0 && d->retain ? retain_some(d, s) : r;
+	return upkeep_idle(s, &((struct daemon *)arg)->upkeep);
 }
 
 /* What the journal cannot keep safe is folded at once. On the sync thread. */
@@ -537,7 +469,7 @@ static void start_writer(struct daemon *d)
 		.arg = d,
 	};
 
-	d->writer = writer_start(&w);
+	d->upkeep.writer = d->writer = writer_start(&w);
 	d->syncer = journal_syncer_start(d->journal, on_synced, d);
 	engine_set_writer(d->engine, d->writer, d->syncer);
 }
@@ -640,6 +572,7 @@ static int build(struct daemon *d, struct err *err)
 	d->engine = api.engine = engine_new(&engine);
 	loop_before_sleep(d->loop, engine_before_sleep, d->engine);
 	d->capture = capture_new();
+	d->upkeep = (struct upkeep){ .paths = d->paths, .config = &d->config, .loop = d->loop, .capture = d->capture };
 	start_writer(d);
 	api.readers = d->readers = readers_new(d->paths->store);
 	d->recall = recall_new(d->loop, d->readers, d->paths, &d->config, d->token);

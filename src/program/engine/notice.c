@@ -37,12 +37,6 @@ static void tell_store(struct engine *e, const struct writer_state *w, char *tex
 		snprintf(text, size, "hookd: %s", w->trouble);
 }
 
-static int forget_recovery(struct store *s, void *arg)
-{
-	(void)arg;
-	return store_do(s, "DELETE FROM facts WHERE name = 'recovery'", "");
-}
-
 static void tell_recovery(struct engine *e, const struct writer_state *w, char *text, size_t size)
 {
 	if (strcmp(w->recovery, e->reported.recovery) == 0)
@@ -51,7 +45,7 @@ static void tell_recovery(struct engine *e, const struct writer_state *w, char *
 	if (!w->recovery[0])
 		return;
 	snprintf(text, size, "hookd: %s", w->recovery);
-	writer_post(e->writer, forget_recovery, NULL);
+	writer_post(e->writer, store_forget_recovery, NULL);
 }
 
 static void tell_unstored(struct engine *e, const struct writer_state *w, char *text, size_t size)

@@ -13,6 +13,7 @@
  *   plan.c      plans and their versions           project.c   directories and what they belong to
  *   summary.c   what is kept of inputs and outputs usage.c     tokens
  *   imported.c  history beside live events         decision.c  what hookd decided
+ *   frame.c     records made elsewhere, a frame at a time
  *   memory.c    what was learned, and what was injected
  *   unlearn.c   forgetting it
  *   purged.c    what was purged and must not be imported again
@@ -48,6 +49,17 @@ int capture_finish(struct capture *c, struct store *s);
 bool capture_has_ordered(struct capture *c);
 /* After a rollback: what was noted for the transaction is void. */
 void capture_forget(struct capture *c);
+
+/* The body of a RECORDS frame (wire.h), and the result. */
+struct capture_frame {
+	struct capture *capture;
+	const char *purpose; /* under which the position in the file is kept */
+	str body;
+	int64_t fresh, known, unreadable; /* out */
+};
+
+/* A job of the writer; arg is the frame. -EBADMSG: no frame; -errno undoes all of it. */
+int capture_take_frame(struct store *s, void *arg);
 
 /* Refolds at most this many of the sessions that an import left unsettled. Returns how many are left, or -errno;
  * inside a transaction. */

@@ -41,6 +41,12 @@ static void load_recovery(struct writer *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
+int store_forget_recovery(struct store *s, void *arg)
+{
+	(void)arg;
+	return store_do(s, "DELETE FROM facts WHERE name = 'recovery'", "");
+}
+
 void writer_forget_store(struct writer *w)
 {
 	pthread_mutex_lock(&w->lock);

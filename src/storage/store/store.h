@@ -235,6 +235,9 @@ int store_newest_backup(const char *dir, char ret[4096], struct store_summary *r
 
 /* -- recovery (salvage.c) ---------------------------------------------------------------------- */
 
+/* A job of the writer: the report of the last recovery has been shown. */
+int store_forget_recovery(struct store *s, void *arg);
+
 /* Renames the store, its WAL and its index to <path>.<what>-<time>…; nobody may write to it any more. */
 int store_set_aside(const char *path, const char *what, char ret[4096]);
 /* To this name; one that was cut off is continued. */
