@@ -50,8 +50,8 @@ static int publish(struct indexer *x)
 	if (!x->changed)
 		return 0;
 	r = shelf_add(&x->shelf, x->docs, x->ndocs);
-	if (r == 0)
-		r = store_exec(x->rows, "COMMIT");
+	if (r == 0 && (r = store_exec(x->rows, "COMMIT")) < 0 && x->ndocs)
+		shelf_undo(&x->shelf);
 	if (r < 0) {
 		store_exec(x->rows, "ROLLBACK");
 		forget_batch(x);

@@ -109,6 +109,7 @@ struct manifest {
 	int64_t updated_us;
 	uint64_t files, chunks, symbols, skipped, vectors;
 	uint32_t encoder; /* version of the weights that the vectors are made with */
+	uint32_t next;    /* number of the next segment: none has the number of one that was there before */
 	struct manifest_part parts[SEGMENTS_MAX];
 	size_t nparts;
 };
@@ -183,14 +184,15 @@ struct shelf {
 	struct manifest manifest; /* what was published, or is about to be */
 	struct segment *segments[SEGMENTS_MAX];
 	size_t ndead[SEGMENTS_MAX];
-	uint32_t next; /* number of the next segment */
-	bool untidy;   /* there are files that the next manifest does not name */
+	bool untidy; /* there are files that the next manifest does not name */
 };
 
 /* Opens what the manifest names, and compares it with the rows: what only one of them has is taken out. */
 int shelf_open(struct shelf *h, const char *dir, struct store *rows);
 void shelf_release(struct shelf *h);
 int shelf_add(struct shelf *h, const struct segment_doc *docs, size_t n);
+/* The last one that was added goes. */
+void shelf_undo(struct shelf *h);
 void shelf_kill(struct shelf *h, const int64_t *keys, size_t n);
 /* True: some segments were merged. */
 bool shelf_tidy(struct shelf *h);

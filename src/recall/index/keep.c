@@ -125,7 +125,7 @@ static void sweep(struct shelf *h)
 			fs_join(path, h->dir, e->d_name) == 0)
 			unlink(path);
 		if (ours)
-			h->next = MAX(h->next, number + 1);
+			h->manifest.next = MAX(h->manifest.next, number + 1);
 	}
 	if (d)
 		closedir(d);
@@ -137,10 +137,10 @@ int shelf_open(struct shelf *h, const char *dir, struct store *rows)
 	int r = rows_identity(rows, &identity);
 
 	snprintf(h->dir, sizeof h->dir, "%s", dir);
-	h->next = 1;
 	if (r == 0 && (manifest_read(dir, &h->manifest) < 0 || h->manifest.identity != identity))
 		manifest_release(&h->manifest);
 	h->manifest.identity = identity;
+	h->manifest.next = MAX(h->manifest.next, 1u);
 	open_parts(h);
 	if (r == 0)
 		r = heal(h, rows);
@@ -163,7 +163,7 @@ static int put(struct shelf *h, struct buf *bytes)
 	struct segment *s = NULL;
 	char path[FS_PATH];
 	size_t docs;
-	int r = m->nparts == SEGMENTS_MAX ? -EFBIG : index_segment(h->dir, h->next, "seg", path);
+	int r = m->nparts == SEGMENTS_MAX ? -EFBIG : index_segment(h->dir, m->next, "seg", path);
 
 	if (r == 0)
 		r = fs_replace_file(path, buf_str(bytes), false);
@@ -175,7 +175,7 @@ static int put(struct shelf *h, struct buf *bytes)
 	docs = segment_docs(s);
 	h->segments[m->nparts] = s;
 	h->ndead[m->nparts] = 0;
-	m->parts[m->nparts++] = (struct manifest_part){ h->next++, (uint32_t)docs, xcalloc(1, docs / 8 + 1) };
+	m->parts[m->nparts++] = (struct manifest_part){ m->next++, (uint32_t)docs, xcalloc(1, docs / 8 + 1) };
 	return 0;
 }
 
@@ -190,6 +190,13 @@ int shelf_add(struct shelf *h, const struct segment_doc *docs, size_t n)
 	r = put(h, &bytes);
 	buf_release(&bytes);
 	return r;
+}
+
+/* Its rows could not be committed, and others will have their keys. */
+void shelf_undo(struct shelf *h)
+{
+	drop_part(h, h->manifest.nparts - 1);
+	h->untidy = true;
 }
 
 /* Documents of a segment are in the order of their keys. */

@@ -10,7 +10,7 @@
 #include "base/sha256.h"
 #include "index/internal.h"
 
-enum { FORMAT = 1 };
+enum { FORMAT = 2 };
 
 static const char magic[8] = "hookdidx", slots_magic[8] = "hookdslt";
 
@@ -20,7 +20,7 @@ struct head {
 	uint64_t identity;
 	int64_t updated_us;
 	uint64_t files, chunks, symbols, skipped, vectors;
-	uint32_t encoder, nparts;
+	uint32_t encoder, nparts, next, zero;
 };
 
 struct part {
@@ -82,6 +82,7 @@ void manifest_format(const struct manifest *m, struct buf *ret)
 		.skipped = m->skipped,
 		.vectors = m->vectors,
 		.encoder = m->encoder,
+		.next = m->next,
 		.nparts = (uint32_t)m->nparts };
 	size_t from = offsetof(struct head, checksum) + sizeof head.checksum;
 
@@ -133,7 +134,8 @@ int manifest_parse(str bytes, struct manifest *ret)
 		.symbols = head.symbols,
 		.skipped = head.skipped,
 		.vectors = head.vectors,
-		.encoder = head.encoder };
+		.encoder = head.encoder,
+		.next = head.next };
 	while (ret->nparts < head.nparts && take_part(&rest, &ret->parts[ret->nparts]))
 		ret->nparts++;
 	if (ret->nparts == head.nparts && !rest.n)

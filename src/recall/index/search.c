@@ -38,10 +38,10 @@ void view_unref(struct view *v)
 	free(v);
 }
 
-static struct segment *known_segment(const struct view *old, uint32_t number)
+static struct segment *known_segment(const struct view *old, uint64_t identity, uint32_t number)
 {
 	for (size_t i = 0; old && i < old->nparts; i++)
-		if (old->manifest.parts[i].number == number)
+		if (old->manifest.identity == identity && old->manifest.parts[i].number == number)
 			return segment_ref(old->parts[i].segment);
 	return NULL;
 }
@@ -53,7 +53,7 @@ static int open_parts(struct view *v, const struct view *old)
 
 	for (size_t i = 0; i < v->manifest.nparts && r == 0; i++) {
 		const struct manifest_part *p = &v->manifest.parts[i];
-		struct segment *s = known_segment(old, p->number);
+		struct segment *s = known_segment(old, v->manifest.identity, p->number);
 
 		if (!s && (r = index_segment(v->dir, p->number, "seg", path)) == 0)
 			r = segment_open(path, &s);
