@@ -53,6 +53,7 @@ PUBLIC = {
     'config/paths.h': 'hookc-side code wants directories without the option table',
     'api/mcp.h': 'the protocol of MCP, for the daemon and for hookd mcp',
     'api/web.h': 'HTTP, which the daemon starts',
+    'retrieve/vectors.h': 'files of vectors, for memory and index',
     'engine/learn.h': 'learning, which the daemon starts',
     'daemon/spawn.h': 'starting a daemon must not link one',
 }

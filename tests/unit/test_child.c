@@ -54,6 +54,53 @@ static struct seen run(const char *text, str input, int64_t timeout_us, size_t m
 	return s;
 }
 
+struct talk {
+	struct seen seen;
+	struct loop_child *child;
+	struct loop_timer *timer;
+	int said;
+};
+
+/* One word at a time, and then no more. */
+static void say(void *arg)
+{
+	struct talk *t = arg;
+
+	if (t->said++ < 3) {
+		assert_int_equal(loop_child_write(t->child, STR("word\n")), 0);
+		loop_timer_set(t->timer, 20 * USEC_PER_MSEC);
+		return;
+	}
+	loop_child_end_input(t->child);
+	assert_int_equal(loop_child_write(t->child, STR("late")), -EPIPE);
+}
+
+static void one_that_stays_is_told_more(void **state)
+{
+	char *argv[] = { (char *)"/bin/sh", (char *)"-c", (char *)"while read x; do echo got $x; done; exit 4", NULL },
+	     *env[] = { (char *)"PATH=/usr/bin:/bin", NULL };
+	struct child_spec spec = { .path = argv[0],
+		.argv = argv,
+		.envp = env,
+		.dir = "/",
+		.stays = true,
+		.output_max = 1000 };
+	struct talk t = { .seen = { .loop = loop_new(0) } };
+	struct loop_children *all = loop_children_new(t.seen.loop, NULL);
+	(void)state;
+
+	t.timer = loop_timer_new(t.seen.loop, say, &t);
+	t.child = loop_child_start(all, &spec, note, &t.seen);
+	loop_timer_set(t.timer, USEC_PER_MSEC);
+	loop_run(t.seen.loop);
+	assert_int_equal(t.seen.result.exit_code, 4);
+	assert_string_equal(t.seen.out, "got word\ngot word\ngot word\n");
+	loop_timer_free(t.timer);
+	loop_children_free(all);
+	loop_free(t.seen.loop);
+	forget(&t.seen);
+}
+
 static void input_and_output(void **state)
 {
 	struct seen s = run("cat; echo err >&2; exit 7", STR("hello"), 5 * USEC_PER_SEC, 1000);
@@ -171,6 +218,7 @@ static void killed_and_abandoned(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_that_stays_is_told_more),
 		cmocka_unit_test(input_and_output),
 		cmocka_unit_test(output_past_the_limit_is_counted),
 		cmocka_unit_test(input_that_nobody_reads),

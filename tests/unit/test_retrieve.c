@@ -251,9 +251,64 @@ static void a_file_is_a_segment_and_damage_is_noticed(void **state)
 	buf_release(&b);
 }
 
+/* The same bytes as if they had been built together, but for the moment. */
+static void merged_segments_are_as_if_built_at_once(void **state)
+{
+	static const char *const texts[] = { "the zebra eats grass", "parse_line reads a line", "zebra zebra grass",
+		"dead text that nobody finds", "lines of grass_parser" };
+	struct segment_doc docs[5], live[4];
+	struct segment *parts[2];
+	const uint8_t third[] = { 1 << 1 }, *dead[] = { NULL, third };
+	struct buf a = BUF_INIT(1 << 20), b = BUF_INIT(1 << 20), merged = BUF_INIT(1 << 20), whole = BUF_INIT(1 << 20);
+	(void)state;
+
+	for (int i = 0; i < 5; i++)
+		docs[i] = (struct segment_doc){ .key = 10 + i,
+			.title = STR("a/path.c"),
+			.text = str_of(texts[i]),
+			.title_times = 2 };
+	/* The later keys first: merging puts them in order. */
+	segment_build(docs + 2, 3, 1, &a);
+	segment_build(docs, 2, 2, &b);
+	memcpy(live, docs, 3 * sizeof docs[0]);
+	live[3] = docs[4];
+	segment_build(live, 4, 7, &whole);
+	parts[0] = segment_from(&b);
+	parts[1] = segment_from(&a);
+	segment_merge(parts, dead, 2, 7, &merged);
+	assert_int_equal(merged.len, whole.len);
+	assert_memory_equal(merged.p, whole.p, whole.len);
+	segment_unref(parts[0]);
+	segment_unref(parts[1]);
+	buf_release(&merged);
+	buf_release(&whole);
+}
+
+static void a_title_may_count_twice(void **state)
+{
+	struct segment_doc docs[] = {
+		{ .key = 1, .title = STR("x"), .text = STR("walrus and others of its kind here") },
+		{ .key = 2, .title = STR("walrus"), .text = STR("others and more of its kind here"), .title_times = 2 }
+	};
+	struct buf b = BUF_INIT(1 << 20);
+	struct index_part part = { 0 };
+	struct hit hits[2];
+	(void)state;
+
+	segment_build(docs, 2, 1, &b);
+	part.segment = segment_from(&b);
+	assert_int_equal(index_search(&part, 1, STR("walrus"), NULL, hits, 2, NULL), 2);
+	assert_int_equal(hits[0].key, 2);
+	assert_int_equal(index_frequency(&part, 1, STR("walrus")), 2);
+	assert_int_equal(index_frequency(&part, 1, STR("nowhere")), 0);
+	segment_unref(part.segment);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(merged_segments_are_as_if_built_at_once),
+		cmocka_unit_test(a_title_may_count_twice),
 		cmocka_unit_test(endings_are_cut),
 		cmocka_unit_test(identifiers_are_whole_and_split),
 		cmocka_unit_test(unspaced_scripts_are_found_by_pairs),

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "memory/vectors.h"
+#include "retrieve/vectors.h"
 
 static struct vector_record record_of(int64_t key, int64_t change, float scale)
 {

@@ -44,6 +44,16 @@ int os_hold_file(const char *path);
 /* As os_watch_dir(), for a directory that is moved or removed, and for names that go from another one inside it. */
 int os_watch_place(const char *dir, const char *inside);
 
+/* Changes below directories that are added one by one. The name of what changed in one comes with the number that
+ * adding it gave; name NULL: some were missed. -ENOSYS where the system cannot tell: then nobody is told. */
+int os_tree_watch(void);
+/* Its number, or -errno. One that is added again keeps it. */
+int os_tree_watch_add(int watch, const char *dir);
+enum os_tree_change { OS_TREE_FILE, OS_TREE_DIRECTORY, OS_TREE_MISSED };
+/* What there is now; never waits. */
+void os_tree_watch_read(int watch, void (*fn)(int number, enum os_tree_change change, const char *name, void *arg),
+	void *arg);
+
 /* A pair for waking a loop from another thread: write end, read end (the same one on Linux). */
 int os_wake_open(int ret_fds[2]);
 void os_wake_send(int fd);
@@ -100,6 +110,10 @@ void os_thread_name(const char *name);
 
 /* The calling thread gets only time that nothing else wants; best effort. */
 void os_thread_last(void);
+/* The same for the whole process and what it reads from disks; idle: not even a little time while others want it. */
+void os_process_last(bool idle);
+/* No more memory than this from now on: asking for more fails. */
+void os_limit_memory(size_t bytes);
 /* The machine is busy, or runs on a battery: what can wait should. False where nobody can tell. */
 bool os_should_wait(void);
 

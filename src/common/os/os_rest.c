@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "os/os.h"
@@ -10,7 +11,7 @@
 #ifdef __linux__
 
 #include <dirent.h>
-#include <sys/resource.h>
+#include <sched.h>
 #include <sys/syscall.h>
 
 enum { SUPPLIES_MAX = 16, LEAST_CLAIM = 19 };
@@ -19,6 +20,18 @@ enum { SUPPLIES_MAX = 16, LEAST_CLAIM = 19 };
 void os_thread_last(void)
 {
 	(void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), LEAST_CLAIM);
+}
+
+/* The priority of reading has no call of its own in the C library: 1 is the process, 3 the class that gets what is
+ * left over. */
+void os_process_last(bool idle)
+{
+	enum { IO_PROCESS = 1, IO_IDLE = 3, IO_CLASS = 13 };
+	const struct sched_param none = { 0 };
+
+	(void)setpriority(PRIO_PROCESS, 0, LEAST_CLAIM);
+	(void)sched_setscheduler(0, idle ? SCHED_IDLE : SCHED_OTHER, &none);
+	(void)syscall(SYS_ioprio_set, IO_PROCESS, 0, IO_IDLE << IO_CLASS);
 }
 
 /* Whether a file of a power supply begins with a word. */
@@ -60,6 +73,11 @@ void os_thread_last(void)
 {
 }
 
+void os_process_last(bool idle)
+{
+	(void)idle;
+}
+
 static bool is_on_battery(void)
 {
 	return false;
@@ -73,4 +91,14 @@ bool os_should_wait(void)
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
 	return (getloadavg(&load, 1) == 1 && cores > 0 && load > (double)cores + 1) || is_on_battery();
+}
+
+void os_limit_memory(size_t bytes)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_AS, &r) < 0 || r.rlim_max <= (rlim_t)bytes)
+		return;
+	r.rlim_cur = r.rlim_max = (rlim_t)bytes;
+	(void)setrlimit(RLIMIT_AS, &r);
 }

@@ -520,11 +520,25 @@ static int print_answers(const struct json *result)
 	return EXIT_DONE;
 }
 
+/* Closes the list of queries, and says where to look. */
+static void end_queries(struct cli *cli, struct buf *b)
+{
+	struct json_writer w = JSON_WRITER(b);
+	const char *in = cli_value(cli, "in", NULL);
+
+	buf_add_str(b, STR("]"));
+	if (in) {
+		buf_add_str(b, STR(",\"in\":"));
+		jw_str(&w, str_of(in));
+	}
+	buf_add_str(b, STR("}"));
+}
+
 static int ask_batch(struct cli *cli, struct buf *batch)
 {
 	struct json *result;
 
-	buf_add_str(batch, STR("]}"));
+	end_queries(cli, batch);
 	result = cli_ask(cli, "recall", buf_str(batch));
 	return result ? print_answers(result) : EXIT_FAILED;
 }
@@ -578,8 +592,9 @@ static int print_hits(const struct json *answer)
 	if (!json_first(hits))
 		puts("nothing fits");
 	json_each(h, hits) {
-		printf(STR_FMT "  " STR_FMT "  ", STR_ARG(cell_text(h, "id")), STR_ARG(cell_text(h, "type")));
-		cli_print_safe(cell_text(h, "text"));
+		cli_print_safe(cell_text(h, "id"));
+		printf("  " STR_FMT "  ", STR_ARG(cell_text(h, "type")));
+		cli_print_safe(str_is_set(cell_text(h, "text")) ? cell_text(h, "text") : cell_text(h, "symbol"));
 		putchar('\n');
 	}
 	return EXIT_DONE;
@@ -605,8 +620,7 @@ static int run_recall(struct cli *cli)
 	if (r == EXIT_DONE)
 		r = add_project(cli, &w);
 	jw_end_object(&w);
-	jw_end_array(&w);
-	jw_end_object(&w);
+	end_queries(cli, &b);
 	if (r == EXIT_DONE && !(result = cli_ask(cli, "recall", buf_str(&b))))
 		r = EXIT_FAILED;
 	buf_release(&text);
@@ -620,7 +634,8 @@ static int run_recall(struct cli *cli)
 
 static const struct cmd_option recall_options[] = {
 	{ "batch", 0, NULL, false, "answer each line of standard input: {\"id\", \"query\", \"project\"}" },
-	{ "project", 'p', "NAME", false, "whose memories (default: those of this directory)" },
+	{ "in", 0, "KINDS", false, "only memory, or only code (default: memory,code)" },
+	{ "project", 'p', "NAME", false, "whose memories and code (default: those of this directory)" },
 	{ "global", 'g', NULL, false, "only those for all projects" },
 	OPTION_JSON,
 	{ 0 },
@@ -629,7 +644,7 @@ static const struct cmd_option recall_options[] = {
 const struct cmd cmd_recall = {
 	.name = "recall",
 	.args = "[TEXT…]",
-	.text = "Find the memories that fit a text, best first.",
+	.text = "Find the memories and the code that fit a text, best first.",
 	.max_args = ARGS_MAX,
 	.options = recall_options,
 	.run = run_recall,

@@ -1,6 +1,8 @@
 /* search: captured work by its words. */
 #include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/limits.h"
 #include "cli/commands.h"
@@ -46,7 +48,8 @@ static void print_hit(struct cli *cli, const struct json *hit)
 	int64_t number = cell_int(hit, "prompt_number");
 
 	printf("%s", dim);
-	cli_print_safe(cell_time(cli, hit, "at_us"));
+	if (json_get(hit, STR("at_us")))
+		cli_print_safe(cell_time(cli, hit, "at_us"));
 	printf("  %s  ", cell_text(hit, "kind").p ? arena_cstr(&cli->arena, cell_text(hit, "kind")) : "");
 	cli_print_safe(cell_text(hit, "agent"));
 	printf("  ");
@@ -66,6 +69,7 @@ static int ask(struct cli *cli, struct json **ret)
 {
 	struct buf query = BUF_INIT(KIB(64)), b = BUF_INIT(KIB(128));
 	struct json_writer w = JSON_WRITER(&b);
+	char here[PATH_MAX];
 	int r;
 
 	for (int i = 0; i < cli->nargs; i++)
@@ -74,6 +78,8 @@ static int ask(struct cli *cli, struct json **ret)
 	r = cli_add_filter(cli, &w);
 	jw_field_str(&w, "query", buf_str(&query));
 	jw_field_str(&w, "in", str_of(cli_value(cli, "in", NULL)));
+	if (getcwd(here, sizeof here))
+		jw_field_str(&w, "cwd", str_of(here));
 	jw_end_object(&w);
 	*ret = r ? NULL : cli_ask(cli, "search", buf_str(&b));
 	buf_release(&query);
@@ -101,8 +107,8 @@ static int run_search(struct cli *cli)
 
 static const struct cmd_option search_options[] = {
 	{ "in", 0, "KINDS", false,
-		"only in memory, prompts, answers, commands, plans or sessions (all but memory and plans), separated "
-		"by commas" },
+		"only in memory, prompts, answers, commands, plans, sessions (all but memory and plans) or code (only "
+		"when it is named), separated by commas" },
 	OPTION_PROJECT,
 	OPTION_AGENT,
 	OPTION_SINCE,

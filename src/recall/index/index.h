@@ -2,11 +2,15 @@
  * own that reads the repository and writes, and the searchers, threads of the daemon that map what it has written.
  *
  *   walk.c      which files of a repository are read
- *   skip.c      which are not, by name, size and content: one table
+ *   ignore.c    what .gitignore and its kin say
+ *   tracked.c   what git knows, ignored or not
+ *   skip.c      what is never read, by name and content: tables
  *   rows.c      the database of an index: files, pieces, symbols
- *   build.c     the indexer: a file becomes rows and documents; merging
- *   encode.c    vectors for pieces, while the machine is idle
+ *   mark.c      a page that outlives the indexer: what it was reading when it died, and how far it is
+ *   keep.c      the segments of an index: adding, merging, publishing
  *   manifest.c  what an index consists of, published by rename
+ *   build.c     the indexer: a file becomes rows and documents
+ *   encode.c    vectors for pieces, while the machine is idle
  *   search.c    the other half: pieces that fit a text
  *   symbols.c   by name; the map of a repository
  *
@@ -19,9 +23,11 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/macro.h"
 #include "base/str.h"
 #include "chunk/chunk.h"
+#include "json/json.h"
 #include "retrieve/retrieve.h"
 
 /* -- the indexer ------------------------------------------------------------------------------- */
@@ -29,17 +35,23 @@
 struct indexer_options {
 	const char *dir;      /* DATA/code */
 	const char *root;     /* absolute, of the repository or worktree */
+	const char *main;     /* the main checkout, if root is a worktree of it: its index is where this one begins */
+	const char *home;     /* the user's, for what git ignores everywhere; NULL: nothing */
 	const char *grammars; /* directory; NULL: none */
 	const char *weights;  /* of the encoder; NULL: no vectors */
+	const char *exclude;  /* more that is not read, as .gitignore says it, separated by blanks; NULL: nothing */
+	uint64_t max_files;   /* 0: as many as there may be */
 	/* Asked often; true: stop soon, what is done is kept. */
 	bool (*is_over)(void *arg);
-	void (*progress)(uint64_t done, uint64_t all, uint64_t chunks, void *arg);
+	/* A directory is about to be read: its path below the root, "" for the root itself; for watching it. */
+	void (*enters)(const char *path, void *arg);
 	void *arg;
 };
 
 struct indexer_sums {
 	uint64_t files, read, removed, skipped, chunks, bytes;
-	bool interrupted;
+	bool interrupted; /* is_over() said so; the rest is done by the next call */
+	bool cut;         /* there are more files than may be */
 };
 
 struct indexer;
@@ -50,10 +62,16 @@ void indexer_close(struct indexer *x);
 DEFINE_FREEP(struct indexer, indexer_close);
 /* Brings everything up to date: reads what is new or differs in size or time, takes out what is gone. */
 int indexer_update(struct indexer *x, struct indexer_sums *ret, struct err *err);
-/* The same for one file, by its path below the root, which may be gone. */
+/* The same for one file, by its path below the root, which may be gone. 1: it is a directory, or says what is ignored:
+ * everything has to be looked at. It can be found after indexer_publish(). */
 int indexer_touch(struct indexer *x, str path, struct err *err);
-/* Gives vectors to some of the pieces that have none. How many are left, or -errno. */
+int indexer_publish(struct indexer *x, struct err *err);
+/* Gives vectors to some of the pieces that have none, for about that long. How many are left, or -errno. */
 int64_t indexer_encode(struct indexer *x, unsigned ms, struct err *err);
+
+/* From now on a crash, or a file that takes too long, is noted where the next indexer of the root finds it. Once, for
+ * a process that is an indexer and nothing else. */
+void indexer_note_crashes(void);
 
 /* -- searching --------------------------------------------------------------------------------- */
 
@@ -65,6 +83,7 @@ struct code_hit {
 	const struct language *language;
 	float score, confidence;
 	int64_t key;
+	int64_t size, ctime_ns; /* of the file when it was read */
 };
 
 struct code_status {
@@ -72,6 +91,7 @@ struct code_status {
 	uint64_t files, chunks, symbols, vectors, skipped;
 	int64_t updated_us;
 	uint64_t done, all; /* of the run in progress; all is 0 if there is none */
+	uint64_t scans;     /* that were completed, by whichever indexer */
 };
 
 /* Open indexes of the repositories that were asked about last; any number of threads may use it. */
@@ -89,7 +109,13 @@ int code_symbols(struct code *c, const char *root, str name, struct arena *a, st
 /* The most used symbols of a repository by file, as text of at most that many tokens. */
 int code_map(struct code *c, const char *root, str below, unsigned tokens, struct arena *a, str *ret);
 /* The text of a piece as the file has it now, at most that many lines. -ESTALE: the file has changed since. */
-int code_read(struct code *c, const char *root, const struct code_hit *hit, unsigned lines_max, struct arena *a, str *ret);
+int code_read(struct code *c, const char *root, const struct code_hit *hit, unsigned lines_max, struct arena *a,
+	str *ret);
+/* Without an index, *ret says so. */
 int code_status(struct code *c, const char *root, struct code_status *ret);
+/* As members of an open object. */
+void code_status_write(struct json_writer *w, const struct code_status *s);
+/* Where the index of a root is. */
+int code_directory(const char *dir, const char *root, char ret[FS_PATH]);
 
 #endif

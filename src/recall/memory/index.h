@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #include "memory/memory.h"
-#include "memory/vectors.h"
+#include "retrieve/vectors.h"
 
 enum {
 	PROJECTS_MAX = 16, /* indexes that are kept open */

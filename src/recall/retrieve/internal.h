@@ -40,6 +40,16 @@ struct segment {
 	const uint8_t *postings;          /* for each document a gap (7 bits a byte, more to come: 0x80) and a byte */
 };
 
+/* What a segment is made from: hash << 32 | document << 8 | units, of each term of each document. */
+struct postings {
+	uint64_t *all;
+	size_t n, cap;
+};
+
+void postings_add(struct postings *p, uint32_t hash, size_t doc, uint32_t units);
+/* ret begins with room for the head and what is known of each document; the rest is added. Takes the postings. */
+void segment_finish(struct segment_head *head, struct postings *p, struct buf *ret);
+
 /* A term of a segment, or NULL. */
 const struct segment_term *segment_term(const struct segment *s, uint32_t hash);
 

@@ -3,6 +3,8 @@
  *   terms.c       text → terms (words, parts of identifiers, pairs of characters of unspaced scripts), each a hash
  *   stem.c        English endings
  *   segment.c     an immutable index of some documents: built in memory, kept in a file, mapped from it
+ *   merge.c       segments become one, without their texts
+ *   vectors.c     files of vectors (vectors.h)
  *   search.c      BM25 over the segments of an index
  *   closeness.c   which documents mean what the query means, by their vectors (encoder/)
  *   confidence.c  how sure a hit is
@@ -54,12 +56,16 @@ struct segment_doc {
 	int64_t key;
 	uint64_t thread; /* documents of one conversation; 0: stands alone. Neighbours are in the order given */
 	str title, text;
+	unsigned title_times; /* how often the title counts; 0: once */
 };
 
 struct segment;
 
 /* The bytes of a segment with these documents (at most SEGMENT_DOCS_MAX), which `stamp` describes to the owner. */
 void segment_build(const struct segment_doc *docs, size_t n, int64_t stamp, struct buf *ret);
+/* The same from segments, without the documents whose bit is set in dead[i] (which may be NULL). For documents that
+ * stand alone; they are in the order of their keys. */
+void segment_merge(struct segment *const *from, const uint8_t *const *dead, size_t n, int64_t stamp, struct buf *ret);
 /* Takes the bytes. */
 struct segment *segment_from(struct buf *bytes);
 /* Maps a file. -EBADMSG: it is damaged or was written by another version: build it again. */
@@ -108,6 +114,9 @@ struct hit {
  * what it has. */
 size_t index_search(const struct index_part *parts, size_t n, str query, const struct vector *vector, struct hit *ret,
 	size_t max, const bool *cancel);
+
+/* How many documents have a word, or an identifier as a whole. */
+size_t index_frequency(const struct index_part *parts, size_t n, str word);
 
 /* -- how sure ---------------------------------------------------------------------------------- */
 

@@ -225,6 +225,23 @@ static void search_part(struct search *s, const struct index_part *part, const b
 	take_best(s, part);
 }
 
+size_t index_frequency(const struct index_part *parts, size_t n, str word)
+{
+	struct terms t = terms_open(word);
+	size_t found = 0;
+	uint32_t hash;
+
+	/* The first term of an identifier is all of it. */
+	if (!terms_next(&t, &hash))
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct segment_term *term = segment_term(parts[i].segment, hash);
+
+		found += term ? term->own : 0;
+	}
+	return found;
+}
+
 /* -- all of it --------------------------------------------------------------------------------- */
 
 static int compare_hits(const void *a, const void *b)

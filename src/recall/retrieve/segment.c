@@ -32,10 +32,9 @@ struct counts {
 struct builder {
 	const struct segment_doc **docs; /* in the order of the segment */
 	size_t n;
-	struct counts own;  /* terms of all documents, one after the other */
-	size_t *begin;      /* of each document's in `own`; n + 1 */
-	uint64_t *postings; /* hash << 32 | document << 8 | units */
-	size_t npostings, cap;
+	struct counts own; /* terms of all documents, one after the other */
+	size_t *begin;     /* of each document's in `own`; n + 1 */
+	struct postings postings;
 };
 
 static void add_count(struct counts *c, uint32_t hash, uint32_t units)
@@ -70,13 +69,13 @@ static void merge_counts(struct counts *c, size_t from)
 	c->n = to + 1;
 }
 
-static void add_text(struct counts *c, str text)
+static void add_text(struct counts *c, str text, uint32_t units)
 {
 	struct terms t = terms_open(text);
 	uint32_t hash;
 
 	for (size_t n = 0; n < DOC_TERMS_MAX && terms_next(&t, &hash); n++)
-		add_count(c, hash, UNIT);
+		add_count(c, hash, units);
 }
 
 static void read_documents(struct builder *b)
@@ -84,8 +83,8 @@ static void read_documents(struct builder *b)
 	b->begin = xcalloc(b->n + 1, sizeof *b->begin);
 	for (size_t i = 0; i < b->n; i++) {
 		b->begin[i] = b->own.n;
-		add_text(&b->own, b->docs[i]->title);
-		add_text(&b->own, b->docs[i]->text);
+		add_text(&b->own, b->docs[i]->title, UNIT * MAX(b->docs[i]->title_times, 1u));
+		add_text(&b->own, b->docs[i]->text, UNIT);
 		merge_counts(&b->own, b->begin[i]);
 	}
 	b->begin[b->n] = b->own.n;
@@ -103,13 +102,13 @@ static void add_neighbour(const struct builder *b, size_t of, ptrdiff_t step, ui
 		add_count(c, b->own.p[k].hash, b->own.p[k].units / UNIT * units);
 }
 
-static void add_posting(struct builder *b, uint32_t hash, size_t doc, uint32_t units)
+void postings_add(struct postings *p, uint32_t hash, size_t doc, uint32_t units)
 {
-	if (b->npostings == b->cap) {
-		b->cap = b->cap ? 2 * b->cap : 4096;
-		b->postings = xrealloc(b->postings, b->cap * sizeof *b->postings);
+	if (p->n == p->cap) {
+		p->cap = p->cap ? 2 * p->cap : 4096;
+		p->all = xrealloc(p->all, p->cap * sizeof *p->all);
 	}
-	b->postings[b->npostings++] = (uint64_t)hash << 32 | doc << 8 | MIN(units, 255u);
+	p->all[p->n++] = (uint64_t)hash << 32 | doc << 8 | MIN(units, 255u);
 }
 
 /* Returns the document's length. */
@@ -126,21 +125,21 @@ static uint64_t add_document(struct builder *b, size_t doc, struct counts *scrat
 	add_neighbour(b, doc, 2, FAR, scratch);
 	merge_counts(scratch, 0);
 	for (size_t k = 0; k < scratch->n; k++) {
-		add_posting(b, scratch->p[k].hash, doc, scratch->p[k].units);
+		postings_add(&b->postings, scratch->p[k].hash, doc, scratch->p[k].units);
 		length += scratch->p[k].units;
 	}
 	return length;
 }
 
 /* By term, three digits of 11 bits; documents of a term stay in order. */
-static void sort_postings(struct builder *b)
+static void sort_postings(struct postings *b)
 {
-	uint64_t *from = b->postings, *to = xmalloc((b->npostings + 1) * sizeof *to);
+	uint64_t *from = b->all, *to = xmalloc((b->n + 1) * sizeof *to);
 
 	for (unsigned shift = 32; shift < 64; shift += 11) {
 		size_t places[2048] = { 0 }, at = 0;
 
-		for (size_t i = 0; i < b->npostings; i++)
+		for (size_t i = 0; i < b->n; i++)
 			places[from[i] >> shift & 2047]++;
 		for (size_t d = 0; d < countof(places); d++) {
 			size_t count = places[d];
@@ -148,14 +147,14 @@ static void sort_postings(struct builder *b)
 			places[d] = at;
 			at += count;
 		}
-		for (size_t i = 0; i < b->npostings; i++)
+		for (size_t i = 0; i < b->n; i++)
 			to[places[from[i] >> shift & 2047]++] = from[i];
 		uint64_t *swap = from;
 
 		from = to;
 		to = swap;
 	}
-	b->postings = from;
+	b->all = from;
 	free(to);
 }
 
@@ -167,17 +166,17 @@ static void put_gap(struct buf *b, uint32_t gap)
 }
 
 /* Terms and postings; returns the number of terms. */
-static uint32_t write_terms(const struct builder *b, struct buf *terms, struct buf *postings)
+static uint32_t write_terms(const struct postings *b, struct buf *terms, struct buf *postings)
 {
 	struct segment_term term = { 0 };
 	uint32_t n = 0;
 
-	for (size_t i = 0; i < b->npostings;) {
-		uint32_t hash = (uint32_t)(b->postings[i] >> 32), before = 0;
+	for (size_t i = 0; i < b->n;) {
+		uint32_t hash = (uint32_t)(b->all[i] >> 32), before = 0;
 
 		term = (struct segment_term){ .hash = hash, .at = (uint32_t)postings->len };
-		for (; i < b->npostings && b->postings[i] >> 32 == hash; i++) {
-			uint32_t doc = (uint32_t)b->postings[i] >> 8, units = b->postings[i] & 255;
+		for (; i < b->n && b->all[i] >> 32 == hash; i++) {
+			uint32_t doc = (uint32_t)b->all[i] >> 8, units = b->all[i] & 255;
 
 			put_gap(postings, doc - before);
 			buf_add_char(postings, (char)units);
@@ -243,11 +242,29 @@ static uint32_t checksum_of(const struct segment_head *h, const void *rest)
 	return crc32c(crc32c(0, &plain, sizeof plain), rest, h->bytes - sizeof plain);
 }
 
+void segment_finish(struct segment_head *head, struct postings *p, struct buf *ret)
+{
+	struct buf terms = BUF_INIT(SEGMENT_BYTES_MAX), postings = BUF_INIT(SEGMENT_BYTES_MAX);
+
+	sort_postings(p);
+	memcpy(head->magic, magic, sizeof magic);
+	head->version = VERSION;
+	head->nterms = write_terms(p, &terms, &postings);
+	free(p->all);
+	head->postings = (uint32_t)postings.len;
+	buf_add_str(ret, buf_str(&terms));
+	buf_add_str(ret, buf_str(&postings));
+	buf_release(&terms);
+	buf_release(&postings);
+	head->bytes = ret->len;
+	head->checksum = checksum_of(head, ret->p + sizeof *head);
+	memcpy(ret->p, head, sizeof *head);
+}
+
 void segment_build(const struct segment_doc *docs, size_t n, int64_t stamp, struct buf *ret)
 {
 	struct builder b = { 0 };
-	struct segment_head head = { .version = VERSION, .stamp = stamp };
-	struct buf terms = BUF_INIT(SEGMENT_BYTES_MAX), postings = BUF_INIT(SEGMENT_BYTES_MAX);
+	struct segment_head head = { .stamp = stamp };
 
 	order_documents(&b, docs, n);
 	read_documents(&b);
@@ -255,20 +272,9 @@ void segment_build(const struct segment_doc *docs, size_t n, int64_t stamp, stru
 	write_documents(&b, &head, ret);
 	free(b.own.p);
 	free(b.begin);
-	sort_postings(&b);
-	memcpy(head.magic, magic, sizeof magic);
 	head.ndocs = (uint32_t)b.n;
-	head.nterms = write_terms(&b, &terms, &postings);
-	free(b.postings);
+	segment_finish(&head, &b.postings, ret);
 	free(b.docs);
-	head.postings = (uint32_t)postings.len;
-	buf_add_str(ret, buf_str(&terms));
-	buf_add_str(ret, buf_str(&postings));
-	buf_release(&terms);
-	buf_release(&postings);
-	head.bytes = ret->len;
-	head.checksum = checksum_of(&head, ret->p + sizeof head);
-	memcpy(ret->p, &head, sizeof head);
 }
 
 /* -- opening ----------------------------------------------------------------------------------- */

@@ -19,6 +19,7 @@
  *   backup.c   copies: backup, restore             recover.c  repairing a store that is damaged or gone
  *   salvage.c  what can be read of a damaged one   carve.c    the same from bare pages
  *   readers.c  read-only handles for workers
+ *   cache.c    databases that can be made again, with a schema of their own
  *   remains.c  events whose rows are gone, as far as other tables tell of them
  *   adopt.c    stores whose directory was removed: left in the spool, taken in by the next daemon
  *
@@ -163,6 +164,14 @@ int store_count_aside(struct store *s, struct store_aside *ret);
 
 /* Bytes in use, without free pages. */
 int64_t store_used_bytes(struct store *s);
+
+/* -- caches (cache.c) -------------------------------------------------------------------------- */
+
+/* A database that can be made again, for queries as above. schema: to write it, and made when it is new; NULL: to read
+ * it only. -ESTALE: it is of another version; -EUCLEAN: damaged; then whoever writes it deletes it. */
+int store_open_cache(const char *path, const char *schema, int version, struct store **ret);
+/* A copy of one that somebody else may be writing. */
+int store_copy_cache(const char *from, int version, const char *to);
 
 /* -- handles for workers (readers.c) ----------------------------------------------------------- */
 

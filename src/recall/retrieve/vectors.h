@@ -1,12 +1,11 @@
-/* vectors: the directions of a project's memories (encoder/), one after the other in a file that only grows. For
- * memory/ only.
+/* vectors: directions (encoder/) of memories or of pieces of code, one after the other in a file that only grows.
  *
- * DESIGN. A record says which memory it is of and what its text was; of two for one memory the later one counts. Making
+ * DESIGN. A record says which text it is of and what that was; of two for one key the later one counts. Making
  * a vector takes milliseconds, so a file is never made anew only because something changed. It is a cache: whatever is
  * wrong with it, it is deleted and fills again. One thread at a time follows a file and appends to it; what was mapped
  * stays as it is for whoever holds it. */
-#ifndef HOOKD_MEMORY_VECTORS_H
-#define HOOKD_MEMORY_VECTORS_H
+#ifndef HOOKD_RETRIEVE_VECTORS_H
+#define HOOKD_RETRIEVE_VECTORS_H
 
 #include "base/fs.h"
 #include "base/str.h"
@@ -29,8 +28,10 @@ const struct vector_record *vector_map_records(const struct vector_map *m);
 
 struct vectors;
 
-/* version: of the weights they are made with. */
+/* version: of the weights they are made with. A reader leaves the file as it is, whatever is wrong with it: it is
+ * somebody else's, who may be writing just now. */
 struct vectors *vectors_new(const char *path, uint32_t version);
+struct vectors *vectors_new_reader(const char *path, uint32_t version);
 void vectors_free(struct vectors *v);
 
 /* Takes up what the file has by now; records from the first broken one on are cut off. */

@@ -1,4 +1,4 @@
-#include "memory/vectors.h"
+#include "retrieve/vectors.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,6 +29,7 @@ struct vector_map {
 struct vectors {
 	char path[FS_PATH];
 	uint32_t version;
+	bool reads; /* only */
 	struct vector_map *map;
 	size_t n;
 	int64_t change;
@@ -161,25 +162,37 @@ void vectors_follow(struct vectors *v)
 		forget(v);
 		if (!is_ours(v, map->memory)) {
 			vector_map_unref(map);
-			unlink(v->path);
+			if (!v->reads)
+				unlink(v->path);
 			return;
 		}
 	}
 	take_up(v, map, n);
-	if (v->n < n) {
+	if (v->n < n && !v->reads) {
 		log_warn(LOG_STORE, "%s is damaged from record %zu on, which is made again", v->path, v->n);
 		(void)!truncate(v->path, (off_t)(sizeof(struct head) + v->n * sizeof(struct vector_record)));
 	}
 }
 
-struct vectors *vectors_new(const char *path, uint32_t version)
+static struct vectors *new_vectors(const char *path, uint32_t version, bool reads)
 {
 	struct vectors *v = xcalloc(1, sizeof *v);
 
 	snprintf(v->path, sizeof v->path, "%s", path);
 	v->version = version;
+	v->reads = reads;
 	vectors_follow(v);
 	return v;
+}
+
+struct vectors *vectors_new(const char *path, uint32_t version)
+{
+	return new_vectors(path, version, false);
+}
+
+struct vectors *vectors_new_reader(const char *path, uint32_t version)
+{
+	return new_vectors(path, version, true);
 }
 
 void vectors_free(struct vectors *v)
