@@ -5,9 +5,14 @@ MESON    := meson
 PYTHON   := /usr/bin/python3
 SANITIZE := build-asan
 
-.PHONY: build run test test-agents crash faults soak bench fuzz tsan lint golden-update reference install uninstall clean
+.PHONY: build grammars run test test-agents crash faults soak bench fuzz tsan lint golden-update reference install uninstall clean
 build: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet hookd hookc
+	@tools/grammars.sh $(BUILD)/grammars
+
+# What code is cut by; after a failure `make build` waits an hour before it asks the network again, this does not.
+grammars:
+	@tools/grammars.sh $(BUILD)/grammars --again
 
 run: build
 	@$(BUILD)/hookd run --foreground
@@ -79,6 +84,7 @@ install: $(BUILD)/build.ninja
 	@grep -q '"name": "prefix", "value": "$(ABSOLUTE)"' $(BUILD)/meson-info/intro-buildoptions.json || \
 		$(MESON) setup --reconfigure $(BUILD) --prefix=$(ABSOLUTE) >/dev/null
 	@ninja -C $(BUILD) --quiet $(PROGRAMS)
+	@tools/grammars.sh $(BUILD)/grammars
 	@mkdir -p $(BIN) $(SHARE)
 	@# Renamed into place: agents may be running them, and a daemon has the weights mapped.
 	@for f in $(DATA); do \
@@ -87,11 +93,20 @@ install: $(BUILD)/build.ninja
 	@for p in $(PROGRAMS); do \
 		install -m 755 $(BUILD)/$$p $(BIN)/.$$p.new && mv -f $(BIN)/.$$p.new $(BIN)/$$p && echo "installed $(BIN)/$$p" || exit 1; \
 	done
+	@if [ -e $(BUILD)/grammars/runtime.so ]; then \
+		mkdir -p $(SHARE)/grammars && for f in $(BUILD)/grammars/*.so; do \
+			n=$${f##*/} && install -m 644 $$f $(SHARE)/grammars/.$$n.new && \
+				mv -f $(SHARE)/grammars/.$$n.new $(SHARE)/grammars/$$n || exit 1; \
+		done && echo "installed $(SHARE)/grammars"; \
+	fi
 
 uninstall:
 	@for p in $(addprefix $(BIN)/,$(PROGRAMS)) $(addprefix $(SHARE)/,$(DATA)); do \
 		if [ -e $$p ]; then rm -f $$p && echo "removed $$p"; else echo "there is no $$p"; fi || exit 1; \
 	done
+	@if [ -d $(SHARE)/grammars ]; then \
+		rm -f $(SHARE)/grammars/*.so && rmdir $(SHARE)/grammars && echo "removed $(SHARE)/grammars"; \
+	fi
 	@rmdir $(SHARE) 2>/dev/null || true
 
 clean:

@@ -103,14 +103,14 @@ int main(int argc, char **argv)
 		path[strcspn(path, "\n")] = 0;
 		measure(c, path, &a, &text, print);
 	}
-	printf("%-14s %7s %8s %8s %8s %7s %7s %5s %5s\n", "", "files", "MB", "chunks", "symbols", "MB/s", "lines", "plain",
-		"cut");
+	printf("%-14s %7s %8s %8s %8s %7s %7s %5s %5s\n", "", "files", "MB", "chunks", "symbols", "MB/s", "lines",
+		"plain", "cut");
 	for (size_t i = 0; i < nrows; i++) {
 		const struct sums *s = &rows[i].sums;
 		double mb = (double)s->bytes / 1e6;
 
-		printf("%-14s %7lu %8.2f %8lu %8lu %7.1f %7.1f %5lu %5lu\n", language_name(rows[i].language), s->files, mb,
-			s->chunks, s->symbols, mb / s->seconds, mb / s->seconds_plain, s->plain, s->cut);
+		printf("%-14s %7lu %8.2f %8lu %8lu %7.1f %7.1f %5lu %5lu\n", language_name(rows[i].language), s->files,
+			mb, s->chunks, s->symbols, mb / s->seconds, mb / s->seconds_plain, s->plain, s->cut);
 	}
 	chunker_free(c);
 	arena_release(&a);

@@ -62,7 +62,8 @@ PUBLIC = {
 GENERATED = {'decision_names.h'}
 
 # Third-party headers and the only modules that see them.
-LIBRARIES = {'event2/': {'loop'}, 'sqlite3.h': {'store', 'transcript'}, 'pcre2.h': {'match'}, 'zlib.h': {'otlp'}}
+LIBRARIES = {'event2/': {'loop'}, 'sqlite3.h': {'store', 'transcript'}, 'pcre2.h': {'match'}, 'zlib.h': {'otlp'},
+             'tree_sitter/': {'chunk'}}
 
 # Records are made by redact(), by decoding, and from the rows of a damaged store; tests make samples.
 RECORD_MAKERS = ('src/input/redact/', 'src/common/event/record.c', 'src/storage/store/salvage.c',

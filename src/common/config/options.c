@@ -119,6 +119,14 @@ const struct option options[OPTION_ID_MAX] = {
 			"it. The Unix socket api.sock is always there." },
 	[OPTION_HTTP_PORT] = { "http.port", OPTION_INT, "7717", .minimum = 0, .maximum = 65535,
 		.text = "TCP port on 127.0.0.1; if it is taken, or 0, any free one. `hookd status` shows it." },
+	[OPTION_INDEX_ENABLED] = { "index.enabled", OPTION_BOOL, "true",
+		.text = "Whether the code of git repositories in which agents work is indexed, so that it can be searched "
+			"and found by what a prompt is about. The index stays on this machine." },
+	[OPTION_INDEX_EXCLUDE] = { "index.exclude", OPTION_LIST, "",
+		.text = "What is not indexed, beside what git ignores: patterns as in a .gitignore at the root of each "
+			"repository." },
+	[OPTION_INDEX_MAX_FILES] = { "index.max_files", OPTION_INT, "50000", .minimum = 100, .maximum = 200000,
+		.text = "How many files of one repository are indexed at most." },
 	[OPTION_LLM_BUDGET] = { "llm.budget", OPTION_INT, "200000", .minimum = 0, .maximum = 1000000000,
 		.text = "How many tokens, of questions and answers, may be used in a day (of UTC)." },
 	[OPTION_LLM_CONTEXT] = { "llm.context", OPTION_INT, "8192", .minimum = 1024, .maximum = 2000000,

@@ -148,7 +148,7 @@ int paths_find(const char *dir, struct paths *ret, struct err *err)
 
 void paths_installed(const char *name, char ret[FS_PATH])
 {
-	static const char *const places[] = { "../share/hookd", "../data" };
+	static const char *const places[] = { "../share/hookd", ".", "../data" };
 	char self[FS_PATH];
 	char *slash;
 

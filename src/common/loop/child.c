@@ -21,6 +21,8 @@ enum {
 	READS_AT_END = 32,    /* what is in the pipe when it ends; somebody else may go on filling it */
 	KEEPER_MS = 100,      /* at the end of the process */
 	GIVE_UP_MS = 1000,    /* after KILL: a process the kernel does not let go of */
+	MORE_MAX = 1 << 20,   /* bytes for a child that stays */
+	STAYS_CPU_S = 24 * 3600,
 };
 
 struct stream {
@@ -39,6 +41,8 @@ struct loop_child {
 	int in_fd;
 	struct loop_io *in_io;
 	str input;
+	bool stays;
+	struct buf more; /* of a child that stays: what it has not read */
 	struct loop_timer *timer;
 	int64_t started_us;
 	enum { CHILD_RUNS, CHILD_TERMED, CHILD_KILLED, CHILD_LEFT } stage;
@@ -116,6 +120,7 @@ static void free_child(struct loop_child *c)
 	loop_timer_free(c->timer);
 	buf_release(&c->out.text);
 	buf_release(&c->err.text);
+	buf_release(&c->more);
 	free(c);
 }
 
@@ -272,6 +277,36 @@ static void on_input(int what, void *arg)
 		close_input(c);
 }
 
+/* The same for one that stays: there may be more later. */
+static void on_more(int what, void *arg)
+{
+	struct loop_child *c = arg;
+	ssize_t n = c->more.len ? write(c->in_fd, c->more.p, c->more.len) : 0;
+
+	(void)what;
+	if (n > 0)
+		buf_consume(&c->more, (size_t)n);
+	if (n < 0 && errno != EAGAIN && errno != EINTR)
+		close_input(c);
+	else if (!c->more.len)
+		loop_io_set(c->in_io, 0);
+}
+
+int loop_child_write(struct loop_child *c, str bytes)
+{
+	if (!c->stays || c->in_fd < 0)
+		return -EPIPE;
+	if (buf_add_str(&c->more, bytes) < 0)
+		return -ENOBUFS;
+	loop_io_set(c->in_io, LOOP_WRITE);
+	return 0;
+}
+
+void loop_child_end_input(struct loop_child *c)
+{
+	close_input(c);
+}
+
 static int make_pipe(int ret[2], int ours)
 {
 	if (pipe2(ret, O_CLOEXEC) < 0)
@@ -287,7 +322,9 @@ static void watch(struct loop_child *c, int in, int out, int err)
 	c->out.child = c->err.child = c;
 	c->out.io = loop_io_new(c->all->loop, out, LOOP_READ, on_output, &c->out);
 	c->err.io = loop_io_new(c->all->loop, err, LOOP_READ, on_output, &c->err);
-	if (c->input.n)
+	if (c->stays)
+		c->in_io = loop_io_new(c->all->loop, in, 0, on_more, c);
+	else if (c->input.n)
 		c->in_io = loop_io_new(c->all->loop, in, LOOP_WRITE, on_input, c);
 	else
 		close_input(c);
@@ -311,7 +348,7 @@ static int start(struct loop_child *c, const struct child_spec *spec)
 	child.fds[1] = out[1];
 	child.fds[2] = err[1];
 	/* Several threads may spend more than the clock on the wall shows. */
-	child.cpu_seconds = (unsigned)(spec->timeout_us / USEC_PER_SEC + 1) * 8;
+	child.cpu_seconds = spec->stays ? STAYS_CPU_S : (unsigned)(spec->timeout_us / USEC_PER_SEC + 1) * 8;
 	if (r == 0)
 		r = os_child_start(&child, &c->pid);
 	fs_closep(&in[0]);
@@ -337,6 +374,8 @@ struct loop_child *loop_child_start(struct loop_children *all, const struct chil
 	all->first = c;
 	c->in_fd = c->out.fd = c->err.fd = -1;
 	c->input = spec->input;
+	c->stays = spec->stays;
+	buf_init(&c->more, MORE_MAX);
 	c->started_us = clock_mono_us();
 	c->done = done;
 	c->arg = arg;
@@ -346,7 +385,8 @@ struct loop_child *loop_child_start(struct loop_children *all, const struct chil
 	c->result.error = start(c, spec);
 	c->result.exit_code = -1;
 	c->result.timeout_us = spec->timeout_us;
-	loop_timer_set(c->timer, c->result.error < 0 ? 0 : spec->timeout_us);
+	if (c->result.error < 0 || !c->stays)
+		loop_timer_set(c->timer, c->result.error < 0 ? 0 : spec->timeout_us);
 	return c;
 }
 

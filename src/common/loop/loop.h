@@ -90,6 +90,7 @@ struct child_spec {
 	char *const *argv, *const *envp;
 	const char *dir;
 	str input; /* for its stdin; must live until done */
+	bool stays; /* its stdin stays open, for loop_child_write(); and it may take forever */
 	int64_t timeout_us;
 	size_t output_max; /* of stdout and of stderr */
 };
@@ -113,6 +114,10 @@ void loop_children_free(struct loop_children *all);
  * it. */
 struct loop_child *loop_child_start(struct loop_children *all, const struct child_spec *spec,
 	void (*done)(const struct child_result *r, void *arg), void *arg);
+/* More for its stdin; copied. -EPIPE: it does not read any more; -ENOBUFS: it is far behind. */
+int loop_child_write(struct loop_child *c, str bytes);
+/* It is expected to end soon. */
+void loop_child_end_input(struct loop_child *c);
 /* With KILL at once, without TERM first. */
 void loop_child_kill(struct loop_child *c);
 

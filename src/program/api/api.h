@@ -52,10 +52,12 @@ struct api_context {
 	struct readers *readers;
 	struct memories *memories;
 	struct context *context;
+	struct code *code;
 	struct llm *llm;             /* NULL: none is ever asked */
 	struct web **web;            /* where the web is, once there is one */
 	void (*stop)(void *arg);     /* asks the daemon to stop */
 	void (*has_jobs)(void *arg); /* jobs may be due; on the loop */
+	void (*index)(const char *root, void *arg); /* brings an index up to date; on the loop */
 	void *stop_arg;
 };
 

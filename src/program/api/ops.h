@@ -34,7 +34,7 @@ int op_write_list(struct op_call *call, const char *key, struct query *q, const 
 /* What results are made of, for their JSON Schema. */
 extern const struct op_column op_search_result[], op_timeline_result[], op_get_result[], op_memory_result[],
 	op_memories_result[], op_recall_result[], op_context_result[], op_remember_result[], op_change_result[],
-	op_related_result[];
+	op_related_result[], op_code_result[], op_symbols_result[], op_map_result[], op_index_status_result[];
 
 /* One memory, by its id or the name it was imported under. -ENOENT: err says how to find one. */
 int op_find_memory(struct op_call *call, str wanted, int64_t *ret);
@@ -130,6 +130,11 @@ int op_stats(struct op_call *call);
 int op_transcripts(struct op_call *call);
 int op_settle(struct op_call *call);
 int op_search(struct op_call *call);
+int op_code(struct op_call *call);
+int op_symbols(struct op_call *call);
+int op_map(struct op_call *call);
+int op_index_status(struct op_call *call);
+int op_index_update(struct op_call *call);
 int op_usage(struct op_call *call);
 int op_decisions(struct op_call *call);
 int op_rule_counts(struct op_call *call);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "api/learning.h"
+#include "api/ops_code.h"
 
 enum { HITS_MAX = 50, BATCH_MAX = 1000 };
 
@@ -49,7 +50,8 @@ const struct op_column op_recall_result[] = {
 			{ "hits", 'l',
 				(const struct op_column[]){ { "id", 's' }, { "ref", 'j' }, { "kind", 's' },
 					{ "score", 'n' }, { "confidence", 'n' }, { "type", 's' }, { "text", 's' },
-					{ "file", 'j' }, { "features", 'j' }, { 0 } } },
+					{ "file", 'j' }, { "features", 'j' }, { "path", 's' }, { "line", 'i' },
+					{ "lines", 'i' }, { "symbol", 's' }, { 0 } } },
 			{ 0 } } },
 	{ 0 },
 };
@@ -209,29 +211,76 @@ static int search_both(struct op_call *call, str query, int64_t project, struct 
 	return total;
 }
 
-static int write_hits(struct op_call *call, str query, int64_t project, int64_t limit)
+static void write_code(struct op_call *call, const struct code_hit *h)
+{
+	str place = arena_strf(call->arena, STR_FMT ":%u-%u", STR_ARG(h->path), h->line, h->line + MAX(h->lines, 1u) - 1);
+
+	jw_object(call->w);
+	jw_field_str(call->w, "id", place);
+	jw_field_str(call->w, "ref", place);
+	jw_field_str(call->w, "kind", STR("code"));
+	jw_key(call->w, "score");
+	jw_raw(call->w, arena_strf(call->arena, "%.3f", (double)h->score));
+	jw_key(call->w, "confidence");
+	jw_raw(call->w, arena_strf(call->arena, "%.3f", (double)h->confidence));
+	jw_field_str(call->w, "type", str_of(chunk_kind_name(h->kind)));
+	jw_field_str(call->w, "file", h->path);
+	jw_field_str(call->w, "path", h->path);
+	jw_field_int(call->w, "line", h->line);
+	jw_field_int(call->w, "lines", h->lines);
+	if (!str_empty(h->symbol))
+		jw_field_str(call->w, "symbol", h->symbol);
+	jw_end_object(call->w);
+}
+
+/* What is searched for one query. */
+struct recalled {
+	str query;
+	int64_t project;
+	const char *root; /* "": no code */
+	bool memories;
+};
+
+/* Each list keeps its order; of the two that are next the surer one comes first. */
+static int write_hits(struct op_call *call, const struct recalled *q, int64_t limit)
 {
 	struct hit hits[2 * HITS_MAX];
+	struct code_hit *code = arena_alloc(call->arena, HITS_MAX * sizeof *code);
 	int64_t written = 0;
-	int n = search_both(call, query, project, hits), r = 0;
+	int n = q->memories ? search_both(call, q->query, q->project, hits) : 0, m = 0, r, at[2] = { 0, 0 };
 
+	if (n >= 0 && q->root[0])
+		m = code_search(call->ctx->code, q->root, q->query, call->arena, code, (size_t)limit, NULL);
+	r = MIN(MIN(n, m), 0);
 	jw_key(call->w, "hits");
 	jw_array(call->w);
-	for (int i = 0; i < n && written < limit && r == 0; i++)
-		r = write_hit(call, &hits[i], &written);
+	while (written < limit && r == 0 && (at[0] < n || at[1] < m)) {
+		bool from_code = at[0] >= n || (at[1] < m && code[at[1]].confidence > hits[at[0]].confidence);
+
+		if (!from_code) {
+			r = write_hit(call, &hits[at[0]++], &written);
+			continue;
+		}
+		write_code(call, &code[at[1]++]);
+		written++;
+	}
 	jw_end_array(call->w);
-	return n < 0 ? n : r;
+	return r;
 }
 
 /* An unknown directory has what is for all projects; an unknown name is a mistake, of this query alone. */
-static int recall_one(struct op_call *call, const struct json *item, int64_t limit)
+static int recall_one(struct op_call *call, const struct json *item, int64_t limit, bool memories, bool code)
 {
 	str project = json_str(json_get(item, STR("project")));
 	int64_t key = 0;
 	int got = str_empty(project) ? 1 : memory_project_find(call->store, project, &key);
 	bool unknown = got == 0 && project.p[0] != '/';
-	char shown[NAME_SHOWN];
+	char shown[NAME_SHOWN], root[FS_PATH] = "";
 
+	if (code && !unknown && !str_empty(project) && op_root_of(call, project, root) < 0) {
+		root[0] = 0;
+		call->err->text[0] = 0; /* a name of several projects has memories, and no code */
+	}
 	jw_object(call->w);
 	jw_key(call->w, "id");
 	if (json_get(item, STR("id")))
@@ -246,7 +295,8 @@ static int recall_one(struct op_call *call, const struct json *item, int64_t lim
 		jw_array(call->w);
 		jw_end_array(call->w);
 	} else if (got >= 0) {
-		got = write_hits(call, json_str(json_get(item, STR("query"))), key, limit);
+		got = write_hits(call,
+			&(struct recalled){ json_str(json_get(item, STR("query"))), key, root, memories }, limit);
 	}
 	jw_end_object(call->w);
 	return MIN(got, 0);
@@ -267,7 +317,10 @@ int op_recall(struct op_call *call)
 {
 	const struct json *list = op_json(call, "queries");
 	int64_t limit = op_int(call, "limit"), n = 0;
-	int r = 0;
+	str in = op_text(call, "in");
+	bool all = str_empty(in), memories = all || str_find(in, STR("memor")) >= 0,
+	     code = all || str_find(in, STR("code")) >= 0;
+	int r = memories || code ? 0 : err_set(call->err, -EINVAL, "'in' must be memory, code, or memory,code");
 
 	json_each(item, list)
 		r = r < 0 ? r : check_query(call, item);
@@ -281,7 +334,7 @@ int op_recall(struct op_call *call)
 			: ++n > BATCH_MAX
 			? err_set(call->err, -EINVAL, "at most %d queries at once; ask the rest in further calls",
 				  BATCH_MAX)
-			: recall_one(call, item, limit);
+			: recall_one(call, item, limit, memories, code);
 	jw_end_array(call->w);
 	jw_end_object(call->w);
 	return r;

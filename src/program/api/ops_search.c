@@ -5,6 +5,7 @@
  * filters are applied to those, and when too few are left, to more of them. Memories have an index of their own. */
 #include <errno.h>
 
+#include "api/ops_code.h"
 #include "api/search_words.h"
 #include "memory/memory.h"
 
@@ -13,10 +14,13 @@ enum {
 	WIDER = 20,        /* and this many times more, when that was not enough */
 	PROJECTS_MAX = 16, /* whose memories are searched, when none is named */
 	MEMORIES_MAX = 20, /* of each */
+	ROOTS_MAX = 4,     /* repositories whose code is searched, when none is named */
+	CODE_MAX = 20,     /* of each */
+	CODE_LINES = 20,
 };
 
 /* Where to search, as bits; those of texts are their kinds. */
-enum { IN_PLANS = 1 << 3, IN_SESSIONS = 7, IN_MEMORY = 1 << 4, IN_TEXTS = 15, IN_ALL = 31 };
+enum { IN_PLANS = 1 << 3, IN_SESSIONS = 7, IN_MEMORY = 1 << 4, IN_CODE = 1 << 5, IN_TEXTS = 15, IN_ALL = 31 };
 
 static const char *const kinds[] = { "prompt", "answer", "command", "plan" };
 
@@ -56,7 +60,8 @@ const struct op_column op_search_result[] = {
 		(const struct op_column[]){ { "id", 's' }, { "kind", 's' }, { "score", 'n' }, { "confidence", 's' },
 			{ "type", 's' }, { "session", 's' }, { "agent", 's' }, { "session_key", 'i' },
 			{ "project", 's' }, { "at_us", 'i' }, { "prompt_number", 'i' }, { "path", 's' },
-			{ "file", 's' }, { "tokens", 'i' }, { "snippet", 's' }, { 0 } } },
+			{ "file", 's' }, { "line", 'i' }, { "lines", 'i' }, { "symbol", 's' }, { "tokens", 'i' },
+			{ "snippet", 's' }, { 0 } } },
 	{ 0 }
 };
 
@@ -223,6 +228,56 @@ static int write_memories(struct op_call *call, const struct op_filter *f, const
 	return r;
 }
 
+/* -- code -------------------------------------------------------------------------------------- */
+
+static void write_code(struct op_call *call, const struct search_words *t, const char *root, const struct code_hit *h)
+{
+	str text = op_read_code(call, root, h, CODE_LINES);
+
+	jw_object(call->w);
+	jw_field_str(call->w, "id",
+		arena_strf(call->arena, STR_FMT ":%u-%u", STR_ARG(h->path), h->line, h->line + MAX(h->lines, 1u) - 1));
+	jw_field_str(call->w, "kind", STR("code"));
+	jw_key(call->w, "score");
+	jw_raw(call->w, arena_strf(call->arena, "%.3f", (double)h->score));
+	jw_field_str(call->w, "confidence", str_of(confidence_word(h->confidence)));
+	jw_field_str(call->w, "type", str_of(chunk_kind_name(h->kind)));
+	jw_field_str(call->w, "project", str_of(root));
+	jw_field_str(call->w, "path", h->path);
+	jw_field_int(call->w, "line", h->line);
+	jw_field_int(call->w, "lines", h->lines);
+	if (!str_empty(h->symbol))
+		jw_field_str(call->w, "symbol", h->symbol);
+	jw_field_int(call->w, "tokens", (int64_t)(text.n + 3) / 4);
+	jw_field_str(call->w, "snippet", search_words_snippet(call->arena, text, t));
+	jw_end_object(call->w);
+}
+
+/* Of the project, or of those that were used last. */
+static int write_codes(struct op_call *call, const struct op_filter *f, const struct search_words *t, int64_t *written)
+{
+	struct query *q = store_ask(call->store,
+		"SELECT path FROM projects p WHERE merged IS NULL AND (?1 IS NULL OR key = ?1 OR parent = ?1) ORDER BY "
+		"(SELECT max(last_at) FROM sessions WHERE project = p.key) DESC LIMIT ?2",
+		"ki", f->project, (int64_t)ROOTS_MAX);
+	struct code_hit hits[CODE_MAX];
+	int got, r = 0;
+
+	while (r == 0 && (got = query_step(q)) == 1) {
+		const char *root = arena_cstr(call->arena, query_str(q, 0));
+		int n = code_search(call->ctx->code, root, f->text, call->arena, hits,
+			(size_t)MIN(f->limit - *written, (int64_t)CODE_MAX), NULL);
+
+		for (int i = 0; i < n; i++, ++*written)
+			write_code(call, t, root, &hits[i]);
+		r = MIN(n, 0);
+	}
+	query_reset(q);
+	return r < 0 ? r : MIN(got, 0);
+}
+
+/* -- all of it --------------------------------------------------------------------------------- */
+
 static int write_hits(struct op_call *call, struct op_filter *f, const struct search_words *t, int64_t which)
 {
 	int64_t written = 0;
@@ -233,6 +288,8 @@ static int write_hits(struct op_call *call, struct op_filter *f, const struct se
 	jw_array(call->w);
 	if (which & IN_MEMORY)
 		r = write_memories(call, f, t, &written);
+	if (r == 0 && which & IN_CODE)
+		r = write_codes(call, f, t, &written);
 	f->limit -= written;
 	if (r == 0 && which & IN_TEXTS && f->limit > 0)
 		r = find_texts(call, f, t, which, &texts);
@@ -249,7 +306,8 @@ static int read_kinds(struct op_call *call, int64_t *ret)
 		const char *name;
 		int64_t bits;
 	} names[] = { { "prompts", 1 }, { "answers", 2 }, { "commands", 4 }, { "plans", IN_PLANS },
-		{ "sessions", IN_SESSIONS }, { "memory", IN_MEMORY }, { "memories", IN_MEMORY } };
+		{ "sessions", IN_SESSIONS }, { "memory", IN_MEMORY }, { "memories", IN_MEMORY },
+		{ "code", IN_CODE } };
 	str rest = op_text(call, "in"), word;
 	size_t i;
 
@@ -263,7 +321,7 @@ static int read_kinds(struct op_call *call, int64_t *ret)
 		if (i == countof(names))
 			return err_set(call->err, -EINVAL,
 				"'" STR_FMT "' cannot be searched; there are prompts, answers, commands, plans, "
-				"sessions, memory",
+				"sessions, memory, code",
 				STR_ARG(str_cut_utf8(word, 40)));
 		*ret |= names[i].bits;
 	}

@@ -11,6 +11,10 @@
 	{                                                                                                \
 		"project", OP_PROJECT, .text = "only this project (name, path or key) and its worktrees" \
 	}
+#define A_PROJECT                                                                                                    \
+	{                                                                                                            \
+		"project", OP_TEXT, .text = "a directory, or the name of a project (default: the newest session's)" \
+	}
 #define AGENT                                               \
 	{                                                   \
 		"agent", OP_TEXT, .text = "only this agent" \
@@ -135,9 +139,31 @@ const struct op ops[] = {
 		READS_FOR_AGENTS, .run = op_search, .result = op_search_result,
 		.params = PARAMS{ { "query", OP_TEXT, .text = "words, \"phrases\", and prefixes such as parse*" },
 			{ "in", OP_TEXT,
-				.text = "memory, prompts, answers, commands, plans or sessions (all but memory and "
-					"plans)" },
+				.text = "memory, prompts, answers, commands, plans, sessions (all but memory and "
+					"plans) or code (only when it is named)" },
 			PROJECT, AGENT, SINCE, UNTIL, LIMIT(20, 10000), ALL, { 0 } } },
+	{ "code", "Pieces of a repository's code that fit a text, best first.", READS_FOR_AGENTS, .run = op_code,
+		.result = op_code_result,
+		.params = PARAMS{ { "query", OP_TEXT, OP_REQUIRED, .text = "what is looked for: words, names, a question" },
+			A_PROJECT,
+			{ "lines", OP_INT, .min = 0, .max = 60, .fallback = 20,
+				.text = "with at most this many lines of each; 0: none" },
+			LIMIT(10, 100), { 0 } } },
+	{ "symbols", "Where functions, types and methods are defined, by their name or its beginning.", READS_FOR_AGENTS,
+		.run = op_symbols, .result = op_symbols_result,
+		.params = PARAMS{ { "name", OP_TEXT, OP_REQUIRED, .text = "such as parse, or Parser.next" }, A_PROJECT,
+			LIMIT(20, 100), { 0 } } },
+	{ "map", "The most used definitions of a repository, by file.", READS_FOR_AGENTS, .run = op_map,
+		.result = op_map_result,
+		.params = PARAMS{ A_PROJECT, { "path", OP_TEXT, .text = "only below this directory of it" },
+			{ "tokens", OP_INT, .min = 50, .max = 50000, .fallback = 1000,
+				.text = "at most this long, at four bytes each" },
+			{ 0 } } },
+	{ "index_status", "How much of a repository's code is indexed.", READS_FOR_AGENTS, .run = op_index_status,
+		.result = op_index_status_result, .params = PARAMS{ A_PROJECT, { 0 } } },
+	{ "index_update", "Has the code of a repository indexed, or its index brought up to date.", OP_LOOP,
+		op_index_update, .flags = OP_MUTATES,
+		.params = PARAMS{ { "root", OP_TEXT, OP_REQUIRED, .text = "its absolute path" }, { 0 } } },
 	{ "usage", "Tokens and an estimate of their cost.", READS_FOR_AGENTS, .run = op_usage,
 		.params = PARAMS{ { "by", OP_ENUM, .choices = groupings, .text = "how to group (default: day)" },
 			PROJECT, AGENT, SINCE, UNTIL, LIMIT(100, 10000), ALL, { 0 } } },
@@ -214,9 +240,10 @@ const struct op ops[] = {
 		.result = op_memory_result,
 		.params = PARAMS{ { "id", OP_TEXT, OP_REQUIRED, .text = "its id, or the name it was imported under" },
 			{ 0 } } },
-	{ "recall", "Memories that fit texts, best first, with how sure that is.", READS_FOR_AGENTS, .run = op_recall,
+	{ "recall", "Memories and code that fit texts, best first, with how sure that is.", READS_FOR_AGENTS, .run = op_recall,
 		.result = op_recall_result,
 		.params = PARAMS{ { "queries", OP_LIST, OP_REQUIRED, .text = "objects with id, query and project" },
+			{ "in", OP_TEXT, .text = "memory, code, or both (the default), separated by a comma" },
 			{ "features", OP_BOOL, .text = "with what the confidence is made from" }, LIMIT(10, 50),
 			{ 0 } } },
 	{ "vectors", "How many memories can be found by what they mean as well.", READS, .run = op_vectors,

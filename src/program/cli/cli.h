@@ -22,6 +22,8 @@
 #include "json/json.h"
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 64 };
+/* Of plumbing: somebody else is doing it. */
+enum { EXIT_BUSY = 75 };
 
 enum { OPTIONS_MAX = 16, ARGS_MAX = 32 };
 

@@ -132,9 +132,9 @@ static void wait_for(struct watching *w, int ms)
 /* Somebody waits for something else. */
 static bool is_over(void *arg)
 {
-	struct watching *w = arg;
 	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
 
+	(void)arg;
 	return poll(&p, 1, 0) == 1;
 }
 
@@ -161,7 +161,8 @@ static int rescan(struct watching *w, struct err *err)
 	struct indexer_sums sums;
 	int r;
 
-	os_process_last(!w->once);
+	if (!w->once)
+		os_process_last(true);
 	w->rescan = false;
 	r = indexer_update(w->indexer, &sums, err);
 	w->rescan |= sums.interrupted;
@@ -230,6 +231,7 @@ static int run(struct cli *cli)
 	struct indexer_options o = { .enters = enters, .is_over = w.once ? NULL : is_over, .arg = &w };
 	char weights[FS_PATH] = "", grammars[FS_PATH] = "", dir[FS_PATH];
 	struct config config;
+	struct config_problem *problems = NULL;
 	struct project project;
 	struct err err = { 0 };
 	int r = project_find(cli->args[0], cli->paths.home, &project);
@@ -237,11 +239,12 @@ static int run(struct cli *cli)
 	if (r < 0 || fs_join(dir, cli->paths.data, "code") < 0)
 		return cli_fail("%s cannot be indexed: it is no absolute path", cli->args[0]);
 	signal(SIGPIPE, SIG_IGN);
-	os_process_last(!w.once);
+	if (!w.once)
+		os_process_last(true);
 	os_limit_memory(MIB(MEMORY_MAX));
 	indexer_note_crashes();
 	log_open(cli->paths.log, 0, false);
-	config_load(cli->paths.config, &config, NULL);
+	config_load(cli->paths.config, &config, &problems); /* the daemon tells of them */
 	if (config_number(&config, OPTION_CONTEXT_ENCODER))
 		paths_installed("encoder.bin", weights);
 	grammars_of(grammars);
@@ -260,6 +263,8 @@ static int run(struct cli *cli)
 	if (r == 0)
 		r = w.once ? update_once(&w, &err) : watch(&w, &err);
 	indexer_close(w.indexer);
+	config_problems_free(problems);
+	config_release(&config);
 	if (r < 0 && r != -EWOULDBLOCK)
 		log_warn(LOG_STORE, "%s", err.text);
 	return r == -EWOULDBLOCK ? EXIT_BUSY : r < 0 ? cli_fail("%s", err.text) : EXIT_DONE;

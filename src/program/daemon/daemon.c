@@ -21,6 +21,7 @@
 #include "config/config.h"
 #include "config/owner.h"
 #include "daemon/claim.h"
+#include "daemon/indexing.h"
 #include "daemon/mutes.h"
 #include "daemon/recall.h"
 #include "daemon/spawn.h"
@@ -59,6 +60,7 @@ struct daemon {
 	struct journal_syncer *syncer;
 	struct readers *readers;
 	struct recall *recall;
+	struct indexing *indexing;
 	struct learner *learner;
 	struct api *api;
 	struct web *web;
@@ -582,6 +584,11 @@ static void start_learning(struct daemon *d)
 	d->learner = learner_new(&c);
 }
 
+static void on_index(const char *root, void *arg)
+{
+	indexing_update(((struct daemon *)arg)->indexing, root);
+}
+
 static int build(struct daemon *d, struct err *err)
 {
 	struct engine_config engine = { .run_dir = d->paths->run,
@@ -600,6 +607,7 @@ static int build(struct daemon *d, struct err *err)
 		.started_us = clock_wall_us(),
 		.stop = begin_stop,
 		.has_jobs = wake_learner,
+		.index = on_index,
 		.stop_arg = d };
 	struct guard_problem *problems;
 	int r;
@@ -637,6 +645,9 @@ static int build(struct daemon *d, struct err *err)
 	engine_set_context(d->engine, recall_context(d->recall));
 	api.memories = recall_memories(d->recall);
 	api.context = recall_context(d->recall);
+	api.code = recall_code(d->recall);
+	d->indexing = indexing_new(d->loop, d->paths, &d->config);
+	engine_on_event(d->engine, indexing_hear, d->indexing);
 	api.writer = d->writer;
 	api.syncer = d->syncer;
 	api.capture = d->capture;
@@ -705,6 +716,7 @@ static void take_apart(struct daemon *d)
 	server_free(d->server);
 	engine_free(d->engine);
 	guard_free(d->guard);
+	indexing_free(d->indexing);
 	learner_free(d->learner);
 	llm_free(d->llm);
 	loop_free(d->loop);

@@ -14,6 +14,7 @@ struct recall {
 	struct memories *memories;
 	struct context *context;
 	struct encoding *encoding;
+	struct code *code;
 };
 
 struct merge {
@@ -61,7 +62,7 @@ struct recall *recall_new(struct loop *l, struct readers *r, const struct paths 
 {
 	struct recall *c = xcalloc(1, sizeof *c);
 	struct memories_wants wants = { wants_merge, wants_encoding, c };
-	char weights[FS_PATH] = "";
+	char weights[FS_PATH] = "", dir[FS_PATH] = "";
 
 	c->loop = l;
 	c->readers = r;
@@ -69,6 +70,8 @@ struct recall *recall_new(struct loop *l, struct readers *r, const struct paths 
 	if (config_number(config, OPTION_CONTEXT_ENCODER))
 		paths_installed("encoder.bin", weights);
 	c->memories = memories_new(p->index, weights, &wants);
+	(void)fs_join(dir, p->data, "code");
+	c->code = code_new(dir, weights);
 	c->context = context_new(r, c->memories, config, secret);
 	return c;
 }
@@ -80,12 +83,18 @@ void recall_free(struct recall *c)
 	encoding_free(c->encoding);
 	context_free(c->context);
 	memories_free(c->memories);
+	code_free(c->code);
 	free(c);
 }
 
 struct memories *recall_memories(struct recall *c)
 {
 	return c->memories;
+}
+
+struct code *recall_code(struct recall *c)
+{
+	return c->code;
 }
 
 struct context *recall_context(struct recall *c)

@@ -4,6 +4,7 @@
 
 #include "config/paths.h"
 #include "context/context.h"
+#include "index/index.h"
 #include "loop/loop.h"
 #include "memory/memory.h"
 #include "store/store.h"
@@ -16,5 +17,6 @@ void recall_free(struct recall *c);
 
 struct memories *recall_memories(struct recall *c);
 struct context *recall_context(struct recall *c);
+struct code *recall_code(struct recall *c);
 
 #endif

@@ -66,6 +66,10 @@ void engine_on_turn_end(struct engine *e, void (*fn)(void *arg), void *arg);
 /* Called for every record, once it is stored; set once, before the loop runs. */
 void engine_on_record(struct engine *e, void (*fn)(const struct record *r, void *arg), void *arg);
 
+/* Called for every event that an agent tells of, before it is answered; set once, before the loop runs. What the event
+ * holds may not be kept or stored. */
+void engine_on_event(struct engine *e, void (*fn)(const struct event *event, void *arg), void *arg);
+
 /* Where to look for what is added to conversations; set once, before the loop runs. */
 void engine_set_context(struct engine *e, struct context *c);
 

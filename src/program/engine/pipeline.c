@@ -152,6 +152,12 @@ void engine_on_record(struct engine *e, void (*fn)(const struct record *r, void 
 	e->stored_arg = arg;
 }
 
+void engine_on_event(struct engine *e, void (*fn)(const struct event *event, void *arg), void *arg)
+{
+	e->heard = fn;
+	e->heard_arg = arg;
+}
+
 void engine_on_turn_end(struct engine *e, void (*fn)(void *arg), void *arg)
 {
 	e->turn_ended = fn;
@@ -181,6 +187,8 @@ static void proceed(struct turn *t)
 	add_to_journal(t);
 	count(&t->engine->state, t);
 	tell_of_end(t);
+	if (t->engine->heard && !t->follows && !t->late)
+		t->engine->heard(&t->event, t->engine->heard_arg);
 	pipeline_go_on(t);
 }
 

@@ -98,6 +98,8 @@ struct engine {
 	struct engine_state state;
 	void (*stored)(const struct record *r, void *arg);
 	void *stored_arg;
+	void (*heard)(const struct event *event, void *arg);
+	void *heard_arg;
 	void (*turn_ended)(void *arg);
 	void *turn_ended_arg;
 	struct {

@@ -98,7 +98,8 @@ void sink_finish(struct sink *s)
 	all->nsymbols = kept;
 }
 
-void chunker_read(struct chunker *c, const struct language *l, str text, bool plain, struct arena *a, struct chunks *ret)
+void chunker_read(struct chunker *c, const struct language *l, str text, bool plain, struct arena *a,
+	struct chunks *ret)
 {
 	struct text_lines lines;
 	struct sink sink = { .arena = a, .lines = &lines, .language = l, .ret = ret };

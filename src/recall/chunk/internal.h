@@ -90,8 +90,7 @@ bool line_is_blank(str line);
 /* Whether the lines from first to before end make one chunk. */
 static inline bool lines_fit(const struct text_lines *l, unsigned first, unsigned end)
 {
-	return end <= first ||
-		(end - first <= CHUNK_LINES_MAX && l->begin[end] - l->begin[first] <= CHUNK_BYTES_MAX);
+	return end <= first || (end - first <= CHUNK_LINES_MAX && l->begin[end] - l->begin[first] <= CHUNK_BYTES_MAX);
 }
 
 /* Where a window that begins at first ends best; at most at end. */

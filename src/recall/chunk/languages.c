@@ -49,6 +49,7 @@ static const struct node_rule javascript[] = {
 	{ "class_body", ROLE_BODY, FIELD_NONE, 0 },
 	{ "interface_body", ROLE_BODY, FIELD_NONE, 0 },
 	{ "enum_body", ROLE_BODY, FIELD_NONE, 0 },
+	{ "statement_block", ROLE_BODY, FIELD_NONE, 0 },
 	{ "comment", ROLE_LEAD, FIELD_NONE, 0 },
 	{ "decorator", ROLE_LEAD, FIELD_NONE, 0 },
 	{ 0 },
@@ -196,8 +197,10 @@ static const struct node_rule yaml[] = {
 /* Name and label, kind of file, endings, names of files, programs of scripts, comments, nodes, joint of names. The last
  * row is what everything else is. */
 const struct language languages[] = {
-	{ "python", "python", FILE_CODE, "py pyi pyw", "sconstruct sconscript wscript", "python pypy uv", "#", python, "." },
-	{ "javascript", "javascript", FILE_CODE, "js jsx mjs cjs", "jakefile", "node nodejs bun", "//", javascript, "." },
+	{ "python", "python", FILE_CODE, "py pyi pyw", "sconstruct sconscript wscript", "python pypy uv", "#", python,
+		"." },
+	{ "javascript", "javascript", FILE_CODE, "js jsx mjs cjs", "jakefile", "node nodejs bun", "//", javascript,
+		"." },
 	{ "typescript", "typescript", FILE_CODE, "ts mts cts", "", "deno ts-node tsx", "//", javascript, "." },
 	{ "tsx", "typescript", FILE_CODE, "tsx", "", "", "//", javascript, "." },
 	{ "go", "go", FILE_CODE, "go", "", "", "//", go, "." },
@@ -205,13 +208,13 @@ const struct language languages[] = {
 	{ "java", "java", FILE_CODE, "java", "", "", "//", java, "." },
 	{ "c", "c", FILE_CODE, "c h", "", "", "//", c, "." },
 	{ "cpp", "cpp", FILE_CODE, "cpp cc cxx c++ hpp hh hxx h++ ipp inl tpp cu cuh", "", "", "//", c, "." },
-	{ "ruby", "ruby", FILE_CODE, "rb rake gemspec ru podspec", "rakefile gemfile vagrantfile podfile fastfile brewfile",
-		"ruby jruby", "#", ruby, "." },
+	{ "ruby", "ruby", FILE_CODE, "rb rake gemspec ru podspec",
+		"rakefile gemfile vagrantfile podfile fastfile brewfile", "ruby jruby", "#", ruby, "." },
 	{ "bash", "bash", FILE_CODE, "sh bash zsh ksh bats ebuild", ".bashrc .bash_profile .profile .zshrc pkgbuild",
 		"sh bash zsh ksh dash ash bats", "#", bash, "." },
 	{ "markdown", "markdown", FILE_DOCS, "md markdown mdx mkd", "", "", NULL, markdown, " > " },
-	{ "json", "json", FILE_CONFIG, "json jsonc json5 geojson webmanifest", ".babelrc .eslintrc .prettierrc composer.lock",
-		"", NULL, json, "." },
+	{ "json", "json", FILE_CONFIG, "json jsonc json5 geojson webmanifest",
+		".babelrc .eslintrc .prettierrc composer.lock", "", NULL, json, "." },
 	{ "yaml", "yaml", FILE_CONFIG, "yaml yml", ".clang-format .clang-tidy", "", "#", yaml, "." },
 	{ "kotlin", "kotlin", FILE_CODE, "kt kts", "", "kotlin", "//", NULL, "." },
 	{ "sql", "sql", FILE_CODE, "sql ddl dml psql pgsql", "", "", "--", NULL, "." },
@@ -251,8 +254,8 @@ const struct language languages[] = {
 	{ "cmake", "cmake", FILE_CONFIG, "cmake", "cmakelists.txt", "", "#", NULL, "." },
 	{ "meson", "meson", FILE_CONFIG, "", "meson.build meson_options.txt meson.options", "", "#", NULL, "." },
 	{ "bazel", "python", FILE_CONFIG, "bzl bazel star", "build workspace", "", "#", NULL, "." },
-	{ "dockerfile", "dockerfile", FILE_CONFIG, "dockerfile containerfile", "dockerfile containerfile", "", "#", NULL,
-		"." },
+	{ "dockerfile", "dockerfile", FILE_CONFIG, "dockerfile containerfile", "dockerfile containerfile", "", "#",
+		NULL, "." },
 	{ "toml", "toml", FILE_CONFIG, "toml", "pipfile cargo.lock poetry.lock", "", "#", NULL, "." },
 	{ "ini", "ini", FILE_CONFIG, "ini cfg conf cnf properties service editorconfig env",
 		".editorconfig .gitconfig .npmrc .gitignore .dockerignore .gitattributes .env", "", "#", NULL, "." },
@@ -265,8 +268,8 @@ const struct language languages[] = {
 	{ "tex", "latex", FILE_DOCS, "tex sty bib", "", "", "%", NULL, "." },
 	{ "roff", "text", FILE_DOCS, "1 2 3 4 5 6 7 8 9 man", "", "", NULL, NULL, "." },
 	{ "org", "org", FILE_DOCS, "org", "", "", NULL, NULL, "." },
-	{ "text", "text", FILE_DOCS, "txt text log", "readme license copying authors changelog notice todo news", "", NULL,
-		NULL, "." },
+	{ "text", "text", FILE_DOCS, "txt text log", "readme license copying authors changelog notice todo news", "",
+		NULL, NULL, "." },
 };
 
 const size_t nlanguages = countof(languages);
@@ -315,7 +318,8 @@ static str program_of(str head)
 		word = name_of(str_trim(word));
 		if (str_empty(word) || word.p[0] == '-' || str_find_char(word, '=') >= 0 || str_eq(word, STR("env")))
 			continue;
-		while (word.n > 1 && (word.p[word.n - 1] == '.' || (word.p[word.n - 1] >= '0' && word.p[word.n - 1] <= '9')))
+		while (word.n > 1 &&
+			(word.p[word.n - 1] == '.' || (word.p[word.n - 1] >= '0' && word.p[word.n - 1] <= '9')))
 			word.n--;
 		return word;
 	}
@@ -395,8 +399,8 @@ static bool is_below(str path, const char *folders)
 /* How tests are called in one language or another; `before` stands in front of the ending. */
 static bool is_test_name(str name)
 {
-	static const str before[] = { STR("_test"), STR("_tests"), STR("_spec"), STR(".test"), STR(".spec"), STR("-test"),
-		STR("Test"), STR("Tests"), STR("TestCase"), STR(".cy"), STR(".e2e"), STR("_unittest") };
+	static const str before[] = { STR("_test"), STR("_tests"), STR("_spec"), STR(".test"), STR(".spec"),
+		STR("-test"), STR("Test"), STR("Tests"), STR("TestCase"), STR(".cy"), STR(".e2e"), STR("_unittest") };
 	str ending = ending_of(name), stem = ending.n ? str_head(name, name.n - ending.n - 1) : name;
 
 	if (str_starts(name, STR("test_")) || str_starts(name, STR("conftest.")) || str_eq(ending, STR("bats")))
@@ -431,5 +435,5 @@ const char *file_class_name(enum file_class class)
 		[FILE_I18N] = "i18n",
 	};
 
-	return (size_t)class < countof(names) ? names[class] : "code";
+	return (size_t) class < countof(names) ? names[class] : "code";
 }

@@ -126,6 +126,12 @@ static void drop_text(struct syntax_parser *p)
 	p->tree = NULL;
 }
 
+/* For all threads, and before any of them. */
+__attribute__((constructor)) static void use_our_memory(void)
+{
+	ts_set_allocator(take, take_zeroed, take_more, give_back);
+}
+
 /* -- parsing ----------------------------------------------------------------------------------- */
 
 static bool is_too_much(TSParseState *state)
@@ -155,7 +161,8 @@ static const char *rest_of(void *payload, uint32_t at, TSPoint point, uint32_t *
 	return at < text->n ? text->p + at : "";
 }
 
-static bool parse(struct syntax_parser *p, const void *grammar, const char *text, uint32_t n, uint32_t ms, size_t memory)
+static bool parse(struct syntax_parser *p, const void *grammar, const char *text, uint32_t n, uint32_t ms,
+	size_t memory)
 {
 	struct whole whole = { text, n };
 	TSInput input = { .payload = &whole, .read = rest_of, .encoding = TSInputEncodingUTF8 };
@@ -185,7 +192,6 @@ static struct syntax_parser *open_parser(void)
 
 	if (!p)
 		abort();
-	ts_set_allocator(take, take_zeroed, take_more, give_back);
 	return p;
 }
 
@@ -251,8 +257,9 @@ static const char *type_name(const void *grammar, uint32_t type)
 {
 	TSSymbol symbol = (TSSymbol)type;
 
-	return ts_language_symbol_type(grammar, symbol) == TSSymbolTypeRegular ? ts_language_symbol_name(grammar, symbol) :
-										       NULL;
+	return ts_language_symbol_type(grammar, symbol) == TSSymbolTypeRegular
+		? ts_language_symbol_name(grammar, symbol)
+		: NULL;
 }
 
 static uint16_t field(const void *grammar, const char *name)

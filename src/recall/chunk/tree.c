@@ -12,15 +12,20 @@ enum {
 	DEPTH_MAX = 64, /* of nodes that are opened; what is deeper is cut by its lines */
 	WRAPS_MAX = 4,
 	NAME_DEPTH = 12,
-	FEW_LINES = 3,    /* of text that are put to a neighbour */
-	TINY_LINES = 6,   /* of definitions that are put together */
-	TOGETHER_MAX = 30 /* lines of such */
+	FEW_LINES = 3,     /* of text that are put to a neighbour */
+	LOOSE_LINES = 2,   /* of definitions that are like any other line: macros, aliases */
+	LOOSE_DATA = 20,   /* the same of values, which say more together */
+	TINY_LINES = 6,    /* of definitions that are put together */
+	TOGETHER_MAX = 20, /* lines of such */
 };
 
 struct scope {
+	unsigned parent;
 	str symbol;
 	enum chunk_kind kind;
 	bool is_function; /* or inside one: what is assigned here is nobody else's business */
+	bool is_type;
+	bool is_begun; /* it has units */
 };
 
 struct unit {
@@ -28,6 +33,7 @@ struct unit {
 	unsigned within, own; /* scopes: around it, and its own, which may be the same */
 	bool is_solid;        /* a definition; else lines that may stand together with others */
 	bool is_tiny;
+	bool is_head; /* of a type that is too large for one chunk */
 };
 
 struct reader {
@@ -278,8 +284,10 @@ static unsigned add_scope(struct reader *r, unsigned parent, const struct defini
 		symbol = arena_strf(r->sink->arena, STR_FMT "%s" STR_FMT, STR_ARG(outer), r->g->language->joint,
 			STR_ARG(d->symbol));
 	r->scopes = grow_array(r->sink->arena, r->scopes, r->nscopes, &r->scopes_cap, sizeof *r->scopes);
-	r->scopes[r->nscopes] = (struct scope){ .symbol = str_cut_utf8(symbol, CHUNK_SYMBOL_BYTES),
+	r->scopes[r->nscopes] = (struct scope){ .parent = parent,
+		.symbol = str_cut_utf8(symbol, CHUNK_SYMBOL_BYTES),
 		.kind = d->kind,
+		.is_type = d->role == ROLE_TYPE,
 		.is_function = r->scopes[parent].is_function || d->role == ROLE_FUNCTION };
 	return (unsigned)r->nscopes++;
 }
@@ -293,6 +301,8 @@ static void push_unit(struct reader *r, struct unit u)
 	if (u.first == u.end)
 		return;
 	u.is_tiny = u.end - u.first <= TINY_LINES;
+	u.is_head = r->scopes[u.within].is_type && !r->scopes[u.within].is_begun;
+	r->scopes[u.within].is_begun = true;
 	r->units = grow_array(r->sink->arena, r->units, r->nunits, &r->units_cap, sizeof *r->units);
 	r->units[r->nunits++] = u;
 }
@@ -336,7 +346,7 @@ static void read_definition(struct reader *r, const struct definition *d, struct
 		if (d->role != ROLE_SCOPE)
 			sink_symbol(r->sink, d->name, d->line, d->kind);
 	}
-	u.is_solid = d->role != ROLE_DATA || u.end - u.first > TINY_LINES;
+	u.is_solid = u.end - u.first > (d->role == ROLE_DATA ? LOOSE_DATA : LOOSE_LINES);
 	if (r->quiet || lines_fit(r->lines, u.first, u.end)) {
 		add_unit(r, u);
 		r->quiet++;
@@ -441,7 +451,7 @@ static bool can_join(const struct reader *r, const struct unit *g, const struct 
 		return false;
 	if (g->is_solid)
 		return u->is_solid && g->is_tiny && u->is_tiny && u->end - g->first <= TOGETHER_MAX;
-	return u->is_solid ? is_few(r, g) : g->end - g->first < want;
+	return u->is_solid ? is_few(r, g) && !g->is_head : g->end - g->first < want;
 }
 
 static unsigned common_scope(const struct reader *r, const struct unit *a, const struct unit *b)
@@ -461,6 +471,20 @@ static void join(const struct reader *r, struct unit *g, const struct unit *u)
 	g->is_tiny = g->is_tiny && u->is_tiny;
 	g->is_solid |= u->is_solid;
 	g->end = u->end;
+}
+
+static bool is_inside(const struct reader *r, unsigned scope, unsigned outer)
+{
+	while (scope != outer && scope)
+		scope = r->scopes[scope].parent;
+	return scope == outer;
+}
+
+/* A few lines that go to the chunk before, because nothing after them wants them. */
+static bool can_append(const struct reader *r, const struct unit *done, const struct unit *g)
+{
+	return done->end && !g->is_solid && is_few(r, g) && lines_fit(r->lines, done->first, g->end) &&
+		is_inside(r, done->within, g->within);
 }
 
 static void put_group(struct reader *r, const struct unit *g)
@@ -487,7 +511,7 @@ static unsigned even_share(const struct reader *r, size_t from)
 
 static void pack(struct reader *r)
 {
-	struct unit done = { 0 }; /* the chunk before, which still takes a few lines that nobody wants */
+	struct unit done = { 0 }; /* the chunk before */
 
 	for (size_t i = 0; i < r->nunits;) {
 		unsigned want = even_share(r, i);
@@ -495,7 +519,7 @@ static void pack(struct reader *r)
 
 		while (i < r->nunits && can_join(r, &g, &r->units[i], want))
 			join(r, &g, &r->units[i++]);
-		if (done.end && !g.is_solid && is_few(r, &g) && lines_fit(r->lines, done.first, g.end)) {
+		if (can_append(r, &done, &g)) {
 			done.end = g.end;
 			continue;
 		}

@@ -60,7 +60,7 @@ static int publish(struct indexer *x)
 	shelf_kill(&x->shelf, (const int64_t *)(const void *)x->dead.p, x->dead.len / sizeof(int64_t));
 	forget_batch(x);
 	shelf_tidy(&x->shelf);
-	r = encode_follow(x);
+	r = index_encode_follow(x);
 	return r < 0 ? r : shelf_publish(&x->shelf, x->rows);
 }
 
@@ -489,7 +489,7 @@ void indexer_close(struct indexer *x)
 	if (x->changed)
 		store_exec(x->rows, "ROLLBACK");
 	forget_batch(x);
-	encode_close(x);
+	index_encode_close(x);
 	shelf_release(&x->shelf);
 	store_close(x->rows);
 	chunker_free(x->chunker);

@@ -26,7 +26,7 @@ static bool open_encoder(struct indexer *x)
 	return true;
 }
 
-void encode_close(struct indexer *x)
+void index_encode_close(struct indexer *x)
 {
 	vectors_free(x->vectors);
 	encoder_work_free(x->work);
@@ -61,7 +61,7 @@ static bool has_slots(const struct indexer *x, uint32_t number)
 	return index_segment(x->dir, number, "slots", path) == 0 && access(path, F_OK) == 0;
 }
 
-int encode_follow(struct indexer *x)
+int index_encode_follow(struct indexer *x)
 {
 	struct manifest *m = &x->shelf.manifest;
 	int r = 0;

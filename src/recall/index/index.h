@@ -26,6 +26,7 @@
 #include "base/macro.h"
 #include "base/str.h"
 #include "chunk/chunk.h"
+#include "json/json.h"
 #include "retrieve/retrieve.h"
 
 /* -- the indexer ------------------------------------------------------------------------------- */
@@ -111,6 +112,8 @@ int code_read(struct code *c, const char *root, const struct code_hit *hit, unsi
 	str *ret);
 /* Without an index, *ret says so. */
 int code_status(struct code *c, const char *root, struct code_status *ret);
+/* As members of an open object. */
+void code_status_write(struct json_writer *w, const struct code_status *s);
 /* Where the index of a root is. */
 int code_directory(const char *dir, const char *root, char ret[FS_PATH]);
 

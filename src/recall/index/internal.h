@@ -214,7 +214,7 @@ str lines_of(str text, unsigned first, unsigned count);
 /* -- encode.c ---------------------------------------------------------------------------------- */
 
 /* Segments that have no slots get them. */
-int encode_follow(struct indexer *x);
-void encode_close(struct indexer *x);
+int index_encode_follow(struct indexer *x);
+void index_encode_close(struct indexer *x);
 
 #endif

@@ -369,6 +369,21 @@ int code_status(struct code *c, const char *root, struct code_status *ret)
 	return r;
 }
 
+void code_status_write(struct json_writer *w, const struct code_status *s)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} numbers[] = { { "files", s->files }, { "pieces", s->chunks }, { "symbols", s->symbols },
+		{ "vectors", s->vectors }, { "skipped", s->skipped }, { "updated_us", (uint64_t)s->updated_us },
+		{ "done", s->done }, { "all", s->all }, { "scans", s->scans } };
+
+	jw_field_bool(w, "indexed", s->exists);
+	jw_field_bool(w, "running", s->is_running);
+	for (size_t i = 0; i < countof(numbers); i++)
+		jw_field_int(w, numbers[i].name, (int64_t)numbers[i].value);
+}
+
 /* -- all of them ------------------------------------------------------------------------------- */
 
 struct code *code_new(const char *dir, const char *weights)
