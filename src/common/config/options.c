@@ -85,6 +85,8 @@ const struct option options[OPTION_ID_MAX] = {
 		.text = "find memories by what they mean as well, not by their words alone; in force after a restart" },
 	[OPTION_CONTEXT_MEMORIES] = { "context.memories", OPTION_INT, "10", .minimum = 0, .maximum = 20,
 		.text = "How many memories are added to one prompt at most." },
+	[OPTION_CONTEXT_CODE] = { "context.code", OPTION_INT, "3", .minimum = 0, .maximum = 5,
+		.text = "How many pieces of code are added to one prompt at most; 0: none." },
 	[OPTION_CONTEXT_TOKENS] = { "context.tokens", OPTION_INT, "2000", .minimum = 100, .maximum = 2400,
 		.text = "How many tokens are added at once at most, at four bytes each." },
 	[OPTION_DURABILITY] = { "durability", OPTION_ENUM, "normal", .choices = durabilities,

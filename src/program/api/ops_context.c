@@ -11,20 +11,20 @@ int op_why(struct op_call *call)
 	static const struct op_column columns[] = { { "at_us", 'i' }, { "event", 's' }, { "session", 's' },
 		{ "agent", 's' }, { "memory", 's' }, { "rank", 'i' }, { "score_milli", 'i' },
 		{ "confidence_milli", 'i' }, { "tokens", 'i' }, { "type", 's' }, { "text", 's' }, { "file", 's' },
-		{ "used_us", 'i' }, { "status", 's' }, { "prompt", 's' }, { 0 } };
+		{ "used_us", 'i' }, { "status", 's' }, { "prompt", 's' }, { "code", 's' }, { 0 } };
 	int64_t session = op_int(call, "session");
 	int r;
 
 	jw_object(call->w);
 	r = op_write_list(call, "injections",
 		store_ask(call->store,
-			"SELECT i.at, i.kind, s.native_id, s.agent, ulid_text(i.item), i.rank, "
+			"SELECT i.at, i.kind, s.native_id, s.agent, iif(i.place IS NULL, ulid_text(i.item), NULL), i.rank, "
 			"CAST(i.score * 1000 AS INTEGER), CAST(i.confidence * 1000 AS INTEGER), i.tokens, m.type, "
 			"m.text, "
 			"m.file, i.used_at, m.status, "
 			"(SELECT substr(b.prompt, 1, 200) FROM batches b WHERE b.session = i.session AND b.ord <= "
 			"i.ord "
-			"ORDER BY b.ord DESC LIMIT 1) "
+			"ORDER BY b.ord DESC LIMIT 1), i.place "
 			"FROM injections i JOIN sessions s ON s.key = i.session LEFT JOIN memories m ON m.uid = i.item "
 			"WHERE (?1 IS NULL OR i.session = ?1) ORDER BY i.ord DESC, i.rank LIMIT ?2",
 			"ki", session, op_int(call, "limit")),
@@ -37,8 +37,8 @@ int op_why(struct op_call *call)
 
 const struct op_column op_context_result[] = { { "event", 's' }, { "text", 's' }, { "tokens", 'i' },
 	{ "items", 'l',
-		(const struct op_column[]){ { "memory", 's' }, { "confidence_milli", 'i' }, { "tokens", 'i' },
-			{ 0 } } },
+		(const struct op_column[]){ { "memory", 's' }, { "code", 's' }, { "confidence_milli", 'i' },
+			{ "tokens", 'i' }, { 0 } } },
 	{ 0 } };
 
 static void write_items(struct op_call *call, const struct context_reply *reply)
@@ -50,7 +50,10 @@ static void write_items(struct op_call *call, const struct context_reply *reply)
 	for (size_t i = 0; i < reply->n; i++) {
 		ulid_format(&reply->items[i].uid, id);
 		jw_object(call->w);
-		jw_field_str(call->w, "memory", str_of(id));
+		if (str_is_set(reply->items[i].place))
+			jw_field_str(call->w, "code", reply->items[i].place);
+		else
+			jw_field_str(call->w, "memory", str_of(id));
 		jw_field_int(call->w, "confidence_milli", (int64_t)(reply->items[i].confidence * 1000));
 		jw_field_int(call->w, "tokens", reply->items[i].tokens);
 		jw_end_object(call->w);

@@ -12,15 +12,16 @@ static void print_injection(struct cli *cli, const struct json *i)
 {
 	const char *dim = cli->colour ? "\033[2m" : "", *off = cli->colour ? "\033[0m" : "";
 	int64_t confidence = cell_int(i, "confidence_milli");
+	bool is_code = !str_empty(cell_text(i, "code"));
 
 	printf("%s" STR_FMT "  " STR_FMT "  " STR_FMT "  %lld tokens  confidence %.2f%s%s\n", dim,
-		STR_ARG(cell_time(cli, i, "at_us")), STR_ARG(cell_text(i, "event")), STR_ARG(cell_text(i, "memory")),
+		STR_ARG(cell_time(cli, i, "at_us")), STR_ARG(cell_text(i, "event")), STR_ARG(is_code ? STR("code") : cell_text(i, "memory")),
 		(long long)cell_int(i, "tokens"), (double)confidence / 1000,
 		json_get(i, STR("used_us")) ? "  used afterwards" : "", off);
 	printf("    ");
-	if (str_empty(cell_text(i, "text")))
+	if (!is_code && str_empty(cell_text(i, "text")))
 		printf("(forgotten since)");
-	cli_print_safe(cell_text(i, "text"));
+	cli_print_safe(cell_text(i, is_code ? "code" : "text"));
 	putchar('\n');
 	if (!str_empty(cell_text(i, "prompt"))) {
 		printf("    %sfor: ", dim);

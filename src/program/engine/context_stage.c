@@ -53,7 +53,9 @@ static str write_ledger(struct turn *t, const struct context_reply *r)
 	for (size_t i = 0; i < r->n; i++) {
 		ulid_format(&r->items[i].uid, id);
 		jw_object(&w);
-		jw_field_str(&w, "memory", str_of(id));
+		jw_field_str(&w, str_is_set(r->items[i].place) ? "code" : "memory", str_of(id));
+		if (str_is_set(r->items[i].place))
+			jw_field_str(&w, "place", r->items[i].place);
 		jw_field_int(&w, "score", (int64_t)(r->items[i].score * 1000));
 		jw_field_int(&w, "confidence", (int64_t)(r->items[i].confidence * 1000));
 		jw_field_int(&w, "tokens", r->items[i].tokens);

@@ -21,12 +21,16 @@ static const struct {
 	{ EVENT_POST_TOOL_USE, NULL, recall_file },
 };
 
-struct context *context_new(struct readers *readers, struct memories *memories, const struct config *config,
-	const char *secret)
+struct context *context_new(const struct context_config *config)
 {
 	struct context *c = xcalloc(1, sizeof *c);
 
-	*c = (struct context){ .readers = readers, .memories = memories, .config = config, .secret = secret };
+	*c = (struct context){ .readers = config->readers,
+		.memories = config->memories,
+		.code = config->code,
+		.config = config->config,
+		.secret = config->secret,
+		.home = config->home };
 	return c;
 }
 
@@ -55,8 +59,19 @@ static int is_barren(struct moment *m, bool *ret)
 	int got = store_number(m->store, &any, "SELECT 1 FROM memories WHERE project IN (?1, 0) LIMIT 1", "i",
 		m->project);
 
-	*ret = !any;
+	*ret = !any && !recall_code_may_come(m);
 	return MIN(got, 0);
+}
+
+static int64_t key_of(struct query *q)
+{
+	str item = query_str(q, 1);
+	struct ulid name;
+
+	if (!query_is_null(q, 0) || item.n != ULID_BYTES)
+		return query_int(q, 0);
+	memcpy(name.b, item.p, ULID_BYTES);
+	return recall_code_key(&name);
 }
 
 /* What the ledger says of the current window; resuming a session continues the one before. */
@@ -64,7 +79,7 @@ static int recollect(struct moment *m)
 {
 	struct context_reply *r = m->reply;
 	struct query *q = store_ask(m->store,
-		"SELECT m.key FROM injections i JOIN memories m ON m.uid = i.item WHERE i.session = "
+		"SELECT m.key, i.item FROM injections i LEFT JOIN memories m ON m.uid = i.item WHERE i.session = "
 		"(SELECT key FROM sessions WHERE native_id = ?1 ORDER BY agent = ?2 DESC LIMIT 1) AND i.ord >= "
 		"coalesce((SELECT max(w.ord) FROM windows w WHERE w.session = i.session AND w.agent_id IS NULL AND "
 		"w.source <> 'resume'), 0) ORDER BY i.ord DESC LIMIT ?3",
@@ -72,7 +87,7 @@ static int recollect(struct moment *m)
 	int got;
 
 	while ((got = query_step(q)) == 1 && r->ngiven < CONTEXT_GIVEN)
-		r->given[r->ngiven++] = query_int(q, 0);
+		r->given[r->ngiven++] = key_of(q);
 	query_reset(q);
 	return MIN(got, 0);
 }

@@ -4,6 +4,7 @@
  *   start.c     the start of a session: what is known of its project
  *   recall.c    memories that fit a prompt, or are about a file
  *   named.c     which of those about a file help with the task
+ *   code.c      code that fits a prompt
  *   file.c      whether the file that a memory is about has changed
  *   block.c     the text: framed as reference data, within its limits
  *
@@ -20,6 +21,7 @@
 #include "base/ulid.h"
 #include "config/config.h"
 #include "event/event.h"
+#include "index/index.h"
 #include "memory/memory.h"
 #include "store/store.h"
 
@@ -31,9 +33,17 @@ enum {
 
 struct context;
 
-/* Everything outlives it. secret: makes the boundary of blocks unguessable. */
-struct context *context_new(struct readers *readers, struct memories *memories, const struct config *config,
-	const char *secret);
+/* Everything outlives it. */
+struct context_config {
+	struct readers *readers;
+	struct memories *memories;
+	struct code *code; /* NULL: no code is given */
+	const struct config *config;
+	const char *secret; /* makes the boundary of blocks unguessable */
+	const char *home;   /* of the user; no project is there */
+};
+
+struct context *context_new(const struct context_config *config);
 void context_free(struct context *c);
 DEFINE_FREEP(struct context, context_free);
 
@@ -44,17 +54,18 @@ struct context_ask {
 	str prompt;           /* of this event, or the last one of its session */
 	str file;             /* file tools */
 	str excerpt;          /* some of the tool's output */
-	const int64_t *given; /* keys of memories that the window has already */
+	const int64_t *given; /* keys of items that the window has already */
 	size_t ngiven;
 	bool asked_for; /* by an agent that wants it: no switch counts */
 	bool recollect; /* look up what the window was given, beside that */
 };
 
 struct context_item {
-	int64_t key;
+	int64_t key; /* of a memory; of a piece of code, a negative number made of its name */
 	struct ulid uid;
 	float score, confidence;
 	unsigned tokens;
+	str place; /* code: path:first-last; STR_NONE: a memory */
 };
 
 struct context_reply {
@@ -63,7 +74,7 @@ struct context_reply {
 	size_t n;
 	int64_t given[CONTEXT_GIVEN]; /* what was looked up, the newest first */
 	size_t ngiven;
-	bool barren; /* there are no memories at all for this project: no need to ask again until there are */
+	bool barren; /* there is nothing at all for this project: no need to ask again until something is learned */
 };
 
 /* Whether anything could be added to such an event at all; cheap, on any thread. */

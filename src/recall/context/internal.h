@@ -7,8 +7,9 @@
 struct context {
 	struct readers *readers;
 	struct memories *memories;
+	struct code *code;
 	const struct config *config;
-	const char *secret;
+	const char *secret, *home;
 };
 
 enum { CONTEXT_NAMED = 64 }; /* memories about one file that are looked at */
@@ -47,6 +48,12 @@ int start_short(struct moment *m);
 int start_line(struct moment *m);
 int recall_prompt(struct moment *m);
 int recall_file(struct moment *m);
+
+/* code.c: pieces that fit; whether any could; how many the repository has; the key of a piece by its name. */
+int recall_code(struct moment *m, str query);
+bool recall_code_may_come(struct moment *m);
+int64_t recall_code_count(struct moment *m);
+int64_t recall_code_key(const struct ulid *name);
 
 /* named.c: those about a file that are sure enough, the surest first. */
 typedef void recall_add(struct moment *m, const struct memory_row *row, float confidence);

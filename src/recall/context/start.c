@@ -17,7 +17,7 @@ static int count_memories(struct moment *m, int64_t *ret)
 /* Nothing is said where nothing is known. */
 static int add_status(struct moment *m)
 {
-	int64_t memories = 0, sessions = 0;
+	int64_t memories = 0, sessions = 0, chunks = recall_code_count(m);
 	int r = count_memories(m, &memories);
 
 	if (r == 0)
@@ -27,11 +27,13 @@ static int add_status(struct moment *m)
 				"key = ?1 OR "
 				"parent = ?1) AND s.prompts > 0 AND s.native_id <> ?2",
 				"is", m->project, m->ask->session));
-	if (r < 0 || (!memories && !sessions))
+	if (r < 0 || (!memories && !sessions && !chunks))
 		return r;
 	block_add_line(m,
-		arena_strf(m->arena, "**hookd**: %lld memories and %lld earlier sessions of this project are stored.",
-			(long long)memories, (long long)sessions));
+		arena_strf(m->arena, "**hookd**: %lld memories and %lld earlier sessions of this project are stored%s.",
+			(long long)memories, (long long)sessions,
+			chunks ? arena_strf(m->arena, ", and %lld pieces of its code are indexed", (long long)chunks).p
+			       : ""));
 	return 0;
 }
 

@@ -228,16 +228,18 @@ static int add_injection(struct step *t, const struct ulid *event, const struct 
 	int64_t tokens = 0, score = 0, confidence = 0; /* the last two in thousandths */
 	int r;
 
-	if (!ulid_parse(json_str(json_get(item, STR("memory"))), &uid))
+	if (!ulid_parse(json_str(json_get(item, STR("memory"))), &uid) &&
+		!ulid_parse(json_str(json_get(item, STR("code"))), &uid))
 		return 0;
 	json_int(json_get(item, STR("tokens")), &tokens);
 	json_int(json_get(item, STR("score")), &score);
 	json_int(json_get(item, STR("confidence")), &confidence);
 	r = store_do(t->store,
-		"INSERT INTO injections(event, item, session, kind, rank, score, confidence, tokens, ord, at) "
-		"VALUES (?1, ?2, ?3, ?4, ?5, ?6 / 1000.0, ?7 / 1000.0, ?8, ?9, ?10) ON CONFLICT DO NOTHING",
-		"bbisiiiiii", event->b, (size_t)ULID_BYTES, uid.b, (size_t)ULID_BYTES, t->session.key,
-		member(t, "event"), (int64_t)rank, score, confidence, tokens, t->record.order_us, t->record.at_us);
+		"INSERT INTO injections(event, item, session, kind, rank, score, confidence, tokens, ord, at, place) "
+		"VALUES (?1, ?2, ?3, ?4, ?5, ?6 / 1000.0, ?7 / 1000.0, ?8, ?9, ?10, ?11) ON CONFLICT DO NOTHING",
+		"bbisiiiiiis", event->b, (size_t)ULID_BYTES, uid.b, (size_t)ULID_BYTES, t->session.key,
+		member(t, "event"), (int64_t)rank, score, confidence, tokens, t->record.order_us, t->record.at_us,
+		json_str(json_get(item, STR("place"))));
 	if (r < 0 || !store_changes(t->store))
 		return r;
 	return store_do(t->store, "UPDATE memories SET shown = shown + 1, shown_at = ?2 WHERE uid = ?1", "bi", uid.b,

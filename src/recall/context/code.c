@@ -1,0 +1,143 @@
+/* Code that fits a prompt: what a colleague would have pasted. It is read from the file as it is now, so that nobody is
+ * given what is not there any more, and no more of it than one screen. */
+#include "base/sha256.h"
+#include "context/internal.h"
+#include "project/project.h"
+#include "redact/redact.h"
+
+enum { CANDIDATES = RATED_MAX, CODE_LINES = 50, ROOT_MS = 10 };
+
+static const float high = 0.75F;
+
+/* -- which repository -------------------------------------------------------------------------- */
+
+/* The checkout that the session works in, which may be a worktree. */
+static const char *root_of(struct moment *m)
+{
+	struct project p;
+
+	if (!m->context->code || !config_number(m->context->config, OPTION_CONTEXT_CODE) || str_empty(m->ask->cwd))
+		return NULL;
+	if (project_find_within(arena_cstr(m->arena, m->ask->cwd), m->context->home, ROOT_MS, &p) < 0 || !p.found)
+		return NULL;
+	return arena_cstr(m->arena, str_of(p.root));
+}
+
+bool recall_code_may_come(struct moment *m)
+{
+	return root_of(m) != NULL;
+}
+
+int64_t recall_code_count(struct moment *m)
+{
+	const char *root = root_of(m);
+	struct code_status status;
+
+	return root && code_status(m->context->code, root, &status) == 0 && status.exists ? (int64_t)status.chunks : 0;
+}
+
+/* -- one piece --------------------------------------------------------------------------------- */
+
+/* A piece has no name of its own that lasts: it is known by where it is. What was given once is not given again when
+ * the lines above it have moved, so a symbol counts for more than a line. */
+static struct ulid name_piece(const char *root, const struct code_hit *hit)
+{
+	uint8_t digest[SHA256_BYTES];
+	struct sha256 h;
+	struct ulid name;
+
+	sha256_init(&h);
+	sha256_add(&h, root, strlen(root) + 1);
+	sha256_add(&h, hit->path.p, hit->path.n);
+	sha256_add(&h, "", 1);
+	if (str_empty(hit->symbol))
+		sha256_add(&h, &hit->line, sizeof hit->line);
+	else
+		sha256_add(&h, hit->symbol.p, hit->symbol.n);
+	sha256_end(&h, digest);
+	memcpy(name.b, digest, sizeof name.b);
+	name.b[0] &= 0x7F; /* the first digit of a ULID has three bits */
+	return name;
+}
+
+int64_t recall_code_key(const struct ulid *name)
+{
+	int64_t key = 0;
+
+	for (int i = 0; i < 7; i++)
+		key = key << 8 | name->b[i];
+	return -1 - key;
+}
+
+/* A fence that the code cannot close. */
+static str fence_for(struct moment *m, str code)
+{
+	size_t longest = 2, run = 0;
+
+	for (size_t i = 0; i < code.n; i++) {
+		run = code.p[i] == '`' ? run + 1 : 0;
+		longest = MAX(longest, run);
+	}
+	return longest < 64 ? arena_strf(m->arena, "%.*s", (int)longest + 1,
+				      "`````````````````````````````````````````````````````````````````")
+			    : STR_NONE;
+}
+
+/* The text as the model gets it, or STR_NONE: this piece cannot be framed. */
+static str write_piece(struct moment *m, const struct code_hit *hit, str code)
+{
+	str fence = fence_for(m, code), name = STR("");
+
+	/* Text that speaks of the frame could leave it. */
+	if (!str_is_set(fence) || str_find(code, STR("hookd-context")) >= 0)
+		return STR_NONE;
+	while (code.n && (code.p[code.n - 1] == '\n' || code.p[code.n - 1] == '\r'))
+		code.n--;
+	if (!str_empty(hit->symbol))
+		name = arena_strf(m->arena, " - `" STR_FMT "`", STR_ARG(block_plain(m, hit->symbol)));
+	return arena_strf(m->arena, "**" STR_FMT "** (L%u-%u)" STR_FMT "\n" STR_FMT "%s\n" STR_FMT "\n" STR_FMT,
+		STR_ARG(block_plain(m, hit->path)), hit->line, hit->line + MIN(hit->lines, (unsigned)CODE_LINES) - 1,
+		STR_ARG(name), STR_ARG(fence), language_fence(hit->language), STR_ARG(code), STR_ARG(fence));
+}
+
+static void add_piece(struct moment *m, const char *root, const struct code_hit *hit, bool first)
+{
+	_cleanup_(redactor_freep) struct redactor *redactor = NULL;
+	struct ulid name = name_piece(root, hit);
+	str code, text, heading = first ? STR("\n**Relevant code:**\n") : STR("");
+
+	if (m->reply->n == CONTEXT_ITEMS || block_was_given(m, recall_code_key(&name)) ||
+		code_read(m->context->code, root, hit, CODE_LINES, m->arena, &code) < 0)
+		return;
+	redactor = redactor_new();
+	text = write_piece(m, hit, redact_text(redactor, m->arena, code));
+	if (!str_is_set(text) || heading.n + text.n + 2 > m->room)
+		return;
+	if (first)
+		block_add_line(m, heading);
+	block_add_line(m, text);
+	m->reply->items[m->reply->n++] = (struct context_item){ .key = recall_code_key(&name),
+		.uid = name,
+		.score = hit->score,
+		.confidence = hit->confidence,
+		.tokens = context_tokens(text.n + 1),
+		.place = arena_strf(m->arena, STR_FMT ":%u-%u", STR_ARG(hit->path), hit->line,
+			hit->line + hit->lines - 1) };
+}
+
+int recall_code(struct moment *m, str query)
+{
+	size_t max = (size_t)config_number(m->context->config, OPTION_CONTEXT_CODE);
+	const char *root = root_of(m);
+	struct code_hit hits[CANDIDATES];
+	size_t before = m->reply->n;
+	int n;
+
+	if (!root || !max)
+		return 0;
+	n = code_search(m->context->code, root, query, m->arena, hits, CANDIDATES, NULL);
+	for (int i = 0; i < n && m->reply->n - before < max; i++)
+		if (hits[i].confidence >= high)
+			add_piece(m, root, &hits[i], m->reply->n == before);
+	return 0; /* an index that cannot be read costs nothing but what it would have given */
+}
