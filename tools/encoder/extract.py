@@ -305,12 +305,14 @@ def listed(path=HERE / "packages.txt"):
 
 
 def archives_of(apt, name, version, use):
-    """Of a Debian package; for patches alone only what Debian added."""
-    if (name, version) in apt.source_of and (name, version) not in apt.sources:
-        return list(apt.download([(name, version)]).values())
+    """Of a Debian package: the source if it is listed by that name and still there, else the binary package. For patches alone
+    only what Debian added."""
     source, diff = apt.find(name, version), not use & {"text", "changes"}
-    apt.fetch([source], diff)
-    return apt.paths(*source, diff)
+    if source[0] == name and "prose" not in use:
+        apt.fetch([source], diff)
+        if all((apt.files / part).exists() for part in apt.parts(*source, diff)):
+            return apt.paths(*source, diff)
+    return list(apt.download([(name, version)]).values())
 
 
 def main():

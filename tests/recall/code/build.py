@@ -64,8 +64,6 @@ changes test source wget 1.21.3-1+deb12u1 . wget_1.21.3.orig.tar.gz=5726bb8bc5ca
 changes test source gettext 0.21-12 gettext-(tools|runtime)/(src|intl|libgettextpo|wizard)/ gettext_0.21.orig.tar.xz=d20fcbb537e02dcf1383197ba05bd0734ef7bf5db06bdb241eb69b7d16b73192 gettext_0.21-12.debian.tar.xz=b4bb3a1749f14ea9f3544c3457f934005b0fd130e546fb56fcf9c38d6b5c614b
 changes test source mutt 2.2.12-0.1~deb12u1 . mutt_2.2.12.orig.tar.gz=043af312f64b8e56f7fd0bf77f84a205d4c498030bd9586457665c47bb18ce38 mutt_2.2.12-0.1~deb12u1.debian.tar.xz=658de41300c6971bc80f210f61c86f8e99e4e721d8d89296a8be059f2c80c301
 changes test source grep 3.8-5 . grep_3.8.orig.tar.xz=498d7cc1b4fb081904d87343febb73475cf771e424fb7e6141aff66013abc382 grep_3.8-5.debian.tar.xz=c49bb8ab9ed98fd1aa76f8af838ac9abd664e65042c0e40f99983c60ba03fba1
-changes test source vim 2:9.0.1378-2+deb12u2 src/ vim_9.0.1378.orig.tar.xz=6f20c108c0fe5dbcb00a00080b3607feb024a499de2c4d004de9c3bd74516523 vim_9.0.1378-2+deb12u2.debian.tar.xz=8de06019fc513fc9c335de050966774f6fb20fc011fbb5d50e8a841dbce91fa2
-changes test source libvirt 9.0.0-4+deb12u2 src/(util|conf|qemu|rpc)/ libvirt_9.0.0.orig.tar.xz=deca5cff1b7baac297bca9663907c61f71a47183371dc7ac019c107806d5435a libvirt_9.0.0-4+deb12u2.debian.tar.xz=5152a991ed16d3e155f7e14645d654cf2dbf0e60cbd256c4db121593097a1006
 """
 QUERIES = {"functions": 90, "changes": 90}  # of a package, at most
 TEXT = set(".py .js .mjs .ts .go .rs .c .h .cc .cpp .hpp .java .rb .y .l .el .scm .sh .pl .m4 .awk .md .rst .txt .adoc .texi .toml .yaml "
