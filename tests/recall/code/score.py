@@ -136,7 +136,7 @@ def figures(queries, got):
 def interval(values, rounds=1000):
     chance, n = random.Random(1), len(values)
     means = sorted(sum(chance.choices(values, k=n)) / n for _ in range(rounds))
-    return f"[{means[rounds // 40]:+.3f}, {means[-rounds // 40]:+.3f}]"
+    return f"[{means[rounds // 40]:.3f}, {means[-rounds // 40]:.3f}]"
 
 
 def mean(values, at):
@@ -147,7 +147,7 @@ def show(label, queries, words, vectors):
     a, b = ([side[q["id"]] for q in queries] for side in (words, vectors))
     gain = [y[1] - x[1] for x, y in zip(a, b)]
     print(f"{label:34} {len(queries):5}  {mean(a, 0):.3f} {mean(a, 1):.3f} {mean(a, 2):.3f}   {mean(b, 0):.3f} {mean(b, 1):.3f} {mean(b, 2):.3f}"
-          f"   {sum(gain) / len(gain):+.3f} {interval(gain)}", flush=True)
+          f" {interval([value[1] for value in b])}   {sum(gain) / len(gain):+.3f} {interval(gain)}", flush=True)
     return mean(b, 1) >= mean(a, 1)
 
 
@@ -163,7 +163,7 @@ def main():
     for name in names:
         queries = rows(args.sets / f"{name}.queries.jsonl")
         words, vectors = (figures(queries, route(args.hookd, alone, args.sets, name, queries)) for alone in (True, False))
-        print(f"{'':34} {'n':>5}  words: R@5 R@10 MRR   vectors: R@5 R@10 MRR   gain in R@10")
+        print(f"{'':34} {'n':>5}  words: R@5 R@10 MRR   vectors: R@5 R@10 MRR, R@10 in   gain in R@10, in")
         good &= show(name, queries, words, vectors)
         for by in ("language", "group"):
             for value in sorted({q[by] for q in queries}):
