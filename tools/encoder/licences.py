@@ -42,7 +42,7 @@ PERMISSIVE = [
     ("HPND", r"permission to use copy modify,? (and |merge |sell )?(distribute|distribution)|"
              r"permission to use and redistribute the source code or binary forms|"
              r"permission to (freely )?use copy (modify )?(and )?(or )?(distribute|redistribute|modify)"),
-    ("FSFAP", r"copying and distribution of this (file|package) with or without modification are permitted"),
+    ("FSFAP", r"copying and distribution of th(is|ese) (files?|package) with or without modification are permitted"),
     ("zlib", r"altered source versions must be plainly marked"),
     ("libpng", r"png reference library license|the origin of this source code must not be misrepresented|libpng license|the png reference library is supplied as is"),
     ("FTL", r"freetype project license|the freetype license"),
