@@ -157,7 +157,7 @@ def main():
     parser.add_argument("--index", action="store_true", help="through the index of code, not through memories")
     parser.add_argument("--sets", type=Path, default=packages.CACHE / "sets")
     parser.add_argument("names", nargs="*")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     names = args.names or sorted(path.name.removesuffix(".queries.jsonl") for path in args.sets.glob("*.queries.jsonl"))
     route, good = through_index if args.index else through_memories, True
     for name in names:
