@@ -72,7 +72,12 @@ struct recall *recall_new(struct loop *l, struct readers *r, const struct paths 
 	c->memories = memories_new(p->index, weights, &wants);
 	(void)fs_join(dir, p->data, "code");
 	c->code = code_new(dir, weights);
-	c->context = context_new(r, c->memories, config, secret);
+	c->context = context_new(&(struct context_config){ .readers = r,
+		.memories = c->memories,
+		.code = c->code,
+		.config = config,
+		.secret = secret,
+		.home = p->home });
 	return c;
 }
 

@@ -23,12 +23,12 @@ static const char *root_of(struct moment *m)
 	return arena_cstr(m->arena, str_of(p.root));
 }
 
-bool recall_code_may_come(struct moment *m)
+bool pieces_may_come(struct moment *m)
 {
 	return root_of(m) != NULL;
 }
 
-int64_t recall_code_count(struct moment *m)
+int64_t pieces_count(struct moment *m)
 {
 	const char *root = root_of(m);
 	struct code_status status;
@@ -60,7 +60,7 @@ static struct ulid name_piece(const char *root, const struct code_hit *hit)
 	return name;
 }
 
-int64_t recall_code_key(const struct ulid *name)
+int64_t piece_key(const struct ulid *name)
 {
 	int64_t key = 0;
 
@@ -106,7 +106,7 @@ static void add_piece(struct moment *m, const char *root, const struct code_hit 
 	struct ulid name = name_piece(root, hit);
 	str code, text, heading = first ? STR("\n**Relevant code:**\n") : STR("");
 
-	if (m->reply->n == CONTEXT_ITEMS || block_was_given(m, recall_code_key(&name)) ||
+	if (m->reply->n == CONTEXT_ITEMS || block_was_given(m, piece_key(&name)) ||
 		code_read(m->context->code, root, hit, CODE_LINES, m->arena, &code) < 0)
 		return;
 	redactor = redactor_new();
@@ -116,7 +116,7 @@ static void add_piece(struct moment *m, const char *root, const struct code_hit 
 	if (first)
 		block_add_line(m, heading);
 	block_add_line(m, text);
-	m->reply->items[m->reply->n++] = (struct context_item){ .key = recall_code_key(&name),
+	m->reply->items[m->reply->n++] = (struct context_item){ .key = piece_key(&name),
 		.uid = name,
 		.score = hit->score,
 		.confidence = hit->confidence,
@@ -125,7 +125,7 @@ static void add_piece(struct moment *m, const char *root, const struct code_hit 
 			hit->line + hit->lines - 1) };
 }
 
-int recall_code(struct moment *m, str query)
+int recall_pieces(struct moment *m, str query)
 {
 	size_t max = (size_t)config_number(m->context->config, OPTION_CONTEXT_CODE);
 	const char *root = root_of(m);

@@ -59,7 +59,7 @@ static int is_barren(struct moment *m, bool *ret)
 	int got = store_number(m->store, &any, "SELECT 1 FROM memories WHERE project IN (?1, 0) LIMIT 1", "i",
 		m->project);
 
-	*ret = !any && !recall_code_may_come(m);
+	*ret = !any && !pieces_may_come(m);
 	return MIN(got, 0);
 }
 
@@ -71,7 +71,7 @@ static int64_t key_of(struct query *q)
 	if (!query_is_null(q, 0) || item.n != ULID_BYTES)
 		return query_int(q, 0);
 	memcpy(name.b, item.p, ULID_BYTES);
-	return recall_code_key(&name);
+	return piece_key(&name);
 }
 
 /* What the ledger says of the current window; resuming a session continues the one before. */

@@ -50,10 +50,10 @@ int recall_prompt(struct moment *m);
 int recall_file(struct moment *m);
 
 /* code.c: pieces that fit; whether any could; how many the repository has; the key of a piece by its name. */
-int recall_code(struct moment *m, str query);
-bool recall_code_may_come(struct moment *m);
-int64_t recall_code_count(struct moment *m);
-int64_t recall_code_key(const struct ulid *name);
+int recall_pieces(struct moment *m, str query);
+bool pieces_may_come(struct moment *m);
+int64_t pieces_count(struct moment *m);
+int64_t piece_key(const struct ulid *name);
 
 /* named.c: those about a file that are sure enough, the surest first. */
 typedef void recall_add(struct moment *m, const struct memory_row *row, float confidence);

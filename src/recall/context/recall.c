@@ -83,7 +83,7 @@ int recall_prompt(struct moment *m)
 
 	if (r == 0 && m->project)
 		r = add_fitting(m, 0, query, high, max, "**Relevant memories for this task:**");
-	return r < 0 ? r : recall_code(m, query);
+	return r < 0 ? r : recall_pieces(m, query);
 }
 
 /* -- files ------------------------------------------------------------------------------------- */

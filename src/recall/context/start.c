@@ -17,7 +17,7 @@ static int count_memories(struct moment *m, int64_t *ret)
 /* Nothing is said where nothing is known. */
 static int add_status(struct moment *m)
 {
-	int64_t memories = 0, sessions = 0, chunks = recall_code_count(m);
+	int64_t memories = 0, sessions = 0, chunks = pieces_count(m);
 	int r = count_memories(m, &memories);
 
 	if (r == 0)
