@@ -72,7 +72,7 @@ static int retain_if_due(struct upkeep *u, struct store *s)
 
 int upkeep_idle(struct store *s, void *arg)
 {
-	static int (*const chores[])(struct upkeep *u, struct store *s) = { rebuild_some, retain_if_due };
+	static int (*const chores[])(struct upkeep * u, struct store * s) = { rebuild_some, retain_if_due };
 	int r = 0;
 
 	for (size_t i = 0; i < countof(chores) && r == 0; i++)
