@@ -152,12 +152,14 @@ int op_memory(struct op_call *call)
 /* -- recall ------------------------------------------------------------------------------------ */
 
 /* For fitting the confidence. */
-static void write_features(struct op_call *call, const struct hit *h)
+static void write_features(struct op_call *call, const float features[FEATURES])
 {
+	if (!op_bool(call, "features"))
+		return;
 	jw_key(call->w, "features");
 	jw_array(call->w);
 	for (int f = 0; f < FEATURES; f++)
-		jw_raw(call->w, arena_strf(call->arena, "%.4f", (double)h->features[f]));
+		jw_raw(call->w, arena_strf(call->arena, "%.4f", (double)features[f]));
 	jw_end_array(call->w);
 }
 
@@ -181,8 +183,7 @@ static int write_hit(struct op_call *call, const struct hit *h, int64_t *written
 		jw_field_str(call->w, "type", query_str(q, 2));
 		jw_field_str(call->w, "text", query_str(q, 3));
 		jw_field_str(call->w, "file", query_str(q, 4));
-		if (op_bool(call, "features"))
-			write_features(call, h);
+		write_features(call, h->features);
 		jw_end_object(call->w);
 		++*written;
 	}
@@ -231,6 +232,7 @@ static void write_code(struct op_call *call, const struct code_hit *h)
 	jw_field_int(call->w, "lines", h->lines);
 	if (!str_empty(h->symbol))
 		jw_field_str(call->w, "symbol", h->symbol);
+	write_features(call, h->features);
 	jw_end_object(call->w);
 }
 

@@ -81,7 +81,7 @@ struct code_hit {
 	enum chunk_kind kind;
 	enum file_class class;
 	const struct language *language;
-	float score, confidence;
+	float score, confidence, features[FEATURES];
 	int64_t key;
 	int64_t size, ctime_ns; /* of the file when it was read */
 };

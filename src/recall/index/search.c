@@ -272,7 +272,7 @@ static void rate(struct view *v, const char *root, str query, struct arena *a, s
 		rated[i] = (struct rated){ &f[i].hit,
 			arena_strf(a, STR_FMT " " STR_FMT, STR_ARG(title), STR_ARG(str_cut_utf8(text, RATED_BYTES))) };
 	}
-	hit_rate(v->parts, v->nparts, query, rated, n);
+	hit_rate(v->parts, v->nparts, RATED_AS_CODE, query, rated, n);
 }
 
 int code_search(struct code *c, const char *root, str query, struct arena *a, struct code_hit *ret, size_t max,
@@ -299,6 +299,7 @@ int code_search(struct code *c, const char *root, str query, struct arena *a, st
 		ret[i] = found[i].code;
 		ret[i].score = found[i].hit.score;
 		ret[i].confidence = found[i].hit.confidence;
+		memcpy(ret[i].features, found[i].hit.features, sizeof ret[i].features);
 	}
 	view_unref(v);
 	return r;

@@ -490,7 +490,7 @@ static int rate(struct store *store, const struct snapshot *s, str query, struct
 			rated[i] = (struct rated){ &hits[i], found[i].text };
 	}
 	if (got >= 0)
-		hit_rate(s->parts, s->nparts, query, rated, MIN(to, (size_t)RATED_MAX));
+		hit_rate(s->parts, s->nparts, RATED_AS_PROSE, query, rated, MIN(to, (size_t)RATED_MAX));
 	arena_release(&texts);
 	return got < 0 ? got : (int)to;
 }

@@ -119,10 +119,16 @@ static void find_features(const struct index_part *parts, size_t n, str query, c
 	free(room);
 }
 
-/* Fitted; see there. By words alone, and with vectors. */
-static const double coefficients[2][FEATURES] = {
-	{ -9.069, 0.187, 0.878, 3.460, -0.382, 1.344, 3.109, -0.017, -1.066, 0 },
-	{ -7.234, 0.017, 0.693, 1.890, -0.433, 0.731, 1.940, -0.020, -0.360, 0.938 },
+/* Fitted; see there, and tools/code_confidence.py. By words alone, and with vectors. */
+static const double coefficients[][2][FEATURES] = {
+	[RATED_AS_PROSE] = {
+		{ -9.069, 0.187, 0.878, 3.460, -0.382, 1.344, 3.109, -0.017, -1.066, 0 },
+		{ -7.234, 0.017, 0.693, 1.890, -0.433, 0.731, 1.940, -0.020, -0.360, 0.938 },
+	},
+	[RATED_AS_CODE] = {
+		{ -9.069, 0.187, 0.878, 3.460, -0.382, 1.344, 3.109, -0.017, -1.066, 0 },
+		{ -7.234, 0.017, 0.693, 1.890, -0.433, 0.731, 1.940, -0.020, -0.360, 0.938 },
+	},
 };
 
 /* A prompt that does little more than repeat a small part of a text ("then clear the cache") says nothing about the
@@ -134,7 +140,8 @@ static double without_quotes(double confidence, const float *f)
 	return (double)f[2] < part * (double)f[1] ? MIN(confidence, most) : confidence;
 }
 
-void hit_rate(const struct index_part *parts, size_t n, str query, const struct rated *r, size_t nrated)
+void hit_rate(const struct index_part *parts, size_t n, enum rated_as as, str query, const struct rated *r,
+	size_t nrated)
 {
 	nrated = MIN(nrated, (size_t)RATED_MAX);
 	find_features(parts, n, query, r, nrated);
@@ -142,8 +149,11 @@ void hit_rate(const struct index_part *parts, size_t n, str query, const struct 
 		double z = 0;
 
 		for (int f = 0; f < FEATURES; f++)
-			z += coefficients[r[i].hit->encoded][f] * (double)r[i].hit->features[f];
-		r[i].hit->confidence = (float)without_quotes(1 / (1 + exp(-z)), r[i].hit->features);
+			z += coefficients[as][r[i].hit->encoded][f] * (double)r[i].hit->features[f];
+		r[i].hit->confidence = (float)(1 / (1 + exp(-z)));
+		/* Code is asked for in few words of the many it has. */
+		if (as == RATED_AS_PROSE)
+			r[i].hit->confidence = (float)without_quotes(r[i].hit->confidence, r[i].hit->features);
 	}
 }
 

@@ -126,6 +126,10 @@ struct rated {
 	str text;
 };
 
+/* What the texts are: a match of the same words means another thing in code. */
+enum rated_as { RATED_AS_PROSE, RATED_AS_CODE };
+
 /* Sets features and confidence of hits, which are in order; at most RATED_MAX. */
-void hit_rate(const struct index_part *parts, size_t n, str query, const struct rated *r, size_t nrated);
+void hit_rate(const struct index_part *parts, size_t n, enum rated_as as, str query, const struct rated *r,
+	size_t nrated);
 #endif
