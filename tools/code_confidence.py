@@ -2,11 +2,12 @@
 """Fits how sure a piece of code is: tools/code_confidence.py HOOKD [--words] [--check] [--sets DIRECTORY] [HALF]
 
 Every repository of a half of the sets that tests/recall/code/build.py makes (dev, unless another is named) is indexed
-and asked three kinds of questions: its own, for which a piece is right that lies on the lines or in the file that were
-asked for; as many of other repositories; and prompts of projects that have nothing to do with it (tests/recall). A
-confidence has to be low for the last two, however well the best of their pieces fits. Each repository is judged by what
-was fitted to the others; the coefficients at the end are for src/recall/retrieve/confidence.c. With --check nothing is
-fitted: it prints how often the confidences that hookd gives are right.
+and asked three kinds of questions: its own; as many of other repositories; and prompts of projects that have nothing to do
+with it (tests/recall). A confidence has to be low for the last two, however well the best of their pieces fits. The first
+three pieces are looked at, because no more are ever given, and one is right when it lies in the file that holds the
+answer: the functions of a file explain each other, and whoever reads one finds the other. Each repository is judged by
+what was fitted to the others; the coefficients at the end are for src/recall/retrieve/confidence.c. With --check nothing
+is fitted: it prints how often the confidences that hookd gives are right, and how often the piece is the very function.
 """
 import argparse
 import json
@@ -17,8 +18,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "recall" / "code"))
 import packages  # noqa: E402
-from confidence import calibrate, fit, held_out, probability, read, report  # noqa: E402
+from confidence import fit, probability, read, report  # noqa: E402
 from score import Hookd, fits_place, rows  # noqa: E402
+
+GIVEN, RIDGE = 3, 0.1
 
 
 def prompts():
@@ -32,16 +35,16 @@ def questions(queries, group, chance):
     return own + chance.sample(others, min(len(others), len(own) // 2)) + chance.sample(list(prompts()), len(own) // 2)
 
 
-def ask(hookd, kind, root, asked, group):
-    """(features, confidence, whether it is right, which question) of each hit."""
+def ask(hookd, kind, root, asked):
+    """(features, confidence, whether the file is right, whether the very lines are) of each hit."""
     found = []
     for number, q in enumerate(asked):
         params = {"queries": [{"id": number, "query": q["query"], "project": root}], "in": "code", "features": True}
         answer = json.loads(hookd.run("rpc", "recall", json.dumps(params)))["answers"][0]
-        for hit in answer.get("hits", []):
+        for hit in answer.get("hits", [])[:GIVEN]:
             last = hit["line"] + hit["lines"] - 1
-            right = any(fits_place(kind, hit["path"], hit["line"], last, place) for place in q["places"])
-            found.append((hit["features"], hit["confidence"], right, (group, number)))
+            exact = any(fits_place(kind, hit["path"], hit["line"], last, place) for place in q["places"])
+            found.append((hit["features"], hit["confidence"], hit["path"] in {place[0] for place in q["places"]}, exact))
     return found
 
 
@@ -61,21 +64,22 @@ def main():
                 root = str(args.sets / "trees" / kind / group)
                 hookd.run("index", root)
                 some = questions(queries, group, chance)
-                asked[kind, group] = (ask(hookd, kind, root, some, group), len(some), len(some))
+                asked[kind, group] = ask(hookd, kind, root, some)
                 wanted += sum(bool(q["relevant"]) for q in some)
                 print(f"  {kind} {group}: {len(some)} questions", file=sys.stderr, flush=True)
-    everything = [row for found, _, _ in asked.values() for row in found]
+    everything = [row for found in asked.values() for row in found]
     print(f"{len(asked)} repositories, {wanted} questions that have an answer, {len(everything)} hits")
     if args.check:
-        report("as hookd rates them", [(row[1], row[2]) for row in everything], wanted)
+        report("as hookd rates them: in the right file", [(row[1], row[2]) for row in everything], wanted)
+        report("the same: the very function", [(row[1], row[3]) for (kind, _), found in asked.items() for row in found
+                                               if kind == "functions"], wanted)
         return
-    judged = list(held_out(asked))
-    calibration = calibrate(judged)
-    report("each repository judged by what was fitted to the others",
-           [(probability(calibration, (1, z)), right) for z, right in judged], wanted)
-    w = [calibration[1] * c for c in fit(everything)]
-    w[0] += calibration[0]
-    print("{", ", ".join(f"{c:.3f}" for c in w), "}")
+    judged = []
+    for name, found in asked.items():
+        w = fit([row for other, rows_of in asked.items() for row in rows_of if other != name], RIDGE)
+        judged += [(probability(w, row[0]), row[2]) for row in found]
+    report("each repository judged by what was fitted to the others", judged, wanted)
+    print("{", ", ".join(f"{c:.3f}" for c in fit(everything, RIDGE)), "}")
 
 
 if __name__ == "__main__":

@@ -28,6 +28,14 @@ def oak(world):
     return Oak(world)
 
 
+def test_the_start_of_a_session_counts_the_code(oak):
+    root = oak.world.top / "shop"
+    (root / ".git").mkdir(parents=True)
+    (root / "cart.py").write_text("def total(rows):\n    return sum(rows)\n")
+    pieces = oak.world.json("index", "--json", "--no-vectors", root)["pieces"]
+    assert pieces == oak.post("session-start", session_id="c", agent="claude", source="startup", cwd=str(root))["context"]["index"]["code_chunks"] == 1
+
+
 def test_the_example_of_a_session(oak):
     a = oak.post("session-start", session_id="test-123", agent="claude", source="startup", cwd=str(oak.world.top))
     assert a["status"] == "ok" and a["session_id"] == "test-123"

@@ -162,18 +162,19 @@ static void add_index(const struct op_answer *answer, void *arg)
 	static const str empty = STR("{}}}");
 	struct web_call *c = arg;
 	struct json *sums = NULL;
-	int64_t memories = 0;
+	int64_t memories = 0, pieces = 0;
 	bool known;
 
 	if (!answer)
 		return;
 	known = !answer->code && json_parse(&c->arena, arena_str(&c->arena, answer->result), 0, &sums, NULL) == 0 &&
 		json_int(json_get(sums, STR("memories")), &memories);
+	if (known)
+		(void)json_int(json_get(sums, STR("pieces")), &pieces);
 	if (str_ends(buf_str(&c->body), empty)) {
 		c->body.len -= empty.n;
-		/* There is no index of code. */
-		buf_addf(&c->body, "{\"code_chunks\":0,\"memory_observations\":%lld,\"status\":\"%s\"}}}",
-			(long long)memories, known ? "ready" : "unknown");
+		buf_addf(&c->body, "{\"code_chunks\":%lld,\"memory_observations\":%lld,\"status\":\"%s\"}}}",
+			(long long)pieces, (long long)memories, known ? "ready" : "unknown");
 	}
 	web_done(c);
 }

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "api/ops.h"
+#include "index/index.h"
 
 /* -- numbers ----------------------------------------------------------------------------------- */
 
@@ -347,15 +348,19 @@ static int write_session_sums(struct op_call *call, int64_t session)
 static int write_start_sums(struct op_call *call, int64_t session)
 {
 	static const struct op_column columns[] = { { "prompts", 'i' }, { "memories", 'i' }, { 0 } };
+	struct code_status code = { 0 };
 	struct query *q = store_ask(call->store,
 		"SELECT s.prompts, (SELECT count(*) FROM memories m WHERE m.status = 'active' AND NOT m.muted AND "
-		"m.project IN (0, (SELECT coalesce(p.parent, p.key) FROM projects p WHERE p.key = s.project))) "
-		"FROM sessions s WHERE s.key = ?1",
+		"m.project IN (0, (SELECT coalesce(p.parent, p.key) FROM projects p WHERE p.key = s.project))), "
+		"(SELECT path FROM projects WHERE key = s.project) FROM sessions s WHERE s.key = ?1",
 		"i", session);
 	int got = query_step(q);
 
-	if (got == 1)
+	if (got == 1) {
 		op_write_columns(call->w, q, columns);
+		if (code_status(call->ctx->code, arena_cstr(call->arena, query_str(q, 2)), &code) == 0)
+			jw_field_int(call->w, "pieces", (int64_t)code.chunks);
+	}
 	query_reset(q);
 	return MIN(got, 0);
 }
