@@ -247,6 +247,23 @@ static void texts_without_words_are_close_to_nothing(void **state)
 	assert_true(vector_cosine(&some, &none) == 0 && vector_cosine(&some, &marks) == 0);
 }
 
+/* A thread keeps its last query; which one that was must not show. */
+static void a_query_is_the_same_whatever_was_asked_before(void **state)
+{
+	_cleanup_(encoder_work_freep) struct encoder_work *w = encoder_work_new(encoder);
+	static const char *const asked[] = { "sort a list", "sort a list", "open a file", "sort a list", "",
+		"open a file" };
+
+	(void)state;
+	for (size_t i = 0; i < countof(asked); i++) {
+		struct vector fresh, got;
+
+		encoder_encode(encoder, w, ENCODE_QUERY, str_of(asked[i]), &fresh);
+		assert_int_equal(encoder_query(encoder, str_of(asked[i]), &got), asked[i][0] != 0);
+		assert_memory_equal(&got, &fresh, sizeof fresh);
+	}
+}
+
 static void any_bytes_are_a_text(void **state)
 {
 	_cleanup_(encoder_work_freep) struct encoder_work *w = encoder_work_new(encoder);
@@ -323,6 +340,7 @@ int main(void)
 		cmocka_unit_test(all_loops_multiply_the_same),
 		cmocka_unit_test(what_means_the_same_is_close),
 		cmocka_unit_test(texts_without_words_are_close_to_nothing),
+		cmocka_unit_test(a_query_is_the_same_whatever_was_asked_before),
 		cmocka_unit_test(any_bytes_are_a_text),
 		cmocka_unit_test(damaged_files_are_refused),
 	};

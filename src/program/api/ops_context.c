@@ -18,7 +18,8 @@ int op_why(struct op_call *call)
 	jw_object(call->w);
 	r = op_write_list(call, "injections",
 		store_ask(call->store,
-			"SELECT i.at, i.kind, s.native_id, s.agent, iif(i.place IS NULL, ulid_text(i.item), NULL), i.rank, "
+			"SELECT i.at, i.kind, s.native_id, s.agent, iif(i.place IS NULL, ulid_text(i.item), NULL), "
+			"i.rank, "
 			"CAST(i.score * 1000 AS INTEGER), CAST(i.confidence * 1000 AS INTEGER), i.tokens, m.type, "
 			"m.text, "
 			"m.file, i.used_at, m.status, "

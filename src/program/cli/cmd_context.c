@@ -15,9 +15,9 @@ static void print_injection(struct cli *cli, const struct json *i)
 	bool is_code = !str_empty(cell_text(i, "code"));
 
 	printf("%s" STR_FMT "  " STR_FMT "  " STR_FMT "  %lld tokens  confidence %.2f%s%s\n", dim,
-		STR_ARG(cell_time(cli, i, "at_us")), STR_ARG(cell_text(i, "event")), STR_ARG(is_code ? STR("code") : cell_text(i, "memory")),
-		(long long)cell_int(i, "tokens"), (double)confidence / 1000,
-		json_get(i, STR("used_us")) ? "  used afterwards" : "", off);
+		STR_ARG(cell_time(cli, i, "at_us")), STR_ARG(cell_text(i, "event")),
+		STR_ARG(is_code ? STR("code") : cell_text(i, "memory")), (long long)cell_int(i, "tokens"),
+		(double)confidence / 1000, json_get(i, STR("used_us")) ? "  used afterwards" : "", off);
 	printf("    ");
 	if (!is_code && str_empty(cell_text(i, "text")))
 		printf("(forgotten since)");

@@ -15,6 +15,7 @@
 #ifndef HOOKD_ENCODER_ENCODER_H
 #define HOOKD_ENCODER_ENCODER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -54,6 +55,8 @@ DEFINE_FREEP(struct encoder_work, encoder_work_free);
 /* Any bytes are valid text; what is beyond the mode's tokens is not looked at. */
 void encoder_encode(const struct encoder *e, struct encoder_work *w, enum encoder_mode mode, str text,
 	struct vector *ret);
+/* The same for a single query; false: it has no word that is known. */
+bool encoder_query(const struct encoder *e, str text, struct vector *ret);
 /* The same before it becomes bytes. */
 void encoder_encode_exactly(const struct encoder *e, struct encoder_work *w, enum encoder_mode mode, str text,
 	float ret[ENCODER_DIMENSIONS]);

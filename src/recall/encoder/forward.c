@@ -215,3 +215,36 @@ void encoder_encode(const struct encoder *e, struct encoder_work *w, enum encode
 	for (size_t i = 0; peak > 0 && i < ENCODER_DIMENSIONS; i++)
 		ret->bytes[i] = (int8_t)lrintf(exact[i] * 127 / peak);
 }
+
+static uint64_t hash_text(str text)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (size_t i = 0; i < text.n; i++)
+		h = (h ^ (uint8_t)text.p[i]) * 0x100000001b3u;
+	return h ^ text.n;
+}
+
+/* A prompt is looked for in several indexes, one after the other on one thread, so each thread keeps its last one. */
+bool encoder_query(const struct encoder *e, str text, struct vector *ret)
+{
+	static _Thread_local struct {
+		bool known;
+		uint32_t version;
+		uint64_t hash;
+		struct vector vector;
+	} last;
+	uint64_t hash = hash_text(text);
+
+	if (!last.known || last.version != encoder_version(e) || last.hash != hash) {
+		struct encoder_work *w = encoder_work_new(e);
+
+		encoder_encode(e, w, ENCODE_QUERY, text, &last.vector);
+		encoder_work_free(w);
+		last.known = true;
+		last.version = encoder_version(e);
+		last.hash = hash;
+	}
+	*ret = last.vector;
+	return ret->scale > 0;
+}

@@ -213,14 +213,8 @@ const struct encoder *code_encoder(struct code *c)
 static bool encode_query(struct code *c, const struct view *v, str query, struct vector *ret)
 {
 	const struct encoder *e = v->map ? code_encoder(c) : NULL;
-	struct encoder_work *w;
 
-	if (!e)
-		return false;
-	w = encoder_work_new(e);
-	encoder_encode(e, w, ENCODE_QUERY, query, ret);
-	encoder_work_free(w);
-	return ret->scale > 0;
+	return e && encoder_query(e, query, ret);
 }
 
 /* -- from documents to hits -------------------------------------------------------------------- */

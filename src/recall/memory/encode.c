@@ -34,14 +34,8 @@ static const struct encoder *encoder_of(struct memories *m)
 bool encode_query(struct memories *m, const struct snapshot *s, str query, struct vector *ret)
 {
 	const struct encoder *e = s->map ? encoder_of(m) : NULL;
-	struct encoder_work *w;
 
-	if (!e)
-		return false;
-	w = encoder_work_new(e);
-	encoder_encode(e, w, ENCODE_QUERY, query, ret);
-	encoder_work_free(w);
-	return ret->scale > 0;
+	return e && encoder_query(e, query, ret);
 }
 
 /* -- a project's vectors ----------------------------------------------------------------------- */
