@@ -55,7 +55,7 @@ def main():
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--sets", type=Path, default=packages.CACHE / "sets")
     parser.add_argument("half", nargs="?", default="dev")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     chance, asked, wanted = random.Random(1), {}, 0
     with Hookd(args.hookd, args.words) as hookd:
         for kind in ("functions", "changes"):

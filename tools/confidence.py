@@ -137,7 +137,7 @@ def main():
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--words", action="store_true", help="without vectors, as where the encoder is not installed")
     parser.add_argument("files", nargs="*", type=Path)
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     files = args.files or sorted((ROOT / "tests" / "recall").glob("*.jsonl"))
     hookd = Hookd(args.hookd, args.words)
     try:

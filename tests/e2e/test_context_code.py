@@ -32,6 +32,13 @@ def repo(world):
 
 def ready(world, root):
     assert world.json("index", "--json", root)["vectors"] > 0
+    start(world)
+
+
+def start(world):
+    """A daemon whose store is open: before that nothing is added to conversations."""
+    world.start()
+    world.hookd("sessions")
 
 
 def test_a_prompt_gets_the_function_it_asks_for(world, repo):
@@ -50,12 +57,15 @@ def test_code_is_given_once_in_a_window(world, repo):
     call(world, repo, "SessionStart", source="clear", session="a")
     assert "parcel_label_checksum" in prompt(world, repo, ASKED, session="a")
     world.hookd("stop")
+    start(world)
     assert prompt(world, repo, ASKED, session="a") == ""  # the ledger knows
 
 
 def test_the_text_is_what_the_file_has_now(world, repo):
     ready(world, repo)
     world.hookd("config", "set", "index.enabled", "false")
+    world.hookd("stop")
+    start(world)
     write(repo / "src/labels.py", "# not what it was\n" * 9)
     assert "parcel" not in prompt(world, repo, ASKED)
     (repo / "src/labels.py").unlink()
@@ -95,6 +105,7 @@ def test_switches(world, repo, option):
     ready(world, repo)
     world.hookd("config", "set", *option.split())
     world.hookd("stop")
+    start(world)
     assert prompt(world, repo, ASKED) == ""
 
 
