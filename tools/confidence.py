@@ -20,6 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 RIDGE = 2.0
+FEATURES = 10  # of memories; the last one is for code
 HOPELESS = -1.0  # below this logit nothing is ever given
 BANDS = [(.75, 1.01, "high"), (.60, .75, "medium"), (.45, .60, "low"), (0, .45, "none")]
 
@@ -57,7 +58,7 @@ def ask(hookd, path):
         params = {"queries": [{"id": number, "query": prompt["prompt"], "project": path.stem}], "features": True}
         answer = json.loads(hookd.run("rpc", "recall", json.dumps(params)))
         for hit in answer["answers"][0]["hits"]:
-            rows.append((hit["features"], hit["confidence"], hit["ref"] in prompt["helps"], (path.stem, number)))
+            rows.append((hit["features"][:FEATURES], hit["confidence"], hit["ref"] in prompt["helps"], (path.stem, number)))
     return rows, sum(len(p["helps"]) for p in prompts), len(prompts)
 
 

@@ -115,6 +115,8 @@ static void find_features(const struct index_part *parts, size_t n, str query, c
 		f[7] = (float)(log(1 + documents));
 		f[8] = (float)(log(1 + (double)room->query.n));
 		f[9] = r[i].hit->close;
+		/* What a term weighs grows with the number of documents. */
+		f[10] = (float)log(1 + (double)MAX(r[i].hit->score, 0) / (double)f[7]);
 	}
 	free(room);
 }
@@ -122,12 +124,12 @@ static void find_features(const struct index_part *parts, size_t n, str query, c
 /* Fitted; see there, and tools/code_confidence.py. By words alone, and with vectors. */
 static const double coefficients[][2][FEATURES] = {
 	[RATED_AS_PROSE] = {
-		{ -9.069, 0.187, 0.878, 3.460, -0.382, 1.344, 3.109, -0.017, -1.066, 0 },
-		{ -7.234, 0.017, 0.693, 1.890, -0.433, 0.731, 1.940, -0.020, -0.360, 0.938 },
+		{ -9.069, 0.187, 0.878, 3.460, -0.382, 1.344, 3.109, -0.017, -1.066, 0, 0 },
+		{ -7.234, 0.017, 0.693, 1.890, -0.433, 0.731, 1.940, -0.020, -0.360, 0.938, 0 },
 	},
 	[RATED_AS_CODE] = {
-		{ -3.062, 0.164, 1.262, 0.445, 0.047, 0.026, 0.223, 0.118, -0.186, 0 }, /* never high */
-		{ -0.661, 1.041, 2.876, 0.979, 1.365, 0.258, -0.293, -0.760, -0.981, 0.814 },
+		{ -3.062, 0.164, 1.262, 0.445, 0.047, 0.026, 0.223, 0.118, -0.186, 0, 0 }, /* never high */
+		{ -6.120, 0, 0, 0, 0, 0, 0, 0, 0, -0.200, 3.810 },
 	},
 };
 

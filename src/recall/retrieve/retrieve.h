@@ -98,7 +98,7 @@ struct index_part {
 };
 
 /* What a confidence is made from; see confidence.c. */
-enum { FEATURES = 10, RATED_MAX = 10 };
+enum { FEATURES = 11, RATED_MAX = 10 };
 
 struct hit {
 	int64_t key;
