@@ -1683,7 +1683,7 @@ def test_the_state_directory_inside_a_repository(world):
         for r in code(world, world.top, word):
             assert not r["path"].startswith("d/"), r
             assert token not in json.dumps(r)
-    os.rmdir(world.home) if not os.listdir(world.home) else None
+    subprocess.run(["rm", "-rf", str(world.home)], check=True)
 
 
 def test_no_indexer_outlives_the_daemon(world):
@@ -1810,3 +1810,27 @@ def test_moved_and_copied_repositories(world):
     index(world, repo)
     assert named(world, repo, "replaced_in_copy") and not named(world, repo, "attenuate_channel_gain")
     assert named(world, world.top / "moved", "attenuate_channel_gain")
+
+
+def test_the_index_does_not_index_itself_for_ever(world):
+    """With the state directory inside the repository, what the indexer writes is no reason to index again."""
+    world.home = pathlib.Path(tempfile.mkdtemp(prefix="hk."))
+    (world.dir / "places").write_text(f"home={world.home}\n")
+    world.env["HOME"] = str(world.home)
+    try:
+        world.start()
+        put(world.top, "mine.py", "def mine_here():\n    pass\n")
+        git(world.top, "init", "-q")
+        begin(world, world.top)
+        soon(world, world.top, "mine_here")
+
+        def quiet():
+            seen = set()
+            for _ in range(4):
+                seen.add(world.json("index", "status", "--json", world.top)["updated_us"])
+                time.sleep(0.5)
+            return len(seen) == 1
+
+        wait_for(quiet, 20, "the index to come to rest although nothing changes")
+    finally:
+        subprocess.run(["rm", "-rf", str(world.home)], check=True)
