@@ -1558,7 +1558,10 @@ def test_a_function_of_usual_length_is_given_when_it_is_named(world):
 def test_index_waits_for_vectors_while_the_daemon_indexes(world):
     world.start()
     repo = made(world, {f"f{i}.py": body(f"function_number_{i}", f"alpha{i} beta{i} gamma{i}") for i in range(600)}, commit=False)
+    index(world, repo)
     begin(world, repo)
+    wait_for(lambda: indexers(world), SOON, "the daemon's own indexer")
+    soon(world, repo, "function_number_3")
     index(world, repo, vectors=True)
     told = world.json("index", "status", "--json", repo)
     assert told["vectors"] == told["pieces"] >= 600, told
