@@ -6,7 +6,6 @@
 
 #include "api/ops.h"
 #include "project/project.h"
-#include "redact/redact.h"
 
 enum { HITS_MAX = 100, FIND_MS = 1000 };
 
@@ -114,13 +113,54 @@ void op_write_code_hit(struct op_call *call, const struct code_hit *h)
 
 str op_read_code(struct op_call *call, const char *root, const struct code_hit *h, unsigned lines)
 {
-	_cleanup_(redactor_freep) struct redactor *r = NULL;
 	str text = STR_NONE;
 
-	if (!lines || code_read(call->ctx->code, root, h, lines, call->arena, &text) < 0)
-		return STR_NONE;
-	r = redactor_new();
-	return redact_text(r, call->arena, text);
+	return lines && code_read(call->ctx->code, root, h, lines, call->arena, &text) == 0 ? text : STR_NONE;
+}
+
+/* path:first-last */
+static bool parse_place(str id, str *ret_path, unsigned *ret_first, unsigned *ret_last)
+{
+	size_t at = id.n;
+	char numbers[24];
+	int end = 0;
+
+	while (at > 0 && id.p[at - 1] != ':')
+		at--;
+	if (at < 2 || id.n - at >= sizeof numbers)
+		return false;
+	snprintf(numbers, sizeof numbers, STR_FMT, STR_ARG(str_from(id, at)));
+	*ret_path = str_head(id, at - 1);
+	return sscanf(numbers, "%6u-%6u%n", ret_first, ret_last, &end) == 2 && end && !numbers[end] && *ret_first &&
+		*ret_last >= *ret_first;
+}
+
+int op_write_code_item(struct op_call *call, str id, bool *ret)
+{
+	char root[FS_PATH];
+	unsigned first, last;
+	str path, text = STR_NONE;
+	int r;
+
+	*ret = parse_place(id, &path, &first, &last);
+	if (!*ret)
+		return 0;
+	r = take_root(call, root);
+	if (r == 0)
+		r = code_get(call->ctx->code, root, path, first, last - first + 1, call->arena, &text);
+	if (r == -ENOENT && !call->err->text[0])
+		return err_set(call->err, r, "there is no " STR_FMT " in the index of %s", STR_ARG(path), root);
+	if (r == -ESTALE)
+		return err_set(call->err, r, STR_FMT " has changed since it was indexed; search again", STR_ARG(path));
+	if (r < 0)
+		return r;
+	jw_object(call->w);
+	jw_field_str(call->w, "id", id);
+	jw_field_str(call->w, "kind", STR("code"));
+	jw_field_str(call->w, "path", path);
+	jw_field_str(call->w, "text", text);
+	jw_end_object(call->w);
+	return 0;
 }
 
 int op_code(struct op_call *call)

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "api/ops.h"
+#include "api/ops_code.h"
 
 enum { ITEMS_MAX = 100 };
 
@@ -131,10 +132,13 @@ static int write_item(struct op_call *call, str id)
 	int64_t key = 0;
 	const struct item_row *row = row_of(id, &key);
 	struct query *q;
+	bool is_code;
 	int got;
 
-	if (!row)
-		return op_write_memory(call, id);
+	if (!row) {
+		got = op_write_code_item(call, id, &is_code);
+		return is_code ? got : op_write_memory(call, id);
+	}
 	q = store_ask(call->store, row->all, "i", key);
 	got = query_step(q);
 	if (got == 1) {

@@ -16,7 +16,7 @@
 #include "os/os.h"
 #include "project/project.h"
 
-enum { LOOK_MS = 50, TRIES = 20, BUSY_S = 600 };
+enum { LOOK_MS = 50, TRIES = 20, BUSY_S = 600, STALLED_S = 10 };
 
 struct indexing {
 	struct cli *cli;
@@ -97,6 +97,23 @@ static int run_once(struct indexing *x, int *ret_status)
 	return r;
 }
 
+/* Until all have one, or none is added any more: there may be no encoder. */
+static void wait_for_vectors(struct indexing *x, struct code_status *s)
+{
+	int64_t since_us = clock_mono_us();
+
+	while (s->is_running && s->vectors < s->chunks && clock_mono_us() - since_us < STALLED_S * USEC_PER_SEC) {
+		uint64_t had = s->vectors;
+
+		pause_ms(LOOK_MS);
+		show(x, false);
+		if (code_status(x->code, x->project.root, s) < 0)
+			return;
+		if (s->vectors > had)
+			since_us = clock_mono_us();
+	}
+}
+
 /* The daemon's indexer has it: it is asked to look at everything, and watched until it has. */
 static int wait_for_other(struct indexing *x)
 {
@@ -120,6 +137,8 @@ static int wait_for_other(struct indexing *x)
 		if (code_status(x->code, x->project.root, &now) < 0 || clock_mono_us() > until_us)
 			return cli_fail("another hookd is indexing %s and does not finish", x->project.root);
 	} while (now.is_running && now.scans == before.scans);
+	if (now.is_running && !cli_has(cli, "no-vectors"))
+		wait_for_vectors(x, &now);
 	show(x, true);
 	return now.is_running ? EXIT_DONE : EXIT_BUSY;
 }

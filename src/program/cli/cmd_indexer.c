@@ -2,6 +2,7 @@
  * input does, or when nothing has happened for a while, and may be killed at any moment. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -34,6 +35,7 @@ struct watching {
 	const char *root;
 	bool once, ended, rescan; /* rescan: everything has to be looked at */
 	bool asked;               /* for that, by somebody who waits */
+	bool hurry;               /* and for vectors */
 	int64_t scan_us, took_us; /* when that was done last, and how long it took */
 	int watch;
 	char **directories; /* by number */
@@ -93,7 +95,7 @@ static void take_word(struct watching *w, str word)
 	size_t n = strlen(w->root);
 
 	if (!word.n)
-		w->rescan = w->asked = true;
+		w->rescan = w->asked = w->hurry = true;
 	else if (word.p[0] != '/')
 		add_path(w, word);
 	else if (word.n > n + 1 && memcmp(word.p, w->root, n) == 0 && word.p[n] == '/')
@@ -182,7 +184,8 @@ static int rescan(struct watching *w, struct err *err)
 /* Without a change: vectors, or nothing. */
 static int64_t rest(struct watching *w, int64_t left, struct err *err)
 {
-	if (!left || os_should_wait()) {
+	w->hurry &= left != 0;
+	if (!left || (!w->hurry && os_should_wait())) {
 		os_give_memory_back();
 		wait_for(w, left ? BUSY_MS : IDLE_S * 1000 / 4);
 		return left;
@@ -244,7 +247,8 @@ static int run(struct cli *cli)
 {
 	struct watching w = { .once = cli_has(cli, "once"), .watch = -1 };
 	struct indexer_options o = { .enters = enters, .is_over = w.once ? NULL : is_over, .arg = &w };
-	char weights[FS_PATH] = "", grammars[FS_PATH] = "", dir[FS_PATH];
+	char weights[FS_PATH] = "", grammars[FS_PATH] = "", dir[FS_PATH], state[PATH_MAX], data[PATH_MAX];
+	const char *const own[] = { realpath(cli->paths.state, state), realpath(cli->paths.data, data), NULL };
 	struct config config;
 	struct config_problem *problems = NULL;
 	struct project project;
@@ -267,6 +271,7 @@ static int run(struct cli *cli)
 	o.root = w.root = cli->args[0];
 	o.main = project.main;
 	o.home = cli->paths.home;
+	o.own = own;
 	o.grammars = grammars[0] ? grammars : NULL;
 	o.weights = weights;
 	o.exclude = config_text(&config, OPTION_INDEX_EXCLUDE).p;

@@ -1,5 +1,6 @@
 /* timeline, get, related: from a hit of a search to what happened around it, all of it, and the sessions beside it. */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/limits.h"
 #include "cli/commands.h"
@@ -83,6 +84,7 @@ static int run_get(struct cli *cli)
 	struct buf b = BUF_INIT(KIB(64));
 	struct json_writer w = JSON_WRITER(&b);
 	struct json *result;
+	char here[FS_PATH];
 
 	jw_object(&w);
 	jw_key(&w, "ids");
@@ -90,6 +92,8 @@ static int run_get(struct cli *cli)
 	for (int i = 0; i < cli->nargs; i++)
 		jw_str(&w, str_of(cli->args[i]));
 	jw_end_array(&w);
+	if (getcwd(here, sizeof here))
+		jw_field_str(&w, "project", str_of(here));
 	jw_end_object(&w);
 	result = cli_ask(cli, "get", buf_str(&b));
 	buf_release(&b);

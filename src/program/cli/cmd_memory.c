@@ -594,7 +594,7 @@ static int print_hits(const struct json *answer)
 	json_each(h, hits) {
 		cli_print_safe(cell_text(h, "id"));
 		printf("  " STR_FMT "  ", STR_ARG(cell_text(h, "type")));
-		cli_print_safe(str_is_set(cell_text(h, "text")) ? cell_text(h, "text") : cell_text(h, "symbol"));
+		cli_print_safe(str_empty(cell_text(h, "text")) ? cell_text(h, "symbol") : cell_text(h, "text"));
 		putchar('\n');
 	}
 	return EXIT_DONE;

@@ -1,9 +1,10 @@
 /* Code that fits a prompt: what a colleague would have pasted. It is read from the file as it is now, so that nobody is
  * given what is not there any more, and no more of it than one screen. */
+#include <ctype.h>
+
 #include "base/sha256.h"
 #include "context/internal.h"
 #include "project/project.h"
-#include "redact/redact.h"
 
 enum { CANDIDATES = RATED_MAX, CODE_LINES = 50, ROOT_MS = 10 };
 
@@ -83,13 +84,30 @@ static str fence_for(struct moment *m, str code)
 			    : STR_NONE;
 }
 
+/* Whether a text speaks of the frame, in whatever spelling: it could leave it. */
+static bool names_frame(str text)
+{
+	static const char name[] = "hookdcontext";
+	size_t at = 0;
+
+	for (size_t i = 0; i < text.n; i++) {
+		char c = (char)tolower((unsigned char)text.p[i]);
+
+		if (c < 'a' || c > 'z')
+			continue;
+		at = c == name[at] ? at + 1 : c == name[0];
+		if (!name[at])
+			return true;
+	}
+	return false;
+}
+
 /* The text as the model gets it, or STR_NONE: this piece cannot be framed. */
 static str write_piece(struct moment *m, const struct code_hit *hit, str code)
 {
 	str fence = fence_for(m, code), name = STR("");
 
-	/* Text that speaks of the frame could leave it. */
-	if (!str_is_set(fence) || str_find(code, STR("hookd-context")) >= 0)
+	if (!str_is_set(fence) || names_frame(code))
 		return STR_NONE;
 	while (code.n && (code.p[code.n - 1] == '\n' || code.p[code.n - 1] == '\r'))
 		code.n--;
@@ -102,15 +120,13 @@ static str write_piece(struct moment *m, const struct code_hit *hit, str code)
 
 static void add_piece(struct moment *m, const char *root, const struct code_hit *hit, bool first)
 {
-	_cleanup_(redactor_freep) struct redactor *redactor = NULL;
 	struct ulid name = name_piece(root, hit);
 	str code, text, heading = first ? STR("\n**Relevant code:**\n") : STR("");
 
 	if (m->reply->n == CONTEXT_ITEMS || block_was_given(m, piece_key(&name)) ||
 		code_read(m->context->code, root, hit, CODE_LINES, m->arena, &code) < 0)
 		return;
-	redactor = redactor_new();
-	text = write_piece(m, hit, redact_text(redactor, m->arena, code));
+	text = write_piece(m, hit, code);
 	if (!str_is_set(text) || heading.n + text.n + 2 > m->room)
 		return;
 	if (first)

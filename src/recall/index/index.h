@@ -33,14 +33,15 @@
 /* -- the indexer ------------------------------------------------------------------------------- */
 
 struct indexer_options {
-	const char *dir;      /* DATA/code */
-	const char *root;     /* absolute, of the repository or worktree */
-	const char *main;     /* the main checkout, if root is a worktree of it: its index is where this one begins */
-	const char *home;     /* the user's, for what git ignores everywhere; NULL: nothing */
-	const char *grammars; /* directory; NULL: none */
-	const char *weights;  /* of the encoder; NULL: no vectors */
-	const char *exclude;  /* more that is not read, as .gitignore says it, separated by blanks; NULL: nothing */
-	uint64_t max_files;   /* 0: as many as there may be */
+	const char *dir;        /* DATA/code */
+	const char *root;       /* absolute, of the repository or worktree */
+	const char *const *own; /* hookd's directories, as real paths, which are never read; NULL ends */
+	const char *main;       /* the main checkout, if root is a worktree of it: its index is where this one begins */
+	const char *home;       /* the user's, for what git ignores everywhere; NULL: nothing */
+	const char *grammars;   /* directory; NULL: none */
+	const char *weights;    /* of the encoder; NULL: no vectors */
+	const char *exclude;    /* more that is not read, as .gitignore says it, separated by blanks; NULL: nothing */
+	uint64_t max_files;     /* 0: as many as there may be */
 	/* Asked often; true: stop soon, what is done is kept. */
 	bool (*is_over)(void *arg);
 	/* A directory is about to be read: its path below the root, "" for the root itself; for watching it. */
@@ -108,9 +109,11 @@ int code_search(struct code *c, const char *root, str query, struct arena *a, st
 int code_symbols(struct code *c, const char *root, str name, struct arena *a, struct code_hit *ret, size_t max);
 /* The most used symbols of a repository by file, as text of at most that many tokens. */
 int code_map(struct code *c, const char *root, str below, unsigned tokens, struct arena *a, str *ret);
-/* The text of a piece as the file has it now, at most that many lines. -ESTALE: the file has changed since. */
+/* The text of a piece as the file has it now, without secrets, at most that many lines. -ESTALE: the file has changed since. */
 int code_read(struct code *c, const char *root, const struct code_hit *hit, unsigned lines_max, struct arena *a,
 	str *ret);
+/* The same for lines of a file that is in the index, by where they are. -ENOENT: it is not. */
+int code_get(struct code *c, const char *root, str path, unsigned line, unsigned lines, struct arena *a, str *ret);
 /* Without an index, *ret says so. */
 int code_status(struct code *c, const char *root, struct code_status *ret);
 /* As members of an open object. */

@@ -234,6 +234,9 @@ void shelf_kill(struct shelf *h, const int64_t *keys, size_t n)
 
 static bool is_rotten(const struct shelf *h, size_t i)
 {
+	/* A file that is saved again and again: its earlier states would count among the words. */
+	if (!live_docs(h, i))
+		return true;
 	return h->ndead[i] >= DEAD_LEAST && h->ndead[i] * DEAD_SHARE >= h->manifest.parts[i].docs;
 }
 

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "index/searcher.h"
+#include "redact/redact.h"
 
 enum {
 	CANDIDATES_LEAST = 40, /* whose weight by kind of file is looked at */
@@ -301,28 +302,79 @@ int code_search(struct code *c, const char *root, str query, struct arena *a, st
 
 /* -- texts ------------------------------------------------------------------------------------- */
 
-int read_piece(int root, const struct code_hit *hit, unsigned lines_max, struct arena *a, str *ret)
+/* The whole file, if it is still what was read. */
+static int read_current(int root, const struct code_hit *hit, struct buf *ret)
 {
-	struct buf text = BUF_INIT(FILE_BYTES_MAX + 2);
 	struct stat st;
-	int r = build_read(root, hit->path, &text, &st);
+	int r = build_read(root, hit->path, ret, &st);
 
 	if (r == 0 && (st.st_size != hit->size || (hit->ctime_ns && walk_ctime_ns(&st) != hit->ctime_ns)))
 		r = -ESTALE;
+	return r;
+}
+
+int read_piece(int root, const struct code_hit *hit, unsigned lines_max, struct arena *a, str *ret)
+{
+	struct buf text = BUF_INIT(FILE_BYTES_MAX + 2);
+	int r = read_current(root, hit, &text);
+
 	if (r == 0)
 		*ret = arena_str(a, lines_of(buf_str(&text), hit->line, MIN(hit->lines, lines_max)));
 	buf_release(&text);
 	return r;
 }
 
+/* A secret may begin in the piece before, as a long key does, so it is looked for in the whole file: a line that is not
+ * left there is not given. */
+static str without_secrets(str whole, str piece, struct arena *a)
+{
+	_cleanup_(redactor_freep) struct redactor *r = redactor_new();
+	str clean = redact_text(r, a, whole), rest = redact_text(r, a, piece), line, text;
+	struct buf b = BUF_INIT(2 * FILE_BYTES_MAX);
+
+	while (str_split(&rest, '\n', &line)) {
+		buf_add_str(&b, str_find(clean, line) >= 0 ? line : STR("[redacted]"));
+		if (rest.n)
+			buf_add_char(&b, '\n');
+	}
+	text = arena_str(a, buf_str(&b));
+	buf_release(&b);
+	return text;
+}
+
 int code_read(struct code *c, const char *root, const struct code_hit *hit, unsigned lines_max, struct arena *a,
 	str *ret)
 {
 	_close_ int dir = walk_open_root(root);
-	int r = dir < 0 ? dir : read_piece(dir, hit, lines_max, a, ret);
+	struct buf text = BUF_INIT(FILE_BYTES_MAX + 2);
+	int r = dir < 0 ? dir : read_current(dir, hit, &text);
 
 	(void)c;
+	if (r == 0)
+		*ret = without_secrets(buf_str(&text), lines_of(buf_str(&text), hit->line, MIN(hit->lines, lines_max)),
+			a);
+	buf_release(&text);
 	return r == -ENOENT ? -ESTALE : r;
+}
+
+int code_get(struct code *c, const char *root, str path, unsigned line, unsigned lines, struct arena *a, str *ret)
+{
+	struct code_hit hit = { .path = path, .line = line, .lines = lines };
+	struct view *v = NULL;
+	struct file_row row = { 0 };
+	int r = code_view(c, root, &v);
+
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&v->lock);
+	r = rows_file(v->rows, path, &row);
+	pthread_mutex_unlock(&v->lock);
+	view_unref(v);
+	if (r < 0 || !row.key || row.skipped)
+		return r < 0 ? r : -ENOENT;
+	hit.size = row.size;
+	hit.ctime_ns = row.ctime_ns;
+	return code_read(c, root, &hit, lines, a, ret);
 }
 
 /* -- status ------------------------------------------------------------------------------------ */

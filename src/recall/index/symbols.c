@@ -12,7 +12,8 @@ enum { SYMBOLS_MAX = 100000, NAME_MIN = 2 };
 /* -- by name ----------------------------------------------------------------------------------- */
 
 static const char symbol_sql[] =
-	"SELECT s.chunk, s.line, s.kind, s.name, c.symbol FROM symbols s JOIN chunks c ON c.key = s.chunk "
+	"SELECT s.chunk, s.line, s.kind, s.name, c.symbol, (SELECT min(t.line) FROM symbols t WHERE t.chunk = s.chunk "
+	"AND t.line > s.line) FROM symbols s JOIN chunks c ON c.key = s.chunk "
 	"WHERE s.name >= ?1 AND s.name < ?1 || char(0x10FFFF) "
 	"ORDER BY s.name <> ?1 COLLATE BINARY, length(s.name), s.name, s.chunk LIMIT ?2";
 
@@ -37,8 +38,24 @@ static bool is_in(str symbol, str where)
 	if (str_empty(where))
 		return true;
 	(void)last_part(symbol, &rest);
-	return str_eq_nocase(rest, where) ||
+	/* A small type is one piece with what it has. */
+	return str_eq_nocase(rest, where) || str_eq_nocase(symbol, where) ||
 		(rest.n > where.n && str_eq_nocase(str_from(rest, rest.n - where.n), where));
+}
+
+/* A piece may define several names: of this one, from its line to the next one's or to the end of the piece. */
+static void name_definition(struct query *q, struct arena *a, struct code_hit *hit)
+{
+	unsigned end = hit->line + MAX(hit->lines, 1U), line = (unsigned)query_int(q, 1);
+	str where, name = query_str(q, 3);
+
+	if (!query_is_null(q, 5))
+		end = MIN(end, (unsigned)query_int(q, 5));
+	hit->line = line;
+	hit->lines = end > line ? end - line : 1;
+	hit->kind = (enum chunk_kind)MIN((uint64_t)query_int(q, 2), (uint64_t)CHUNK_DATA);
+	if (!str_eq(last_part(hit->symbol, &where), name))
+		hit->symbol = arena_str(a, name);
 }
 
 int code_symbols(struct code *c, const char *root, str name, struct arena *a, struct code_hit *ret, size_t max)
@@ -61,11 +78,7 @@ int code_symbols(struct code *c, const char *root, str name, struct arena *a, st
 			continue;
 		if ((got = rows_hit(v->rows, query_int(q, 0), a, &ret[n])) != 1)
 			continue;
-		ret[n].line = (unsigned)query_int(q, 1);
-		ret[n].kind = (enum chunk_kind)MIN((uint64_t)query_int(q, 2), (uint64_t)CHUNK_DATA);
-		if (str_empty(ret[n].symbol))
-			ret[n].symbol = arena_str(a, query_str(q, 3));
-		n++;
+		name_definition(q, a, &ret[n++]);
 	}
 	query_reset(q);
 	pthread_mutex_unlock(&v->lock);
@@ -160,6 +173,14 @@ static size_t fit(const struct entry *all, size_t n, size_t bytes)
 	return i;
 }
 
+/* One line, whatever the name is. */
+static void add_path(struct buf *b, str path)
+{
+	for (size_t i = 0; i < path.n; i++)
+		buf_add_char(b, (unsigned char)path.p[i] < ' ' || path.p[i] == 0x7F ? '?' : path.p[i]);
+	buf_add_char(b, '\n');
+}
+
 static str format(const struct entry *all, size_t n, struct arena *a)
 {
 	struct buf b = BUF_INIT(MIB(4));
@@ -168,7 +189,7 @@ static str format(const struct entry *all, size_t n, struct arena *a)
 
 	for (size_t i = 0; i < n; i++) {
 		if (all[i].path.p != path)
-			buf_addf(&b, STR_FMT "\n", STR_ARG(all[i].path));
+			add_path(&b, all[i].path);
 		path = all[i].path.p;
 		buf_addf(&b, "%7lld %s " STR_FMT "\n", (long long)all[i].line, chunk_kind_name(all[i].kind),
 			STR_ARG(all[i].name));

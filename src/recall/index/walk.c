@@ -8,12 +8,14 @@
 
 #include "base/alloc.h"
 #include "index/internal.h"
+#include "redact/redact.h"
 
 struct walker {
 	const struct indexer_options *o;
 	struct walk *walk;
 	dev_t device;
 	bool git;
+	struct redactor *redactor;   /* made when the first name is looked at */
 	const struct ignore *forced; /* what the user excludes: nothing takes that back */
 	int root;
 	struct arena *arena;
@@ -125,6 +127,32 @@ static bool is_tracked(struct walker *w, str path, bool is_dir)
 	return tracked_has(&w->tracked, path, is_dir);
 }
 
+/* hookd's own files are nobody's code, and following them would never end. */
+static bool is_own(const struct walker *w, str path)
+{
+	size_t n = strlen(w->o->root);
+
+	for (const char *const *own = w->o->own; own && *own; own++)
+		if (strncmp(*own, w->o->root, n) == 0 && (*own)[n] == '/' && str_eq(path, str_of(*own + n + 1)))
+			return true;
+	return false;
+}
+
+/* Names are kept, and shown. */
+static bool has_secret(struct walker *w, str path)
+{
+	static const str mark = STR("[redacted");
+	struct arena a = { 0 };
+	bool has;
+
+	if (!w->redactor)
+		w->redactor = redactor_new();
+	/* Not any difference: bytes that are no text are replaced, too. */
+	has = str_find(redact_text(w->redactor, &a, path), mark) >= 0 && str_find(path, mark) < 0;
+	arena_release(&a);
+	return has;
+}
+
 enum fate { LEFT_OUT, TAKEN, IF_TRACKED }; /* the last: of an ignored directory only what git knows */
 
 /* What becomes of an entry of a directory that has such a fate itself. */
@@ -132,7 +160,7 @@ static enum fate fate_of(struct walker *w, enum fate above, const struct ignore 
 {
 	/* In a worktree .git is a file. */
 	if (str_eq(name, STR(".git")) || (is_dir ? skip_directory(name, w->git) != NULL : skip_name(path) != NULL) ||
-		ignore_has(w->forced, path, is_dir))
+		ignore_has(w->forced, path, is_dir) || (is_dir ? is_own(w, path) : has_secret(w, name)))
 		return LEFT_OUT;
 	if (above == TAKEN && !ignore_has(rules, path, is_dir))
 		return TAKEN;
@@ -256,6 +284,7 @@ int walk_tree(const struct indexer_options *o, int root, struct walk *ret)
 		if (ret->n)
 			qsort(ret->files, ret->n, sizeof *ret->files, compare_files);
 	}
+	redactor_free(w->redactor);
 	free(w);
 	return MIN(fd, 0);
 }
@@ -329,6 +358,7 @@ int walk_one(const struct indexer_options *o, int root, str path, struct walk_fi
 	if (found == 1 && (!S_ISREG(st.st_mode) || !st.st_size || st.st_size > FILE_BYTES_MAX))
 		found = 0;
 	arena_release(&a);
+	redactor_free(w->redactor);
 	free(w);
 	return found;
 }
