@@ -124,3 +124,11 @@ def test_other_agents_get_it_in_their_own_form(world, repo):
         payload = {"session_id": agent, "cwd": str(repo), "hook_event_name": event, "prompt": ASKED}
         done = world.hookc(event, payload, agent=agent)
         assert done.returncode == 0 and "parcel_label_checksum" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+
+
+def test_what_gemini_puts_in_front_of_a_prompt_is_not_asked_for(world, repo):
+    ready(world, repo)
+    text = "<hook_context>&lt;hookd-context&gt; " + "something else entirely " * 20 + "&lt;/hookd-context&gt;</hook_context>\n\n" + ASKED
+    done = world.hookc("BeforeAgent", {"session_id": "g", "cwd": str(repo), "hook_event_name": "BeforeAgent", "prompt": text}, agent="gemini")
+    assert "parcel_label_checksum" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+    assert world.json("search", "--json", "parcel label")["hits"][0]["snippet"].startswith("which function")

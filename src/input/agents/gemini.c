@@ -104,8 +104,23 @@ static void find_failure(struct event *e)
 	}
 }
 
+/* In a headless run what hooks added at the start of the session is put in front of the first prompt: nobody typed it. */
+static str without_context(str prompt)
+{
+	static const str head = STR("<hook_context>"), tail = STR("</hook_context>");
+	ptrdiff_t end;
+
+	while (str_starts(prompt, head) && (end = str_find(prompt, tail)) >= 0) {
+		prompt = str_from(prompt, (size_t)end + tail.n);
+		while (prompt.n && (*prompt.p == '\n' || *prompt.p == ' '))
+			prompt = str_from(prompt, 1);
+	}
+	return prompt;
+}
+
 static void refine(struct event *e, struct arena *a)
 {
+	e->prompt = without_context(e->prompt);
 	if (str_empty(e->transcript_path))
 		e->transcript_path = STR_NONE;
 	/* mcp_<server>_<tool>; the server's own description is surer than the name. */

@@ -109,7 +109,8 @@ int code_search(struct code *c, const char *root, str query, struct arena *a, st
 int code_symbols(struct code *c, const char *root, str name, struct arena *a, struct code_hit *ret, size_t max);
 /* The most used symbols of a repository by file, as text of at most that many tokens. */
 int code_map(struct code *c, const char *root, str below, unsigned tokens, struct arena *a, str *ret);
-/* The text of a piece as the file has it now, without secrets, at most that many lines. -ESTALE: the file has changed since. */
+/* The text of a piece as the file has it now, without secrets, at most that many lines. -ESTALE: the file has changed
+ * since. */
 int code_read(struct code *c, const char *root, const struct code_hit *hit, unsigned lines_max, struct arena *a,
 	str *ret);
 /* The same for lines of a file that is in the index, by where they are. -ENOENT: it is not. */
