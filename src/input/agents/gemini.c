@@ -104,7 +104,8 @@ static void find_failure(struct event *e)
 	}
 }
 
-/* In a headless run what hooks added at the start of the session is put in front of the first prompt: nobody typed it. */
+/* In a headless run what hooks added at the start of the session is put in front of the first prompt: nobody typed
+ * it. */
 static str without_context(str prompt)
 {
 	static const str head = STR("<hook_context>"), tail = STR("</hook_context>");
