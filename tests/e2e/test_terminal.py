@@ -32,6 +32,10 @@ READERS = {
     "show": [["1"], ["1", "--full"], ["1", "--json"], [ARGUMENT], ["evil"]],
     "tail": [[], ["--json"], ["--session", ARGUMENT], ["-n", ARGUMENT]],
     "search": [["evil"], ["evil", "--json"], [ARGUMENT], ["evil", "--in", ARGUMENT], ["end", "--in", "prompts,answers,commands,plans"]],
+    "index": [["{root}", "--no-vectors"], ["status", "{root}"], ["status", "{root}", "--json"], ["status", ARGUMENT], [ARGUMENT]],
+    "code": [["evil", "--project", "{root}"], ["evil", "--project", "{root}", "--json"], [ARGUMENT], ["evil", "--project", ARGUMENT]],
+    "symbols": [["evil", "--project", "{root}"], ["evil", "--project", "{root}", "--json"], [ARGUMENT]],
+    "map": [["--project", "{root}"], ["--project", "{root}", "--json"], [ARGUMENT]],
     "timeline": [[], ["--json"], [ARGUMENT], ["-n", ARGUMENT]],
     "get": [[ARGUMENT], ["prompt:4", "--json"], ["evil"]],
     "related": [["1"], ["1", "--json"], [ARGUMENT], ["1", "--parent", ARGUMENT], ["1", "--accept", "--dry-run"]],
@@ -113,6 +117,8 @@ def captured():
         (w.dir / "config.json").write_text(json.dumps({
             "guard": {"rules": [{"name": "evil-rule", "match": "evil", "action": "ask", "reason": HOSTILE}]},
             "hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "printf '%s' '" + NAME.replace("'", "") + "' >&2; exit 1"}]}]}}))
+        (root / "evil.py").write_bytes(b"def evil():\n    # " + HOSTILE.encode() + b"\n    return 1\n")
+        (root / (NAME[:80] + ".py")).write_text("def evil_too():\n    return 2\n")
         log = transcript(w, root)
         w.start()
         a = Agent(w, HOSTILE, root)

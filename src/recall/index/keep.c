@@ -17,6 +17,7 @@ enum {
 	SMALL_MAX = 8,
 	DEAD_SHARE = 5, /* one in so many: it is written again */
 	DEAD_LEAST = 64,
+	FEW_DOCS = 256, /* where each of the dead counts among the words */
 	ABANDONED_S = 30 * 24 * 3600,
 };
 
@@ -234,8 +235,7 @@ void shelf_kill(struct shelf *h, const int64_t *keys, size_t n)
 
 static bool is_rotten(const struct shelf *h, size_t i)
 {
-	/* A file that is saved again and again: its earlier states would count among the words. */
-	if (!live_docs(h, i))
+	if (h->ndead[i] && (h->manifest.parts[i].docs < FEW_DOCS || !live_docs(h, i)))
 		return true;
 	return h->ndead[i] >= DEAD_LEAST && h->ndead[i] * DEAD_SHARE >= h->manifest.parts[i].docs;
 }
