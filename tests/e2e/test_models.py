@@ -309,7 +309,8 @@ def test_two_at_once_and_a_bounded_queue(world, model, how):
     threads = [threading.Thread(target=call, args=(n,)) for n in range(80)]
     for t in threads:
         t.start()
-    wait_for(lambda: health(world)["in_flight"] == 2, what="two calls")
+    if how == "silent":  # those that are flooded are over too soon to be seen
+        wait_for(lambda: health(world)["in_flight"] == 2, what="two calls")
     assert health(world)["waiting"] <= 64
     most = 0
     while any(t.is_alive() for t in threads):

@@ -180,7 +180,8 @@ def test_an_answer_that_the_hook_does_not_give_is_read(world, project):
     s = Session(world, project)
     s.send("UserPromptSubmit", prompt="why does it fail?", transcript_path=str(path))
     t.live().prompt("why does it fail?" + REMINDER)
-    t.live().answer("The root cause was the worn gearbox." + REMINDER).write(world.home)
+    t.live().at += 0.01  # after the prompt, by any rounding of a machine that does all of this within a millisecond
+    t.answer("The root cause was the worn gearbox." + REMINDER).write(world.home)
     s.send("Stop", transcript_path=str(path))
     assert learned(world, "worn gearbox")["type"] == "bug_fix"
     batch, = batches(world, "s1")
