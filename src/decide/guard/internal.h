@@ -386,6 +386,7 @@ void add_finding(struct run *x, const struct cmd *c, const struct guard_finding 
 void judge_delete(struct run *x, const struct cmd *c, str word, bool recursive);
 void judge_write(struct run *x, const struct cmd *c, str word, str content, bool append);
 void judge_read(struct run *x, const struct cmd *c, str word);
+void judge_send(struct run *x, struct cmd *c, str file); /* pack_net.c */
 void judge_sql(struct run *x, const struct cmd *c, str sql);
 void judge_by_name(struct run *x, struct cmd *c); /* everything that knows the program */
 void judge_start_vars(struct run *x, const struct cmd *c);
@@ -401,29 +402,19 @@ void judge_user_tool(struct run *x, const struct event *e);
 
 /* -- packs ------------------------------------------------------------------------------------ */
 
-/* What is known of one program: everything a handler learns goes into findings, the run's state and
- * c->out. */
-struct program {
-	const char *names; /* separated by blanks; * matches */
+/* What no descriptor (data/programs) can say of a program, by the name that descriptors call it by: everything a
+ * handler learns goes into findings, the run's state and c->out. */
+struct handler {
+	const char *name; /* NULL ends */
 	void (*judge)(struct run *x, struct cmd *c);
 };
 
-/* A rule that is words: see rows.c for the language. */
-struct row {
-	const char *programs, *pattern;
-	enum rule rule;
-	enum verdict_action action;
-	const char *reason; /* what would happen */
-};
-
+/* A pattern of words: see rows.c for the language. */
 bool row_matches(const struct cmd *c, const char *pattern);
-/* Whether the row held, whatever the policy makes of it. */
-bool judge_row(struct run *x, struct cmd *c, const struct row *row);
 
-extern const struct program pack_shell[], pack_wrap[], pack_run[], pack_files[], pack_disk[], pack_git[], pack_net[],
+extern const struct handler pack_shell[], pack_wrap[], pack_files[], pack_disk[], pack_git[], pack_net[],
 	pack_secrets[], pack_db[], pack_system[], pack_self[], pack_code[], pack_container[], pack_windows[],
 	pack_remote[];
-extern const struct row rows_cloud[], rows_db[], rows_system[], rows_container[], rows_git[];
 str output_of(struct run *x, const struct cmd *c);
 
 #endif

@@ -417,24 +417,14 @@ static void do_npm(struct run *x, struct cmd *c)
 	}
 }
 
-const struct program pack_code[] = {
-	{ "python python2 python3 pypy pypy3 python3.8 python3.9 python3.10 python3.11 python3.12 "
-	  "python3.13 ipython perl perl5 ruby jruby node nodejs bun tsx ts-node php lua luajit "
-	  "lua5.3 lua5.4 texlua osascript Rscript R tclsh wish expect jimsh swift ocaml raku "
-	  "nim gnuplot groovysh kotlin kotlinc jshell csi dotnet-script iex ghc runghc octave "
-	  "octave-cli guile racket sbcl clisp clojure clj bb ecl chez mzscheme gosh awk gawk mawk nawk original-awk "
-	  "julia elixir erl scala groovy",
-		do_interpreter },
-	{ "deno crystal", do_deno },
-	{ "vim vi nvim view vimdiff ex ed emacs emacsclient gdb lldb dc nano gvim rvim rview", do_editor },
-	{ "make gmake bmake", do_make },
-	{ "npm pnpm yarn bun", do_npm },
-	{ "just task go-task foreman overmind hivemind mise cargo-make", do_just },
+const struct handler pack_code[] = {
+	{ "interpreter", do_interpreter },
+	{ "deno", do_deno },
+	{ "editor", do_editor },
+	{ "make", do_make },
+	{ "npm", do_npm },
+	{ "just", do_just },
 	{ "cmake", do_cmake },
-	{ "tar gtar bsdtar zip man tcpdump rsync sort gsort split gsplit wget aria2c rg less more "
-	  "dc nodemon entr inotifywait fswatch watchexec gdb emacs apt apt-get journalctl "
-	  "systemctl git mysql psql start-stop-daemon cpio logrotate just pip pip3 xterm "
-	  "gnome-terminal konsole alacritty kitty ansible",
-		do_command_options },
+	{ "command_options", do_command_options },
 	{ 0 },
 };

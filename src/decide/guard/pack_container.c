@@ -211,38 +211,10 @@ static void do_api(struct run *x, struct cmd *c)
 			"this deletes something: " STR_FMT, STR_ARG(path));
 }
 
-const struct program pack_container[] = {
-	{ "terraform tofu terragrunt", do_terraform },
-	{ "gh glab", do_api },
-	{ "docker podman nerdctl docker-compose podman-compose", do_docker },
-	{ "kubectl oc k k3s microk8s", do_kubectl },
-	{ 0 },
-};
-
-#define DOCKER "docker podman nerdctl"
-#define COMPOSE "docker podman nerdctl docker-compose podman-compose"
-
-const struct row rows_container[] = {
-	{ DOCKER, "system prune -a|--all|--volumes|-f|--force", RULE_DOCKER_PRUNE, VERDICT_DENY,
-		"this deletes every image, container or volume that is not running" },
-	{ DOCKER, "system prune !-a|--all|--volumes|-f|--force", RULE_DOCKER_PRUNE, VERDICT_ASK,
-		"this deletes containers and images that are not running" },
-	{ DOCKER, "volume prune", RULE_DOCKER_PRUNE, VERDICT_DENY, "this deletes volumes with the data in them" },
-	{ DOCKER, "volume rm|remove", RULE_DOCKER_PRUNE, VERDICT_DENY, "this deletes volumes with the data in them" },
-	{ DOCKER, "image|container|network|builder|buildx prune", RULE_DOCKER_PRUNE, VERDICT_ASK,
-		"this deletes what is not in use" },
-	{ DOCKER, "system reset", RULE_DOCKER_PRUNE, VERDICT_DENY, "this deletes everything" },
-	{ DOCKER, "rm|kill|stop|rmi ..", RULE_DOCKER_PRUNE, VERDICT_NONE, "" },
-	{ COMPOSE, ".. down -v|--volumes", RULE_DOCKER_PRUNE, VERDICT_ASK, "this deletes the volumes of the project" },
-	{ COMPOSE, ".. down --rmi=all", RULE_DOCKER_PRUNE, VERDICT_ASK, "this deletes the images of the project" },
-	{ COMPOSE, "rm -v|-fv|-sfv", RULE_DOCKER_PRUNE, VERDICT_ASK, "this deletes containers with their volumes" },
-	{ DOCKER, "swarm leave --force|-f", RULE_DOCKER_PRUNE, VERDICT_DENY,
-		"this takes the machine out of its swarm" },
-	{ DOCKER, "stack|service|secret|config rm|remove", RULE_DOCKER_PRUNE, VERDICT_ASK,
-		"this removes a running service" },
-	{ "crictl", "rmi --prune|-a", RULE_DOCKER_PRUNE, VERDICT_ASK, "this deletes images" },
-	{ "colima limactl podman-machine", "delete|factory-reset", RULE_DOCKER_PRUNE, VERDICT_ASK,
-		"this deletes the machine containers run in" },
-	{ "podman", "machine rm|reset", RULE_DOCKER_PRUNE, VERDICT_ASK, "this deletes the machine containers run in" },
+const struct handler pack_container[] = {
+	{ "terraform", do_terraform },
+	{ "api", do_api },
+	{ "docker", do_docker },
+	{ "kubectl", do_kubectl },
 	{ 0 },
 };

@@ -531,21 +531,20 @@ static void do_apply_patch(struct run *x, struct cmd *c)
 		FAULT(x, c, RULE_EXEC_DYNAMIC, VERDICT_ASK, "which files this changes is only known when it runs");
 }
 
-const struct program pack_files[] = {
-	{ "apply_patch applypatch", do_apply_patch },
-	{ "rm unlink grm srm rimraf del-cli rm-rf", do_rm },
-	{ "trash trash-put gio", do_trash },
-	{ "find gfind bfs", do_find },
-	{ "fd fdfind", do_fd },
-	{ "mv gmv", do_mv },
-	{ "cp gcp install ginstall", do_cp },
-	{ "ln gln", do_ln },
-	{ "tee gtee sponge", do_tee },
+const struct handler pack_files[] = {
+	{ "apply_patch", do_apply_patch },
+	{ "rm", do_rm },
+	{ "trash", do_trash },
+	{ "find", do_find },
+	{ "fd", do_fd },
+	{ "mv", do_mv },
+	{ "cp", do_cp },
+	{ "ln", do_ln },
+	{ "tee", do_tee },
 	{ "rsync", do_rsync },
-	{ "chmod gchmod", do_chmod },
-	{ "chown gchown chgrp", do_chmod },
-	{ "shred gshred wipe srm", do_shred },
-	{ "truncate gtruncate", do_truncate },
-	{ "sed gsed", do_sed },
+	{ "chmod", do_chmod },
+	{ "shred", do_shred },
+	{ "truncate", do_truncate },
+	{ "sed", do_sed },
 	{ 0 },
 };

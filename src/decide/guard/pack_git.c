@@ -727,29 +727,10 @@ static void do_java(struct run *x, struct cmd *c)
 		}
 }
 
-const struct program pack_git[] = {
-	{ "git hub", do_git },
-	{ "git-filter-repo git-filter-branch git-reset git-clean git-push git-checkout git-restore "
-	  "git-send-pack git-update-ref git-apply git-rm git-stash git-gc git-reflog",
-		do_git_dash },
+const struct handler pack_git[] = {
+	{ "git", do_git },
+	{ "git_dash", do_git_dash },
 	{ "patch", do_patch },
 	{ "java", do_java },
-	{ 0 },
-};
-
-const struct row rows_git[] = {
-	{ "bfg", "!--help", RULE_GIT_HISTORY, VERDICT_DENY, "this rewrites the whole history" },
-	{ "svn", "revert -R|--recursive", RULE_GIT_DISCARD, VERDICT_DENY, "this throws all changes away" },
-	{ "hg", "update|up|checkout -C|--clean", RULE_GIT_DISCARD, VERDICT_DENY, "this throws all changes away" },
-	{ "hg", "revert --all|-a", RULE_GIT_DISCARD, VERDICT_DENY, "this throws all changes away" },
-	{ "hg", "push -f|--force", RULE_GIT_PUSH, VERDICT_DENY, "this overwrites what others have pushed" },
-	{ "jj", "git push --deleted|--all", RULE_GIT_PUSH, VERDICT_ASK,
-		"this deletes or moves branches on the remote" },
-	{ "hg", "purge|strip", RULE_GIT_CLEAN, VERDICT_DENY, "this deletes files or commits" },
-	{ "jj", "abandon|restore", RULE_GIT_DISCARD, VERDICT_ASK, "this throws changes away" },
-	{ "git", "lfs prune -f|--force", RULE_GIT_HISTORY, VERDICT_ASK, "this deletes local copies of large files" },
-	{ "git", "replace -d|--delete|-f|--force", RULE_GIT_HISTORY, VERDICT_ASK,
-		"this changes what commits stand for" },
-	{ "git", "remote rm|remove", RULE_GIT_HISTORY, VERDICT_NONE, "" },
 	{ 0 },
 };

@@ -8,7 +8,7 @@ static bool is_secret_file(struct run *x, str word)
 	return word.n && secrecy_of(x, path_resolve(x, word)) != SECRET_NOT;
 }
 
-static void sends(struct run *x, struct cmd *c, str file)
+void judge_send(struct run *x, struct cmd *c, str file)
 {
 	str content;
 
@@ -92,7 +92,7 @@ static void do_curl(struct run *x, struct cmd *c)
 		else if (arg_is(&a, 'X', "request"))
 			changes |= str_in_nocase(a.value, "DELETE PUT POST PATCH");
 		else if (arg_is(&a, 'T', "upload-file"))
-			sends(x, c, str_eq(a.value, STR("-")) ? STR("") : a.value);
+			judge_send(x, c, str_eq(a.value, STR("-")) ? STR("") : a.value);
 		else if (arg_is(&a, 'K', "config netrc-file"))
 			judge_read(x, c, a.value);
 		else if (arg_is(&a, 'd', "data data-binary data-ascii data-urlencode json") ||
@@ -104,11 +104,11 @@ static void do_curl(struct run *x, struct cmd *c)
 				str file = str_from(a.value, (size_t)at + 1);
 				ptrdiff_t semi = str_find_char(file, ';');
 
-				sends(x, c, semi > 0 ? str_head(file, (size_t)semi) : file);
+				judge_send(x, c, semi > 0 ? str_head(file, (size_t)semi) : file);
 			}
 			at = str_find(a.value, STR("=<"));
 			if (at > 0)
-				sends(x, c, str_from(a.value, (size_t)at + 2));
+				judge_send(x, c, str_from(a.value, (size_t)at + 2));
 		}
 	}
 	sends_text(x, c);
@@ -155,7 +155,7 @@ static void do_wget(struct run *x, struct cmd *c)
 		else if (arg_is(&a, 'P', "directory-prefix"))
 			dir = a.value;
 		else if (arg_is(&a, 0, "post-file body-file"))
-			sends(x, c, a.value);
+			judge_send(x, c, a.value);
 		else if (arg_is(&a, 0, "method"))
 			deletes = str_in_nocase(a.value, "DELETE");
 	}
@@ -257,7 +257,7 @@ static void do_socat(struct run *x, struct cmd *c)
 			str_has_nocase(c->v[i], "openssl") || str_has_nocase(c->v[i], "sctp");
 		if (str_has_nocase(c->v[i], "file:") || str_has_nocase(c->v[i], "open:")) {
 			at = str_find_char(c->v[i], ':');
-			sends(x, c, str_from(c->v[i], (size_t)at + 1));
+			judge_send(x, c, str_from(c->v[i], (size_t)at + 1));
 		}
 	}
 	if (exec && net)
@@ -284,7 +284,7 @@ static void do_scp(struct run *x, struct cmd *c)
 		return;
 	for (size_t i = 0; i + 1 < f.n; i++)
 		if (str_find_char(f.v[i], ':') < 0)
-			sends(x, c, f.v[i]);
+			judge_send(x, c, f.v[i]);
 	if (str_find_char(f.v[f.n - 1], ':') < 0 && !str_eq(c->name, STR("rsync")))
 		judge_write(x, c, f.v[f.n - 1], STR("\4"), false);
 }
@@ -297,7 +297,7 @@ static void do_sender(struct run *x, struct cmd *c)
 		ptrdiff_t at = str_find_char(c->v[i], '@');
 
 		if (c->v[i].n && c->v[i].p[0] != '-')
-			sends(x, c,
+			judge_send(x, c,
 				at >= 0 && at + 1 < (ptrdiff_t)c->v[i].n && (at == 0 || c->v[i].p[at - 1] == '=')
 					? str_from(c->v[i], (size_t)at + 1)
 					: c->v[i]);
@@ -328,17 +328,15 @@ static void do_fetcher(struct run *x, struct cmd *c)
 }
 
 /* python -m http.server and the like would offer every file. */
-const struct program pack_net[] = {
-	{ "curl curlie", do_curl },
-	{ "wget wget2", do_wget },
-	{ "nc ncat netcat nc.traditional nc.openbsd", do_nc },
+const struct handler pack_net[] = {
+	{ "curl", do_curl },
+	{ "wget", do_wget },
+	{ "nc", do_nc },
 	{ "socat", do_socat },
-	{ "scp rsync sftp", do_scp },
-	{ "http https xh ftp lftp tftp telnet mail mailx mutt sendmail msmtp swaks dig nslookup "
-	  "host ping gist pastebinit transfer croc wormhole magic-wormhole",
-		do_sender },
-	{ "ssh openssl", do_sender_in },
-	{ "aws gsutil gcloud az rclone gh s3cmd mc", do_aws_cp },
-	{ "lynx links w3m elinks aria2c fetch telnet http https xh iwr irm invoke-webrequest", do_fetcher },
+	{ "scp", do_scp },
+	{ "sender", do_sender },
+	{ "sender_in", do_sender_in },
+	{ "aws_cp", do_aws_cp },
+	{ "fetcher", do_fetcher },
 	{ 0 },
 };

@@ -156,19 +156,14 @@ static void do_changer(struct run *x, struct cmd *c)
 				"this would change " STR_FMT ", which the guard depends on", STR_ARG(c->v[i]));
 }
 
-const struct program pack_self[] = {
+const struct handler pack_self[] = {
 	{ "hookd", do_hookd },
 	{ "hookc", do_hookc },
 	{ "fuser", do_fuser },
-	{ "gdb lldb strace ltrace perf reptyr gcore", do_attacher },
-	{ "claude codex gemini qwen copilot cursor-agent agent amp droid crush kimi goose opencode "
-	  "auggie",
-		do_agent },
-	{ "systemctl service launchctl rc-service sv initctl", do_service },
-	{ "kill pkill killall skill xkill taskkill stop-process", do_killer },
-	{ "sqlite3 sqlite chattr setfacl vim vi nvim nano emacs ed ex code subl patch "
-	  "ansible-playbook restorecon chcon setcap strip objcopy patchelf upx rename "
-	  "mkfifo mknod mount umount unzip tar touch-d fallocate",
-		do_changer },
+	{ "attacher", do_attacher },
+	{ "agent", do_agent },
+	{ "service", do_service },
+	{ "killer", do_killer },
+	{ "changer", do_changer },
 	{ 0 },
 };

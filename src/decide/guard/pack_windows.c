@@ -179,11 +179,11 @@ static void do_iex(struct run *x, struct cmd *c)
 		FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY, "this runs what comes from the network as a command");
 }
 
-const struct program pack_windows[] = {
-	{ "pwsh powershell pwsh-preview", do_pwsh },
+const struct handler pack_windows[] = {
+	{ "pwsh", do_pwsh },
 	{ "cmd", do_cmd },
-	{ "rmdir md-rmdir", do_rmdir },
-	{ "del erase rd remove-item Remove-Item ri deltree", do_remove },
-	{ "iex IEX invoke-expression Invoke-Expression", do_iex },
+	{ "rmdir", do_rmdir },
+	{ "remove", do_remove },
+	{ "iex", do_iex },
 	{ 0 },
 };

@@ -8,86 +8,8 @@
  * value too)
  *   !-n|--dry   none of these options is there
  *   $           no operand may follow
- * Operands are the words that are neither options nor, as far as the table of value options knows,
- * their values. */
-#include "guard/internal.h"
-
-/* Options before or among the words that take a separate value. */
-static const struct {
-	const char *programs, *shorts, *longs;
-	bool single;
-} value_options[] = {
-	{ "kubectl oc k3s microk8s k", "nslfoc",
-		"namespace context cluster kubeconfig user server selector output filename as "
-		"token container grace-period timeout field-selector field-manager request-timeout",
-		false },
-	{ "helm", "nfo", "namespace kube-context kubeconfig values set version repo output timeout", false },
-	{ "docker podman nerdctl docker-compose podman-compose", "HcfplvewuhtdnmM",
-		"context host config log-level file project-name profile filter format env "
-		"env-file volume mount name network user workdir entrypoint project-directory "
-		"tlscacert tlscert tlskey since until signal time",
-		false },
-	{ "aws", "",
-		"profile region output endpoint-url query cli-input-json user-name bucket cluster "
-		"key role-name policy-arn policy-document stack-name db-instance-identifier "
-		"db-cluster-identifier table-name function-name instance-ids group-id name "
-		"cluster-name key-id volume-id snapshot-id group-name hosted-zone-id "
-		"repository-name load-balancer-arn queue-url topic-arn domain-name bucket-name "
-		"exclude include acl distribution-id file-system-id nodegroup-name allocation-id "
-		"vpc-id subnet-id secret-id pending-window-in-days user-pool-id cache-cluster-id "
-		"identity-pool-id stream-name application-name environment-name",
-		false },
-	{ "gcloud bq gsutil", "ohu",
-		"project account configuration format zone region filter cluster location dataset "
-		"project_id organization folder async-after",
-		false },
-	{ "az", "gnso",
-		"resource-group name subscription output query vault-name account-name server ids "
-		"location",
-		false },
-	{ "terraform tofu terragrunt", "",
-		"target var var-file state state-out backup chdir lock-timeout parallelism "
-		"working-dir",
-		true },
-	{ "pulumi", "sC", "stack cwd target", false },
-	{ "gh glab", "RXHfFBb", "repo method header hostname raw-field field jq template", false },
-	{ "heroku", "arp", "app remote confirm", false },
-	{ "fly flyctl", "act", "app config org", false },
-	{ "doctl", "tc", "context access-token output format", false },
-	{ "vercel", "ASt", "token scope local-config cwd", false },
-	{ "systemctl", "MHptn", "host machine type state property signal lines output root kill-who", false },
-	{ "npm pnpm yarn bun", "Cw", "prefix workspace filter registry dir tag otp cwd", false },
-	{ "cargo", "ZCp", "manifest-path package config color target-dir registry token index", false },
-	{ "iptables ip6tables", "tw", "table", false },
-	{ "mysqladmin", "uhPSi", "user host port socket", false },
-	{ "redis-cli", "hpanuirDdxX", "user pass", false },
-	{ "firebase", "P", "project token config", false },
-	{ "wrangler", "ce", "config env name", false },
-	{ "rclone", "", "config transfers checkers exclude include filter", false },
-	{ "gpg gpg2", "uo", "homedir output local-user recipient", false },
-	{ "eksctl", "nrf", "name region cluster config-file profile", false },
-	{ "velero", "n", "namespace kubecontext", false },
-	{ "argocd", "", "server auth-token grpc-web-root-path", false },
-	{ "linode-cli hcloud scw ibmcloud oci aliyun", "", "context region zone token profile compartment-id", false },
-	{ "vagrant", "", "provider", false },
-	{ "mix rake rails bin/rails", "f", "", false },
-	{ "supabase", "", "project-ref workdir", false },
-	{ "git", "Cc", "git-dir work-tree namespace exec-path super-prefix config-env", false },
-};
-
-static struct args args_for(const struct cmd *c)
-{
-	struct args it = { .c = c };
-
-	for (size_t i = 0; i < countof(value_options); i++)
-		if (str_in(c->name, value_options[i].programs)) {
-			it.shorts = value_options[i].shorts;
-			it.longs = value_options[i].longs;
-			it.single = value_options[i].single;
-			break;
-		}
-	return it;
-}
+ * Operands are the words that are neither options nor, as far as the program's descriptor knows, their values. */
+#include "guard/descriptor.h"
 
 static bool alternatives(str term, str word)
 {
@@ -139,7 +61,7 @@ static bool operand_fits(struct args *it, str term, bool anywhere)
 
 bool row_matches(const struct cmd *c, const char *pattern)
 {
-	struct args it = args_for(c);
+	struct args it = args_of(c);
 	str rest = str_of(pattern), term;
 	bool anywhere = false;
 	struct arg a;
@@ -193,16 +115,17 @@ static bool takes_listing(const struct cmd *c)
 	return false;
 }
 
-bool judge_row(struct run *x, struct cmd *c, const struct row *row)
+bool judge_program_rule(struct run *x, struct cmd *c, const struct program_rule *r)
 {
-	enum verdict_action action = row->action;
+	enum verdict_action action = r->action;
 
-	if (!spend(x, 2 + (unsigned)c->n) || !row_matches(c, row->pattern) || only_tells(c, row->rule))
+	if (!spend(x, 2 + (unsigned)c->n) || !row_matches(c, r->when) || only_tells(c, r->rule))
 		return false;
-	if ((row->rule == RULE_CLOUD || row->rule == RULE_K8S || row->rule == RULE_IAC ||
-		    row->rule == RULE_DOCKER_PRUNE) &&
+	if ((r->rule == RULE_CLOUD || r->rule == RULE_K8S || r->rule == RULE_IAC || r->rule == RULE_DOCKER_PRUNE) &&
 		takes_listing(c))
 		action = VERDICT_DENY;
-	FAULT(x, c, row->rule, action, "%s (" STR_FMT ")", row->reason, STR_ARG(cmd_text(x, c)));
+	FAULT(x, c, r->rule, action, "%s (" STR_FMT ")", r->reason, STR_ARG(cmd_text(x, c)));
+	if (r->rule == RULE_SECRET_READ || r->rule == RULE_SECRET_ENV)
+		c->out = STR("\5");
 	return true;
 }

@@ -1,213 +1,11 @@
-/* wrap: programs that run another command. Most are a row: which options take a value, how many
- * operands come first. */
+/* wrap: programs that run another command in a way that no descriptor can say. */
 #include "guard/internal.h"
-
-enum {
-	WRAP_ASSIGN = 1 << 0, /* NAME=value operands come before the command */
-	WRAP_TEXT = 1 << 1,   /* the command is one text for a shell, its words joined */
-	WRAP_ROOT = 1 << 2,   /* with another user's rights */
-	WRAP_DASHES = 1 << 3, /* only what follows -- is the command */
-	WRAP_REMOTE = 1 << 4,
-};
-
-static const struct wrapper {
-	const char *names, *shorts, *longs;
-	unsigned skip; /* operands before the command */
-	unsigned flags;
-	const char *command_option; /* letter and long name of the option whose value is a text for
-				       a shell */
-} wrappers[] = {
-	{ "sudo", "ugpCchrtTRDUa",
-		"user group prompt close-from chdir chroot host role type other-user "
-		"command-timeout login-class",
-		0, WRAP_ASSIGN | WRAP_ROOT, NULL },
-	{ "doas", "uCa", "", 0, WRAP_ROOT, NULL },
-	{ "pkexec", "", "user", 0, WRAP_ROOT, NULL },
-	{ "run0", "pu", "user group chdir unit property description slice setenv nice machine", 0, WRAP_ROOT, NULL },
-	{ "sudoedit", "u", "user", 99, 0, NULL },
-	{ "nohup setsid builtin fakeroot catchsegv eatmydata unbuffer caffeinate torsocks tsocks "
-	  "linux64 linux32 i386 x86_64 nocache "
-	  "dbus-run-session dbus-launch busybox toybox noglob nocorrect - gtime pseudo shx",
-		"", "", 0, 0, NULL },
-	{ "ld.so", "", "library-path preload argv0 audit inhibit-rpath glibc-hwcaps-prepend", 0, 0, NULL },
-	{ "wsl", "du", "distribution user cd shell-type", 0, 0, NULL },
-	{ "exec", "a", "", 0, 0, NULL },
-	{ "nice", "n", "adjustment", 0, 0, NULL },
-	{ "ionice", "cnpPu", "class classdata pid", 0, 0, NULL },
-	{ "timeout gtimeout", "ks", "kill-after signal", 1, 0, NULL },
-	{ "stdbuf gstdbuf", "ioe", "input output error", 0, 0, NULL },
-	{ "time", "fo", "format output", 0, 0, NULL },
-	{ "chrt", "TPD", "sched-runtime sched-period sched-deadline", 1, 0, NULL },
-	{ "taskset", "", "", 1, 0, NULL },
-	{ "numactl", "NmCilp", "cpunodebind membind physcpubind interleave preferred", 0, 0, NULL },
-	{ "flock", "wEc", "wait timeout conflict-exit-code command", 1, 0, "c command" },
-	{ "chroot", "", "", 1, WRAP_ROOT, NULL },
-	{ "unshare", "RwSG", "root wd setuid setgid map-user map-group propagation setgroups", 0, 0, NULL },
-	{ "nsenter", "tSGNrw", "target setuid setgid", 0, WRAP_ROOT, NULL },
-	{ "strace ltrace", "aeEIoOpPsSuUXbnlA", "trace output env user", 0, 0, NULL },
-	{ "valgrind heaptrack perf-trace rr", "", "", 0, 0, NULL },
-	{ "gdb lldb", "xp", "", 0, WRAP_DASHES, NULL },
-	{ "script", "cEomtIOBT", "command", 99, 0, "c command" },
-	{ "watch", "nq", "interval", 0, WRAP_TEXT, NULL },
-	{ "su", "cgGswT", "command group supp-group shell whitelist-environment session-command", 99, WRAP_ROOT,
-		"c command" },
-	{ "runuser", "cgGswuT", "command group supp-group shell user session-command", 0, WRAP_ROOT, "c command" },
-	{ "gosu su-exec setuidgid chpst", "u", "", 1, WRAP_ROOT, NULL },
-	{ "setpriv", "", "reuid regid groups bounding-set inh-caps ambient-caps", 0, 0, NULL },
-	{ "capsh", "", "", 0, WRAP_DASHES, NULL },
-	{ "prlimit", "p", "pid", 0, 0, NULL },
-	{ "cpulimit", "lpe", "limit pid exe", 0, 0, NULL },
-	{ "setarch arch", "", "", 0, 0, NULL },
-	{ "faketime", "", "", 1, 0, NULL },
-	{ "systemd-run", "puMHEdtPqGS",
-		"unit property description slice uid gid setenv machine host on-active on-boot "
-		"on-calendar working-directory nice service-type timer-property path-property "
-		"socket-property",
-		0, 0, NULL },
-	{ "systemd-inhibit", "", "what who why mode", 0, 0, NULL },
-	{ "start-stop-daemon", "", "pidfile name user chuid group exec startas", 0, WRAP_DASHES, NULL },
-	{ "daemonize", "aceolpuEv", "", 0, 0, NULL },
-	{ "firejail bwrap proot", "rbwvRS",
-		"bind ro-bind dev-bind chdir setenv unsetenv uid gid hostname tmpfs proc dev "
-		"symlink",
-		0, 0, NULL },
-	{ "rlwrap", "aAbcCDfFgHilLmMnNopPqrRsStTUwWzZ", "", 0, 0, NULL },
-	{ "xvfb-run", "enps", "", 0, 0, NULL },
-	{ "proxychains proxychains4", "f", "", 0, 0, NULL },
-	{ "cgexec", "g", "", 0, 0, NULL },
-	{ "npx bunx pnpx", "pc", "package call cache userconfig registry", 0, 0, "c call" },
-	{ "uvx", "p", "python from with spec", 0, 0, NULL },
-	{ "dotenv dotenvx", "fe", "env-file", 0, WRAP_DASHES, NULL },
-	{ "aws-vault doppler infisical chamber teller", "pc", "project config env profile duration", 0, WRAP_DASHES,
-		NULL },
-	{ "cross-env env-cmd", "f", "file", 0, WRAP_ASSIGN, NULL },
-	{ "nodemon", "", "exec watch ext ignore", 99, 0, "x exec" },
-	{ "entr", "", "", 0, 0, NULL },
-	{ "hyperfine", "wmMpLSrn", "warmup runs prepare setup cleanup shell export-json export-markdown", 0, WRAP_TEXT,
-		NULL },
-	{ "concurrently", "nck", "names prefix-colors", 0, WRAP_TEXT, NULL },
-	{ "nix-shell", "pIA", "packages run command", 99, 0, "- run command" },
-	{ "ssh-agent", "at", "", 0, 0, NULL },
-	{ "vagrant", "", "command", 99, WRAP_REMOTE, "c command" },
-	{ "dsh pssh pdsh clush", "whlt", "hosts host user", 0, WRAP_TEXT | WRAP_REMOTE, NULL },
-	{ "screen dtach", "tscnSLpF", "", 0, 0, NULL },
-	{ "sshpass", "pfdeP", "", 0, 0, NULL },
-	{ 0 },
-};
 
 static bool is_assignment(str word)
 {
 	ptrdiff_t eq = str_find_char(word, '=');
 
 	return eq > 0 && str_find_char(str_head(word, (size_t)eq), '/') < 0;
-}
-
-static void run_rest(struct run *x, struct cmd *c, size_t from, unsigned flags)
-{
-	bool remote = x->remote, elevated = x->elevated;
-
-	x->remote |= (flags & WRAP_REMOTE) != 0;
-	x->elevated |= (flags & WRAP_ROOT) != 0;
-	if (from >= c->n)
-		c->out = STR("\1");
-	else if (flags & WRAP_TEXT)
-		c->out = run_child_text(x, fields_join(x->a, c->v + from, c->n - from, ' '), c->in);
-	else
-		c->out = run_argv(x, c->v + from, c->n - from, c->in);
-	x->remote = remote;
-	x->elevated = elevated;
-}
-
-static const struct wrapper *wrapper_of(str name)
-{
-	for (const struct wrapper *w = wrappers; w->names; w++)
-		if (str_in(name, w->names))
-			return w;
-	return NULL;
-}
-
-static bool is_command_option(const struct wrapper *w, const struct arg *a)
-{
-	return w->command_option && arg_is(a, w->command_option[0], w->command_option + 2);
-}
-
-static size_t behind_dashes(const struct cmd *c)
-{
-	for (size_t i = 1; i < c->n; i++)
-		if (str_in(c->v[i], "-- --args"))
-			return i + 1;
-	return c->n;
-}
-
-/* Options that say where the command runs. */
-static const struct {
-	const char *names;
-	char letter;
-	const char *longs;
-} goes_to[] = {
-	{ "sudo", 'D', "chdir" },
-	{ "run0", 0, "chdir" },
-	{ "systemd-run", 0, "working-directory" },
-	{ "unshare nsenter", 'w', "wd" },
-	{ "bwrap firejail", 0, "chdir" },
-	{ "proot", 'w', "cwd" },
-	{ "wsl", 0, "cd" },
-};
-
-static void change_dir(struct run *x, const struct cmd *c, const struct arg *a)
-{
-	for (size_t i = 0; i < countof(goes_to); i++)
-		if (str_in(c->name, goes_to[i].names) && str_is_set(a->value) &&
-			((goes_to[i].letter && a->letter == goes_to[i].letter) || arg_is(a, 0, goes_to[i].longs)))
-			x->st.cwd = path_resolve(x, a->value);
-}
-
-static void do_wrapper(struct run *x, struct cmd *c)
-{
-	const struct wrapper *w = wrapper_of(c->name);
-	struct args it = { .c = c, .shorts = w->shorts, .longs = w->longs, .posix = true };
-	struct state saved = x->st;
-	unsigned skipped = 0;
-	struct arg a;
-
-	if (w->flags & WRAP_DASHES) {
-		run_rest(x, c, behind_dashes(c), w->flags);
-		return;
-	}
-	while (args_next(&it, &a)) {
-		change_dir(x, c, &a);
-		if (is_command_option(w, &a) && str_is_set(a.value)) {
-			bool elevated = x->elevated;
-
-			x->elevated |= (w->flags & WRAP_ROOT) != 0;
-			c->out = run_child_text(x, a.value, c->in);
-			x->elevated = elevated;
-			x->st = saved;
-			return;
-		}
-		if (!a.operand || (w->skip && skipped < w->skip)) {
-			/* su and the like: options may follow operands, and a user name is no
-			 * command. */
-			skipped += a.operand;
-			it.no_more &= w->skip != 99 && skipped >= w->skip && !w->command_option;
-			continue;
-		}
-		if ((w->flags & WRAP_ASSIGN) && is_assignment(a.value)) {
-			ptrdiff_t eq = str_find_char(a.value, '=');
-
-			var_set(x, str_head(a.value, (size_t)eq), str_from(a.value, (size_t)eq + 1));
-			continue;
-		}
-		run_rest(x, c, a.at, w->flags);
-		x->st = saved;
-		return;
-	}
-	x->st = saved;
-	if (str_is_set(c->in) && str_in(c->name, "su sudo doas script runuser chroot")) /* a shell that reads */
-		c->out = cmd_has(c, "-l") || cmd_has(c, "-v") ||
-				(!cmd_has(c, "-s") && !cmd_has(c, "-i") && str_eq(c->name, STR("sudo")))
-			? STR("\1")
-			: run_child_text(x, c->in, STR_NONE);
 }
 
 /* -- env -------------------------------------------------------------------------------------- */
@@ -294,7 +92,7 @@ static void do_which(struct run *x, struct cmd *c)
 			continue;
 		}
 		if (!look) {
-			run_rest(x, c, a.at, 0);
+			c->out = run_argv(x, c->v + a.at, c->n - a.at, c->in);
 			return;
 		}
 		c->out = str_find_char(a.value, '/') >= 0
@@ -582,26 +380,13 @@ static void do_parallel(struct run *x, struct cmd *c)
 	}
 }
 
-const struct program pack_wrap[] = {
-	{ "sudo doas pkexec run0 sudoedit nohup setsid builtin fakeroot catchsegv eatmydata "
-	  "unbuffer caffeinate torsocks tsocks linux64 linux32 "
-	  "i386 x86_64 nocache dbus-run-session dbus-launch busybox toybox noglob nocorrect - "
-	  "gtime pseudo shx exec nice ionice timeout gtimeout stdbuf gstdbuf time "
-	  "chrt taskset numactl flock chroot unshare nsenter strace ltrace valgrind heaptrack "
-	  "perf-trace rr gdb lldb script watch su runuser gosu "
-	  "su-exec setuidgid chpst setpriv capsh prlimit cpulimit setarch arch faketime "
-	  "systemd-run systemd-inhibit start-stop-daemon daemonize "
-	  "firejail bwrap proot rlwrap xvfb-run proxychains proxychains4 cgexec npx bunx pnpx uvx "
-	  "dotenv dotenvx aws-vault doppler infisical "
-	  "chamber teller cross-env env-cmd nodemon entr hyperfine concurrently nix-shell "
-	  "ssh-agent vagrant dsh pssh pdsh clush screen dtach sshpass ld.so wsl",
-		do_wrapper },
+const struct handler pack_wrap[] = {
 	{ "env", do_env },
 	{ "printenv", do_printenv },
-	{ "command which type whereis", do_which },
-	{ "sh bash dash zsh ksh mksh ash fish rbash csh tcsh pwsh-sh git-shell", do_shell },
-	{ "ssh mosh autossh slogin rsh dbclient", do_ssh },
-	{ "xargs gxargs", do_xargs },
-	{ "parallel rush", do_parallel },
+	{ "which", do_which },
+	{ "shell", do_shell },
+	{ "ssh", do_ssh },
+	{ "xargs", do_xargs },
+	{ "parallel", do_parallel },
 	{ 0 },
 };
