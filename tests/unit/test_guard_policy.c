@@ -30,6 +30,13 @@ static enum verdict_action decide(const char *config, const char *command)
 	return v.action;
 }
 
+#define PROGRAMS(text) "{\"guard\":{\"programs\":[" text "]}}"
+#define DEPLOY                                                                                                     \
+	PROGRAMS("{\"names\":[\"ship\"],\"options\":{\"shell\":\"--hook\"},\"operands\":[\"value\",\"command\"],"  \
+		 "\"rules\":[{\"when\":\"production\",\"rule\":\"cloud.delete\",\"decision\":\"deny\",\"reason\":" \
+		 "\"it is live\"}],"                                                                               \
+		 "\"examples\":{\"deny\":[\"ship production\",\"ship x rm -rf ~\"],\"allow\":[\"ship test\"]}}")
+
 static void rules_decide(void **state)
 {
 	static const struct {
@@ -76,6 +83,12 @@ static void rules_decide(void **state)
 			"git push --force", VERDICT_DENY },
 		{ RULES("{\"name\":\"a\",\"program\":\"rm\",\"decision\":\"allow\"}"), "rm -rf src; git stash drop",
 			VERDICT_ASK },
+		{ DEPLOY, "ship production", VERDICT_DENY },
+		{ DEPLOY, "sudo ship test", VERDICT_NONE },
+		{ DEPLOY, "ship test rm -rf ~", VERDICT_DENY },
+		{ DEPLOY, "ship --hook 'rm -rf ~' test", VERDICT_DENY },
+		/* what is built in still holds for a program that the user knows too */
+		{ PROGRAMS("{\"names\":[\"rm\"],\"files\":\"uses\"}"), "rm -rf ~", VERDICT_DENY },
 		{ "{\"guard\":{\"disable\":[\"git.reset-hard\"]}}", "git reset --hard", VERDICT_NONE },
 		{ "{\"guard\":{\"observe\":[\"git.reset-hard\"]}}", "git reset --hard", VERDICT_NONE },
 		{ "{\"guard\":{\"observe\":[\"git.reset-hard\"]}}", "git push --force", VERDICT_DENY },
@@ -133,6 +146,9 @@ static void complains_with_the_place(void **state)
 		{ RULES("{\"name\":\"a\",\"decision\":\"deny\",\"program\":\"x\",\"examples\":{"
 			"\"pass\":[\"x\"]}}"),
 			84, "holds for" },
+		{ "{\"guard\":{\"programs\":1}}", 22, "must be a list" },
+		{ PROGRAMS("{\"names\":[\"x\"],\"eats\":1}"), 45, "no such member" },
+		{ PROGRAMS("{\"names\":[\"x\"],\"examples\":{\"deny\":[\"x y\"]}}"), 58, "not decided as it says" },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -219,6 +219,7 @@ str run_cmd(struct run *x, struct cmd *c)
 		judge_start_vars(x, c);
 	judge_own_vars(x, c);
 	judge_by_name(x, c);
+	judge_user_programs(x, c);
 	judge_operands(x, c);
 	judge_own_places(x, c);
 	if (!str_is_set(c->out))

@@ -3,7 +3,6 @@
 #include <errno.h>
 
 #include "guard/descriptor.h"
-#include "json/json.h"
 
 struct reading {
 	struct arena *a;
@@ -365,15 +364,12 @@ static int take_member(struct reading *r, const struct json *m)
 	return wrong(r, m, "a descriptor knows no such member", m->key);
 }
 
-int descriptor_read(struct arena *a, str text, struct descriptor *ret, struct err *err)
+int descriptor_take(struct arena *a, str text, const struct json *root, struct descriptor *ret, struct err *err)
 {
 	struct reading r = { .a = a, .text = text, .err = err, .d = ret };
-	struct json *root;
-	int e = json_parse(a, text, JSON_COMMENTS, &root, err);
+	int e;
 
 	*ret = (struct descriptor){ 0 };
-	if (e < 0)
-		return e;
 	if (root->type != JSON_OBJECT)
 		return wrong(&r, root, "a descriptor must be an object", STR_NONE);
 	json_each(m, root)
@@ -383,4 +379,12 @@ int descriptor_read(struct arena *a, str text, struct descriptor *ret, struct er
 		return wrong(&r, root, "a descriptor needs", STR("names"));
 	list_spellings(&r, &ret->base);
 	return json_get(root, STR("forms")) ? take_forms(&r, json_get(root, STR("forms"))) : 0;
+}
+
+int descriptor_read(struct arena *a, str text, struct descriptor *ret, struct err *err)
+{
+	struct json *root;
+	int e = json_parse(a, text, JSON_COMMENTS, &root, err);
+
+	return e < 0 ? e : descriptor_take(a, text, root, ret, err);
 }

@@ -13,6 +13,7 @@
 #define HOOKD_GUARD_DESCRIPTOR_H
 
 #include "guard/internal.h"
+#include "json/json.h"
 
 enum {
 	DESCRIPTOR_RULES = 64,
@@ -104,6 +105,8 @@ struct descriptor {
 
 /* Everything is in the arena, which outlives it. -EINVAL, -EBADMSG: err says what is wrong, and where. */
 int descriptor_read(struct arena *a, str text, struct descriptor *ret, struct err *err);
+/* The same for a value somewhere in a text. */
+int descriptor_take(struct arena *a, str text, const struct json *root, struct descriptor *ret, struct err *err);
 
 /* programs.c. The descriptor of a program; NULL: none knows it. */
 const struct descriptor *descriptor_of(str name);

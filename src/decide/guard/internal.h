@@ -389,6 +389,7 @@ void judge_read(struct run *x, const struct cmd *c, str word);
 void judge_send(struct run *x, struct cmd *c, str file); /* pack_net.c */
 void judge_sql(struct run *x, const struct cmd *c, str sql);
 void judge_by_name(struct run *x, struct cmd *c); /* everything that knows the program */
+void judge_user_programs(struct run *x, struct cmd *c);
 void judge_start_vars(struct run *x, const struct cmd *c);
 void judge_operands(struct run *x, struct cmd *c);
 void judge_own_vars(struct run *x, const struct cmd *c); /* own.c, as are the next three */

@@ -1,4 +1,4 @@
-/* policy: reads `guard` of the user's config file: mode, disable, rules. What is wrong is said with
+/* policy: reads `guard` of the user's config file: mode, disable, rules, programs. What is wrong is said with
  * its place, and left out; a rule whose own examples do not hold is wrong. */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,22 +11,14 @@
 
 enum { PROBLEMS_MAX = 50, RULES_MAX = 500, DEEP_MAX = 8, WORDS_MAX = 64 };
 
-struct reading {
-	struct guard_policy *p;
-	str text;
-	struct guard_problem **tail;
-	unsigned problems;
-	struct err ignored; /* problems beyond the last that is kept */
-};
-
-#define complain(r, at, ...)                                                   \
-	do {                                                                   \
-		unsigned line_ = 0, col_ = 0;                                  \
-		json_locate((r)->text, (at), &line_, &col_);                   \
-		err_set_at(add_problem(r), -EINVAL, line_, col_, __VA_ARGS__); \
+#define complain(r, at, ...)                                                      \
+	do {                                                                      \
+		unsigned line_ = 0, col_ = 0;                                     \
+		json_locate((r)->text, (at), &line_, &col_);                      \
+		err_set_at(policy_problem(r), -EINVAL, line_, col_, __VA_ARGS__); \
 	} while (0)
 
-static struct err *add_problem(struct reading *r)
+struct err *policy_problem(struct reading *r)
 {
 	struct guard_problem *p;
 
@@ -388,9 +380,12 @@ static void read_guard(struct reading *r, const struct json *guard)
 			read_names(r, m, &r->p->disabled);
 		else if (str_eq(m->key, STR("observe")))
 			read_names(r, m, &r->p->observed);
+		else if (str_eq(m->key, STR("programs")))
+			read_user_programs(r, m);
 		else if (!str_eq(m->key, STR("mode")))
 			complain(r, m->begin,
-				"unknown option 'guard." STR_FMT "'; the options are mode, disable, observe and rules",
+				"unknown option 'guard." STR_FMT
+				"'; the options are mode, disable, observe, rules and programs",
 				STR_ARG(m->key));
 		else if (!str_in(json_str(m), "observe enforce"))
 			complain(r, m->begin, "'guard.mode' must be observe or enforce");
@@ -437,7 +432,7 @@ static int parse(str text, bool project, struct guard_policy **ret, struct guard
 	r.text = text;
 	result = str_trim(text).n ? json_parse(&a, text, JSON_COMMENTS, &root, err) : 0;
 	if (result < 0 && project) /* problems of the user's own file are reported by whatever reads its options */
-		*add_problem(&r) = *err;
+		*policy_problem(&r) = *err;
 	guard = json_get(root, STR("guard"));
 	keep_source(p, guard);
 	if (guard)

@@ -2,7 +2,7 @@
 #ifndef HOOKD_GUARD_USER_H
 #define HOOKD_GUARD_USER_H
 
-#include "guard/internal.h"
+#include "guard/descriptor.h"
 #include "match/match.h"
 
 enum cond_kind { COND_TOOL, COND_CLASS, COND_PROGRAM, COND_ARGV, COND_PATH, COND_REGEX, COND_ANY, COND_ALL, COND_NOT };
@@ -21,6 +21,20 @@ struct user_rule {
 	bool needs_command; /* is about programs or arguments */
 };
 
+/* What is read at the moment. */
+struct reading {
+	struct guard_policy *p;
+	str text;
+	struct guard_problem **tail;
+	unsigned problems;
+	struct err ignored; /* problems beyond the last that is kept */
+};
+
+/* Where a problem is to be written. */
+struct err *policy_problem(struct reading *r);
+/* programs of `guard` (user_programs.c). */
+void read_user_programs(struct reading *r, const struct json *list);
+
 struct guard_policy {
 	unsigned refs;
 	str source; /* what it was read from, as JSON without comments; "" for nothing */
@@ -32,6 +46,8 @@ struct guard_policy {
 	struct guard_user_rule *listed;   /* what others see; the same order */
 	struct user_rule *rules;
 	size_t nrules;
+	struct descriptor *programs; /* what the user knows of programs, beside data/programs */
+	size_t nprograms;
 	struct match **regexes; /* to be freed */
 	size_t nregexes;
 	bool has_path;
