@@ -77,6 +77,27 @@ def test_each_agent_hears_it_without_a_daemon(world):
         assert decision(world.hookc(event(agent), bash("git push", agent), agent=agent)) == "allow", agent
 
 
+def test_a_mild_question_passes_where_nobody_can_be_asked(world):
+    """With and without a daemon: everyday commands go on, and the model reads why somebody would have been asked."""
+    world.start()
+    for where in (lambda: None, lambda: offline(world)):
+        where()
+        for agent, more in (("codex", {}), ("gemini", {}), ("claude", {"permission_mode": "bypassPermissions"})):
+            done = world.hookc(event(agent), bash("git restore a.txt", agent, **more), agent=agent)
+            assert decision(done) == "allow" and "git.discard" in reason(done) and "let it pass" in reason(done), (agent, done)
+            assert decision(world.hookc(event(agent), bash("git checkout .", agent, **more), agent=agent)) == "deny", agent
+            done = world.hookc(event(agent), bash("git restore a.txt; npm publish", agent, **more), agent=agent)
+            assert decision(done) == "deny" and "pkg.publish" in reason(done), (agent, done)
+        assert decision(world.hookc("PreToolUse", bash("git restore a.txt"))) == "ask"
+
+
+def test_what_passed_is_not_called_a_denial(world):
+    world.start()
+    world.hookc("PreToolUse", bash("git restore a.txt", "codex"), agent="codex")
+    rows = world.rpc("decisions")["decisions"]
+    assert [(r["rule"], r["decision"], r["observed"]) for r in rows] == [("git.discard", "ask", True)], rows
+
+
 def test_the_same_decisions_without_a_daemon(world):
     commands = sample(200)
     assert len(commands) == 200

@@ -990,6 +990,48 @@ static void test_ask_where_nobody_can(void **state)
 	assert_int_equal(answer_of(&agent_gemini, &e, &ask).n, 0);
 }
 
+/* A mild question is not worth a denial: the call goes on, and the model is told, where it can be. */
+static void test_mild_questions_where_nobody_can(void **state)
+{
+	struct verdict mild = { ASK }, grave = { ASK };
+	struct event e = { .kind = EVENT_PRE_TOOL_USE };
+	str out;
+
+	mild.mild = true;
+	out = answer_of(&agent_codex, &e, &mild);
+	assert_true(str_find(out, STR("deny")) < 0 && str_find(out, STR("additionalContext")) > 0);
+	assert_true(str_find(out, STR("sure?")) > 0 && str_find(out, STR("let it pass")) > 0);
+	assert_int_equal(agent_hears(&agent_codex, &e, &mild), VERDICT_NONE);
+	assert_int_equal(answer_of(&agent_windsurf, &e, &mild).n, 0);
+	/* An agent that asks does, unless it says that nobody answers. */
+	assert_true(str_find(answer_of(&agent_claude, &e, &mild), STR("\"ask\"")) > 0);
+	mild.alone = grave.alone = true;
+	out = answer_of(&agent_claude, &e, &mild);
+	assert_true(str_find(out, STR("\"ask\"")) < 0 && str_find(out, STR("let it pass")) > 0);
+	assert_true(str_find(answer_of(&agent_claude, &e, &grave), STR("\"deny\"")) > 0);
+}
+
+/* The gravest question counts, whatever the order. */
+static void test_a_mild_question_beside_a_grave_one(void **state)
+{
+	struct verdict v = { 0 }, other = { ASK };
+
+	verdict_raise_mildly(&v, STR("a"), STR("a"));
+	assert_true(v.mild);
+	verdict_raise(&v, VERDICT_ASK, STR("b"), STR("b"));
+	assert_false(v.mild);
+	verdict_raise_mildly(&v, STR("c"), STR("c"));
+	assert_false(v.mild);
+	v = (struct verdict){ 0 };
+	verdict_raise_mildly(&v, STR("a"), STR("a"));
+	verdict_take(&v, &other);
+	assert_false(v.mild);
+	verdict_raise(&v, VERDICT_DENY, STR("d"), STR("d"));
+	verdict_raise_mildly(&v, STR("a"), STR("a"));
+	assert_int_equal(v.action, VERDICT_DENY);
+	assert_false(v.mild);
+}
+
 /* A turn that was made to go on once is not made to go on again where the agent would do so for ever. */
 static void test_no_endless_turns(void **state)
 {
@@ -1180,6 +1222,8 @@ int main(void)
 		T(test_answers),
 		T(test_every_answer_everywhere),
 		T(test_ask_where_nobody_can),
+		T(test_mild_questions_where_nobody_can),
+		T(test_a_mild_question_beside_a_grave_one),
 		T(test_no_endless_turns),
 		T(test_input_that_cannot_be_merged),
 		T(test_other_agents_are_stopped_by_exit_code),

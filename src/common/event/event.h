@@ -254,12 +254,18 @@ struct verdict {
 	str system_message;               /* for the user, never for the model */
 	bool continue_turn;               /* Stop: the agent should continue; reason says with what */
 	bool end_turn;                    /* the agent should stop after this */
+	bool mild;                        /* VERDICT_ASK: where nobody can be asked, it is done, and said */
+	bool alone;                       /* nobody is there to be asked, even if the agent could */
 	struct ruling *rulings;           /* all decisions, in order: for the audit */
 	int64_t judged_us;                /* how long the rules took */
 };
 
 /* Adds one decision: raises the action if it is stricter than the current one. If equal, the first is kept. */
 void verdict_raise(struct verdict *v, enum verdict_action action, str rule, str reason);
+/* A question about something that is not worth a denial where nobody can be asked. */
+void verdict_raise_mildly(struct verdict *v, str rule, str reason);
+/* Raises v to the decision of another verdict. */
+void verdict_take(struct verdict *v, const struct verdict *from);
 /* For the audit alone: keeps a copy of r in the arena. */
 void verdict_add_ruling(struct verdict *v, struct arena *a, const struct ruling *r);
 void verdict_add_context(struct verdict *v, struct arena *a, str title, str text);

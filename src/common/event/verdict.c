@@ -7,13 +7,34 @@ const char *const verdict_action_names[VERDICT_ACTION_MAX] = {
 	[VERDICT_DENY] = "deny",
 };
 
-void verdict_raise(struct verdict *v, enum verdict_action action, str rule, str reason)
+static void decide(struct verdict *v, enum verdict_action action, str rule, str reason, bool mild)
 {
-	if (action <= v->action)
-		return;
 	v->action = action;
 	v->rule = rule;
 	v->reason = reason;
+	v->mild = mild;
+}
+
+/* A question that is not mild is stricter than one that is. */
+void verdict_raise(struct verdict *v, enum verdict_action action, str rule, str reason)
+{
+	if (action > v->action || (action == VERDICT_ASK && v->mild))
+		decide(v, action, rule, reason, false);
+}
+
+void verdict_raise_mildly(struct verdict *v, str rule, str reason)
+{
+	if (v->action < VERDICT_ASK)
+		decide(v, VERDICT_ASK, rule, reason, true);
+}
+
+void verdict_take(struct verdict *v, const struct verdict *from)
+{
+	v->alone |= from->alone;
+	if (from->mild)
+		verdict_raise_mildly(v, from->rule, from->reason);
+	else
+		verdict_raise(v, from->action, from->rule, from->reason);
 }
 
 void verdict_add_ruling(struct verdict *v, struct arena *a, const struct ruling *r)

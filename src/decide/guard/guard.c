@@ -74,7 +74,7 @@ struct guard_context guard_context_of(const struct event *e)
 	return c;
 }
 
-/* Nobody is there to answer: what would have been asked is denied. */
+/* Nobody is there to answer: what would have been asked is denied, unless it is mild. */
 static bool nobody_answers(const struct event *e)
 {
 	return str_in_nocase(e->permission_mode,
@@ -107,10 +107,13 @@ int guard_judge(const struct guard_policy *policy, const struct guard_context *c
 
 void guard_apply(const struct guard_report *report, const struct event *e, struct arena *a, struct verdict *v)
 {
+	v->alone |= nobody_answers(e);
 	for (const struct guard_finding *f = report->findings; f; f = f->next) {
-		bool harder = f->action == VERDICT_ASK && nobody_answers(e);
+		bool mild = f->mild && f->action == VERDICT_ASK, harder = f->action == VERDICT_ASK && !mild && v->alone;
 
-		if (!f->observed && !f->lowered && f->action > VERDICT_ALLOW)
+		if (!f->observed && !f->lowered && mild)
+			verdict_raise_mildly(v, f->rule, f->reason);
+		else if (!f->observed && !f->lowered && f->action > VERDICT_ALLOW)
 			verdict_raise(v, harder ? VERDICT_DENY : f->action, f->rule, f->reason);
 		verdict_add_ruling(v, a,
 			&(struct ruling){ .rule = f->rule,

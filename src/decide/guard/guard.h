@@ -20,6 +20,7 @@ struct guard_rule {
 	const char *text;    /* one sentence for people */
 	const char *advice;  /* what to do instead, or NULL */
 	const char *example; /* a command it holds for */
+	bool mild;           /* what it asks about is done, and said, where nobody can be asked */
 };
 
 extern const struct guard_rule guard_rules[]; /* ends with a row without a name */
@@ -96,6 +97,7 @@ struct guard_finding {
 	unsigned command;    /* number of the resolved command; 0: about the call as a whole */
 	bool observed;       /* by a rule that is only observed: does not count */
 	bool lowered;        /* cancelled by a user's allow */
+	bool mild;           /* a question of a mild rule */
 	str override;        /* of a user's allow: the one rule it is about */
 };
 

@@ -22,6 +22,7 @@ void find_fault(struct run *x, const struct cmd *c, enum rule rule, enum verdict
 	add_finding(x, c,
 		&(struct guard_finding){ .rule = str_of(guard_rules[rule].name),
 			.action = action,
+			.mild = guard_rules[rule].mild,
 			.reason = in_words(x, rule, action, text) });
 }
 

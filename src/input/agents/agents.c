@@ -415,6 +415,8 @@ static struct verdict least_verdict(const struct verdict *v)
 		.reason = str_cut_utf8(v->reason, 2000),
 		.continue_turn = v->continue_turn,
 		.end_turn = v->end_turn,
+		.mild = v->mild,
+		.alone = v->alone,
 	};
 
 	if (v->updated_input)
@@ -423,20 +425,39 @@ static struct verdict least_verdict(const struct verdict *v)
 	return least;
 }
 
+/* A question that nobody was asked: for the model, before what else there is; or for the user, if that is all. */
+static void tell_instead(struct verdict *say, unsigned takes, struct arena *a)
+{
+	str told = arena_strf(a, STR_FMT " Nobody can be asked here, so hookd let it pass.", STR_ARG(say->reason));
+	struct context_block *b = arena_new(a, struct context_block);
+
+	if (takes & TAKES_CONTEXT) {
+		*b = (struct context_block){ .next = say->context, .title = STR("hookd"), .text = told };
+		say->context = b;
+	} else if (takes & TAKES_MESSAGE) {
+		say->system_message = str_empty(say->system_message)
+			? told
+			: arena_strf(a, STR_FMT "\n" STR_FMT, STR_ARG(say->system_message), STR_ARG(told));
+	}
+}
+
 /* Reduces a verdict to what this agent supports, in one place for all agents.
  *
  * Where hooks cannot ask the user, ask before a tool becomes deny: the rule wanted a decision that nobody can make,
- * and the agent shows the reason to the user, who can then run the command. Where the agent is about to ask by itself
+ * and the agent shows the reason to the user, who can then run the command. A mild question is not worth that: the call
+ * goes on, and the model is told what would have been asked. Where the agent is about to ask by itself
  * (PermissionRequest), or nothing can be asked, ask is dropped. And a refusal always has a reason: some agents ignore
  * one without. */
 static struct verdict sayable(const struct agent *agent, const struct event *e, const struct verdict *v, unsigned takes,
 	struct arena *a)
 {
 	struct verdict say = *v;
-	bool asks = takes & TAKES_ASK, needs_reason;
+	bool asks = takes & TAKES_ASK && !v->alone, needs_reason;
 
-	if (say.action == VERDICT_ASK && !asks && e->kind != EVENT_PRE_TOOL_USE) {
+	if (say.action == VERDICT_ASK && !asks && (e->kind != EVENT_PRE_TOOL_USE || v->mild)) {
 		say.action = VERDICT_NONE;
+		if (v->mild)
+			tell_instead(&say, takes, a);
 	} else if (say.action == VERDICT_ASK && !asks) {
 		say.action = VERDICT_DENY;
 		say.reason = arena_strf(a, "this needs confirmation, and %s cannot ask from a hook: " STR_FMT,
@@ -467,8 +488,10 @@ enum verdict_action agent_hears(const struct agent *agent, const struct event *e
 	case VERDICT_DENY: return takes & TAKES_DENY ? VERDICT_DENY : VERDICT_NONE;
 	case VERDICT_ASK:
 		/* At a permission request the agent is already asking. */
-		if (takes & TAKES_ASK || e->kind == EVENT_PERMISSION_REQUEST)
+		if ((takes & TAKES_ASK && !v->alone) || e->kind == EVENT_PERMISSION_REQUEST)
 			return VERDICT_ASK;
+		if (v->mild)
+			return VERDICT_NONE;
 		return takes & TAKES_DENY && e->kind == EVENT_PRE_TOOL_USE ? VERDICT_DENY : VERDICT_NONE;
 	default: return v->action;
 	}

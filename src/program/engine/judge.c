@@ -33,7 +33,7 @@ static const struct event *subject_of(const struct turn *t)
 /* The texts live as long as the turn, because the judgement does. */
 static void take_verdict(struct turn *t, const struct verdict *from)
 {
-	verdict_raise(&t->verdict, from->action, from->rule, from->reason);
+	verdict_take(&t->verdict, from);
 	if (!str_empty(from->system_message))
 		t->verdict.system_message = str_empty(t->verdict.system_message)
 			? from->system_message

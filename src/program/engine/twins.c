@@ -189,6 +189,8 @@ static void copy_verdict(struct arena *a, const struct verdict *v, struct verdic
 		.system_message = arena_str(a, v->system_message),
 		.continue_turn = v->continue_turn,
 		.end_turn = v->end_turn,
+		.mild = v->mild,
+		.alone = v->alone,
 	};
 	if (v->updated_input) {
 		ret->updated_input = copy_json(a, v->updated_input);
@@ -206,7 +208,7 @@ static void follow(struct turn *t)
 	struct verdict own = t->verdict;
 
 	copy_verdict(&t->arena, &t->twin->verdict, &t->verdict);
-	verdict_raise(&t->verdict, own.action, own.rule, own.reason);
+	verdict_take(&t->verdict, &own);
 }
 
 enum stage_result stage_leader(struct turn *t)
