@@ -318,3 +318,35 @@ def test_an_agent_cannot_switch_rules(world):
                     "hookd rpc reload"):
         assert decision(world.hookc("PreToolUse", bash(command))) == "deny", command
     assert decision(world.hookc("PreToolUse", bash("hookd rules"))) == "allow"
+
+
+def ask_and_run(world, command, ident, ran=True):
+    call = {**bash(command), "tool_use_id": ident}
+    done = world.hookc("PreToolUse", call)
+    if ran:
+        world.hookc("PostToolUse", {**call, "hook_event_name": "PostToolUse", "tool_response": {"stdout": ""}})
+    return decision(done)
+
+
+def test_an_answered_question_is_not_asked_again(world):
+    world.start()
+    assert ask_and_run(world, "npm publish", "q1") == "ask"
+    assert ask_and_run(world, "npm publish", "q2") == "allow", "the user has said yes"
+    assert ask_and_run(world, "npm publish --tag next", "q3", ran=False) == "ask", "another call"
+    assert ask_and_run(world, "npm publish --tag next", "q4", ran=False) == "ask", "it did not run, so nobody said yes"
+    assert decision(world.hookc("PreToolUse", {**bash("npm publish"), "session_id": "other"})) == "ask", "another session"
+    assert decision(world.hookc("PreToolUse", {**bash("npm publish"), "cwd": "/home/dev/other"})) == "ask", "another directory"
+    rows = [(r["decision"], r["reason"]) for r in world.rpc("decisions", rule="pkg.publish")["decisions"]]
+    assert ("allow", "the user allowed the same call earlier in this session") in rows, rows
+
+
+def test_a_denial_is_never_remembered_as_allowed(world):
+    world.start()
+    assert ask_and_run(world, "git push --force", "d1") == "deny"
+    assert ask_and_run(world, "git push --force", "d2") == "deny"
+
+
+def test_a_denial_says_how_to_allow_it(world):
+    world.start()
+    assert "hookd rules disable git.push-force" in reason(world.hookc("PreToolUse", bash("git push --force")))
+    assert "disable" not in reason(world.hookc("PreToolUse", bash("echo hookd-selftest-deny")))

@@ -3,14 +3,23 @@
 
 enum { FINDINGS_MAX = 64, REASON_MAX = 400 };
 
+/* How a person gets past a denial; the agent cannot, so that it need not try. */
+static const char *way_out(struct run *x, const struct guard_rule *r, enum verdict_action action)
+{
+	if (action != VERDICT_DENY || strncmp(r->name, "hookd.", 6) == 0 || strncmp(r->name, "self.", 5) == 0)
+		return "";
+	return arena_strf(x->a, " To allow it, the user can run: hookd rules disable %s", r->name).p;
+}
+
 /* What a model and a person read: what would happen, which rule says so, what to do instead. */
 static str in_words(struct run *x, enum rule rule, enum verdict_action action, str reason)
 {
 	const struct guard_rule *r = &guard_rules[rule];
 
 	reason = str_cut_utf8(reason, REASON_MAX);
-	return arena_strf(x->a, "hookd %s (rule %s): " STR_FMT ".%s%s", action == VERDICT_DENY ? "denied this" : "asks",
-		r->name, STR_ARG(reason), r->advice ? " " : "", r->advice ? r->advice : "");
+	return arena_strf(x->a, "hookd %s (rule %s): " STR_FMT ".%s%s%s",
+		action == VERDICT_DENY ? "denied this" : "asks", r->name, STR_ARG(reason), r->advice ? " " : "",
+		r->advice ? r->advice : "", way_out(x, r, action));
 }
 
 void find_fault(struct run *x, const struct cmd *c, enum rule rule, enum verdict_action action, str reason)

@@ -2,6 +2,7 @@
  *
  *   pipeline.c     the picture as code: understand, make the record, decide in stages, answer
  *   judge.c        a stage: the guard, on the loop or on a worker
+ *   asked.c        two stages: what a person has said yes to is not asked again
  *   hooks_stage.c  a stage: the user's own hooks
  *   context_stage.c  a stage: memories that fit
  *   notice.c       a stage: one line for the user after a problem

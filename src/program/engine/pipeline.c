@@ -59,6 +59,7 @@ static const struct stage {
 	enum stage_result (*run)(struct turn *t);
 } stages[] = {
 	{ "guard", LEADS | FOLLOWS | LATE, stage_guard },
+	{ "asked before", LEADS | FOLLOWS, stage_asked_before },
 	{ "leader", FOLLOWS, stage_leader },
 	{ "hooks", LEADS, stage_hooks },
 	{ "late hooks", LATE, stage_late_hooks },
@@ -66,6 +67,7 @@ static const struct stage {
 	{ "context", LEADS, stage_context },
 	{ "notice", LEADS, stage_notice },
 	{ "audit", LEADS | LATE, stage_audit },
+	{ "answers", LEADS, stage_note_answers },
 };
 
 void pipeline_go_on(struct turn *t)

@@ -156,6 +156,11 @@ enum stage_result stage_guard_again(struct turn *t);
 bool judge_expire(struct turn *t, int64_t now);
 void judge_release(struct turn *t);
 
+/* -- asked.c: questions that were answered with yes ---------------------------------------------- */
+
+enum stage_result stage_asked_before(struct turn *t);
+enum stage_result stage_note_answers(struct turn *t);
+
 /* -- context_stage.c: what is added to a conversation ------------------------------------------- */
 
 enum stage_result stage_context(struct turn *t);
@@ -180,8 +185,14 @@ struct live {
 	char prompt_room[512];
 	str prompt;
 	uint64_t barren_at; /* memories there were in all, plus one, when there were none for its project; 0: unknown */
-	bool turn_open;     /* a prompt has come, and no end of its turn */
-	bool stop_held;     /* the end of this turn has already been held up once */
+	/* Questions to the user: those that wait for an answer, and calls of which one was answered with yes. */
+	struct question {
+		uint64_t id, call;
+	} asked[8];
+	uint64_t allowed[32];
+	size_t nasked, nallowed;
+	bool turn_open; /* a prompt has come, and no end of its turn */
+	bool stop_held; /* the end of this turn has already been held up once */
 };
 
 struct live_table *live_new(struct hooks *hooks);
