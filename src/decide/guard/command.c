@@ -72,6 +72,8 @@ static bool unknown_program(struct run *x, struct cmd *c)
 	}
 	if (!has_mark(c->name, MARKS_ANY))
 		return false; /* only the directory is unknown */
+	if (str_find_char(c->name, ':') > 0 && !has_mark(c->name, MARKS_HOLE))
+		return false; /* npm:lint:*: a script of the project, as some runners write it */
 	FAULT(x, c, RULE_EXEC_DYNAMIC, VERDICT_ASK,
 		"hookd cannot tell which program this runs: its name is only known when it runs "
 		"(" STR_FMT ")",

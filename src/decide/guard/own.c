@@ -22,7 +22,10 @@ static bool is_binary(str path)
 /* What proves who somebody is: to commands, and over HTTP. A pattern that may be one counts. */
 static bool is_token_name(str name)
 {
-	return path_like("owner.token*", name) || path_like("http.token*", name) || path_like("llm.key*", name);
+	bool live = has_mark(name, "\2\3"); /* *.py might be owner.token.py, but nobody means that */
+
+	return path_like(live ? "owner.token" : "owner.token*", name) ||
+		path_like(live ? "http.token" : "http.token*", name) || path_like(live ? "llm.key" : "llm.key*", name);
 }
 
 /* Below a directory of this hookd, or where every hookd has its own. */
