@@ -236,6 +236,47 @@ static void test_every_kind_and_class_is_read_by_its_name(void **state)
 	store_close(s);
 }
 
+/* The number in a row, and the name that is read from it; what has no number keeps its name. */
+static void check_tool(struct store *s, str name, bool numbered)
+{
+	struct query *q;
+
+	assert_int_equal(store_do(s, "UPDATE events SET tool_n = ?1", "t", name), 0);
+	assert_int_equal(store_do(s, "UPDATE activities SET tool_n = ?1", "t", name), 0);
+	q = store_query(s,
+		"SELECT e.tool, a.tool, typeof(e.tool_n) = 'integer' AND typeof(a.tool_n) = 'integer' "
+		"FROM events e, activities a LIMIT 1");
+	assert_int_equal(query_step(q), 1);
+	assert_true(str_is_set(name) ? str_eq(query_str(q, 0), name) : query_is_null(q, 0));
+	assert_true(str_is_set(name) ? str_eq(query_str(q, 1), name) : query_is_null(q, 1));
+	assert_int_equal(query_int(q, 2), numbered);
+	query_reset(q);
+}
+
+static void test_every_tool_is_read_by_its_name(void **state)
+{
+	struct store *s = fresh();
+	struct capture *c = capture_new();
+	const char *name;
+	int64_t n;
+
+	fold(c, s, 0, 1);
+	commit(c, s);
+	for (n = 1; (name = store_tool_name(n)); n++) {
+		assert_int_equal(store_tool_number(str_of(name)), n);
+		check_tool(s, str_of(name), true);
+	}
+	assert_int_equal(n, 17); /* those of schema/0012: a number that was ever written stays */
+	assert_null(store_tool_name(0));
+	assert_null(store_tool_name(-1));
+	check_tool(s, STR("mcp__shop__find"), false);
+	check_tool(s, STR("7"), false);
+	check_tool(s, STR(""), false);
+	check_tool(s, STR_NONE, false);
+	capture_free(c);
+	store_close(s);
+}
+
 /* -- damage ------------------------------------------------------------------------------------ */
 
 struct taken {
@@ -342,6 +383,7 @@ int main(void)
 		cmocka_unit_test(test_a_purged_session_takes_its_blocks_with_it),
 		cmocka_unit_test(test_purged_events_leave_nothing_in_a_block),
 		cmocka_unit_test(test_every_kind_and_class_is_read_by_its_name),
+		cmocka_unit_test(test_every_tool_is_read_by_its_name),
 		cmocka_unit_test(test_payloads_are_carved_out_of_a_store_without_a_schema),
 		cmocka_unit_test(test_a_damaged_block_costs_its_own_payloads),
 	};

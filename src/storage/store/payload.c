@@ -467,18 +467,33 @@ static void sql_ulid(sqlite3_context *q, int n, sqlite3_value **v)
 	sqlite3_result_text(q, text, ULID_TEXT, SQLITE_TRANSIENT);
 }
 
+/* apart(x, y): x - y, a time as a difference. What is too far apart for that is taken for the same. */
+static void sql_apart(sqlite3_context *q, int n, sqlite3_value **v)
+{
+	int64_t apart;
+
+	(void)n;
+	if (sqlite3_value_type(v[0]) == SQLITE_NULL || sqlite3_value_type(v[1]) == SQLITE_NULL)
+		sqlite3_result_null(q);
+	else if (__builtin_sub_overflow(sqlite3_value_int64(v[0]), sqlite3_value_int64(v[1]), &apart))
+		sqlite3_result_int64(q, 0);
+	else
+		sqlite3_result_int64(q, apart);
+}
+
 int store_add_functions(struct store *s)
 {
 	static const struct {
 		const char *name;
+		int n;
 		void (*run)(sqlite3_context *q, int n, sqlite3_value **v);
-	} functions[] = { { "payload_text", sql_text }, { "payload_bytes", sql_bytes }, { "payload_pack", sql_pack },
-		{ "ulid_text", sql_ulid } };
+	} functions[] = { { "payload_text", 1, sql_text }, { "payload_bytes", 1, sql_bytes },
+		{ "payload_pack", 1, sql_pack }, { "ulid_text", 1, sql_ulid }, { "apart", 2, sql_apart } };
 	int rc = SQLITE_OK;
 
 	s->packer = packer_new();
 	for (size_t i = 0; i < countof(functions) && rc == SQLITE_OK; i++)
-		rc = sqlite3_create_function(s->db, functions[i].name, 1,
+		rc = sqlite3_create_function(s->db, functions[i].name, functions[i].n,
 			SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, s, functions[i].run, NULL, NULL);
 	return store_errno(rc);
 }
