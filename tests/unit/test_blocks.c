@@ -118,6 +118,41 @@ static void test_what_comes_alone_is_stored_by_itself(void **state)
 	store_close(s);
 }
 
+/* With the dictionary of releases before. */
+static void test_what_older_releases_packed_is_read(void **state)
+{
+	static const char *const texts[] = {
+		"{\"session_id\":\"old\",\"hook_event_name\":\"UserPromptSubmit\",\"cwd\":\"/home/dev/"
+		"shop\",\"prompt\":\"Say "
+		"hello\"}",
+		"{\"session_id\":\"old\",\"hook_event_name\":\"PreToolUse\",\"cwd\":\"/home/dev/"
+		"shop\",\"tool_name\":\"Bash\","
+		"\"tool_input\":{\"command\":\"make\"}}",
+	};
+	struct store *s = fresh();
+
+	fill_events(s, 3);
+	assert_int_equal(
+		store_exec(s,
+			"UPDATE events SET payload = x'0128b52ffd2065dd0000286f73686f7006fca2ba0cec8246c6ddb01e"
+			"6a39fa7f85029aa503' WHERE seq = 1;"
+			"UPDATE events SET payload = 64 * 9 + seq - 2 WHERE seq > 1;"
+			"INSERT INTO blocks(key, body) VALUES (128 * 9, x'4128b52ffd20e77d0100780265007d006f686f"
+			"6d616b65227d7d0af050cea6b8ba36e581063ad5ef0dfc0f471433b24eb88f8eba9bd6457a0c')"),
+		0);
+	for (int64_t seq = 1; seq <= 3; seq++) {
+		struct query *q = store_ask(s, "SELECT payload_text(payload) FROM events WHERE seq = ?1", "i", seq);
+
+		assert_int_equal(query_step(q), 1);
+		assert_str(query_str(q, 0), str_of(texts[seq == 3]));
+		query_reset(q);
+	}
+	/* What is stored now is packed with another one. */
+	assert_int_equal(one_number(s, "SELECT substr(payload_pack(payload), 1, 1) = x'02' FROM events WHERE seq = 2"),
+		1);
+	store_close(s);
+}
+
 static void test_a_batch_that_is_undone_leaves_nothing_for_the_next(void **state)
 {
 	struct store *s = fresh();
@@ -378,6 +413,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_payloads_of_a_commit_are_read_back_as_they_came),
 		cmocka_unit_test(test_what_comes_alone_is_stored_by_itself),
+		cmocka_unit_test(test_what_older_releases_packed_is_read),
 		cmocka_unit_test(test_a_batch_that_is_undone_leaves_nothing_for_the_next),
 		cmocka_unit_test(test_a_number_that_is_used_again_is_read_anew),
 		cmocka_unit_test(test_a_purged_session_takes_its_blocks_with_it),
