@@ -172,6 +172,47 @@ static void test_a_batch_that_is_undone_leaves_nothing_for_the_next(void **state
 }
 
 /* The number of a block that was deleted is given to another; a reader may have kept what the first one held. */
+/* Hardly anything of it repeats. */
+static str noise(struct arena *a, unsigned n)
+{
+	uint64_t x = (n + 1) * UINT64_C(0x9E3779B97F4A7C15);
+	str text = STR("{\"x\":\"");
+
+	for (unsigned i = 0; i < 12; i++) {
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+		text = arena_strf(a, STR_FMT "%016llx", STR_ARG(text), (unsigned long long)x);
+	}
+	return arena_strf(a, STR_FMT "\"}", STR_ARG(text));
+}
+
+/* Of two sessions at once, the one that began later fills its block first; the place of the other's is before it. */
+static void test_blocks_fill_the_pages_of_their_table(void **state)
+{
+	enum { COMMITS = 20, FEW = 20, MANY = 80 };
+	struct store *s = fresh();
+	struct capture *c = capture_new();
+	struct arena a = { 0 };
+	unsigned n = 0;
+
+	for (unsigned commits = 0; commits < COMMITS; commits++) {
+		assert_int_equal(store_exec(s, "BEGIN"), 0);
+		for (unsigned i = 0; i < FEW + MANY; i++, n++) {
+			struct record r = record_sample(n, noise(&a, n));
+
+			r.session = arena_strf(&a, "%s-%u", i < FEW ? "few" : "many", commits);
+			assert_int_equal(capture_fold(c, s, &r), 1);
+		}
+		commit(c, s);
+	}
+	assert_int_equal(blocks(s), 3 * COMMITS);
+	assert_true(one_number(s, "SELECT sum(unused) * 100 / sum(pgsize) FROM dbstat WHERE name = 'blocks'") < 9);
+	arena_release(&a);
+	capture_free(c);
+	store_close(s);
+}
+
 static void test_a_number_that_is_used_again_is_read_anew(void **state)
 {
 	char path[FS_PATH];
@@ -415,6 +456,7 @@ int main(void)
 		cmocka_unit_test(test_what_comes_alone_is_stored_by_itself),
 		cmocka_unit_test(test_what_older_releases_packed_is_read),
 		cmocka_unit_test(test_a_batch_that_is_undone_leaves_nothing_for_the_next),
+		cmocka_unit_test(test_blocks_fill_the_pages_of_their_table),
 		cmocka_unit_test(test_a_number_that_is_used_again_is_read_anew),
 		cmocka_unit_test(test_a_purged_session_takes_its_blocks_with_it),
 		cmocka_unit_test(test_purged_events_leave_nothing_in_a_block),
