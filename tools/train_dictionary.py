@@ -12,7 +12,8 @@ import random
 import re
 import sys
 
-SIZE, ROUNDS, CUT = 16 << 10, 6, 2600
+# A dictionary beyond 32 KB makes the tables of the packer twice as large.
+SIZE, ROUNDS, CUT = 32000, 6, 2600
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NAMES = "api app auth build cache client config core data db index main model parser queue report route server store task test util".split()
 VERBS = "add check clean fix list load make print read remove run save show sort start stop test update".split()

@@ -67,6 +67,8 @@ def text(rng, n):
 
 
 KINDS = {"SessionStart": 1, "SessionEnd": 2, "UserPromptSubmit": 5, "PreToolUse": 7, "PostToolUse": 10, "Stop": 17}
+NUMBERS = {name: n for n, name in enumerate(("Bash", "Read", "Edit", "Write", "Grep", "Glob"), 1)}  # as in store/tools.c
+NUMBERS["TodoWrite"] = 13
 CLASSES = ("other", "shell", "read", "write", "search", "web", "mcp", "agent")
 
 
@@ -80,13 +82,13 @@ class Filler:
         self.seq += 1
         self.events += 1
         self.last_id = self.seq.to_bytes(16, "big")
-        self.store.add("events", seq=self.seq, id=self.last_id, ord=at, lag=0, what=KINDS[kind], session=self.sessions, native="", tool=tool,
-                       tool_use_id=use, agent_id=agent_id, payload=json.dumps({"session_id": self.native, "cwd": self.cwd,
-                                                                               "hook_event_name": kind, **payload}))
+        self.store.add("events", seq=self.seq, id=self.last_id, ord=at, lag=0, what=KINDS[kind], session=self.sessions, native="",
+                       tool_n=NUMBERS.get(tool, tool), tool_use_id=use, agent_id=agent_id,
+                       payload=json.dumps({"session_id": self.native, "cwd": self.cwd, "hook_event_name": kind, **payload}))
 
     def window(self, at, source, **more):
         self.windows += 1
-        self.store.add("windows", key=self.windows, session=self.sessions, ord=at, source=source, model="opus", started_at=at, **more)
+        self.store.add("windows", key=self.windows, session=self.sessions, ord=at, source=source, model="opus", lag=0, **more)
         return self.windows
 
     def call(self, at, window, batch, agent_id):
@@ -101,9 +103,10 @@ class Filler:
         self.activities += 1
         self.left -= 1
         self.store.add("activities", key=self.activities, session=self.sessions, same=use, window=window, batch=batch, ord=at, what=0,
-                       tool=tool, class_n=CLASSES.index(group), agent_id=agent_id, input=json.dumps(given), output=text(self.rng, 40), file=file,
+                       tool_n=NUMBERS.get(tool, tool), class_n=CLASSES.index(group), agent_id=agent_id,
+                       input=json.dumps(given), output=text(self.rng, 40), file=file,
                        change={"read": "read", "write": "modified"}.get(group), state_n=2 if failed else 1,
-                       error="Exit code 1" if failed else None, started_at=at, ended_at=at + took * 1000, duration_ms=took)
+                       error="Exit code 1" if failed else None, lag=0, took=took * 1000, duration_ms=took)
         return at + took * 1000 + 1000000
 
     def prompt(self, at, window, number, calls):

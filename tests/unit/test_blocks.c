@@ -118,6 +118,41 @@ static void test_what_comes_alone_is_stored_by_itself(void **state)
 	store_close(s);
 }
 
+/* With the dictionary of releases before. */
+static void test_what_older_releases_packed_is_read(void **state)
+{
+	static const char *const texts[] = {
+		"{\"session_id\":\"old\",\"hook_event_name\":\"UserPromptSubmit\",\"cwd\":\"/home/dev/"
+		"shop\",\"prompt\":\"Say "
+		"hello\"}",
+		"{\"session_id\":\"old\",\"hook_event_name\":\"PreToolUse\",\"cwd\":\"/home/dev/"
+		"shop\",\"tool_name\":\"Bash\","
+		"\"tool_input\":{\"command\":\"make\"}}",
+	};
+	struct store *s = fresh();
+
+	fill_events(s, 3);
+	assert_int_equal(
+		store_exec(s,
+			"UPDATE events SET payload = x'0128b52ffd2065dd0000286f73686f7006fca2ba0cec8246c6ddb01e"
+			"6a39fa7f85029aa503' WHERE seq = 1;"
+			"UPDATE events SET payload = 64 * 9 + seq - 2 WHERE seq > 1;"
+			"INSERT INTO blocks(key, body) VALUES (128 * 9, x'4128b52ffd20e77d0100780265007d006f686f"
+			"6d616b65227d7d0af050cea6b8ba36e581063ad5ef0dfc0f471433b24eb88f8eba9bd6457a0c')"),
+		0);
+	for (int64_t seq = 1; seq <= 3; seq++) {
+		struct query *q = store_ask(s, "SELECT payload_text(payload) FROM events WHERE seq = ?1", "i", seq);
+
+		assert_int_equal(query_step(q), 1);
+		assert_str(query_str(q, 0), str_of(texts[seq == 3]));
+		query_reset(q);
+	}
+	/* What is stored now is packed with another one. */
+	assert_int_equal(one_number(s, "SELECT substr(payload_pack(payload), 1, 1) = x'02' FROM events WHERE seq = 2"),
+		1);
+	store_close(s);
+}
+
 static void test_a_batch_that_is_undone_leaves_nothing_for_the_next(void **state)
 {
 	struct store *s = fresh();
@@ -137,6 +172,47 @@ static void test_a_batch_that_is_undone_leaves_nothing_for_the_next(void **state
 }
 
 /* The number of a block that was deleted is given to another; a reader may have kept what the first one held. */
+/* Hardly anything of it repeats. */
+static str noise(struct arena *a, unsigned n)
+{
+	uint64_t x = (n + 1) * UINT64_C(0x9E3779B97F4A7C15);
+	str text = STR("{\"x\":\"");
+
+	for (unsigned i = 0; i < 12; i++) {
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+		text = arena_strf(a, STR_FMT "%016llx", STR_ARG(text), (unsigned long long)x);
+	}
+	return arena_strf(a, STR_FMT "\"}", STR_ARG(text));
+}
+
+/* Of two sessions at once, the one that began later fills its block first; the place of the other's is before it. */
+static void test_blocks_fill_the_pages_of_their_table(void **state)
+{
+	enum { COMMITS = 20, FEW = 20, MANY = 80 };
+	struct store *s = fresh();
+	struct capture *c = capture_new();
+	struct arena a = { 0 };
+	unsigned n = 0;
+
+	for (unsigned commits = 0; commits < COMMITS; commits++) {
+		assert_int_equal(store_exec(s, "BEGIN"), 0);
+		for (unsigned i = 0; i < FEW + MANY; i++, n++) {
+			struct record r = record_sample(n, noise(&a, n));
+
+			r.session = arena_strf(&a, "%s-%u", i < FEW ? "few" : "many", commits);
+			assert_int_equal(capture_fold(c, s, &r), 1);
+		}
+		commit(c, s);
+	}
+	assert_int_equal(blocks(s), 3 * COMMITS);
+	assert_true(one_number(s, "SELECT sum(unused) * 100 / sum(pgsize) FROM dbstat WHERE name = 'blocks'") < 9);
+	arena_release(&a);
+	capture_free(c);
+	store_close(s);
+}
+
 static void test_a_number_that_is_used_again_is_read_anew(void **state)
 {
 	char path[FS_PATH];
@@ -232,6 +308,47 @@ static void test_every_kind_and_class_is_read_by_its_name(void **state)
 		assert_true(str_eq(query_str(q, 0), str_of(tool_class_names[n])));
 		query_reset(q);
 	}
+	capture_free(c);
+	store_close(s);
+}
+
+/* The number in a row, and the name that is read from it; what has no number keeps its name. */
+static void check_tool(struct store *s, str name, bool numbered)
+{
+	struct query *q;
+
+	assert_int_equal(store_do(s, "UPDATE events SET tool_n = ?1", "t", name), 0);
+	assert_int_equal(store_do(s, "UPDATE activities SET tool_n = ?1", "t", name), 0);
+	q = store_query(s,
+		"SELECT e.tool, a.tool, typeof(e.tool_n) = 'integer' AND typeof(a.tool_n) = 'integer' "
+		"FROM events e, activities a LIMIT 1");
+	assert_int_equal(query_step(q), 1);
+	assert_true(str_is_set(name) ? str_eq(query_str(q, 0), name) : query_is_null(q, 0));
+	assert_true(str_is_set(name) ? str_eq(query_str(q, 1), name) : query_is_null(q, 1));
+	assert_int_equal(query_int(q, 2), numbered);
+	query_reset(q);
+}
+
+static void test_every_tool_is_read_by_its_name(void **state)
+{
+	struct store *s = fresh();
+	struct capture *c = capture_new();
+	const char *name;
+	int64_t n;
+
+	fold(c, s, 0, 1);
+	commit(c, s);
+	for (n = 1; (name = store_tool_name(n)); n++) {
+		assert_int_equal(store_tool_number(str_of(name)), n);
+		check_tool(s, str_of(name), true);
+	}
+	assert_int_equal(n, 17); /* those of schema/0012: a number that was ever written stays */
+	assert_null(store_tool_name(0));
+	assert_null(store_tool_name(-1));
+	check_tool(s, STR("mcp__shop__find"), false);
+	check_tool(s, STR("7"), false);
+	check_tool(s, STR(""), false);
+	check_tool(s, STR_NONE, false);
 	capture_free(c);
 	store_close(s);
 }
@@ -337,11 +454,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_payloads_of_a_commit_are_read_back_as_they_came),
 		cmocka_unit_test(test_what_comes_alone_is_stored_by_itself),
+		cmocka_unit_test(test_what_older_releases_packed_is_read),
 		cmocka_unit_test(test_a_batch_that_is_undone_leaves_nothing_for_the_next),
+		cmocka_unit_test(test_blocks_fill_the_pages_of_their_table),
 		cmocka_unit_test(test_a_number_that_is_used_again_is_read_anew),
 		cmocka_unit_test(test_a_purged_session_takes_its_blocks_with_it),
 		cmocka_unit_test(test_purged_events_leave_nothing_in_a_block),
 		cmocka_unit_test(test_every_kind_and_class_is_read_by_its_name),
+		cmocka_unit_test(test_every_tool_is_read_by_its_name),
 		cmocka_unit_test(test_payloads_are_carved_out_of_a_store_without_a_schema),
 		cmocka_unit_test(test_a_damaged_block_costs_its_own_payloads),
 	};

@@ -843,6 +843,79 @@ static void test_odd_clocks(void **state)
 	capture_free(c);
 }
 
+/* One half of a call, as it came to the journal and as its sender's clock said. */
+static struct record half_of_call(unsigned n, bool begins, int64_t order_us, int64_t at_us)
+{
+	struct record r = record_sample(n,
+		STR("{\"session_id\":\"s-1\",\"tool_name\":\"Bash\",\"tool_use_id\":\"toolu_1\","
+		    "\"tool_input\":{\"command\":\"make\"}}"));
+
+	r.kind = begins ? EVENT_PRE_TOOL_USE : EVENT_POST_TOOL_USE;
+	r.native = str_of(event_kinds[r.kind].name);
+	r.order_us = order_us;
+	r.at_us = at_us;
+	return r;
+}
+
+/* Rows have differences of times; what is read is what was told, whichever half came first. */
+static void test_times_of_a_call(void **state)
+{
+	static const struct {
+		int64_t order[2], at[2]; /* of its beginning, of its end */
+		const char *want;
+	} calls[] = {
+		{ { 5000000, 9000000 }, { 4999700, 8999800 }, "4999700 8999800 5000000 4000" },
+		{ { 5000000, 5000100 }, { 5000000, 5000000 }, "5000000 5000000 5000000 0" },
+		{ { 5000000, 9000000 }, { 7000000, 6000000 }, "7000000 6000000 5000000 0" },
+		{ { 0, 1 }, { -3000000, -1000000 }, "-3000000 -1000000 0 2000" },
+	};
+
+	for (size_t i = 0; i < 2 * countof(calls); i++) {
+		size_t of = i / 2, first = i % 2;
+		struct store *s = fresh_store();
+		struct capture *c = capture_new();
+
+		clear(s);
+		for (size_t half = 0; half < 2; half++) {
+			size_t which = half ^ first;
+			struct record r = half_of_call((unsigned)which + 1, which == 0, calls[of].order[which],
+				calls[of].at[which]);
+
+			assert_int_equal(capture_fold(c, s, &r), 1);
+			assert_int_equal(capture_finish(c, s), 0);
+		}
+		check_row(s, "SELECT started_at || ' ' || ended_at || ' ' || ord || ' ' || duration_ms FROM activities",
+			calls[of].want);
+		store_close(s);
+		capture_free(c);
+	}
+}
+
+/* Times that no difference can be made of are no reason to do without the call. */
+static void test_absurd_times_of_a_call(void **state)
+{
+	static const int64_t ats[] = { INT64_MIN, INT64_MIN + 1, -1, INT64_MAX };
+
+	for (size_t i = 0; i < countof(ats) * countof(ats) * 2; i++) {
+		struct store *s = fresh_store();
+		struct capture *c = capture_new();
+
+		clear(s);
+		for (size_t half = 0; half < 2; half++) {
+			bool begins = half == i % 2;
+			struct record r = half_of_call((unsigned)half + 1, begins, 5000000 + (int64_t)half,
+				ats[begins ? i / 2 % countof(ats) : i / 2 / countof(ats)]);
+
+			assert_int_equal(capture_fold_carefully(c, s, &r), 1);
+		}
+		assert_int_equal(capture_finish(c, s), 0);
+		check_row(s, "SELECT count(*) || typeof(lag) || typeof(took) || state FROM activities",
+			"1integerintegerdone");
+		store_close(s);
+		capture_free(c);
+	}
+}
+
 /* Bytes that are not for SQL, and fields that are missing. */
 static void test_odd_records(void **state)
 {
@@ -962,6 +1035,8 @@ int main(void)
 		cmocka_unit_test(test_time),
 		cmocka_unit_test(test_rebuild),
 		cmocka_unit_test(test_odd_clocks),
+		cmocka_unit_test(test_times_of_a_call),
+		cmocka_unit_test(test_absurd_times_of_a_call),
 		cmocka_unit_test(test_odd_records),
 		cmocka_unit_test(test_what_cannot_be_folded_is_kept_as_an_event),
 		cmocka_unit_test(test_what_is_not_even_an_event_is_kept_as_bytes_until_it_is),

@@ -53,10 +53,10 @@ static void add_batch(int64_t key, const char *prompt, const char *response)
 static void add_call(int64_t key, int64_t batch, const char *tool, const char *file, const char *change, int64_t state)
 {
 	assert_int_equal(store_do(s,
-				 "INSERT INTO activities(key, session, same, batch, ord, what, tool, input, file, "
+				 "INSERT INTO activities(key, session, same, batch, ord, what, tool_n, input, file, "
 				 "change, state_n, "
 				 "output) VALUES (?1, 1, ?1, ?2, ?1, 0, ?3, '{}', ?4, ?5, ?6, 'what it printed')",
-				 "iisssi", key, batch, str_of(tool), str_of(file), change ? str_of(change) : STR_NONE,
+				 "iitssi", key, batch, str_of(tool), str_of(file), change ? str_of(change) : STR_NONE,
 				 state),
 		0);
 }

@@ -145,9 +145,9 @@ static int write_batches(struct op_call *call, int64_t session, int64_t skip, in
 	struct query *q = store_ask(call->store,
 		"SELECT key, number, window, source, prompt, prompt_id, length, mode, attachments, private, "
 		"status, closed_by, "
-		"  started_at, last_at, ended_at, response, late, (SELECT class FROM turns WHERE batch = (SELECT id "
-		"FROM "
-		"events WHERE seq = batches.key / 4)) FROM batches WHERE session = ?1 ORDER BY ord, key LIMIT ?3 "
+		"  started_at, last_at, ended_at, response, late, (SELECT class FROM turns WHERE "
+		"session = batches.session AND batch = (SELECT id FROM events WHERE seq = batches.key / 4)) FROM "
+		"batches WHERE session = ?1 ORDER BY ord, key LIMIT ?3 "
 		"OFFSET ?2",
 		"iii", session, skip, limit + 1);
 	int64_t n = 0;

@@ -2,7 +2,8 @@
  *
  * One pass over the calls and one over the prompts of the time asked for, into a table of sums by session,
  * quarter of an hour and tool; everything else is sums of those. Quarters because that is the
- * finest step between time zones: which day one belongs to is asked once per quarter, not once per call. CROSS JOIN
+ * finest step between time zones: which day one belongs to is asked once per quarter, not once per call. Tools are told
+ * apart by what rows have for their names, a number mostly. CROSS JOIN
  * is SQLite's word for "in this order": from the sessions of that time to what they did. */
 #include <errno.h>
 
@@ -18,7 +19,7 @@ enum { DAYS_MAX = 400, ROWS_MAX = 200 };
 	", coalesce(a.tool, 'unknown'), 0, count(*), total(a.state = 'failed'), "                             \
 	"    total(a.state = 'denied'), total(a.duration_ms) FROM sessions s CROSS JOIN activities a ON "     \
 	"a.session = s.key "                                                                                  \
-	"  WHERE a.kind = 'tool' AND a.ord BETWEEN ?3 AND ?4 AND " OP_FILTER_SQL "GROUP BY 1, 2, 3 "          \
+	"  WHERE a.kind = 'tool' AND a.ord BETWEEN ?3 AND ?4 AND " OP_FILTER_SQL "GROUP BY 1, 2, a.tool_n "   \
 	"  UNION ALL "                                                                                        \
 	"  SELECT b.session, b.ord / " QUARTER                                                                \
 	", NULL, count(*), 0, 0, 0, 0 FROM sessions s CROSS JOIN batches b ON b.session = s.key "             \

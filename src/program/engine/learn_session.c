@@ -40,9 +40,8 @@ int learn_session(struct lesson *l, struct store *s)
 static int store_class(struct store *s, const struct lesson *l)
 {
 	return store_do(s,
-		"INSERT INTO turns(batch, session, class, source) VALUES (?1, ?2, ?3, ?4) ON CONFLICT(batch) DO UPDATE "
-		"SET "
-		"class = excluded.class, source = excluded.source, session = excluded.session WHERE source = 'rules' "
+		"INSERT INTO turns(batch, session, class, source) VALUES (?1, ?2, ?3, ?4) ON CONFLICT(session, batch) "
+		"DO UPDATE SET class = excluded.class, source = excluded.source WHERE source = 'rules' "
 		"OR "
 		"excluded.source = 'model'",
 		"biss", l->batch.b, (size_t)ULID_BYTES, l->job.session, str_of(l->class->name), str_of(l->source));

@@ -174,7 +174,7 @@ static int add_words(struct step *t, int64_t key)
 static int insert_call(struct step *t, bool before, struct call *call)
 {
 	const struct event *e = &t->event;
-	int64_t window, at = t->record.at_us;
+	int64_t window;
 	int r = window_of(t, &window);
 
 	if (r == 0)
@@ -183,16 +183,16 @@ static int insert_call(struct step *t, bool before, struct call *call)
 		return r;
 	t->session.tools++;
 	r = store_do(t->store,
-		"INSERT INTO activities(key, session, same, window, batch, ord, what, tool, class_n, agent_id, input, "
-		"file, "
-		"  started_at, ended_at, state_n, output, error, change, duration_ms) "
-		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
-		"iiskkisisssk"
-		"kisssk",
+		"INSERT INTO activities(key, session, same, window, batch, ord, what, tool_n, class_n, agent_id, "
+		"  input, file, lag, took, state_n, output, error, change, duration_ms) "
+		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, ?7, ?8, ?9, ?10, ?11, CASE WHEN ?12 THEN apart(?6, ?13) END, "
+		"  CASE WHEN NOT ?12 THEN apart(?13, ?6) END, ?14, ?15, ?16, ?17, ?18)",
+		"iiskkitisssi"
+		"iisssk",
 		key_of(t->seq, 0), t->session.key, call->same, window, call->batch, t->record.order_us, e->tool_name,
 		(int64_t)e->tool_class, e->agent_id, summary_of_input(t->arena, e->tool_input),
-		project_relative(t->store, t->arena, t->session.project, e->file_path), before ? at : 0,
-		before ? 0 : at, state_of(t->record.kind), before ? STR_NONE : summary_of_output(t->arena, e),
+		project_relative(t->store, t->arena, t->session.project, e->file_path), (int64_t)before,
+		t->record.at_us, state_of(t->record.kind), before ? STR_NONE : summary_of_output(t->arena, e),
 		before ? STR_NONE : error_of(t), before ? STR_NONE : str_of(change_of(e)), before ? 0 : e->duration_ms);
 	return r < 0 || e->tool_class != TOOL_SHELL ? r : add_words(t, key_of(t->seq, 0));
 }
@@ -216,12 +216,14 @@ static int complete_call(struct step *t, bool before, const struct call *call)
 
 	if (before)
 		return store_do(t->store,
-			"UPDATE activities SET started_at = ?2, ord = min(ord, ?3), "
+			"UPDATE activities SET lag = apart(min(ord, ?3), ?2), took = apart(ended_at, ?2), "
+			"ord = min(ord, ?3), "
 			"duration_ms = coalesce(duration_ms, CASE WHEN ended_at IS NOT NULL "
 			"THEN max(0, (ended_at - ?2) / 1000) END) WHERE key = ?1",
 			"iii", call->key, t->record.at_us, t->record.order_us);
 	r = store_do(t->store,
-		"UPDATE activities SET ended_at = ?2, state_n = ?3, output = ?4, error = ?5, change = ?6, "
+		"UPDATE activities SET took = apart(?2, coalesce(started_at, ord)), state_n = ?3, output = ?4, "
+		"  error = ?5, change = ?6, "
 		"  duration_ms = coalesce(?7, CASE WHEN started_at IS NOT NULL "
 		"  THEN max(0, (?2 - started_at) / 1000) END) WHERE key = ?1",
 		"iiisssk", call->key, t->record.at_us, state_of(t->record.kind), summary_of_output(t->arena, e),
@@ -307,10 +309,10 @@ int activity_on_other(struct step *t)
 		return r < 0 ? r : 0;
 	}
 	return store_do(t->store,
-		"INSERT INTO activities(session, what, window, batch, ord, tool, agent_id, output, file, "
-		"state_n, error, started_at, ended_at, key) "
-		"VALUES (?1, coalesce(?2, ?6), ?3, ?4, ?5, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13, ?14)",
-		"ikkkisssssisii", t->session.key, fold_number_of(t->record.kind), window, batch, t->record.order_us,
+		"INSERT INTO activities(session, what, window, batch, ord, tool_n, agent_id, output, file, "
+		"state_n, error, lag, took, key) "
+		"VALUES (?1, coalesce(?2, ?6), ?3, ?4, ?5, ?7, ?8, ?9, ?10, ?11, ?12, apart(?5, ?13), 0, ?14)",
+		"ikkkistsssisii", t->session.key, fold_number_of(t->record.kind), window, batch, t->record.order_us,
 		str_of(event_kinds[t->record.kind].name), e->tool_name, e->agent_id,
 		summary_cut(t->arena, gist_of(e), 500),
 		project_relative(t->store, t->arena, t->session.project, e->file_path),
@@ -328,9 +330,9 @@ int activity_on_error(struct step *t)
 	if (r < 0)
 		return r;
 	return store_do(t->store,
-		"INSERT INTO activities(session, state_n, window, batch, ord, what, tool, agent_id, error, "
-		"started_at, ended_at, key) "
-		"VALUES (?1, ?2, ?3, ?4, ?5, 'Error', ?6, ?7, ?8, ?9, ?9, ?10)",
+		"INSERT INTO activities(session, state_n, window, batch, ord, what, tool_n, agent_id, error, "
+		"lag, took, key) "
+		"VALUES (?1, ?2, ?3, ?4, ?5, 'Error', ?6, ?7, ?8, apart(?5, ?9), 0, ?10)",
 		"iikkisssii", t->session.key, (int64_t)ACTIVITY_FAILED, window, t->session.batch, t->record.order_us,
 		str_of(event_kinds[t->record.kind].name), t->event.agent_id,
 		unread ? STR("the agent's hook sent something that is not JSON")

@@ -38,9 +38,31 @@ static void forget_open(struct capture *c)
 	c->last_block = 0;
 }
 
+/* The oldest one with several payloads. */
+static struct open_block *first_open(struct capture *c)
+{
+	struct open_block *first = NULL;
+
+	for (size_t i = 0; i < c->nopen; i++)
+		if (c->open[i].block.n > 1 && (!first || c->open[i].block.number < first->block.number))
+			first = &c->open[i];
+	return first;
+}
+
+/* Up to this number, in their order: what is only ever added at the end of a table fills its pages. */
+static int close_until(struct capture *c, struct store *s, int64_t number)
+{
+	struct open_block *o;
+	int r = 0;
+
+	while (r == 0 && (o = first_open(c)) && o->block.number <= number)
+		r = close_block(c, s, o);
+	return r;
+}
+
 static int close_all(struct capture *c, struct store *s)
 {
-	int r = 0;
+	int r = close_until(c, s, INT64_MAX);
 
 	for (size_t i = 0; i < c->nopen && r == 0; i++)
 		r = close_block(c, s, &c->open[i]);
@@ -90,7 +112,7 @@ static int open_for(struct step *t, str text, struct open_block **ret)
 	int r = 0;
 
 	if (o && !payload_block_fits(&o->block, text))
-		r = close_block(c, t->store, o);
+		r = close_until(c, t->store, o->block.number);
 	else if (!o && c->nopen == BLOCKS_OPEN)
 		r = close_all(c, t->store);
 	if (r == 0 && !o) {

@@ -114,14 +114,6 @@ static int check_twin(struct step *t)
 	return MIN(got, 0);
 }
 
-/* What times are absurdly far apart are taken for one. */
-static int64_t lag_of(const struct record *r)
-{
-	int64_t lag;
-
-	return __builtin_sub_overflow(r->order_us, r->at_us, &lag) ? 0 : lag;
-}
-
 int64_t fold_number_of(enum event_kind kind)
 {
 	return kind <= EVENT_KIND_NUMBERED ? (int64_t)kind : 0;
@@ -140,10 +132,10 @@ int fold_insert_event(struct step *t)
 	if (got < 0)
 		return got;
 	got = store_do(t->store,
-		"INSERT INTO events(id, ord, lag, session, what, native, tool, tool_use_id, agent_id, marks, "
+		"INSERT INTO events(id, ord, lag, session, what, native, tool_n, tool_use_id, agent_id, marks, "
 		"host, payload) "
-		"VALUES (?1, ?2, ?3, ?4, coalesce(?14, ?5), ?6, ?7, ?8, ?9, ?10, ?11, coalesce(?12, ?13))",
-		"biiksssssiskpk", r->id.b, (size_t)ULID_BYTES, r->order_us, lag_of(r), t->session.key, kind,
+		"VALUES (?1, ?2, apart(?2, ?3), ?4, coalesce(?14, ?5), ?6, ?7, ?8, ?9, ?10, ?11, coalesce(?12, ?13))",
+		"biiksstssiskpk", r->id.b, (size_t)ULID_BYTES, r->order_us, r->at_us, t->session.key, kind,
 		str_is_set(r->native) && !str_eq(r->native, kind) ? r->native : STR(""), r->tool_name, r->tool_use_id,
 		r->agent_id, (int64_t)r->marks, r->host, ref, ref ? STR_NONE : payload, fold_number_of(r->kind));
 	t->seq = store_last_rowid(t->store);

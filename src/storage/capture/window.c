@@ -8,13 +8,13 @@
 int window_open(struct step *t, str source, int64_t *ret)
 {
 	const struct event *e = &t->event;
-	int r = store_do(t->store, "UPDATE windows SET ended_at = coalesce(ended_at, ?2) WHERE key = ?1", "ii",
-		t->session.window, t->record.at_us);
+	int r = store_do(t->store, "UPDATE windows SET took = coalesce(took, apart(?2, started_at)) WHERE key = ?1",
+		"ii", t->session.window, t->record.at_us);
 
 	if (r == 0)
 		r = store_do(t->store,
-			"INSERT INTO windows(session, ord, previous, source, model, started_at, key) "
-			"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+			"INSERT INTO windows(session, ord, previous, source, model, lag, key) "
+			"VALUES (?1, ?2, ?3, ?4, ?5, apart(?2, ?6), ?7)",
 			"iikssii", t->session.key, t->record.order_us, t->session.window, source,
 			json_str(json_get(e->payload, STR("model"))), t->record.at_us, key_of(t->seq, 0));
 	if (r < 0)
@@ -51,8 +51,9 @@ static int adopt_window(struct step *t)
 
 	if (r != 1)
 		return r;
-	r = store_do(t->store, "UPDATE windows SET ord = ?2, source = ?3, model = ?4 WHERE key = ?1", "iiss", key,
-		t->record.order_us, t->event.source, json_str(json_get(t->event.payload, STR("model"))));
+	r = store_do(t->store,
+		"UPDATE windows SET lag = apart(?2, started_at), ord = ?2, source = ?3, model = ?4 WHERE key = ?1",
+		"iiss", key, t->record.order_us, t->event.source, json_str(json_get(t->event.payload, STR("model"))));
 	return r < 0 ? r : 1;
 }
 
@@ -96,8 +97,9 @@ int window_on_end(struct step *t)
 	r = batch_close(t, "end");
 	if (r == 0)
 		r = store_do(t->store,
-			"UPDATE windows SET ended_at = ?2, end_reason = coalesce(?3, 'other') WHERE key = ?1", "iis",
-			t->session.window, t->record.at_us, t->event.reason);
+			"UPDATE windows SET took = apart(?2, started_at), end_reason = coalesce(?3, 'other') WHERE "
+			"key = ?1",
+			"iis", t->session.window, t->record.at_us, t->event.reason);
 	t->capture->ordered = true;
 	if (r == 0)
 		r = jobs_on_session_end(t->store, t->session.key, MIN(t->record.at_us, clock_wall_us()));
@@ -120,8 +122,8 @@ static int open_subagent(struct step *t, int64_t *ret)
 
 	if (r == 0)
 		r = store_do(t->store,
-			"INSERT INTO windows(session, ord, agent_id, agent_type, parent, source, started_at, key) "
-			"VALUES (?1, ?2, ?3, ?4, ?5, 'subagent', ?6, ?7)",
+			"INSERT INTO windows(session, ord, agent_id, agent_type, parent, source, lag, key) "
+			"VALUES (?1, ?2, ?3, ?4, ?5, 'subagent', apart(?2, ?6), ?7)",
 			"iissiii", t->session.key, t->record.order_us, t->event.agent_id, t->event.agent_type, parent,
 			t->record.at_us, key_of(t->seq, 1));
 	*ret = key_of(t->seq, 1);
@@ -175,7 +177,8 @@ int window_on_subagent_stop(struct step *t)
 		r = open_subagent(t, &window);
 	if (r < 0)
 		return r;
-	return store_do(t->store, "UPDATE windows SET ended_at = ?2, message = coalesce(?3, message) WHERE key = ?1",
+	return store_do(t->store,
+		"UPDATE windows SET took = apart(?2, started_at), message = coalesce(?3, message) WHERE key = ?1",
 		"iis", window, t->record.at_us, summary_cut(t->arena, t->event.message, RESPONSE_MAX));
 }
 

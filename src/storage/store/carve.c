@@ -196,8 +196,8 @@ static str as_text(const struct field *f)
 	return is_text(f) ? str_n((const char *)f->p, f->n) : STR_NONE;
 }
 
-/* Letters: t text, o text or nothing, i number, n number or text, k number or nothing, b the key, p a payload or where
- * it is, ? anything, - the row's number, which is not stored. */
+/* Letters: t text, o text or nothing, i number, n number or text, m that or nothing, k number or nothing, b the key,
+ * p a payload or where it is, ? anything, - the row's number, which is not stored. */
 static bool has_shape(const struct field *fields, unsigned n, const char *shape)
 {
 	for (unsigned i = 0; shape[i]; i++) {
@@ -221,6 +221,10 @@ static bool has_shape(const struct field *fields, unsigned n, const char *shape)
 			break;
 		case 'n':
 			if (!is_int(f) && !is_text(f))
+				return false;
+			break;
+		case 'm':
+			if (!none && !is_int(f) && !is_text(f))
 				return false;
 			break;
 		case 'k':
@@ -331,12 +335,19 @@ static str as_kind(const struct field *f)
 	return number > 0 && number < EVENT_KIND_MAX ? str_of(event_kinds[number].name) : as_text(f);
 }
 
+static str as_tool(const struct field *f)
+{
+	const char *name = is_int(f) ? store_tool_name(as_int(f)) : NULL;
+
+	return name ? str_of(name) : as_text(f);
+}
+
 static int offer_event(struct carving *c, int64_t seq, const struct field *f, unsigned n)
 {
 	bool old = has_shape(f, n, "-biikttoooiop"); /* schema 7 and before */
 	struct carved_event e = { .seq = seq };
 
-	if ((!old && !has_shape(f, n, "-biinktoooiop")) || n > 16)
+	if ((!old && !has_shape(f, n, "-biinktmooiop")) || n > 16)
 		return 0;
 	e.id = str_n((const char *)f[1].p, f[1].n);
 	e.ord = as_int(&f[2]);
@@ -344,7 +355,7 @@ static int offer_event(struct carving *c, int64_t seq, const struct field *f, un
 	e.session = as_int(&f[old ? 4 : 5]);
 	e.kind = old ? as_text(&f[5]) : as_kind(&f[4]);
 	e.native = as_text(&f[6]);
-	e.tool = as_text(&f[7]);
+	e.tool = as_tool(&f[7]);
 	e.tool_use_id = as_text(&f[8]);
 	e.agent_id = as_text(&f[9]);
 	e.marks = as_int(&f[10]);
@@ -358,28 +369,66 @@ static int offer_event(struct carving *c, int64_t seq, const struct field *f, un
 	return c->sink->event(&e, c->sink->arg);
 }
 
+/* Where an activity's fields lie, by schema: up to 7, 8 to 11, and from 12 on. */
+static const struct activity_shape {
+	const char *shape;
+	uint8_t what, tool, agent_id, input, output, state, times; /* times: two fields */
+	bool named, apart;                                         /* kind and state are words; times are differences */
+} activity_shapes[] = {
+	{ "-itkkitotoooootokkk", 6, 7, 9, 10, 11, 14, 16, true, false },
+	{ "-iokkinoioooooiokkk", 6, 7, 9, 10, 11, 14, 16, false, false },
+	{ "-iokkikknmioooooiok", 8, 9, 11, 12, 13, 16, 6, false, true },
+};
+
+static const struct activity_shape *shape_of_activity(const struct field *f, unsigned n)
+{
+	for (size_t i = 0; i < countof(activity_shapes); i++)
+		if (has_shape(f, n, activity_shapes[i].shape))
+			return &activity_shapes[i];
+	return NULL;
+}
+
+/* The beginning lies before the place in the order, the end behind the beginning, as far as either is known; 0: it is
+ * not. */
+static void read_times(const struct field *lag, const struct field *took, struct carved_trace *ret)
+{
+	if (!lag->type || __builtin_sub_overflow(ret->ord, as_int(lag), &ret->started_at))
+		ret->started_at = 0;
+	if (!took->type || __builtin_add_overflow(lag->type ? ret->started_at : ret->ord, as_int(took), &ret->ended_at))
+		ret->ended_at = 0;
+}
+
+static void read_activity(const struct activity_shape *a, const struct field *f, struct carved_trace *ret)
+{
+	static const char *const states[] = { "started", "done", "failed", "denied" };
+	const struct field *what = &f[a->what], *times = &f[a->times];
+
+	ret->session = as_int(&f[1]);
+	ret->same = as_text(&f[2]);
+	ret->ord = as_int(&f[5]);
+	ret->is_call = a->named ? str_eq(as_text(what), STR("tool")) : is_int(what) && !as_int(what);
+	ret->kind = as_kind(what);
+	ret->tool = as_tool(&f[a->tool]);
+	ret->agent_id = as_text(&f[a->agent_id]);
+	ret->input = as_text(&f[a->input]);
+	ret->text = as_text(&f[a->output]);
+	ret->state = a->named ? as_text(&f[a->state]) : str_of(states[as_int(&f[a->state]) & 3]);
+	ret->started_at = as_int(&times[0]);
+	ret->ended_at = as_int(&times[1]);
+	if (a->apart)
+		read_times(&times[0], &times[1], ret);
+}
+
 /* Keys of projections are 4 * seq + n of the event that made them; those of older releases are below zero. */
 static int offer_trace(struct carving *c, int64_t key, const struct field *f, unsigned n)
 {
-	static const char *const states[] = { "started", "done", "failed", "denied" };
+	const struct activity_shape *activity = shape_of_activity(f, n);
 	struct carved_trace t = { .seq = key / 4 };
-	bool old = has_shape(f, n, "-itkkitotoooootokkk"); /* schema 7 and before */
 
 	if (key <= 0)
 		return 0;
-	if (old || has_shape(f, n, "-iokkinoioooooiokkk")) { /* activities */
-		t.session = as_int(&f[1]);
-		t.same = as_text(&f[2]);
-		t.ord = as_int(&f[5]);
-		t.is_call = old ? str_eq(as_text(&f[6]), STR("tool")) : is_int(&f[6]) && !as_int(&f[6]);
-		t.kind = old ? as_text(&f[6]) : as_kind(&f[6]);
-		t.tool = as_text(&f[7]);
-		t.agent_id = as_text(&f[9]);
-		t.input = as_text(&f[10]);
-		t.text = as_text(&f[11]);
-		t.state = old ? as_text(&f[14]) : str_of(states[as_int(&f[14]) & 3]);
-		t.started_at = as_int(&f[16]);
-		t.ended_at = as_int(&f[17]);
+	if (activity) {
+		read_activity(activity, f, &t);
 		return c->sink->trace(&t, c->sink->arg);
 	}
 	if (!has_shape(f, n, "-ikiitto?ioiitoii"))

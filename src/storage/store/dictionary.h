@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-extern const unsigned char dictionary_1[];
-extern const size_t dictionary_1_size;
+extern const unsigned char dictionary_1[], dictionary_2[];
+extern const size_t dictionary_1_size, dictionary_2_size;
 
 #endif

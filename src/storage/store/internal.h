@@ -71,7 +71,7 @@ enum { PAYLOAD_PART = 350, PAYLOAD_PARTS_MAX = 128 };
 bool payload_is_packed(str bytes);
 bool payload_is_block(str bytes);
 int64_t payload_size(str packed);
-/* payload_text(), payload_bytes() and payload_pack() in SQL. */
+/* payload_text(), payload_bytes() and payload_pack() in SQL, ulid_text() and apart(). */
 int store_add_functions(struct store *s);
 
 /* -- remains.c: events whose rows are gone, as far as other tables tell of them. -- */

@@ -24,7 +24,7 @@
 #include "store/internal.h"
 
 enum {
-	DICTIONARY = 1, /* the one that is written with */
+	DICTIONARY = 2, /* the one that is written with */
 	PACK_MIN = 64,
 	MAGIC_BYTES = 4, /* of a zstd frame */
 	BLOCK_FORM = 0x40,
@@ -40,15 +40,15 @@ static const int levels[EFFORTS] = { 1, 6 };
 
 static const char magic[MAGIC_BYTES] = { 0x28, (char)0xB5, 0x2F, (char)0xFD };
 
-/* By number; shared by all threads, never freed. */
+/* By number; shared by all threads, never freed. The first knew Claude Code, Codex and Gemini only. */
 static struct {
 	const unsigned char *bytes;
 	const size_t *size;
 	ZSTD_DDict *read;
-	pthread_once_t once;
 } dictionaries[] = {
 	{ 0 },
-	{ dictionary_1, &dictionary_1_size, NULL, PTHREAD_ONCE_INIT },
+	{ dictionary_1, &dictionary_1_size, NULL },
+	{ dictionary_2, &dictionary_2_size, NULL },
 };
 
 static void *allocate(void *arg, size_t n)
@@ -67,17 +67,20 @@ static void release(void *arg, void *p)
 static const ZSTD_customMem memory = { allocate, release, NULL };
 
 /* Once and for all, so it must not fail for a moment's lack of memory: no payload could be read any more. */
-static void make_first(void)
+static void make_all(void)
 {
-	dictionaries[1].read = ZSTD_createDDict_advanced(dictionaries[1].bytes, *dictionaries[1].size, ZSTD_dlm_byRef,
-		ZSTD_dct_auto, memory);
+	for (size_t i = 1; i < countof(dictionaries); i++)
+		dictionaries[i].read = ZSTD_createDDict_advanced(dictionaries[i].bytes, *dictionaries[i].size,
+			ZSTD_dlm_byRef, ZSTD_dct_auto, memory);
 }
 
 static const ZSTD_DDict *dictionary_of(uint8_t number)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
 	if (number == 0 || number >= countof(dictionaries))
 		return NULL;
-	pthread_once(&dictionaries[number].once, make_first);
+	pthread_once(&once, make_all);
 	return dictionaries[number].read;
 }
 
@@ -151,8 +154,8 @@ static ZSTD_CDict *dictionary_to_write(enum effort effort)
 	ZSTD_CDict *d = NULL;
 
 	if (params && !ZSTD_isError(ZSTD_CCtxParams_init(params, levels[effort])))
-		d = ZSTD_createCDict_advanced2(dictionary_1, dictionary_1_size, ZSTD_dlm_byRef, ZSTD_dct_auto, params,
-			memory);
+		d = ZSTD_createCDict_advanced2(dictionaries[DICTIONARY].bytes, *dictionaries[DICTIONARY].size,
+			ZSTD_dlm_byRef, ZSTD_dct_auto, params, memory);
 	ZSTD_freeCCtxParams(params);
 	return d;
 }
@@ -467,18 +470,33 @@ static void sql_ulid(sqlite3_context *q, int n, sqlite3_value **v)
 	sqlite3_result_text(q, text, ULID_TEXT, SQLITE_TRANSIENT);
 }
 
+/* apart(x, y): x - y, a time as a difference. What is too far apart for that is taken for the same. */
+static void sql_apart(sqlite3_context *q, int n, sqlite3_value **v)
+{
+	int64_t apart;
+
+	(void)n;
+	if (sqlite3_value_type(v[0]) == SQLITE_NULL || sqlite3_value_type(v[1]) == SQLITE_NULL)
+		sqlite3_result_null(q);
+	else if (__builtin_sub_overflow(sqlite3_value_int64(v[0]), sqlite3_value_int64(v[1]), &apart))
+		sqlite3_result_int64(q, 0);
+	else
+		sqlite3_result_int64(q, apart);
+}
+
 int store_add_functions(struct store *s)
 {
 	static const struct {
 		const char *name;
+		int n;
 		void (*run)(sqlite3_context *q, int n, sqlite3_value **v);
-	} functions[] = { { "payload_text", sql_text }, { "payload_bytes", sql_bytes }, { "payload_pack", sql_pack },
-		{ "ulid_text", sql_ulid } };
+	} functions[] = { { "payload_text", 1, sql_text }, { "payload_bytes", 1, sql_bytes },
+		{ "payload_pack", 1, sql_pack }, { "ulid_text", 1, sql_ulid }, { "apart", 2, sql_apart } };
 	int rc = SQLITE_OK;
 
 	s->packer = packer_new();
 	for (size_t i = 0; i < countof(functions) && rc == SQLITE_OK; i++)
-		rc = sqlite3_create_function(s->db, functions[i].name, 1,
+		rc = sqlite3_create_function(s->db, functions[i].name, functions[i].n,
 			SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, s, functions[i].run, NULL, NULL);
 	return store_errno(rc);
 }

@@ -683,6 +683,16 @@ bool query_is_null(struct query *q, int column)
 	return sqlite3_column_type(q->stmt, column) == SQLITE_NULL;
 }
 
+static void bind_tool(struct query *q, int at, str name)
+{
+	int64_t number = store_tool_number(name);
+
+	if (number)
+		query_bind_int(q, at, number);
+	else
+		query_bind_str(q, at, name);
+}
+
 static struct query *ask(struct store *s, const char *sql, const char *types, va_list ap)
 {
 	struct query *q = store_query(s, sql);
@@ -699,6 +709,7 @@ static struct query *ask(struct store *s, const char *sql, const char *types, va
 			break;
 		case 's': query_bind_str(q, at, va_arg(ap, str)); break;
 		case 'p': query_bind_payload(q, at, va_arg(ap, str)); break;
+		case 't': bind_tool(q, at, va_arg(ap, str)); break;
 		case 'b':
 			p = va_arg(ap, const void *);
 			query_bind_blob(q, at, p, va_arg(ap, size_t));

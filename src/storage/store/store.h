@@ -22,6 +22,7 @@
  *   cache.c    databases that can be made again, with a schema of their own
  *   remains.c  events whose rows are gone, as far as other tables tell of them
  *   adopt.c    stores whose directory was removed: left in the spool, taken in by the next daemon
+ *   tools.c    tools that rows know by a number
  *
  * Same-layer use: store reads journal/. */
 #ifndef HOOKD_STORE_STORE_H
@@ -109,13 +110,17 @@ str query_str(struct query *q, int column);
 bool query_is_null(struct query *q, int column);
 
 /* store_query() and all its bindings in one call. types has a letter per value: i int64_t, k int64_t
- * that is NULL when 0, s str, p str as query_bind_payload(), b const void * and size_t. */
+ * that is NULL when 0, s str, p str as query_bind_payload(), t str that is a tool, b const void * and size_t. */
 struct query *store_ask(struct store *s, const char *sql, const char *types, ...);
 /* The same, run to its end: 0 or -errno. */
 int store_do(struct store *s, const char *sql, const char *types, ...);
 /* The same for one number: 1 and *ret from the first column of the first row, 0: no row, -errno. A
  * NULL gives 0. */
 int store_number(struct store *s, int64_t *ret, const char *sql, const char *types, ...);
+
+/* tools.c: what rows have in place of a tool's name; 0: that has no number. NULL: that number is no tool's. */
+int64_t store_tool_number(str name);
+const char *store_tool_name(int64_t number);
 
 int64_t store_changes(struct store *s);
 /* Rows changed since the store was opened: whether a transaction had anything to write. */
