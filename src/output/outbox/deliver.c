@@ -417,7 +417,8 @@ int outbox_try(struct outbox *o, str name, struct outbox_trial *ret)
 
 static void log_problems(const struct outbox *o, const struct sinks *s)
 {
-	for (const struct sink_problem *p = s->problems; p; p = p->next)
+	/* What is no JSON at all is complained about by whoever reads the options. */
+	for (const struct sink_problem *p = s->problems; p && p->err.code != -EBADMSG; p = p->next)
 		log_warn(LOG_CONFIG, "%s:%u:%u: %s", o->config.config, p->err.line, p->err.col, p->err.text);
 }
 

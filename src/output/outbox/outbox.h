@@ -220,6 +220,8 @@ int outbox_recount(struct outbox *o, struct store *s);
 /* {…} of each sink that is configured, from any thread: what it is and how it fares. */
 void outbox_write_state(struct outbox *o, struct json_writer *w);
 bool outbox_has_sinks(struct outbox *o);
+/* Parts of the sinks in the file that are ignored. */
+unsigned outbox_problems(struct outbox *o);
 
 /* Sends a test event, at once and without the queue. Blocks. -ENOENT: there is no such sink. */
 struct outbox_trial {

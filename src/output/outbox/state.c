@@ -209,6 +209,16 @@ void outbox_write_state(struct outbox *o, struct json_writer *w)
 	pthread_mutex_unlock(&o->lock);
 }
 
+unsigned outbox_problems(struct outbox *o)
+{
+	unsigned n;
+
+	pthread_mutex_lock(&o->lock);
+	n = o->sinks->nproblems;
+	pthread_mutex_unlock(&o->lock);
+	return n;
+}
+
 bool outbox_has_sinks(struct outbox *o)
 {
 	bool has;

@@ -34,8 +34,7 @@ void tell_later(struct step *t)
 static int read_event(struct step *t, int64_t seq)
 {
 	struct query *q = store_ask(t->store,
-		"SELECT s.key, s.agent, s.native_id FROM events e JOIN sessions s ON s.key = e.session WHERE e.seq = "
-		"?1 "
+		"SELECT s.key, s.agent, s.native_id FROM events e JOIN sessions s ON s.key = e.session WHERE "
 		"e.seq = ?1 AND e.same_as IS NULL",
 		"i", seq);
 	str agent = STR_NONE, native = STR_NONE;
