@@ -13,6 +13,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e"))
+import receiver as rc  # noqa: E402
 import world as w  # noqa: E402
 
 SRC = HERE.parent.parent / "src/common"
@@ -27,7 +28,7 @@ def build_load(folder):
 
 def read(world, stop):
     calls = [("sessions", {}), ("events", {"limit": 50}), ("activities", {"limit": 50}), ("stats", {}), ("search", {"text": "orders"}),
-             ("status", {}), ("purge_preview", {"match": "nothing"}), ("decisions", {})]
+             ("status", {}), ("sinks", {}), ("outbox", {}), ("purge_preview", {"match": "nothing"}), ("decisions", {})]
     n = 0
     while not stop.is_set():
         name, params = calls[n % len(calls)]
@@ -37,16 +38,22 @@ def read(world, stop):
 
 def keep(world, stop):
     while not stop.is_set():
-        for command in (["backup"], ["db", "rebuild"], ["purge", "--match", "no such text", "--yes"], ["retention"]):
+        for command in (["backup"], ["db", "rebuild"], ["purge", "--match", "no such text", "--yes"], ["retention"], ["reload"],
+                        ["outbox", "retry"], ["outbox", "drop", "--state", "dead"], ["sinks", "test", "team"]):
             world.hookd(*command, ok=False, seconds=120)
 
 
 def drive(build, durability, seconds):
+    receiver = rc.Receiver("flaky", seed=1)
     world = w.World(build=build, env={"TSAN_OPTIONS": "exitcode=66 halt_on_error=0 second_deadlock_stack=1"})
     try:
         load = build_load(world.top)
         world.dir.mkdir(mode=0o700, exist_ok=True)
-        (world.dir / "config.json").write_text(json.dumps({"durability": durability}))
+        (world.dir / "config.json").write_text(json.dumps({
+            "durability": durability, "outbox": {"max": 200},
+            "sinks": [receiver.sink(events=["PreToolUse", "PostToolUse", "stop"], timeout=5),
+                      {"name": "log", "type": "file", "path": str(world.top / "events.jsonl"), "events": ["PreToolUse", "PostToolUse"]},
+                      {"name": "prog", "type": "exec", "command": ["/bin/cat"], "events": ["PostToolUse"]}]}))
         said = open(world.top / "said", "wb")
         daemon = subprocess.Popen([str(build / "hookd"), "run", "--dir", str(world.dir)], env=world.env, stdout=said, stderr=said)
         world.started.append(daemon)
@@ -67,13 +74,15 @@ def drive(build, durability, seconds):
         daemon.terminate()
         code = daemon.wait(60)
         text = (world.top / "said").read_text(errors="replace")
-        bad = code != 0 or "WARNING: ThreadSanitizer" in text
-        print(f"{durability}: exit code {code}, {text.count('WARNING: ThreadSanitizer')} findings")
+        sent = len(receiver.got)
+        bad = not sent or code != 0 or "WARNING: ThreadSanitizer" in text
+        print(f"{durability}: exit code {code}, {sent} requests, {text.count('WARNING: ThreadSanitizer')} findings")
         if bad:
             print(text[:8000])
         return not bad
     finally:
         world.close()
+        receiver.close()
 
 
 def main():

@@ -5,7 +5,8 @@ import subprocess
 
 import pytest
 
-from world import BUILD, ROOT, payload, tool
+from receiver import Receiver
+from world import BUILD, ROOT, payload, tool, wait_for
 
 # The reference is printed by the program itself; test_operations compares it.
 PAGES = [ROOT / "README.md", *(p for p in sorted((ROOT / "docs").glob("*.md")) if p.name != "reference.md")]
@@ -90,3 +91,47 @@ def test_help_lists_every_command_and_the_schema_every_option(world):
     schema = json.loads(world.hookd("config", "schema").stdout)
     assert "durability" in json.dumps(schema) and "linger_ms" in json.dumps(schema)
     assert subprocess.run([str(BUILD / "hookd")], capture_output=True, env=world.env).returncode == 0
+
+
+def blocks(page, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / "docs" / page).read_text(), re.M | re.S)
+
+
+def test_the_sinks_of_the_outbox_page_are_valid(world):
+    examples = [b for b in blocks("outbox.md", "json") if "sinks" in b]
+    assert len(examples) == 2
+    for text in examples:
+        (world.dir / "config.json").write_text(text)
+        assert b"fine" in world.hookd("config", "validate").stdout
+
+
+def test_the_body_the_signature_and_the_program_of_the_outbox_page(world):
+    body, = [b for b in blocks("outbox.md", "json") if "event_type" in b]
+    check, = blocks("outbox.md", "python")
+    program, = blocks("outbox.md", "sh")
+    script, secret = world.top / "agent-done", world.top / "team.secret"
+    script.write_text(program.rstrip("\n") + f" > {world.top}/said\n")
+    script.chmod(0o700)
+    secret.write_text("shared")
+    secret.chmod(0o600)
+    receiver = Receiver()
+    try:
+        (world.dir / "config.json").write_text(json.dumps({"sinks": [
+            receiver.sink(secret_file=str(secret), events=["stop"]),
+            {"name": "desktop", "type": "exec", "command": [str(script)], "events": ["stop"]}]}))
+        shop = world.top / "shop"
+        (shop / ".git").mkdir(parents=True)
+        session = "a2676770-4d09-46a3-aab3-65a7f3f0f4a3"
+        for event, fields in (("UserPromptSubmit", {"prompt": "Fix the parser"}), ("Stop", {"last_assistant_message": "The parser is fixed."})):
+            world.hookc(event, {"session_id": session, "cwd": str(shop), "hook_event_name": event, "transcript_path": "/t.jsonl", **fields})
+        got = wait_for(lambda: receiver.got and receiver.got[0], what="the delivery")
+        known = {}
+        exec(check, known)
+        assert known["is_from_hookd"](b"shared", got["headers"], got["raw"])
+        assert not known["is_from_hookd"](b"other", got["headers"], got["raw"])
+        told = json.loads(body)
+        assert list(got["body"]) == list(told) and list(got["body"]["data"]) == list(told["data"])
+        assert {k: got["body"]["data"][k] for k in ("prompt", "answer", "title")} == {k: told["data"][k] for k in ("prompt", "answer", "title")}
+        wait_for(lambda: (world.top / "said").exists() and (world.top / "said").read_text() == "an agent is done in shop\n", what="the program")
+    finally:
+        receiver.close()

@@ -49,7 +49,8 @@ class World:
     # -- programs ------------------------------------------------------------------------------
 
     # What changes what runs, or destroys: without a terminal it needs the owner's token.
-    OWNER = {"config", "rules", "reload", "hooks", "purge", "retention", "restore", "untrust", "rpc", "memory", "review", "model", "remember"}
+    OWNER = {"config", "rules", "reload", "hooks", "purge", "retention", "restore", "untrust", "rpc", "memory", "review", "model", "remember", "outbox",
+             "sinks"}
 
     def hookd(self, *args, input=b"", ok=True, env=None, seconds=HANG, cwd=None, owner=True):
         args = [str(a) for a in args]

@@ -41,6 +41,7 @@ static const char *const values[OPTION_ID_MAX] = {
 	[OPTION_MEMORY_MUTE_AFTER] = "3",
 	[OPTION_MEMORY_SIMILAR] = "99",
 	[OPTION_MEMORY_TYPES] = "incident run-book",
+	[OPTION_OUTBOX_MAX] = "500",
 	[OPTION_RETENTION_DAYS] = "30",
 	[OPTION_STORE_LINGER_MS] = "0",
 	[OPTION_STORE_MAX_MB] = "64",

@@ -20,7 +20,7 @@ LAYERS = {
     1: 'os json match event wire config loop project encoder',
     2: 'agents redact server http otlp shell journal store retrieve net chunk',
     3: 'transcript guard trust hooks install jobs llm',
-    4: 'history capture memory index',
+    4: 'history capture memory index outbox',
     5: 'context',
     6: 'engine',
     7: 'api daemon',
@@ -41,6 +41,7 @@ SAME_LAYER = {
     ('hooks', 'install'): 'an entry that calls hookc is us, and install knows what that looks like',
     ('hooks', 'guard'): 'what a trusted command runs is resolved as the guard resolves it',
     ('hooks', 'trust'): 'hooks of a project run only as they were trusted',
+    ('outbox', 'capture'): 'what is new is told by whoever stores it',
     ('daemon', 'api'): 'the daemon serves the operations',
 }
 

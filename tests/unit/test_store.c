@@ -206,7 +206,7 @@ static void test_queries(void **state)
 
 static _Atomic int fold_calls, fold_failures, commits_told;
 
-static int fold(struct store *s, const struct record *r, bool careful, void *arg)
+static int fold(struct store *s, const struct record *r, enum writer_care care, void *arg)
 {
 	struct query *q = store_query(s,
 		"INSERT OR IGNORE INTO events(id, ord, lag, what, native, marks, payload) "

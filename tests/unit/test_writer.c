@@ -17,9 +17,9 @@ enum { RECORDS = 8000 };
 
 static _Atomic int folded, pause_us;
 
-static int fold_slowly(struct store *s, const struct record *r, bool careful, void *arg)
+static int fold_slowly(struct store *s, const struct record *r, enum writer_care care, void *arg)
 {
-	(void)careful;
+	(void)care;
 	(void)s;
 	(void)r;
 	if (pause_us)

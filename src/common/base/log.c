@@ -30,6 +30,7 @@ const char *const log_component_names[LOG_COMPONENT_MAX] = {
 	[LOG_CONFIG] = "config",
 	[LOG_API] = "api",
 	[LOG_LLM] = "llm",
+	[LOG_OUTBOX] = "outbox",
 };
 
 /* Levels are read by every thread without the lock. */

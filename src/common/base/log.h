@@ -31,6 +31,7 @@ enum log_component {
 	LOG_CONFIG,
 	LOG_API,
 	LOG_LLM,
+	LOG_OUTBOX,
 	LOG_COMPONENT_MAX,
 };
 

@@ -114,14 +114,14 @@ static void take_value(struct reader *r, size_t id, const struct json *v)
 	r->config->values[id] = value;
 }
 
-/* Parts of the file that are no options: guard/ and hooks/ read their rules and programs themselves. */
+/* Parts of the file that are no options: guard/, hooks/ and outbox/ read their rules, programs and sinks themselves. */
 static bool read_elsewhere(size_t first, unsigned level, str key)
 {
 	str group = option_step(&options[first], 0);
 
 	if (level == 1)
 		return str_eq(group, STR("hooks")) || (str_eq(group, STR("guard")) && str_eq(key, STR("rules")));
-	return level == 0 && str_eq(key, STR("$schema"));
+	return level == 0 && (str_eq(key, STR("$schema")) || str_eq(key, STR("sinks")));
 }
 
 /* An unknown name: the likely one, or the right way to write a dotted one. */

@@ -162,6 +162,10 @@ const struct option options[OPTION_ID_MAX] = {
 	[OPTION_MEMORY_TYPES] = { "memory.types", OPTION_LIST, "", .check = check_types,
 		.text = "Types of memories of your own, beside gotcha, bug_fix, decision, discovery, trade_off and "
 			"session_summary: small letters, digits, - and _." },
+	[OPTION_OUTBOX_MAX] = { "outbox.max", OPTION_INT, "10000", .minimum = 100, .maximum = 1000000,
+		.text = "How many deliveries may wait for one sink. Near that, events of tools replace older ones of "
+			"their "
+			"session and in the end are dropped; all others are kept." },
 	[OPTION_RETENTION_DAYS] = { "retention.days", OPTION_INT, "0", .minimum = 0, .maximum = 36500,
 		.text = "Sessions whose last event is older than this many days are deleted; 0 keeps them forever." },
 	[OPTION_STORE_LINGER_MS] = { "store.linger_ms", OPTION_INT, "60000", .minimum = 0, .maximum = 600000,

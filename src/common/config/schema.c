@@ -41,6 +41,18 @@ static void write_option(struct json_writer *w, const struct option *o)
 	jw_end_object(w);
 }
 
+/* A list of objects that others read. */
+static void write_list(struct json_writer *w, const char *name, const char *text)
+{
+	jw_key(w, name);
+	jw_object(w);
+	jw_field_str(w, "type", STR("array"));
+	jw_key(w, "items");
+	jw_raw(w, STR("{\"type\":\"object\"}"));
+	jw_field_str(w, "description", str_of(text));
+	jw_end_object(w);
+}
+
 /* An object whose members are the options [first, end) one step further down. */
 static void write_object(struct json_writer *w, size_t first, size_t end, unsigned level)
 {
@@ -56,16 +68,10 @@ static void write_object(struct json_writer *w, size_t first, size_t end, unsign
 	if (level == 0) {
 		jw_key(w, "$schema");
 		jw_raw(w, STR("{\"type\":\"string\"}"));
+		write_list(w, "sinks", "Where events are sent, see docs/outbox.md; hookd config validate checks them.");
 	}
 	if (level == 1 && str_eq(option_step(&options[first], 0), STR("guard"))) {
-		jw_key(w, "rules");
-		jw_object(w);
-		jw_field_str(w, "type", STR("array"));
-		jw_key(w, "items");
-		jw_raw(w, STR("{\"type\":\"object\"}"));
-		jw_field_str(w, "description",
-			STR("Your own rules, see docs/guard.md; hookd guard validate checks them."));
-		jw_end_object(w);
+		write_list(w, "rules", "Your own rules, see docs/guard.md; hookd guard validate checks them.");
 	}
 	for (size_t i = first, next; i < end; i = next) {
 		next = option_group_end(i, level + 1);

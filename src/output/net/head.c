@@ -17,7 +17,7 @@ int net_find_curl(char out[FS_PATH], struct err *err)
 		if (snprintf(out, FS_PATH, STR_FMT "/curl", STR_ARG(dir)) < FS_PATH && access(out, X_OK) == 0)
 			return 0;
 	out[0] = 0;
-	return err_set(err, -ENOENT, "curl is not installed, and hookd needs it to reach a model");
+	return err_set(err, -ENOENT, "curl is not installed, and hookd needs it for every request");
 }
 
 /* -- heads ------------------------------------------------------------------------------------- */

@@ -22,7 +22,7 @@
 #include "base/str.h"
 
 enum {
-	NET_HEADERS = 8,
+	NET_HEADERS = 12,
 	NET_HEAD_MAX = 64 << 10, /* bytes of headers that are looked at */
 	NET_RETRY_MAX_S = 3600,  /* a longer Retry-After is taken for this */
 };

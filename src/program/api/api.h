@@ -53,7 +53,8 @@ struct api_context {
 	struct memories *memories;
 	struct context *context;
 	struct code *code;
-	struct llm *llm;                            /* NULL: none is ever asked */
+	struct llm *llm; /* NULL: none is ever asked */
+	struct outbox *outbox;
 	struct web **web;                           /* where the web is, once there is one */
 	void (*stop)(void *arg);                    /* asks the daemon to stop */
 	void (*has_jobs)(void *arg);                /* jobs may be due; on the loop */

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "llm/llm.h"
+#include "outbox/outbox.h"
 #include "os/os.h"
 #include "redact/redact.h"
 
@@ -239,6 +240,7 @@ int op_status(struct op_call *call)
 	writer_get_state(ctx->writer, &s);
 	for (const struct config_problem *p = ctx->config_problems; p; p = p->next)
 		problems++;
+	problems = MAX(problems, outbox_problems(ctx->outbox));
 	jw_object(w);
 	jw_field_bool(w, "running", true);
 	jw_field_int(w, "pid", getpid());
@@ -259,6 +261,12 @@ int op_status(struct op_call *call)
 	if (ctx->llm) {
 		jw_key(w, "model");
 		llm_write_health(ctx->llm, w);
+	}
+	if (outbox_has_sinks(ctx->outbox)) {
+		jw_key(w, "sinks");
+		jw_array(w);
+		outbox_write_state(ctx->outbox, w);
+		jw_end_array(w);
 	}
 	write_journal(w, ctx, &e, &s);
 	write_store(w, ctx, &s);

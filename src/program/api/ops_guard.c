@@ -3,6 +3,7 @@
 
 #include "guard/guard.h"
 #include "hooks/hooks.h"
+#include "outbox/outbox.h"
 
 /* -- rules ------------------------------------------------------------------------------------- */
 
@@ -20,12 +21,16 @@ int op_rules(struct op_call *call)
 
 /* -- reload ------------------------------------------------------------------------------------ */
 
+enum { FOLD_MS = 3000 };
+
 struct reload {
 	const struct api_context *ctx;
 	struct request *later;
 	struct err err;
 	int result;
 	unsigned problems; /* with the rules that are in effect now */
+	unsigned sink_problems;
+	struct journal_pos seen; /* what was told before is for the sinks as they were */
 };
 
 static void finish(unsigned sessions, unsigned broken, void *arg)
@@ -38,6 +43,7 @@ static void finish(unsigned sessions, unsigned broken, void *arg)
 	jw_field_bool(&w, "reloaded", r->result == 0);
 	jw_field_str(&w, "why", r->result < 0 ? str_of(r->err.text) : STR(""));
 	jw_field_int(&w, "rule_problems", r->problems);
+	jw_field_int(&w, "sink_problems", r->sink_problems);
 	jw_field_int(&w, "sessions", sessions);
 	jw_field_int(&w, "broken", broken);
 	jw_end_object(&w);
@@ -52,6 +58,9 @@ static void read_rules(void *arg)
 	struct guard_problem *problems;
 
 	r->result = guard_reload(r->ctx->guard, &r->err);
+	(void)writer_wait(r->ctx->writer, r->seen, FOLD_MS);
+	if (r->result == 0)
+		r->result = outbox_reload(r->ctx->outbox, &r->sink_problems, &r->err);
 	problems = guard_problems(r->ctx->guard);
 	for (const struct guard_problem *p = problems; p; p = p->next)
 		r->problems++;
@@ -75,6 +84,7 @@ int op_reload(struct op_call *call)
 
 	r->ctx = call->ctx;
 	r->later = call->later;
+	r->seen = journal_end(call->ctx->journal);
 	loop_submit_lane(call->ctx->loop, LOOP_PEOPLE, read_rules, rules_are_read, r);
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include "api/ops.h"
 #include "base/clock.h"
 #include "jobs/jobs.h"
+#include "outbox/outbox.h"
 
 #define STATE_SQL "CASE j.state WHEN 0 THEN 'waiting' WHEN 2 THEN 'done' ELSE 'dead' END"
 
@@ -61,6 +62,8 @@ int op_jobs_retry(struct op_call *call)
 			(long long)id);
 	if (retried && call->ctx->has_jobs)
 		loop_post(call->ctx->loop, call->ctx->has_jobs, call->ctx->stop_arg);
+	if (outbox_recount(call->ctx->outbox, call->store) < 0)
+		return err_set(call->err, -EIO, "the store cannot be read: %s", store_error(call->store));
 	jw_object(call->w);
 	jw_field_int(call->w, "retried", retried);
 	jw_end_object(call->w);

@@ -50,6 +50,8 @@
 
 static const char *const memory_statuses[] = { "active", "resolved", "superseded", "quarantined", NULL };
 static const char *const job_states[] = { "waiting", "done", "dead", NULL };
+static const char *const delivery_states[] = { "waiting", "delivered", "dead", NULL };
+static const char *const open_states[] = { "waiting", "dead", NULL };
 static const char *const sources[] = { "startup", "resume", "clear", "compact", NULL };
 static const char *const statuses[] = { "active", "completed", NULL };
 static const char *const decisions[] = { "allow", "ask", "deny", NULL };
@@ -79,6 +81,19 @@ static const struct op_param remember_params[] = {
 	{ "concepts", OP_TEXT, OP_REPEATED, .text = "what it is about: pattern, how-it-works, or your own words" },
 	{ 0 },
 };
+
+#define OUTBOX_CHOICE                                                                       \
+	{ "id", OP_INT, .min = 1, .max = INT64_MAX, .text = "its number" },                 \
+		{ "sink", OP_TEXT, .text = "only for this sink" },                          \
+		{ "state", OP_ENUM, .choices = open_states, .text = "only in this state" }, \
+	{                                                                                   \
+		"before_us", OP_TIME, .text = "only of events before this time"             \
+	}
+
+static const struct op_param outbox_params[] = { OUTBOX_CHOICE, { 0 } };
+
+static const struct op_param outbox_drop_params[] = { OUTBOX_CHOICE,
+	{ "all", OP_BOOL, .text = "everything, if nothing else is given" }, { 0 } };
 
 /* -- the rows ---------------------------------------------------------------------------------- */
 
@@ -182,8 +197,8 @@ const struct op ops[] = {
 			{ 0 } } },
 	{ "rules", "The guard's options and the user's rules that are in effect.", OP_LOOP, op_rules,
 		.flags = OP_IS_READ },
-	{ "reload", "Reloads the rules and hooks from the user's file.", OP_LATER, op_reload, .flags = OP_MUTATES,
-		.owner = true },
+	{ "reload", "Reloads the rules, hooks and sinks from the user's file.", OP_LATER, op_reload,
+		.flags = OP_MUTATES, .owner = true },
 	{ "model_test", "Asks the configured language model one question.", OP_LATER, op_model_test,
 		.flags = OP_MUTATES, .owner = true },
 	{ "rule_counts", "How often each rule fired, and when it last did.", READS, .run = op_rule_counts },
@@ -259,6 +274,21 @@ const struct op ops[] = {
 			{ "kind", OP_TEXT, .text = "only of this kind" }, SESSION, LIMIT(50, 10000), { 0 } } },
 	{ "jobs_retry", "Has jobs tried again: one, or all that are dead.", OP_WRITER, op_jobs_retry, CHANGES,
 		.params = PARAMS{ { "id", OP_INT, .text = "its number" }, { 0 } } },
+	{ "outbox", "What is waiting to be sent to sinks, and what was given up.", READS, .run = op_outbox,
+		.params = PARAMS{ { "state", OP_ENUM, .choices = delivery_states,
+					  .text = "only in this state (default: all but delivered)" },
+			{ "sink", OP_TEXT, .text = "only for this sink" },
+			{ "type", OP_TEXT, .text = "only of this type of event" }, SESSION, LIMIT(50, 10000), { 0 } } },
+	{ "outbox_count", "How many deliveries outbox_retry and outbox_drop would be about.", READS,
+		.run = op_outbox_count, .params = outbox_params },
+	{ "outbox_retry", "Has deliveries tried again now: one, or those that were given up.", OP_WRITER,
+		op_outbox_retry, CHANGES, .params = outbox_params },
+	{ "outbox_drop", "Deletes deliveries that were not made.", OP_WRITER, op_outbox_drop, .flags = OP_DESTROYS,
+		.lane = LOOP_PEOPLE, .owner = true, .params = outbox_drop_params },
+	{ "sinks", "Where events are sent, how that goes, and how far it is behind.", READS, .run = op_sinks },
+	{ "sinks_test", "Sends a test to a sink, at once and without the queue.", OP_READER, op_sinks_test, CHANGES,
+		.alone = true, .owner = true,
+		.params = PARAMS{ { "sink", OP_TEXT, OP_REQUIRED, .text = "its name" }, { 0 } } },
 	{ "why", "What was added to conversations, newest first, with its price.", READS, .run = op_why,
 		.params = PARAMS{ SESSION, LIMIT(50, 10000), { 0 } } },
 	{ "preview", "What would be added to a conversation.", READS, .run = op_preview,

@@ -41,6 +41,8 @@ const struct cmd *const cmds[] = {
 	&cmd_recall,
 	&cmd_review,
 	&cmd_jobs,
+	&cmd_outbox,
+	&cmd_sinks,
 	&cmd_why,
 	&cmd_preview,
 	&cmd_context,

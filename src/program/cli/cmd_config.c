@@ -11,6 +11,7 @@
 #include "cli/policy.h"
 #include "config/config.h"
 #include "json/edit.h"
+#include "outbox/outbox.h"
 
 /* -- complaints -------------------------------------------------------------------------------- */
 
@@ -28,17 +29,24 @@ static void print_problems(const char *path, const struct config_problem *p)
 		print_problem(path, &p->err);
 }
 
-static void write_problems(struct json_writer *w, const struct config_problem *p)
+static void write_problem(struct json_writer *w, const struct err *err)
+{
+	jw_object(w);
+	jw_field_int(w, "line", err->line);
+	jw_field_int(w, "col", err->col);
+	jw_field_str(w, "text", str_of(err->text));
+	jw_end_object(w);
+}
+
+/* sinks: NULL: theirs are not asked for. */
+static void write_problems(struct json_writer *w, const struct config_problem *p, const struct sinks *sinks)
 {
 	jw_key(w, "problems");
 	jw_array(w);
-	for (; p; p = p->next) {
-		jw_object(w);
-		jw_field_int(w, "line", p->err.line);
-		jw_field_int(w, "col", p->err.col);
-		jw_field_str(w, "text", str_of(p->err.text));
-		jw_end_object(w);
-	}
+	for (; p; p = p->next)
+		write_problem(w, &p->err);
+	for (const struct sink_problem *s = sinks ? sinks->problems : NULL; s; s = s->next)
+		write_problem(w, &s->err);
 	jw_end_array(w);
 }
 
@@ -114,7 +122,7 @@ static void show_json(struct cli *cli, const struct config *c, const struct conf
 	for (size_t i = 0; i < OPTION_ID_MAX; i++)
 		write_value(&w, c, i);
 	jw_end_array(&w);
-	write_problems(&w, problems);
+	write_problems(&w, problems, NULL);
 	jw_end_object(&w);
 	puts(b.p);
 	buf_release(&b);
@@ -265,24 +273,30 @@ static int validate(struct cli *cli)
 	struct json_writer w = JSON_WRITER(&b);
 	struct config_problem *problems;
 	struct config c;
+	struct sinks *sinks;
 
 	if (missing && cli->nargs > 1)
 		return cli_fail("%s: %s", path, strerror(errno));
 	config_load(path, &c, &problems);
-	valid = !problems;
+	/* A file that is no JSON is one problem. */
+	sinks = problems && problems->err.code == -EBADMSG ? NULL : sinks_load(path, cli->paths.home, NULL);
+	valid = !problems && !(sinks && sinks->problems);
 	if (cli_has(cli, "json")) {
 		jw_object(&w);
 		jw_field_str(&w, "path", str_of(path));
 		jw_field_bool(&w, "valid", valid);
-		write_problems(&w, problems);
+		write_problems(&w, problems, sinks);
 		jw_end_object(&w);
 		puts(b.p);
 	} else if (valid) {
 		printf("%s: %s\n", path, missing ? "there is no such file; every option has its default" : "fine");
 	} else {
 		print_problems(path, problems);
+		for (const struct sink_problem *s = sinks ? sinks->problems : NULL; s; s = s->next)
+			print_problem(path, &s->err);
 	}
 	buf_release(&b);
+	sinks_unref(sinks);
 	config_release(&c);
 	config_problems_free(problems);
 	return valid ? EXIT_DONE : EXIT_FAILED;

@@ -25,6 +25,7 @@
 #include "daemon/daemon.h"
 #include "hooks/hooks.h"
 #include "install/install.h"
+#include "outbox/outbox.h"
 
 enum { HOOK_LIMIT_MS = 5000, OUTPUT_MAX = 65536 };
 
@@ -494,6 +495,46 @@ static void check_user_hooks(struct doctor *d)
 		tell(d, FINDING_OK, "model", STR_FMT "; to ask it something: hookd model test", STR_ARG(state));
 }
 
+/* What can be seen of the sinks without sending anything, and how they fared. */
+static void check_sinks(struct doctor *d)
+{
+	struct err err = { 0 };
+	struct sinks *sinks = sinks_load(d->cli->paths.config, d->cli->paths.home, &err);
+	struct json *status = NULL;
+	char text[200];
+
+	for (const struct sink_problem *p = sinks ? sinks->problems : NULL; p; p = p->next)
+		if (p->err.code != -EBADMSG) /* else the config has been said to be broken */
+			tell(d, FINDING_BAD, "sinks", "%s:%u:%u: %s", d->cli->paths.config, p->err.line, p->err.col,
+				p->err.text);
+	for (size_t i = 0; sinks && i < sinks->n; i++) {
+		const struct sink *s = sinks->list[i];
+
+		if (!s->enabled)
+			tell(d, FINDING_NOTE, "sinks", STR_FMT " is switched off", STR_ARG(s->name));
+		else if (!sink_check(s, text))
+			tell(d, FINDING_BAD, "sinks", STR_FMT ": %s", STR_ARG(s->name), text);
+		else
+			tell(d, FINDING_OK, "sinks",
+				STR_FMT " (%s) could be used; to try it: hookd sinks test " STR_FMT, STR_ARG(s->name),
+				sink_type_names[s->type], STR_ARG(s->name));
+	}
+	sinks_unref(sinks);
+	if (cli_call(d->cli, false, "status", STR_NONE, &status, NULL) < 0)
+		return;
+	json_each(s, json_get(status, STR("sinks"))) {
+		str name = cell_text(s, "name");
+
+		if (!str_empty(cell_text(s, "trouble")))
+			tell(d, FINDING_NOTE, "sinks", STR_FMT " is " STR_FMT ": " STR_FMT, STR_ARG(name),
+				STR_ARG(cell_text(s, "state")), STR_ARG(cell_text(s, "trouble")));
+		if (cell_int(s, "dead"))
+			tell(d, FINDING_NOTE, "sinks",
+				"%lld deliveries to " STR_FMT " were given up; see: hookd outbox",
+				(long long)cell_int(s, "dead"), STR_ARG(name));
+	}
+}
+
 /* Starts the server as the agent would, and asks for its tools. */
 static void check_server(struct doctor *d, const struct agent *agent, const struct install_entry *e)
 {
@@ -617,6 +658,7 @@ static int run(struct cli *cli)
 			check_agent(&d, agents[i]);
 	check_rules(&d);
 	check_user_hooks(&d);
+	check_sinks(&d);
 	check_heeded(&d);
 	if (cli_has(cli, "verbose"))
 		show_duties(&d);

@@ -128,6 +128,37 @@ static int print_model(struct cli *cli, const struct json *s)
 	return 1;
 }
 
+/* Where events go, and how far that is behind. Returns how many of them need attention. */
+static int print_sinks(struct cli *cli, const struct json *s)
+{
+	int troubles = 0;
+
+	json_each(k, json_get(s, STR("sinks"))) {
+		const struct json *lag = json_get(k, STR("lag"));
+		str name = cell_text(k, "name"), trouble = cell_text(k, "trouble");
+		int64_t dead = cell_int(k, "dead");
+
+		printf("%-12s " STR_FMT ": " STR_FMT ", %lld waiting, %lld given up", "sink", STR_ARG(name),
+			STR_ARG(cell_text(k, "state")), (long long)cell_int(k, "waiting"), (long long)dead);
+		if (lag)
+			printf(", lag %lld ms (p95 %lld, p99 %lld)", (long long)cell_int(lag, "p50_ms"),
+				(long long)cell_int(lag, "p95_ms"), (long long)cell_int(lag, "p99_ms"));
+		putchar('\n');
+		if (str_empty(trouble) && !dead)
+			continue;
+		troubles++;
+		printf("%-12s ", "TROUBLE");
+		cli_print_safe(str_empty(trouble) ? arena_strf(&cli->arena,
+							    "%lld deliveries to " STR_FMT
+							    " were given up; see: hookd outbox --sink " STR_FMT,
+							    (long long)dead, STR_ARG(name), STR_ARG(name))
+						  : arena_strf(&cli->arena, "the sink " STR_FMT ": " STR_FMT,
+							    STR_ARG(name), STR_ARG(trouble)));
+		putchar('\n');
+	}
+	return troubles;
+}
+
 static void print_agents(const struct json *s)
 {
 	json_each(a, json_get(s, STR("agents"))) {
@@ -192,7 +223,7 @@ static void print_status(struct cli *cli, const struct json *s)
 	else
 		print_line("cost", "%.1f MB of memory", (double)number(s, "rss_bytes", NULL) / 1e6);
 	print_guard(cli);
-	troubles = print_model(cli, s);
+	troubles = print_model(cli, s) + print_sinks(cli, s);
 	if (!(print_trouble(s) + troubles))
 		print_line("health", "ok");
 }

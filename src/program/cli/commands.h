@@ -6,11 +6,11 @@
 
 extern const struct cmd cmd_run, cmd_start, cmd_stop, cmd_restart, cmd_status, cmd_doctor, cmd_init, cmd_uninstall,
 	cmd_agents, cmd_sessions, cmd_show, cmd_tail, cmd_search, cmd_plans, cmd_remember, cmd_memories, cmd_memory,
-	cmd_recall, cmd_review, cmd_jobs, cmd_why, cmd_preview, cmd_context, cmd_timeline, cmd_get, cmd_related,
-	cmd_usage, cmd_stats, cmd_import, cmd_transcript, cmd_export, cmd_decisions, cmd_project, cmd_logs, cmd_config,
-	cmd_hooks, cmd_trust, cmd_untrust, cmd_db, cmd_backup, cmd_restore, cmd_purge, cmd_retention, cmd_guard,
-	cmd_rules, cmd_reload, cmd_rpc, cmd_mcp, cmd_url, cmd_token, cmd_model, cmd_offline, cmd_keeper, cmd_indexer,
-	cmd_index, cmd_code, cmd_symbols, cmd_map, cmd_version, cmd_help;
+	cmd_recall, cmd_review, cmd_jobs, cmd_outbox, cmd_sinks, cmd_why, cmd_preview, cmd_context, cmd_timeline,
+	cmd_get, cmd_related, cmd_usage, cmd_stats, cmd_import, cmd_transcript, cmd_export, cmd_decisions, cmd_project,
+	cmd_logs, cmd_config, cmd_hooks, cmd_trust, cmd_untrust, cmd_db, cmd_backup, cmd_restore, cmd_purge,
+	cmd_retention, cmd_guard, cmd_rules, cmd_reload, cmd_rpc, cmd_mcp, cmd_url, cmd_token, cmd_model, cmd_offline,
+	cmd_keeper, cmd_indexer, cmd_index, cmd_code, cmd_symbols, cmd_map, cmd_version, cmd_help;
 
 const struct cmd *cli_find(const char *name);
 void cli_print_help(const struct cmd *c);

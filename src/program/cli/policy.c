@@ -65,7 +65,7 @@ int cli_reload(struct cli *cli)
 {
 	struct json *result = NULL;
 	struct err err = { 0 };
-	int r = cli_need_owner(cli, "taking up changed rules and hooks");
+	int r = cli_need_owner(cli, "taking up changed rules, hooks and sinks");
 
 	if (r != EXIT_DONE)
 		return r;
@@ -83,6 +83,9 @@ int cli_reload(struct cli *cli)
 	if (cell_int(result, "rule_problems"))
 		return cli_fail("%lld parts of the rules are ignored; see: hookd guard validate",
 			(long long)cell_int(result, "rule_problems"));
+	if (cell_int(result, "sink_problems"))
+		return cli_fail("%lld parts of the sinks are ignored; see: hookd config validate",
+			(long long)cell_int(result, "sink_problems"));
 	if (cell_int(result, "broken"))
 		return cli_fail("%lld hook files are invalid; their last valid version stays in effect; see: hookd "
 				"hooks validate",

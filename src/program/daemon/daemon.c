@@ -28,6 +28,7 @@
 #include "daemon/upkeep.h"
 #include "engine/learn.h"
 #include "llm/llm.h"
+#include "outbox/outbox.h"
 #include "os/os.h"
 
 enum {
@@ -61,6 +62,7 @@ struct daemon {
 	struct recall *recall;
 	struct indexing *indexing;
 	struct learner *learner;
+	struct outbox *outbox;
 	struct api *api;
 	struct web *web;
 	struct janitor *janitor;
@@ -312,6 +314,7 @@ static void begin_stop(void *arg)
 	server_close_listeners(d->server);
 	engine_stop_hooks(d->engine);
 	llm_stop(d->llm);
+	outbox_stop(d->outbox);
 	indexing_stop(d->indexing);
 	d->stop_until_us = clock_mono_us() + STOP_MS * USEC_PER_MSEC;
 	/* Not at once: the answer to `hookd stop` itself still has to leave. */
@@ -401,11 +404,15 @@ static void start_watching(struct daemon *d)
 	d->janitor = janitor_new(d->loop, daemon_duties, d);
 }
 
-static int fold(struct store *s, const struct record *r, bool careful, void *arg)
+static int fold(struct store *s, const struct record *r, enum writer_care care, void *arg)
 {
 	struct capture *c = ((struct daemon *)arg)->capture;
+	int got;
 
-	return careful ? capture_fold_carefully(c, s, r) : capture_fold(c, s, r);
+	capture_hush(c, care == WRITER_AGAIN);
+	got = care == WRITER_PLAINLY ? capture_fold(c, s, r) : capture_fold_carefully(c, s, r);
+	capture_hush(c, false);
+	return got;
 }
 
 static int finish(struct store *s, void *arg)
@@ -447,8 +454,22 @@ static void on_committed(void *arg)
 {
 	struct daemon *d = arg;
 
+	outbox_committed(d->outbox);
 	if (capture_has_ordered(d->capture))
 		loop_post(d->loop, wake_learner, d);
+}
+
+static void listen_to_capture(struct daemon *d)
+{
+	d->outbox = outbox_new(&(struct outbox_config){ .config = d->paths->config,
+		.home = d->paths->home,
+		.max = config_number(&d->config, OPTION_OUTBOX_MAX) });
+	capture_listen(d->capture,
+		&(struct capture_listener){ .wants = outbox_wants,
+			.tell = outbox_tell,
+			.forget = outbox_forget,
+			.arg = d->outbox });
+	engine_set_urgent(d->engine, outbox_kinds(d->outbox));
 }
 
 static void start_writer(struct daemon *d)
@@ -572,9 +593,16 @@ static int build(struct daemon *d, struct err *err)
 	d->engine = api.engine = engine_new(&engine);
 	loop_before_sleep(d->loop, engine_before_sleep, d->engine);
 	d->capture = capture_new();
-	d->upkeep = (struct upkeep){ .paths = d->paths, .config = &d->config, .loop = d->loop, .capture = d->capture };
+	listen_to_capture(d);
+	d->upkeep = (struct upkeep){ .paths = d->paths,
+		.config = &d->config,
+		.loop = d->loop,
+		.capture = d->capture,
+		.outbox = d->outbox };
 	start_writer(d);
 	api.readers = d->readers = readers_new(d->paths->store);
+	api.outbox = d->outbox;
+	outbox_start(d->outbox, d->writer, d->readers);
 	d->recall = recall_new(d->loop, d->readers, d->paths, &d->config, d->token);
 	engine_set_context(d->engine, recall_context(d->recall));
 	api.memories = recall_memories(d->recall);
@@ -629,6 +657,7 @@ static void take_apart(struct daemon *d)
 		server_close_listeners(d->server);
 	if (d->engine)
 		engine_before_sleep(d->engine);
+	outbox_join(d->outbox); /* what was sent is written down */
 	writer_stop(d->writer);
 	journal_syncer_stop(d->syncer);
 	llm_join(d->llm); /* its callbacks are among those that run now */
@@ -660,6 +689,7 @@ static void take_apart(struct daemon *d)
 	writer_free(d->writer);
 	journal_syncer_free(d->syncer);
 	capture_free(d->capture);
+	outbox_free(d->outbox);
 	journal_free(d->journal);
 	config_problems_free(d->problems);
 	config_release(&d->config);

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "jobs/jobs.h"
+#include "outbox/outbox.h"
 
 enum { SETTLE_AT_ONCE = 8 }; /* sessions that an import left */
 
@@ -17,7 +18,9 @@ static int complete(struct store *s, void *arg)
 
 	if (r >= 0)
 		r = capture_complete_stale(s, clock_wall_us());
-	return r < 0 ? r : jobs_tidy(s, clock_wall_us());
+	if (r >= 0)
+		r = jobs_tidy(s, clock_wall_us());
+	return r < 0 ? r : outbox_recount(u->outbox, s);
 }
 
 void upkeep_complete(struct upkeep *u)

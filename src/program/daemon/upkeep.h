@@ -17,6 +17,7 @@ struct upkeep {
 	const struct config *config;
 	struct loop *loop;
 	struct capture *capture;
+	struct outbox *outbox;
 	struct writer *writer; /* set once it has started, before the loop runs */
 	bool backing_up;       /* the loop's */
 	/* The writer thread's. */

@@ -15,7 +15,7 @@ enum stage_result stage_audit(struct turn *t)
 	event_own(EVENT_DECISION, &t->event, payload, &t->arena, &e);
 	/* Decisions of a muted session are stored without their subject, like everything else of it. */
 	redact(t->engine->redactor, &t->arena, &e, t->record.marks & EVENT_PRIVATE ? REDACT_MUTED : 0, &record, NULL);
-	if (journal_add(t->engine->config.journal, &record) == 0)
+	if (turn_journal(t->engine, &record) == 0)
 		t->engine->audit_waits = true;
 	return STAGE_DONE;
 }

@@ -77,6 +77,10 @@ void engine_set_context(struct engine *e, struct context *c);
 /* Writer and sync thread are started after the engine, because they report to it. */
 void engine_set_writer(struct engine *e, struct writer *w, struct journal_syncer *s);
 
+/* Events of these kinds are folded as soon as they are in the journal: somebody waits for what follows from them. The
+ * bits may change any time. */
+void engine_set_urgent(struct engine *e, const _Atomic uint64_t *kinds);
+
 /* -- calls ------------------------------------------------------------------------------------- */
 
 /* How a call reached us. The same event reported in two ways is a duplicate. */

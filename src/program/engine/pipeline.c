@@ -37,7 +37,7 @@ static void add_to_journal(struct turn *t)
 {
 	struct engine *e = t->engine;
 
-	if (journal_add(e->config.journal, &t->record) < 0)
+	if (turn_journal(e, &t->record) < 0)
 		turn_written(t, WIRE_STORED_NO);
 	else
 		turn_list_add(&e->unflushed, t);

@@ -30,7 +30,7 @@ void engine_store(struct engine *e, struct record *records, size_t n, void (*don
 
 	*r = (struct report){ .next = e->reports, .records = records, .n = n, .done = done, .arg = arg };
 	for (size_t i = 0; i < n; i++)
-		if (journal_add(e->config.journal, &records[i]) < 0)
+		if (turn_journal(e, &records[i]) < 0)
 			e->state.unstored++; /* too large even after it was cut; sending it again would not help */
 	e->reports = r;
 }

@@ -235,16 +235,22 @@ static void note_journal_trouble(struct engine *e, int r)
 	memcpy(e->state.journal_trouble, text, sizeof text);
 }
 
+int turn_journal(struct engine *e, struct record *r)
+{
+	e->urgent |= e->urgent_kinds && *e->urgent_kinds >> r->kind & 1;
+	return journal_add(e->config.journal, r);
+}
+
 static void flush_once(struct engine *e)
 {
 	struct turn *t = e->unflushed.first, *next;
 	struct journal_pos pos;
 	uint64_t memories = e->state.kinds[EVENT_MEMORY];
 	unsigned records = e->audit_waits;
-	bool ended = false, learned;
+	bool ended = false, learned, urgent = e->urgent;
 	int r = journal_flush(e->config.journal, &pos);
 
-	e->audit_waits = false;
+	e->audit_waits = e->urgent = false;
 	records += reports_written(e, r == 0);
 	learned = memories != e->state.kinds[EVENT_MEMORY];
 	e->learned_us = learned ? clock_mono_us() : e->learned_us;
@@ -269,9 +275,9 @@ static void flush_once(struct engine *e)
 	/* After the answers: waking a thread may cost as much as all the rest. */
 	if (r == 0 && e->writer)
 		writer_notify(e->writer, pos, records,
-			learned         ? WRITER_NOW
-				: ended ? WRITER_SOON
-					: WRITER_LATER); /* it may be wanted at once */
+			learned || urgent ? WRITER_NOW
+				: ended   ? WRITER_SOON
+					  : WRITER_LATER); /* it may be wanted at once */
 	if (r == 0 && e->syncer)
 		journal_syncer_notify(e->syncer, e->config.strict);
 }
@@ -398,6 +404,11 @@ void engine_free(struct engine *e)
 void engine_set_context(struct engine *e, struct context *c)
 {
 	e->context = c;
+}
+
+void engine_set_urgent(struct engine *e, const _Atomic uint64_t *kinds)
+{
+	e->urgent_kinds = kinds;
 }
 
 void engine_set_writer(struct engine *e, struct writer *w, struct journal_syncer *s)

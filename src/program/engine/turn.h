@@ -93,8 +93,10 @@ struct engine {
 	unsigned nspare, turns;
 	struct loop_timer *patience; /* WAIT frames */
 	bool patience_set;
-	struct report *reports; /* whose records wait for the write */
-	bool audit_waits;       /* the journal's batch has decisions that no turn waits for */
+	struct report *reports;               /* whose records wait for the write */
+	bool audit_waits;                     /* the journal's batch has decisions that no turn waits for */
+	const _Atomic uint64_t *urgent_kinds; /* NULL: none is */
+	bool urgent;                          /* the batch has one of these */
 	struct engine_state state;
 	void (*stored)(const struct record *r, void *arg);
 	void *stored_arg;
@@ -113,6 +115,9 @@ void model_ask(const struct hook_question *q, void *arg);
 bool model_is_own(str prompt, void *arg);
 
 struct turn *turn_new(struct engine *e, const struct hook_call *call);
+
+/* Puts a record into the journal's batch. */
+int turn_journal(struct engine *e, struct record *r);
 
 /* Tells the caller at once that its call is being worked on. */
 void turn_say_wait(struct turn *t);

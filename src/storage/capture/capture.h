@@ -20,6 +20,7 @@
  *   aside.c     what cannot be folded
  *   stale.c     the passage of time: stuck batches, stale sessions
  *   forget.c    deleting: what the user chose, what exceeds the limits
+ *   tell.c      what is new, for whoever passes it on
  *
  * Runs on the writer thread, inside its transaction. */
 #ifndef HOOKD_CAPTURE_CAPTURE_H
@@ -49,6 +50,30 @@ int capture_finish(struct capture *c, struct store *s);
 bool capture_has_ordered(struct capture *c);
 /* After a rollback: what was noted for the transaction is void. */
 void capture_forget(struct capture *c);
+
+/* -- who listens ------------------------------------------------------------------------------- */
+
+/* An event that was folded for the first time. It is told at the end of its transaction, when everything that follows
+ * from it is in the store. */
+struct captured {
+	int64_t session;
+	const struct record *record; /* as it is stored; the rest is in the event */
+	const struct event *event;
+	struct arena *arena;
+};
+
+/* Told are events as they happen: no history that was imported, nothing that was read from a damaged store, and no
+ * second report of the same. Everything is called on the writer thread. */
+struct capture_listener {
+	bool (*wants)(const struct record *r, void *arg);
+	int (*tell)(struct store *s, const struct captured *what, void *arg); /* -errno: the transaction fails */
+	void (*forget)(void *arg);                                            /* what was told is void */
+	void *arg;
+};
+
+void capture_listen(struct capture *c, const struct capture_listener *l);
+/* What is folded from now on is not new to anybody, or is again. */
+void capture_hush(struct capture *c, bool hush);
 
 /* The body of a RECORDS frame (wire.h), and the result. */
 struct capture_frame {

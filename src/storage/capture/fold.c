@@ -243,7 +243,10 @@ int capture_fold(struct capture *c, struct store *s, const struct record *r)
 		got = rewind_note_import(&t);
 	else if (got == 0)
 		rewind_note(c, t.session.key);
-	return got < 0 ? got : 1;
+	if (got < 0)
+		return got;
+	tell_later(&t);
+	return 1;
 }
 
 void fold_read_row(struct step *t, struct query *q, str agent, str native)
@@ -288,5 +291,6 @@ void capture_free(struct capture *c)
 	block_forget(c);
 	arena_release(&c->arena);
 	free(c->dirty);
+	free(c->news);
 	free(c);
 }

@@ -224,7 +224,8 @@ static int purge_session(struct capture *c, struct store *s, int64_t key, str ma
 			 * ones. */
 			rewind_note(c, key);
 			c->ordered = true;
-			return jobs_drop_session(s, key, true);
+			r = deliveries_drop_match(s, key, match);
+			return r < 0 ? r : jobs_drop_session(s, key, true);
 		}
 	} else {
 		r = store_number(s, &left, "SELECT count(*) FROM events WHERE session = ?1", "i", key);

@@ -237,7 +237,16 @@ struct capture {
 	bool careful;                                             /* an event that cannot be applied is set aside */
 	bool ordered;                                             /* jobs were added; see capture_has_ordered() */
 	int64_t rebuild; /* next session to fold again after a change of the fold; 0: none; -1: not looked */
+	struct capture_listener listener;
+	bool hushed;
+	int64_t *news; /* events to be told before the commit, by their numbers */
+	size_t nnews, news_cap;
 };
+
+/* tell.c */
+void tell_later(struct step *t);
+int tell_now(struct capture *c, struct store *s);
+void tell_forget(struct capture *c);
 
 void rewind_note(struct capture *c, int64_t session);
 /* An import brings many late events to few sessions: they are refolded when it is over, not for each frame. */

@@ -35,6 +35,7 @@ void capture_forget(struct capture *c)
 	c->ndirty = 0;
 	held_forget(c);
 	block_forget(c);
+	tell_forget(c);
 	c->purges = PURGES_UNKNOWN;
 	c->rebuild = -1; /* it may be another store now */
 }
@@ -130,7 +131,7 @@ int capture_finish(struct capture *c, struct store *s)
 	if (r == 0 && c->ndirty)
 		log_debug(LOG_STORE, "%zu sessions refolded because of late events", c->ndirty);
 	c->ndirty = 0;
-	return r;
+	return r < 0 ? r : tell_now(c, s);
 }
 
 int capture_refold_due(struct capture *c, struct store *s, int sessions)

@@ -226,31 +226,40 @@ int jobs_give_back(struct store *s, const struct job *j, const char *why, int64_
 
 int jobs_retry(struct store *s, int64_t id, int64_t now_us)
 {
-	int r = store_do(s,
-		"UPDATE jobs SET state = 0, tries = 0, due_at = ?2, error = NULL WHERE id = ?1 AND state <> 2", "ii",
-		id, now_us);
+	int r = store_do(s, "UPDATE deliveries SET dead_at = NULL WHERE job = ?1", "i", id);
 
+	if (r == 0)
+		r = store_do(s,
+			"UPDATE jobs SET state = 0, tries = 0, due_at = ?2, error = NULL WHERE id = ?1 AND state <> 2",
+			"ii", id, now_us);
 	return r < 0 ? r : store_changes(s) > 0;
 }
 
 int64_t jobs_retry_all(struct store *s, int64_t now_us)
 {
-	int r = store_do(s, "UPDATE jobs SET state = 0, tries = 0, due_at = ?1, error = NULL WHERE state = 3", "i",
-		now_us);
+	int r = store_do(s, "UPDATE deliveries SET dead_at = NULL WHERE dead_at IS NOT NULL", "");
 
+	if (r == 0)
+		r = store_do(s, "UPDATE jobs SET state = 0, tries = 0, due_at = ?1, error = NULL WHERE state = 3", "i",
+			now_us);
 	return r < 0 ? r : store_changes(s);
 }
 
 /* The oldest first. Dead ones stay longer: somebody may want to know. */
 int jobs_tidy(struct store *s, int64_t now_us)
 {
-	int r = store_do(s,
-		"DELETE FROM jobs WHERE id IN (SELECT id FROM jobs ORDER BY id LIMIT ?2) AND ((state = 2 AND due_at < "
-		"?1) "
-		"OR (state = 3 AND due_at < ?1 - 3 * ?3))",
-		"iii", now_us - KEPT_S * USEC_PER_SEC, (int64_t)TIDY_AT_ONCE, KEPT_S * USEC_PER_SEC);
+	int n,
+		r = store_do(s,
+			"DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE kind <> ?4 ORDER BY id LIMIT ?2) AND "
+			"((state = 2 "
+			"AND due_at < ?1) OR (state = 3 AND due_at < ?1 - 3 * ?3))",
+			"iiis", now_us - KEPT_S * USEC_PER_SEC, (int64_t)TIDY_AT_ONCE, KEPT_S * USEC_PER_SEC,
+			str_of(job_kinds[JOB_DELIVER].name));
 
-	return r < 0 ? r : (int)store_changes(s);
+	n = (int)store_changes(s);
+	if (r == 0)
+		r = deliveries_tidy(s, now_us);
+	return r < 0 ? r : n;
 }
 
 int jobs_drop_session(struct store *s, int64_t session, bool again)
@@ -258,6 +267,7 @@ int jobs_drop_session(struct store *s, int64_t session, bool again)
 	static const char *const statements[] = {
 		"DELETE FROM turns WHERE session = ?1",
 		"DELETE FROM summaries WHERE session = ?1",
+		"DELETE FROM deliveries WHERE NOT ?2 AND job IN (SELECT id FROM jobs WHERE session = ?1)",
 		"DELETE FROM jobs WHERE session = ?1 AND NOT ?2",
 		"UPDATE jobs SET state = 0, tries = 0, due_at = 0 WHERE session = ?1 AND ?2 AND kind IN ('extract', "
 		"'summarize')",

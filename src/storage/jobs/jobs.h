@@ -2,6 +2,7 @@
  *
  *   kinds.c   what kinds of jobs there are: where each runs, how often it is tried, how long it waits
  *   jobs.c    the table: add, find what is due, begin, end, retry
+ *   deliveries.c  jobs with a body that goes out, one sink and session after the other
  *
  * DESIGN (docs/decisions/0018-jobs.md). A job is added in the transaction that makes it necessary: the fold that closes
  * a batch. It is named by its kind and its subject, so adding it twice is adding it once; a higher version of the
@@ -24,6 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/str.h"
 #include "base/ulid.h"
 #include "store/store.h"
@@ -35,12 +37,14 @@ enum job_kind {
 	JOB_SUMMARIZE, /* subject: the key of a session */
 	JOB_CONSULT,   /* a batch */
 	JOB_RETELL,    /* a session */
+	JOB_DELIVER,   /* "sink:event" */
 	JOB_KIND_MAX,
 };
 
 enum job_place {
 	JOB_ON_WORKER,
 	JOB_ON_MODEL, /* a worker prepares a question, a model answers it, a worker reads the answer */
+	JOB_ON_SINK,  /* threads of output/outbox: see below */
 };
 
 struct job_kind_info {
@@ -62,7 +66,7 @@ int64_t job_wait_us(enum job_kind kind, int tries);
 
 enum job_state { JOB_WAITING = 0, JOB_DONE = 2, JOB_DEAD = 3 };
 
-enum { JOB_SUBJECT = 32, JOBS_AT_ONCE = 16 };
+enum { JOB_SUBJECT = 64, JOBS_AT_ONCE = 16 };
 
 struct job_order {
 	enum job_kind kind;
@@ -126,7 +130,78 @@ int64_t jobs_retry_all(struct store *s, int64_t now_us);
 int jobs_tidy(struct store *s, int64_t now_us);
 
 /* Everything that was made of a session's turns, before its events change or go. again: they stay, so it is to be made
- * anew. */
+ * anew; deliveries do not. */
 int jobs_drop_session(struct store *s, int64_t session, bool again);
+
+/* -- deliveries -------------------------------------------------------------------------------- */
+
+/* What goes out is a job with a body that never changes. Unlike the others it is not begun: what runs is another
+ * program, which cannot end the daemon, and a daemon that is killed has not been refused. So tries are counted when a
+ * delivery has failed, and one that was cut off is simply made again.
+ *
+ * Sinks have numbers, under which they are remembered after they have left the configuration. */
+
+enum { DELIVERY_TYPE = 40 };
+
+struct delivery_order {
+	int64_t sink, session;
+	str subject; /* "sink:event" */
+	str type;
+	bool critical; /* nothing may take its place */
+	int64_t at_us; /* of the event */
+	bool late;     /* what waits of later events goes behind it */
+	str body;
+};
+
+struct delivery {
+	int64_t id, stream, at_us, due_us;
+	int tries;
+	char subject[JOB_SUBJECT], type[DELIVERY_TYPE];
+};
+
+/* The number of a sink; add: it gets one. 1: *ret; 0: it has none. */
+int delivery_sink(struct store *s, str name, bool add, int64_t *ret);
+
+/* but: those that are on their way. 1: added; 0: it is there already. */
+int delivery_add(struct store *s, const struct delivery_order *o, int64_t now_us, const int64_t *but, size_t nbut);
+/* Before it is added: takes away one of its stream that it can take the place of, because it is of the same type, no
+ * critical one came after it, and it was never tried. 1: there was one. */
+int delivery_coalesce(struct store *s, const struct delivery_order *o, const int64_t *but, size_t nbut);
+/* Counts one that there was no room for. */
+int delivery_count_dropped(struct store *s, int64_t sink);
+int delivery_count(struct store *s, int64_t sink, int64_t *ret_waiting, int64_t *ret_dead);
+
+/* The next delivery of a sink that may go out: the head of a stream, due, not among `but`. Streams take turns: the
+ * search begins behind *stream, which becomes that of the one found. 1: found; 0: none, and *next_us is when the next
+ * one is due (INT64_MAX: none waits). */
+int delivery_next(struct store *s, int64_t sink, int64_t *stream, int64_t now_us, const int64_t *but, size_t nbut,
+	struct delivery *ret, int64_t *next_us);
+/* Its body, and type and time of the event; -ENOENT: it is gone. */
+int delivery_body(struct store *s, struct delivery *d, struct buf *ret);
+
+/* How it ended. An error is a sentence for people; each changes nothing if the delivery is gone meanwhile. failed: it
+ * is due again then, or dead if it has run out of tries: 1. */
+int delivery_end_done(struct store *s, const struct delivery *d, int64_t now_us);
+int delivery_end_failed(struct store *s, const struct delivery *d, const char *error, int64_t due_us, int64_t now_us);
+int delivery_end_dead(struct store *s, const struct delivery *d, const char *error, int64_t now_us);
+
+/* For people: what was chosen. */
+struct delivery_choice {
+	int64_t id;         /* 0: any */
+	int64_t sink;       /* 0: any */
+	int64_t before_us;  /* of events before; 0: any */
+	bool dead, waiting; /* in these states; none: both */
+};
+
+/* Dead ones wait again, waiting ones are due now. How many. */
+int64_t deliveries_retry(struct store *s, const struct delivery_choice *c, int64_t now_us);
+/* Deletes them. How many; count: only counts. */
+int64_t deliveries_drop(struct store *s, const struct delivery_choice *c, bool count);
+/* Those of a session whose event is gone, or whose body holds the text. */
+int deliveries_drop_match(struct store *s, int64_t session, str match);
+
+/* What was delivered a week ago goes, and what was given up a month ago; what has waited for a month is given up.
+ * Some at a time. */
+int deliveries_tidy(struct store *s, int64_t now_us);
 
 #endif

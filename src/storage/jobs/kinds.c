@@ -12,6 +12,7 @@ const struct job_kind_info job_kinds[JOB_KIND_MAX] = {
 		JOB_ON_WORKER, 8, 1000, 60000 },
 	[JOB_CONSULT] = { "consult", "Asks the model what a finished turn teaches.", JOB_ON_MODEL, 8, 1000, 60000 },
 	[JOB_RETELL] = { "retell", "Asks the model for title and summary of a session.", JOB_ON_MODEL, 8, 1000, 60000 },
+	[JOB_DELIVER] = { "deliver", "Sends an event to a sink of the user's.", JOB_ON_SINK, 10, 1000, 60000 },
 };
 
 enum job_kind job_kind_find(str name)

@@ -121,7 +121,7 @@ static int fold_bytes(struct writer *w, str body, bool spooled, struct batch *b)
 	}
 	if (spooled)
 		record.marks |= EVENT_SPOOLED;
-	r = w->config.fold(w->store, &record, b->careful, w->config.fold_arg);
+	r = w->config.fold(w->store, &record, b->careful ? WRITER_CAREFULLY : WRITER_PLAINLY, w->config.fold_arg);
 	if (r < 0)
 		return r;
 	b->records++;

@@ -172,7 +172,7 @@ static int commit_salvaged(struct writer *w)
 static int take_salvaged(const struct record *record, void *arg)
 {
 	struct salvaging *s = arg;
-	int r, got = s->w->config.fold(s->w->store, record, true, s->w->config.fold_arg);
+	int r, got = s->w->config.fold(s->w->store, record, WRITER_AGAIN, s->w->config.fold_arg);
 
 	if (got < 0 || ++s->pending < BATCH_RECORDS)
 		return got;

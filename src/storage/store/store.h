@@ -277,6 +277,13 @@ struct writer;
 
 enum { WRITER_KEPT = 2 }; /* what fold gives for a record that was kept, not folded */
 
+/* How a record is to be folded. */
+enum writer_care {
+	WRITER_PLAINLY,
+	WRITER_CAREFULLY, /* by itself: see below */
+	WRITER_AGAIN,     /* the same; it comes out of a damaged store, and is no news */
+};
+
 struct writer_config {
 	const char *store_path, *journal_dir, *spool_dir, *backup_dir;
 	struct journal *journal; /* may be NULL */
@@ -284,7 +291,7 @@ struct writer_config {
 	/* Folds one record inside the current transaction. 1: new; 0: seen before; -errno: the batch
 	 * is rolled back and, unless that is the environment's fault, repeated with care: then a record that cannot be
 	 * folded is kept by itself, WRITER_KEPT, and nothing of it is left over for finish(). */
-	int (*fold)(struct store *s, const struct record *r, bool careful, void *arg);
+	int (*fold)(struct store *s, const struct record *r, enum writer_care care, void *arg);
 	/* Before each commit; and after a rollback, with s NULL, to discard what was noted for it. */
 	int (*finish)(struct store *s, void *arg);
 	/* Whether what is at those paths is still ours, because somebody may move, remove or replace directories; asked

@@ -261,6 +261,18 @@ static int fold_all(struct writer *w, bool fold, bool spool)
 	return r;
 }
 
+/* What lies in the spool was told before what is in the journal now, as far as anybody can say. One that cannot be
+ * folded does not hold up the other. */
+static int fold_round(struct writer *w, bool fold, bool spool)
+{
+	int r = writer_open_store(w), folded;
+
+	if (r == 0 && spool)
+		r = writer_fold_spool(w);
+	folded = w->store && fold ? writer_fold_journal(w) : 0;
+	return folded < 0 ? folded : r;
+}
+
 /* Whatever came of it: one that failed is tried again, and nobody waits for that. */
 static void note_spool_pass(struct writer *w, uint64_t asked)
 {
@@ -289,7 +301,7 @@ static int do_work(struct writer *w)
 	w->spool = w->suspect = false;
 	pthread_mutex_unlock(&w->lock);
 	if (r == 0)
-		r = fold_all(w, fold, spool);
+		r = fold_round(w, fold, spool);
 	if (spool)
 		note_spool_pass(w, asked);
 	if ((r < 0 || suspect) && writer_is_damaged(w, r)) {

@@ -1,0 +1,82 @@
+/* Which events a sink wants. */
+#include "outbox/internal.h"
+
+enum { COMPARED = 4096 }; /* bytes of a text that patterns are compared with */
+
+bool wild_match(str pattern, str text)
+{
+	size_t p = 0, t = 0, star = SIZE_MAX, from = 0;
+
+	while (t < text.n) {
+		if (p < pattern.n && pattern.p[p] == '*') {
+			star = p++;
+			from = t;
+		} else if (p < pattern.n && pattern.p[p] == text.p[t]) {
+			p++;
+			t++;
+		} else if (star != SIZE_MAX) {
+			p = star + 1;
+			t = ++from;
+		} else {
+			return false;
+		}
+	}
+	while (p < pattern.n && pattern.p[p] == '*')
+		p++;
+	return p == pattern.n;
+}
+
+bool test_holds(const struct sink_test *t, str value, bool there)
+{
+	if (t->how == TEST_NONE)
+		return true;
+	if (t->how != TEST_ONE_OF)
+		return there == (t->how == TEST_THERE);
+	for (size_t i = 0; i < t->values.n && there; i++)
+		if (str_find_char(t->values.words[i], '*') < 0
+				? str_eq(t->values.words[i], value)
+				: wild_match(t->values.words[i], str_head(value, COMPARED)))
+			return true;
+	return false;
+}
+
+/* A project by its name or its path. */
+static bool project_holds(const struct sink_test *t, const struct outbox_notice *n)
+{
+	bool there = !str_empty(n->project_path);
+
+	return test_holds(t, n->project, there) || (t->how == TEST_ONE_OF && test_holds(t, n->project_path, there));
+}
+
+static bool properties_hold(const struct sink_criteria *c, const struct outbox_notice *n)
+{
+	struct arena a;
+	bool hold = true;
+
+	if (!c->n)
+		return true;
+	arena_init(&a);
+	for (size_t i = 0; i < c->n && hold; i++) {
+		str value = STR("");
+		bool there = notice_property(n, c->properties[i].property, &a, &value);
+
+		hold = test_holds(&c->properties[i], value, there);
+	}
+	arena_release(&a);
+	return hold;
+}
+
+static bool wants_type(const struct sink *s, const struct outbox_notice *n)
+{
+	if (n->meaning.type != OUTBOX_OTHER)
+		return s->types[n->meaning.type];
+	return s->kinds >> n->event->kind & 1;
+}
+
+bool sink_wants(const struct sink *s, const struct outbox_notice *n)
+{
+	const struct sink_criteria *c = &s->when;
+
+	return s->enabled && wants_type(s, n) && test_holds(&c->type, n->type, true) &&
+		test_holds(&c->agent, n->agent, true) && project_holds(&c->project, n) && properties_hold(c, n);
+}

@@ -1,0 +1,565 @@
+/* Reading the user's sinks. One that has a mistake is left out as a whole: half a sink could send what it must not. */
+#include "outbox/fields.h"
+#include "outbox/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/url.h"
+#include "config/names.h"
+
+_Static_assert(EVENT_KIND_MAX <= 64, "a set of kinds is 64 bits");
+
+enum { TIMEOUT_S = 10, FILE_MB = 64, WORD_MAX = 4096, VALUE_MAX = 256, TOPIC_MAX = 64 };
+
+struct reader {
+	str text;
+	const char *home;
+	struct sinks *sinks;
+	struct sink_problem **tail;
+	struct sink *sink; /* the one at hand */
+	bool broken;       /* it has a mistake */
+};
+
+/* -- complaints -------------------------------------------------------------------------------- */
+
+static struct err *add_problem(struct reader *r)
+{
+	static struct err ignored;
+	struct sink_problem *p;
+
+	r->broken = true;
+	if (++r->sinks->nproblems > SINK_PROBLEMS_MAX)
+		return &ignored;
+	p = arena_new(&r->sinks->arena, struct sink_problem);
+	*r->tail = p;
+	r->tail = &p->next;
+	return &p->err;
+}
+
+#define complain(r, at, ...)                                                   \
+	do {                                                                   \
+		unsigned line_ = 0, col_ = 0;                                  \
+		json_locate((r)->text, (at), &line_, &col_);                   \
+		err_set_at(add_problem(r), -EINVAL, line_, col_, __VA_ARGS__); \
+	} while (0)
+
+static void complain_unfit(struct reader *r, const struct json *v, const char *name, const char *fit)
+{
+	char shown[NAME_SHOWN];
+
+	if (v->type == JSON_STRING)
+		complain(r, v->begin, "'%s' must be %s, not '%s'", name, fit, name_shown(v->text, shown));
+	else
+		complain(r, v->begin, "'%s' must be %s, not %s", name, fit, json_type_name(v->type));
+}
+
+/* -- values ------------------------------------------------------------------------------------ */
+
+static str keep(struct reader *r, str text)
+{
+	return arena_str(&r->sinks->arena, text);
+}
+
+static bool is_one_line(str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if ((unsigned char)s.p[i] < ' ' || s.p[i] == 0x7f)
+			return false;
+	return true;
+}
+
+/* False: it is not what it must be. */
+typedef bool take_fn(struct reader *r, const struct sink_field *f, const struct json *v, void *to);
+
+static bool take_name(struct reader *r, const struct sink_field *f, const struct json *v, void *to)
+{
+	str name = json_str(v);
+	bool fits = name.n > 0 && name.n <= SINK_NAME;
+
+	(void)f;
+	for (size_t i = 0; i < name.n; i++)
+		fits = fits && strchr("abcdefghijklmnopqrstuvwxyz0123456789-_", name.p[i]) && name.p[i];
+	*(str *)to = fits ? keep(r, name) : STR_NONE;
+	return fits;
+}
+
+static bool take_type(struct reader *r, const struct sink_field *f, const struct json *v, void *to)
+{
+	(void)r, (void)f;
+	for (enum sink_type t = 0; t < SINK_TYPE_MAX; t++)
+		if (str_eq(json_str(v), str_of(sink_types[t].name))) {
+			*(enum sink_type *)to = t;
+			return true;
+		}
+	return false;
+}
+
+static bool take_bool(struct reader *r, const struct sink_field *f, const struct json *v, void *to)
+{
+	(void)r, (void)f;
+	*(bool *)to = json_true(v);
+	return v->type == JSON_BOOL;
+}
+
+static bool take_int(struct reader *r, const struct sink_field *f, const struct json *v, void *to)
+{
+	int64_t n;
+
+	(void)r;
+	if (v->type != JSON_NUMBER || !json_int(v, &n) || n < f->minimum || n > f->maximum)
+		return false;
+	*(int64_t *)to = n;
+	return true;
+}
+
+static bool take_url(struct reader *r, const struct sink_field *f, const struct json *v, void *to)
+{
+	struct err err = { 0 };
+
+	if (v->type != JSON_STRING || v->text.n > WORD_MAX)
+		return false;
+	if (url_check(v->text, &err) < 0)
+		complain(r, v->begin, "'%s': %s", f->name, err.text);
+	*(str *)to = keep(r, v->text);
+	return true;
+}
+
+/* Absolute; STR_NONE: it is not. */
+static str take_path(struct reader *r, str text)
+{
+	if (text.n > WORD_MAX || !is_one_line(text))
+		return STR_NONE;
+	if (str_starts(text, STR("~/")) && r->home && r->home[0] == '/')
+		return arena_strf(&r->sinks->arena, "%s" STR_FMT, r->home, STR_ARG(str_from(text, 1)));
+	return text.n > 1 && text.p[0] == '/' ? keep(r, text) : STR_NONE;
+}
+
+static bool take_file(struct reader *r, const struct sink_field *f, const struct json *v, void *to)
+{
+	(void)f;
+	*(str *)to = take_path(r, json_str(v));
+	return str_is_set(*(str *)to);
+}
+
+static bool take_command(struct reader *r, const struct sink_field *f, const struct json *v, void *to)
+{
+	struct sink_words *w = to;
+
+	(void)f;
+	if (v->type != JSON_ARRAY || !v->count || v->count > SINK_WORDS)
+		return false;
+	json_each(item, v) {
+		if (item->type != JSON_STRING || item->text.n > WORD_MAX || str_find_char(item->text, 0) >= 0)
+			return false;
+		w->words[w->n++] = keep(r, item->text);
+	}
+	w->words[0] = take_path(r, w->words[0]);
+	return str_is_set(w->words[0]);
+}
+
+static bool is_header_name(str s)
+{
+	static const char *const ours[] = { "content-type", "content-length", "host", "authorization",
+		"idempotency-key", "user-agent", "expect", "transfer-encoding", "connection" };
+
+	for (size_t i = 0; i < s.n; i++)
+		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_", s.p[i]) || !s.p[i])
+			return false;
+	for (size_t i = 0; i < countof(ours); i++)
+		if (str_eq_nocase(s, str_of(ours[i])))
+			return false;
+	return s.n > 0 && s.n <= 64 && !str_eq_nocase(str_head(s, 8), STR("x-hookd-"));
+}
+
+static bool take_headers(struct reader *r, const struct sink_field *f, const struct json *v, void *to)
+{
+	str *headers = to;
+
+	(void)f;
+	if (v->type != JSON_OBJECT || v->count > SINK_HEADERS)
+		return false;
+	json_each(m, v) {
+		char shown[NAME_SHOWN];
+
+		if (!is_header_name(m->key))
+			complain(r, m->begin, "'%s' is no name of a header that may be added",
+				name_shown(m->key, shown));
+		if (m->type != JSON_STRING || !is_one_line(m->text) || m->text.n > 1000)
+			return false;
+		headers[r->sink->nheaders++] =
+			arena_strf(&r->sinks->arena, STR_FMT ": " STR_FMT, STR_ARG(m->key), STR_ARG(m->text));
+	}
+	return true;
+}
+
+static bool take_form(struct reader *r, const struct sink_field *f, const struct json *v, void *to)
+{
+	(void)r, (void)f;
+	*(bool *)to = str_eq(json_str(v), STR("markdown"));
+	return *(bool *)to || str_eq(json_str(v), STR("none"));
+}
+
+/* -- which events ------------------------------------------------------------------------------ */
+
+/* What only hookd makes is not told, but for its decisions. */
+static bool may_be_named(enum event_kind k)
+{
+	return k != EVENT_UNKNOWN && (!(event_kinds[k].flags & EVENT_IS_OWN) || k == EVENT_DECISION);
+}
+
+static void complain_event(struct reader *r, const struct json *v)
+{
+	struct name_suggestion near = { 0 };
+	char shown[NAME_SHOWN];
+
+	for (size_t i = 0; i < OUTBOX_OTHER; i++)
+		name_suggest(&near, v->text, str_of(outbox_types[i].name));
+	for (enum event_kind k = 0; k < EVENT_KIND_MAX; k++)
+		if (may_be_named(k))
+			name_suggest(&near, v->text, str_of(event_kinds[k].name));
+	if (near.best.p)
+		complain(r, v->begin, "there is no event '%s'; did you mean '" STR_FMT "'?", name_shown(v->text, shown),
+			STR_ARG(near.best));
+	else
+		complain(r, v->begin,
+			"there is no event '%s'; there are session_start, prompt, stop, notification, "
+			"session_end, error and the names that `hookd agents` lists",
+			name_shown(v->text, shown));
+}
+
+static bool take_event(struct sink *s, str name)
+{
+	enum event_kind k = event_kind_by_name(name);
+
+	for (enum outbox_type t = 0; t < OUTBOX_OTHER; t++)
+		if (str_eq(name, str_of(outbox_types[t].name)))
+			return s->types[t] = true;
+	if (!may_be_named(k))
+		return false;
+	s->kinds |= UINT64_C(1) << k;
+	return true;
+}
+
+static bool take_events(struct reader *r, const struct sink_field *f, const struct json *v, void *to)
+{
+	(void)f, (void)to;
+	if (v->type != JSON_ARRAY || !v->count)
+		return false;
+	json_each(item, v) {
+		if (item->type != JSON_STRING)
+			return false;
+		if (!take_event(r->sink, item->text))
+			complain_event(r, item);
+	}
+	return true;
+}
+
+/* -- criteria ---------------------------------------------------------------------------------- */
+
+static bool take_value(struct reader *r, const struct json *v, struct sink_test *t)
+{
+	bool plain = v->type == JSON_STRING || v->type == JSON_NUMBER;
+
+	if (!plain || v->text.n > VALUE_MAX || t->values.n == SINK_WORDS)
+		return false;
+	t->how = TEST_ONE_OF;
+	t->values.words[t->values.n++] = keep(r, v->text);
+	return true;
+}
+
+/* "text", "te*t", ["a", "b*"], true: it is there, false: it is not. */
+static bool take_test(struct reader *r, const struct json *v, struct sink_test *t)
+{
+	if (v->type == JSON_BOOL) {
+		t->how = v->flag ? TEST_THERE : TEST_ABSENT;
+		return true;
+	}
+	if (v->type != JSON_ARRAY)
+		return take_value(r, v, t);
+	json_each(item, v)
+		if (!take_value(r, item, t))
+			return false;
+	return v->count > 0;
+}
+
+static const char test_fit[] =
+	"a text (with * for anything), a list of at most 32 of them, or true (it is there) or false";
+
+static void take_properties(struct reader *r, const struct json *v, struct sink_criteria *c)
+{
+	char shown[NAME_SHOWN];
+
+	if (v->type != JSON_OBJECT || v->count > SINK_PROPERTIES) {
+		complain(r, v->begin, "'properties' must be an object with at most %d members", SINK_PROPERTIES);
+		return;
+	}
+	if (c->n) {
+		complain(r, v->begin, "'properties' appears a second time");
+		return;
+	}
+	c->properties = arena_alloc(&r->sinks->arena, (v->count + 1) * sizeof *c->properties);
+	json_each(m, v) {
+		struct sink_test *t = &c->properties[c->n++];
+
+		t->property = keep(r, m->key);
+		if (!take_test(r, m, t))
+			complain_unfit(r, m, name_shown(m->key, shown), test_fit);
+	}
+}
+
+static bool take_when(struct reader *r, const struct sink_field *f, const struct json *v, void *to)
+{
+	struct sink_criteria *c = to;
+	const struct {
+		const char *name;
+		struct sink_test *test;
+	} tests[] = { { "type", &c->type }, { "agent", &c->agent }, { "project", &c->project } };
+
+	(void)f;
+	if (v->type != JSON_OBJECT)
+		return false;
+	json_each(m, v) {
+		char shown[NAME_SHOWN];
+		size_t i = 0;
+
+		while (i < countof(tests) && !str_eq(m->key, str_of(tests[i].name)))
+			i++;
+		if (str_eq(m->key, STR("properties")))
+			take_properties(r, m, c);
+		else if (i == countof(tests))
+			complain(r, m->begin, "'%s' is no criterion; there are type, agent, project and properties",
+				name_shown(m->key, shown));
+		else if (tests[i].test->how != TEST_NONE)
+			complain(r, m->begin, "'%s' appears a second time", tests[i].name);
+		else if (!take_test(r, m, tests[i].test))
+			complain_unfit(r, m, tests[i].name, test_fit);
+	}
+	return true;
+}
+
+/* -- a sink ------------------------------------------------------------------------------------ */
+
+static take_fn *const takers[] = {
+	[SINK_FIELD_NAME] = take_name,
+	[SINK_FIELD_TYPE] = take_type,
+	[SINK_FIELD_BOOL] = take_bool,
+	[SINK_FIELD_INT] = take_int,
+	[SINK_FIELD_URL] = take_url,
+	[SINK_FIELD_FILE] = take_file,
+	[SINK_FIELD_COMMAND] = take_command,
+	[SINK_FIELD_HEADERS] = take_headers,
+	[SINK_FIELD_EVENTS] = take_events,
+	[SINK_FIELD_FORM] = take_form,
+	[SINK_FIELD_WHEN] = take_when,
+};
+
+static const struct sink_field *find_field(str name)
+{
+	for (const struct sink_field *f = sink_fields; f->name; f++)
+		if (str_eq(name, str_of(f->name)))
+			return f;
+	return NULL;
+}
+
+static void complain_unknown(struct reader *r, const struct json *m, size_t at)
+{
+	struct name_suggestion near = { 0 };
+	char shown[NAME_SHOWN];
+
+	for (const struct sink_field *f = sink_fields; f->name; f++)
+		name_suggest(&near, m->key, str_of(f->name));
+	if (near.best.p)
+		complain(r, at, "'%s' means nothing in a sink; did you mean '" STR_FMT "'?", name_shown(m->key, shown),
+			STR_ARG(near.best));
+	else
+		complain(r, at, "'%s' means nothing in a sink; see docs/outbox.md", name_shown(m->key, shown));
+}
+
+static void take_field(struct reader *r, const struct sink_field *f, const struct json *m)
+{
+	struct sink *s = r->sink;
+
+	if (!(f->types >> s->type & 1))
+		complain(r, m->begin, "a sink of type %s has no '%s'", sink_types[s->type].name, f->name);
+	else if (!takers[f->type](r, f, m, (char *)s + f->offset))
+		complain_unfit(r, m, f->name, f->text);
+}
+
+/* The type first: it says what else may stand there. */
+static bool take_first(struct reader *r, const struct json *v)
+{
+	const struct json *type = json_get(v, STR("type"));
+	const struct sink_field *f = find_field(STR("type"));
+
+	if (!type)
+		complain(r, v->begin, "a sink needs a 'type': %s", f->text);
+	else if (!take_type(r, f, type, &r->sink->type))
+		complain_unfit(r, type, "type", f->text);
+	return !r->broken;
+}
+
+static void take_members(struct reader *r, const struct json *v)
+{
+	uint32_t seen = 0;
+
+	json_each(m, v) {
+		const struct sink_field *f = find_field(m->key);
+		uint32_t bit = f ? UINT32_C(1) << (f - sink_fields) : 0;
+
+		if (!f)
+			complain_unknown(r, m, m->begin);
+		else if (seen & bit)
+			complain(r, m->begin, "'%s' appears a second time in this sink", f->name);
+		else
+			take_field(r, f, m);
+		seen |= bit;
+	}
+	for (const struct sink_field *f = sink_fields; f->name; f++)
+		if (f->needed >> r->sink->type & 1 && !(seen >> (f - sink_fields) & 1))
+			complain(r, v->begin, "a sink of type %s needs '%s': %s", sink_types[r->sink->type].name,
+				f->name, f->text);
+}
+
+/* An address of ntfy ends with the topic, and messages go to the server. */
+static void split_topic(struct reader *r, const struct json *v)
+{
+	struct sink *s = r->sink;
+	size_t from = s->url.n;
+
+	while (s->url.n && s->url.p[s->url.n - 1] == '/')
+		s->url.n--;
+	from = s->url.n;
+	while (from && s->url.p[from - 1] != '/')
+		from--;
+	s->topic = str_from(s->url, from);
+	s->url = str_head(s->url, from);
+	if (str_ends(s->url, STR("://")) || str_empty(s->topic) || s->topic.n > TOPIC_MAX)
+		complain(r, v->begin, "'url' of ntfy must end with the topic: https://ntfy.sh/mytopic");
+}
+
+static void finish_sink(struct reader *r, const struct json *v)
+{
+	struct sink *s = r->sink;
+	bool any = s->kinds != 0;
+
+	for (size_t t = 0; t < OUTBOX_TYPE_MAX; t++)
+		any |= s->types[t];
+	for (size_t t = 0; t < OUTBOX_OTHER && !any; t++)
+		s->types[t] = true;
+	if (s->type == SINK_NTFY)
+		split_topic(r, v);
+	for (size_t i = 0; i < r->sinks->n; i++)
+		if (str_eq(r->sinks->list[i]->name, s->name))
+			complain(r, v->begin, "there is a sink '" STR_FMT "' already", STR_ARG(s->name));
+}
+
+static void take_sink(struct reader *r, const struct json *v)
+{
+	unsigned col;
+
+	if (r->sinks->n == SINKS_MAX) {
+		complain(r, v->begin, "there are more than %d sinks; this one is ignored", SINKS_MAX);
+		return;
+	}
+	r->sink = r->sinks->list[r->sinks->n] = arena_new(&r->sinks->arena, struct sink);
+	*r->sink = (struct sink){ .enabled = true, .timeout_s = TIMEOUT_S, .max_mb = FILE_MB };
+	r->broken = false;
+	json_locate(r->text, v->begin, &r->sink->line, &col);
+	if (v->type != JSON_OBJECT)
+		complain(r, v->begin, "a sink must be an object, not %s", json_type_name(v->type));
+	else if (take_first(r, v))
+		take_members(r, v);
+	if (!r->broken)
+		finish_sink(r, v);
+	if (!r->broken)
+		r->sinks->n++;
+}
+
+/* -- the file ---------------------------------------------------------------------------------- */
+
+static uint64_t kinds_of(const struct sink *s)
+{
+	uint64_t kinds = s->kinds;
+
+	for (enum outbox_type t = 0; t < OUTBOX_OTHER; t++)
+		if (s->types[t])
+			kinds |= outbox_kinds_of(t);
+	return s->enabled ? kinds : 0;
+}
+
+static void take_text(struct reader *r, struct arena *a)
+{
+	struct json *root, *list;
+	struct err err;
+
+	if (str_starts(r->text, STR("\xEF\xBB\xBF")))
+		r->text = str_from(r->text, 3);
+	if (str_empty(str_trim(r->text)))
+		return;
+	if (json_parse(a, r->text, JSON_COMMENTS, &root, &err) < 0) {
+		*add_problem(r) = err;
+		return;
+	}
+	list = json_get(root, STR("sinks"));
+	if (list && list->type != JSON_ARRAY)
+		complain(r, list->begin, "'sinks' must be a list of objects, not %s", json_type_name(list->type));
+	else
+		json_each(v, list)
+			take_sink(r, v);
+}
+
+struct sinks *sinks_parse(str text, const char *home)
+{
+	struct sinks *s = xcalloc(1, sizeof *s);
+	struct reader r = { .text = text, .home = home, .sinks = s, .tail = &s->problems };
+	struct arena a;
+
+	s->refs = 1;
+	arena_init(&s->arena);
+	arena_init(&a);
+	take_text(&r, &a);
+	arena_release(&a);
+	for (size_t i = 0; i < s->n; i++)
+		s->kinds |= kinds_of(s->list[i]);
+	return s;
+}
+
+struct sinks *sinks_load(const char *path, const char *home, struct err *err)
+{
+	struct buf b = BUF_INIT(LIMIT_CONFIG);
+	struct sinks *s = NULL;
+	int r = fs_read_file(path, &b);
+
+	if (r < 0 && r != -ENOENT)
+		err_set(err, r, "%.200s cannot be read: %s", path, strerror(-r));
+	else
+		s = sinks_parse(buf_str(&b), home);
+	buf_release(&b);
+	return s;
+}
+
+struct sinks *sinks_ref(struct sinks *s)
+{
+	__atomic_add_fetch(&s->refs, 1, __ATOMIC_RELAXED);
+	return s;
+}
+
+void sinks_unref(struct sinks *s)
+{
+	if (!s || __atomic_sub_fetch(&s->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	arena_release(&s->arena);
+	free(s);
+}
+
+const struct sink *sinks_find(const struct sinks *s, str name)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (str_eq(s->list[i]->name, name))
+			return s->list[i];
+	return NULL;
+}
