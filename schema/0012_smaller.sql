@@ -1,8 +1,9 @@
 -- Rows take less again: well-known tools are numbers, the times of activities and windows are differences. What readers
--- ask for keeps its name and its values, as in 0008.
+-- ask for keeps its name and its values, as in 0008. SQLite computes generated columns for each row that is added,
+-- too: what is frequent comes first in them.
 PRAGMA defer_foreign_keys = ON;
 
--- Those that make most calls, as in store/tools.c: each one more takes readers time. The table is here while this lasts.
+-- Those that make most calls, as in store/tools.c; each one more takes readers time. The table goes when this is done.
 CREATE TABLE numbers (name TEXT PRIMARY KEY, n INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 INSERT INTO numbers(n, name) VALUES
   (1, 'Bash'), (2, 'Read'), (3, 'Edit'), (4, 'Write'), (5, 'Grep'), (6, 'Glob'), (7, 'run_shell_command'),
@@ -25,27 +26,25 @@ CREATE TABLE events_new (
   payload    ANY NOT NULL,                    -- JSON, redacted: TEXT, BLOB or INTEGER; payload_text() reads all three
   same_as    INTEGER,                         -- seq of the event this one doubles
   at         INTEGER AS (ord - lag),          -- client's wall clock (us)
-  kind       TEXT AS (CASE what
-    WHEN 7 THEN 'PreToolUse' WHEN 10 THEN 'PostToolUse' WHEN 1 THEN 'SessionStart' WHEN 2 THEN 'SessionEnd'
-    WHEN 3 THEN 'Setup' WHEN 4 THEN 'InstructionsLoaded' WHEN 5 THEN 'UserPromptSubmit'
-    WHEN 6 THEN 'UserPromptExpansion' WHEN 8 THEN 'PermissionRequest' WHEN 9 THEN 'PermissionDenied'
-    WHEN 11 THEN 'PostToolUseFailure' WHEN 12 THEN 'PostToolBatch' WHEN 13 THEN 'Notification'
-    WHEN 14 THEN 'MessageDisplay' WHEN 15 THEN 'SubagentStart' WHEN 16 THEN 'SubagentStop' WHEN 17 THEN 'Stop'
-    WHEN 18 THEN 'StopFailure' WHEN 19 THEN 'PreCompact' WHEN 20 THEN 'PostCompact' WHEN 21 THEN 'PreModelSwitch'
-    WHEN 22 THEN 'PostModelSwitch' WHEN 23 THEN 'TaskCreated' WHEN 24 THEN 'TaskCompleted'
-    WHEN 25 THEN 'TeammateIdle' WHEN 26 THEN 'Elicitation' WHEN 27 THEN 'ElicitationResult'
-    WHEN 28 THEN 'ConfigChange' WHEN 29 THEN 'CwdChanged' WHEN 30 THEN 'FileChanged' WHEN 31 THEN 'DirectoryAdded'
-    WHEN 32 THEN 'WorktreeCreate' WHEN 33 THEN 'WorktreeRemove' WHEN 34 THEN 'Interrupt' WHEN 35 THEN 'TurnComplete'
-    WHEN 36 THEN 'BeforeModel' WHEN 37 THEN 'BeforeToolSelection' WHEN 38 THEN 'AfterModel'
+  kind       TEXT AS (CASE what WHEN 7 THEN 'PreToolUse' WHEN 10 THEN 'PostToolUse' WHEN 44 THEN 'ModelUsage'
+    WHEN 17 THEN 'Stop' WHEN 5 THEN 'UserPromptSubmit' WHEN 1 THEN 'SessionStart' WHEN 2 THEN 'SessionEnd'
+    WHEN 47 THEN 'Injection' WHEN 45 THEN 'Decision' WHEN 46 THEN 'Memory' WHEN 35 THEN 'TurnComplete'
+    WHEN 11 THEN 'PostToolUseFailure' WHEN 13 THEN 'Notification' WHEN 8 THEN 'PermissionRequest'
+    WHEN 16 THEN 'SubagentStop' WHEN 15 THEN 'SubagentStart' WHEN 3 THEN 'Setup' WHEN 4 THEN 'InstructionsLoaded'
+    WHEN 6 THEN 'UserPromptExpansion' WHEN 9 THEN 'PermissionDenied' WHEN 12 THEN 'PostToolBatch'
+    WHEN 14 THEN 'MessageDisplay' WHEN 18 THEN 'StopFailure' WHEN 19 THEN 'PreCompact' WHEN 20 THEN 'PostCompact'
+    WHEN 21 THEN 'PreModelSwitch' WHEN 22 THEN 'PostModelSwitch' WHEN 23 THEN 'TaskCreated'
+    WHEN 24 THEN 'TaskCompleted' WHEN 25 THEN 'TeammateIdle' WHEN 26 THEN 'Elicitation'
+    WHEN 27 THEN 'ElicitationResult' WHEN 28 THEN 'ConfigChange' WHEN 29 THEN 'CwdChanged' WHEN 30 THEN 'FileChanged'
+    WHEN 31 THEN 'DirectoryAdded' WHEN 32 THEN 'WorktreeCreate' WHEN 33 THEN 'WorktreeRemove'
+    WHEN 34 THEN 'Interrupt' WHEN 36 THEN 'BeforeModel' WHEN 37 THEN 'BeforeToolSelection' WHEN 38 THEN 'AfterModel'
     WHEN 39 THEN 'PostExecution' WHEN 40 THEN 'RoleWake' WHEN 41 THEN 'VoiceCallStarted'
-    WHEN 42 THEN 'VoiceCallPaused' WHEN 43 THEN 'VoiceCallEnded' WHEN 44 THEN 'ModelUsage' WHEN 45 THEN 'Decision'
-    WHEN 46 THEN 'Memory' WHEN 47 THEN 'Injection'
-    ELSE CAST(what AS TEXT) END),  -- canonical name
-  tool       TEXT AS (CASE tool_n
-    WHEN 1 THEN 'Bash' WHEN 2 THEN 'Read' WHEN 3 THEN 'Edit' WHEN 4 THEN 'Write' WHEN 5 THEN 'Grep'
-    WHEN 6 THEN 'Glob' WHEN 7 THEN 'run_shell_command' WHEN 8 THEN 'read_file' WHEN 9 THEN 'write_file'
-    WHEN 10 THEN 'replace' WHEN 11 THEN 'exec_command' WHEN 12 THEN 'apply_patch' WHEN 13 THEN 'TodoWrite'
-    WHEN 14 THEN 'TaskUpdate' WHEN 15 THEN 'TaskCreate' WHEN 16 THEN 'Agent' ELSE CAST(tool_n AS TEXT) END)
+    WHEN 42 THEN 'VoiceCallPaused' WHEN 43 THEN 'VoiceCallEnded' ELSE CAST(what AS TEXT) END),  -- canonical name
+  tool       TEXT AS (iif(tool_n IS NULL, NULL, CASE tool_n WHEN 1 THEN 'Bash' WHEN 2 THEN 'Read' WHEN 3 THEN 'Edit'
+    WHEN 4 THEN 'Write' WHEN 5 THEN 'Grep' WHEN 6 THEN 'Glob' WHEN 7 THEN 'run_shell_command' WHEN 8 THEN 'read_file'
+    WHEN 9 THEN 'write_file' WHEN 10 THEN 'replace' WHEN 11 THEN 'exec_command' WHEN 12 THEN 'apply_patch'
+    WHEN 13 THEN 'TodoWrite' WHEN 14 THEN 'TaskUpdate' WHEN 15 THEN 'TaskCreate' WHEN 16 THEN 'Agent'
+    ELSE CAST(tool_n AS TEXT) END))
 ) STRICT;
 INSERT INTO events_new(seq, id, ord, lag, what, session, native, tool_n, tool_use_id, agent_id, marks, host, payload,
     same_as)
@@ -76,30 +75,29 @@ CREATE TABLE activities_new (
   state_n    INTEGER NOT NULL,
   error      TEXT,
   duration_ms INTEGER,
-  kind       TEXT AS (CASE what WHEN 0 THEN 'tool'
-    WHEN 7 THEN 'PreToolUse' WHEN 10 THEN 'PostToolUse' WHEN 1 THEN 'SessionStart' WHEN 2 THEN 'SessionEnd'
-    WHEN 3 THEN 'Setup' WHEN 4 THEN 'InstructionsLoaded' WHEN 5 THEN 'UserPromptSubmit'
-    WHEN 6 THEN 'UserPromptExpansion' WHEN 8 THEN 'PermissionRequest' WHEN 9 THEN 'PermissionDenied'
-    WHEN 11 THEN 'PostToolUseFailure' WHEN 12 THEN 'PostToolBatch' WHEN 13 THEN 'Notification'
-    WHEN 14 THEN 'MessageDisplay' WHEN 15 THEN 'SubagentStart' WHEN 16 THEN 'SubagentStop' WHEN 17 THEN 'Stop'
-    WHEN 18 THEN 'StopFailure' WHEN 19 THEN 'PreCompact' WHEN 20 THEN 'PostCompact' WHEN 21 THEN 'PreModelSwitch'
-    WHEN 22 THEN 'PostModelSwitch' WHEN 23 THEN 'TaskCreated' WHEN 24 THEN 'TaskCompleted'
-    WHEN 25 THEN 'TeammateIdle' WHEN 26 THEN 'Elicitation' WHEN 27 THEN 'ElicitationResult'
-    WHEN 28 THEN 'ConfigChange' WHEN 29 THEN 'CwdChanged' WHEN 30 THEN 'FileChanged' WHEN 31 THEN 'DirectoryAdded'
-    WHEN 32 THEN 'WorktreeCreate' WHEN 33 THEN 'WorktreeRemove' WHEN 34 THEN 'Interrupt' WHEN 35 THEN 'TurnComplete'
-    WHEN 36 THEN 'BeforeModel' WHEN 37 THEN 'BeforeToolSelection' WHEN 38 THEN 'AfterModel'
+  kind       TEXT AS (CASE what WHEN 0 THEN 'tool' WHEN 7 THEN 'PreToolUse' WHEN 10 THEN 'PostToolUse'
+    WHEN 44 THEN 'ModelUsage' WHEN 17 THEN 'Stop' WHEN 5 THEN 'UserPromptSubmit' WHEN 1 THEN 'SessionStart'
+    WHEN 2 THEN 'SessionEnd' WHEN 47 THEN 'Injection' WHEN 45 THEN 'Decision' WHEN 46 THEN 'Memory'
+    WHEN 35 THEN 'TurnComplete' WHEN 11 THEN 'PostToolUseFailure' WHEN 13 THEN 'Notification'
+    WHEN 8 THEN 'PermissionRequest' WHEN 16 THEN 'SubagentStop' WHEN 15 THEN 'SubagentStart' WHEN 3 THEN 'Setup'
+    WHEN 4 THEN 'InstructionsLoaded' WHEN 6 THEN 'UserPromptExpansion' WHEN 9 THEN 'PermissionDenied'
+    WHEN 12 THEN 'PostToolBatch' WHEN 14 THEN 'MessageDisplay' WHEN 18 THEN 'StopFailure' WHEN 19 THEN 'PreCompact'
+    WHEN 20 THEN 'PostCompact' WHEN 21 THEN 'PreModelSwitch' WHEN 22 THEN 'PostModelSwitch'
+    WHEN 23 THEN 'TaskCreated' WHEN 24 THEN 'TaskCompleted' WHEN 25 THEN 'TeammateIdle' WHEN 26 THEN 'Elicitation'
+    WHEN 27 THEN 'ElicitationResult' WHEN 28 THEN 'ConfigChange' WHEN 29 THEN 'CwdChanged' WHEN 30 THEN 'FileChanged'
+    WHEN 31 THEN 'DirectoryAdded' WHEN 32 THEN 'WorktreeCreate' WHEN 33 THEN 'WorktreeRemove'
+    WHEN 34 THEN 'Interrupt' WHEN 36 THEN 'BeforeModel' WHEN 37 THEN 'BeforeToolSelection' WHEN 38 THEN 'AfterModel'
     WHEN 39 THEN 'PostExecution' WHEN 40 THEN 'RoleWake' WHEN 41 THEN 'VoiceCallStarted'
-    WHEN 42 THEN 'VoiceCallPaused' WHEN 43 THEN 'VoiceCallEnded' WHEN 44 THEN 'ModelUsage' WHEN 45 THEN 'Decision'
-    WHEN 46 THEN 'Memory' WHEN 47 THEN 'Injection'
+    WHEN 42 THEN 'VoiceCallPaused' WHEN 43 THEN 'VoiceCallEnded'
     ELSE CAST(what AS TEXT) END),  -- 'tool', or the canonical name of the event
   class      TEXT AS (CASE class_n WHEN 1 THEN 'shell' WHEN 2 THEN 'read' WHEN 3 THEN 'write' WHEN 4 THEN 'search'
     WHEN 5 THEN 'web' WHEN 6 THEN 'mcp' WHEN 7 THEN 'agent' ELSE 'other' END),
   state      TEXT AS (CASE state_n WHEN 0 THEN 'started' WHEN 1 THEN 'done' WHEN 2 THEN 'failed' ELSE 'denied' END),
-  tool       TEXT AS (CASE tool_n
-    WHEN 1 THEN 'Bash' WHEN 2 THEN 'Read' WHEN 3 THEN 'Edit' WHEN 4 THEN 'Write' WHEN 5 THEN 'Grep'
-    WHEN 6 THEN 'Glob' WHEN 7 THEN 'run_shell_command' WHEN 8 THEN 'read_file' WHEN 9 THEN 'write_file'
-    WHEN 10 THEN 'replace' WHEN 11 THEN 'exec_command' WHEN 12 THEN 'apply_patch' WHEN 13 THEN 'TodoWrite'
-    WHEN 14 THEN 'TaskUpdate' WHEN 15 THEN 'TaskCreate' WHEN 16 THEN 'Agent' ELSE CAST(tool_n AS TEXT) END),
+  tool       TEXT AS (iif(tool_n IS NULL, NULL, CASE tool_n WHEN 1 THEN 'Bash' WHEN 2 THEN 'Read' WHEN 3 THEN 'Edit'
+    WHEN 4 THEN 'Write' WHEN 5 THEN 'Grep' WHEN 6 THEN 'Glob' WHEN 7 THEN 'run_shell_command' WHEN 8 THEN 'read_file'
+    WHEN 9 THEN 'write_file' WHEN 10 THEN 'replace' WHEN 11 THEN 'exec_command' WHEN 12 THEN 'apply_patch'
+    WHEN 13 THEN 'TodoWrite' WHEN 14 THEN 'TaskUpdate' WHEN 15 THEN 'TaskCreate' WHEN 16 THEN 'Agent'
+    ELSE CAST(tool_n AS TEXT) END)),
   started_at INTEGER AS (ord - lag),
   ended_at   INTEGER AS (coalesce(ord - lag, ord) + took),
   UNIQUE (session, same)

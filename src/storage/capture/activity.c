@@ -283,9 +283,9 @@ static int is_same_happening(struct step *t, int64_t window)
 	if (t->record.kind != EVENT_PRE_COMPACT)
 		return 0;
 	return store_number(t->store, &key,
-		"SELECT key FROM activities WHERE session = ?1 AND kind = ?2 AND window IS ?3 AND ord >= ?4 - "
+		"SELECT key FROM activities WHERE session = ?1 AND what = ?2 AND window IS ?3 AND ord >= ?4 - "
 		"?5 LIMIT 1",
-		"isiii", t->session.key, str_of(event_kinds[t->record.kind].name), window, t->record.order_us,
+		"iiiii", t->session.key, fold_number_of(t->record.kind), window, t->record.order_us,
 		(int64_t)SAME_WITHIN_US);
 }
 
@@ -311,13 +311,13 @@ int activity_on_other(struct step *t)
 	return store_do(t->store,
 		"INSERT INTO activities(session, what, window, batch, ord, tool_n, agent_id, output, file, "
 		"state_n, error, lag, took, key) "
-		"VALUES (?1, coalesce(?2, ?6), ?3, ?4, ?5, ?7, ?8, ?9, ?10, ?11, ?12, apart(?5, ?13), 0, ?14)",
+		"VALUES (?1, coalesce(?2, ?6), ?3, ?4, ?5, ?7, ?8, ?9, ?10, ?11, ?12, ?13, 0, ?14)",
 		"ikkkistsssisii", t->session.key, fold_number_of(t->record.kind), window, batch, t->record.order_us,
 		str_of(event_kinds[t->record.kind].name), e->tool_name, e->agent_id,
 		summary_cut(t->arena, gist_of(e), 500),
 		project_relative(t->store, t->arena, t->session.project, e->file_path),
 		(int64_t)(failed ? ACTIVITY_FAILED : ACTIVITY_DONE),
-		failed ? summary_cut(t->arena, e->error, 500) : STR_NONE, t->record.at_us, key_of(t->seq, 1));
+		failed ? summary_cut(t->arena, e->error, 500) : STR_NONE, fold_lag_of(&t->record), key_of(t->seq, 1));
 }
 
 /* An event that lacks required fields is kept as it came; the timeline shows that something was wrong there. */

@@ -75,10 +75,10 @@ static int mark_same(struct step *t)
 
 	if (got == 0)
 		got = store_number(t->store, &seq,
-			"SELECT seq FROM events WHERE session = ?1 AND kind IN (?2, ?6) AND tool_use_id IS ?3 AND "
+			"SELECT seq FROM events WHERE session = ?1 AND what IN (?2, ?6) AND tool_use_id IS ?3 AND "
 			"(ord, id) < (?4, ?5) AND (?7 IS NULL OR agent_id = ?7) ORDER BY ord DESC, id DESC LIMIT 1",
-			"issibss", t->session.key, str_of(event_kinds[t->record.kind].name), t->record.tool_use_id,
-			t->record.order_us, t->record.id.b, (size_t)ULID_BYTES, str_of(event_kinds[twin_of(t)].name),
+			"iisibis", t->session.key, fold_number_of(t->record.kind), t->record.tool_use_id,
+			t->record.order_us, t->record.id.b, (size_t)ULID_BYTES, fold_number_of(twin_of(t)),
 			t->record.kind == EVENT_TURN_COMPLETE ? t->record.agent_id : STR_NONE);
 	if (got < 0)
 		return got;
@@ -114,6 +114,13 @@ static int check_twin(struct step *t)
 	return MIN(got, 0);
 }
 
+int64_t fold_lag_of(const struct record *r)
+{
+	int64_t lag;
+
+	return __builtin_sub_overflow(r->order_us, r->at_us, &lag) ? 0 : lag;
+}
+
 int64_t fold_number_of(enum event_kind kind)
 {
 	return kind <= EVENT_KIND_NUMBERED ? (int64_t)kind : 0;
@@ -134,8 +141,8 @@ int fold_insert_event(struct step *t)
 	got = store_do(t->store,
 		"INSERT INTO events(id, ord, lag, session, what, native, tool_n, tool_use_id, agent_id, marks, "
 		"host, payload) "
-		"VALUES (?1, ?2, apart(?2, ?3), ?4, coalesce(?14, ?5), ?6, ?7, ?8, ?9, ?10, ?11, coalesce(?12, ?13))",
-		"biiksstssiskpk", r->id.b, (size_t)ULID_BYTES, r->order_us, r->at_us, t->session.key, kind,
+		"VALUES (?1, ?2, ?3, ?4, coalesce(?14, ?5), ?6, ?7, ?8, ?9, ?10, ?11, coalesce(?12, ?13))",
+		"biiksstssiskpk", r->id.b, (size_t)ULID_BYTES, r->order_us, fold_lag_of(r), t->session.key, kind,
 		str_is_set(r->native) && !str_eq(r->native, kind) ? r->native : STR(""), r->tool_name, r->tool_use_id,
 		r->agent_id, (int64_t)r->marks, r->host, ref, ref ? STR_NONE : payload, fold_number_of(r->kind));
 	t->seq = store_last_rowid(t->store);

@@ -193,6 +193,8 @@ int block_drop(struct store *s, int64_t session);
 /* Each payload of the session is stored by itself, so that its events can part company. */
 int block_dissolve(struct capture *c, struct store *s, int64_t session);
 
+/* How much later its place in the order is than its sender's clock; as apart() in SQL. */
+int64_t fold_lag_of(const struct record *r);
 /* The number that stores know a kind by; 0: they have its name. */
 int64_t fold_number_of(enum event_kind kind);
 /* Adds the row of events; t->seq is its number. */
