@@ -79,6 +79,7 @@ enum event_kind {
 	EVENT_DECISION,  /* what it decided about another event */
 	EVENT_MEMORY,    /* something learned, or a change to it */
 	EVENT_INJECTION, /* what it added to a conversation */
+	EVENT_EFFORT,    /* something happened to an effort */
 	EVENT_KIND_MAX,
 };
 
@@ -256,6 +257,7 @@ struct verdict {
 	bool end_turn;                    /* the agent should stop after this */
 	bool mild;                        /* VERDICT_ASK: where nobody can be asked, it is done, and said */
 	bool alone;                       /* nobody is there to be asked, even if the agent could */
+	str effort;                       /* JSON: what its effort says of the event; for callers that ask by name */
 	struct ruling *rulings;           /* all decisions, in order: for the audit */
 	int64_t judged_us;                /* how long the rules took */
 };

@@ -491,6 +491,8 @@ static void read_token_count(struct transcript *t, const struct json *payload)
 	const struct json *info = json_get(payload, STR("info"));
 	int64_t total = get_count(json_get(info, STR("total_token_usage")), "total_tokens");
 
+	if (get_count(info, "model_context_window"))
+		t->context_max = get_count(info, "model_context_window");
 	if (t->now.number[MEMORY_RECORDS] || total == t->now.number[MEMORY_TOTAL])
 		return;
 	t->now.number[MEMORY_TOTAL] = total;

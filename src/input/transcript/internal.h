@@ -158,6 +158,7 @@ struct transcript {
 	str shared[MEMORY_TEXTS]; /* copies in a: the items of a line mostly say the same */
 	unsigned place;           /* items of this line without an id of their own so far */
 	uint64_t broken, skipped;
+	int64_t context_max; /* tokens the context holds, as the file says; 0: it has not said so */
 	struct buf identity;
 	struct buf *state; /* apart, so that asking for a position changes nothing */
 };

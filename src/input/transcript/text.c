@@ -1,5 +1,7 @@
 #include "transcript/internal.h"
 
+#include <stdio.h>
+
 #include "base/err.h"
 
 /* What programs put around what was said: each from its opening tag to its closing one, or to the end when that
@@ -134,4 +136,46 @@ int transcript_last_texts(const char *path, const char *agent, int64_t tail, str
 	arena_release(&scratch);
 	transcript_close(t);
 	return r < 0 ? r : 0;
+}
+
+static void note_fill(struct transcript_fill *f, struct arena *scratch, const struct transcript_item *item)
+{
+	const struct transcript_tokens *k = &item->tokens;
+	str said;
+
+	if (item->sidechain || str_is_set(item->agent_id))
+		return;
+	if (item->kind == TRANSCRIPT_COMPACTED) {
+		f->tokens = 0;
+	} else if (item->kind == TRANSCRIPT_USAGE) {
+		f->tokens = k->input + k->cache_read + k->cache_write + k->output;
+		snprintf(f->model, sizeof f->model, STR_FMT, STR_ARG(str_cut_utf8(item->model, sizeof f->model - 1)));
+	} else if (item->kind == TRANSCRIPT_ANSWER) {
+		said = transcript_plain_text(scratch, item->text);
+		snprintf(f->last, sizeof f->last, STR_FMT, STR_ARG(str_cut_utf8(said, sizeof f->last - 1)));
+	}
+}
+
+int transcript_last_fill(const char *path, const char *agent, int64_t tail, struct transcript_fill *ret,
+	struct err *err)
+{
+	const struct transcript_request q = { .path = path, .agent = agent };
+	struct transcript_item item;
+	struct transcript *t;
+	struct arena scratch = { 0 };
+	int r = transcript_open(&q, &t, err);
+
+	*ret = (struct transcript_fill){ 0 };
+	if (r < 0)
+		return r;
+	if (tail > 0 && tail < t->size && !t->document)
+		lines_init(&t->lines, t->fd, t->size - tail, t->size, true);
+	while ((r = transcript_next(t, &item)) == 1) {
+		note_fill(ret, &scratch, &item);
+		arena_reset(&scratch);
+	}
+	ret->max = t->context_max;
+	arena_release(&scratch);
+	transcript_close(t);
+	return r < 0 ? err_set(err, r, "%s: %s", path, strerror(-r)) : 0;
 }

@@ -144,6 +144,17 @@ str transcript_plain_text(struct arena *a, str text);
 int transcript_last_texts(const char *path, const char *agent, int64_t tail, struct arena *a, str *ret_user,
 	str *ret_assistant, struct err *err);
 
+/* How full the context of the session was at its last answer, as the last `tail` bytes of the file say (0: all). */
+struct transcript_fill {
+	int64_t tokens; /* 0: nothing is known, or it was compacted since */
+	int64_t max;    /* as the agent says it; 0: it does not */
+	char model[64]; /* "": unknown */
+	char last[400]; /* what the model said last, or the beginning of it */
+};
+
+int transcript_last_fill(const char *path, const char *agent, int64_t tail, struct transcript_fill *ret,
+	struct err *err);
+
 /* -- markdown.c -------------------------------------------------------------------------------- */
 
 /* The whole file as Markdown: prompts, answers, calls with their results (each cut), tokens at the end. -E2BIG: the

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "api/efforting.h"
 #include "api/follow.h"
 #include "api/ops.h"
 #include "api/ops_store.h"
@@ -24,6 +25,7 @@ struct api {
 	struct api_context ctx;
 	struct request *pending; /* with a worker, or on their way to one */
 	struct request *later;   /* answered when what they began has ended */
+	struct changes changes;
 	struct follow *follow;
 };
 
@@ -344,6 +346,11 @@ void api_call(struct api *a, const struct op_request *asked)
 const struct api_context *api_context_of(const struct api *a)
 {
 	return &a->ctx;
+}
+
+struct changes *api_changes(struct api *a)
+{
+	return &a->changes;
 }
 
 void api_resume(void *arg)

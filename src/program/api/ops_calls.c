@@ -1,8 +1,8 @@
 /* hooks.*: an agent's events as operations, for scripts that forward them by JSON-RPC instead of through hookc.
  *
  * Each is a call like hookc's: stored, judged, answered by hooks. The members are Claude Code's, as they are or in
- * camelCase; unknown ones are kept. What belongs to an effort is null as long as there is none, which callers take for
- * "go on". */
+ * camelCase; unknown ones are kept. What belongs to an effort is null when the event belongs to none, which callers
+ * take for "go on". */
 #include <stdlib.h>
 
 #include "agents/agents.h"
@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "effort/effort.h"
 
 enum { PATIENCE_MS = 10000 };
 
@@ -52,101 +53,165 @@ static str spelled(str key)
 
 /* -- answers, by event ------------------------------------------------------------------------- */
 
-static void write_nulls(struct json_writer *w, const char *const *names)
+/* What an answer is made of. */
+struct reply {
+	struct json_writer *w;
+	const struct event *event;
+	const struct verdict *verdict;
+	const struct json *effort; /* what the event's effort says: see sight_write() of the engine */
+};
+
+/* Members of the effort under names of their own; what it does not say is null. */
+static void write_effort(const struct reply *r, const char *const *names)
 {
 	for (; *names; names++) {
-		jw_key(w, *names);
-		jw_null(w);
+		const struct json *v = json_get(r->effort, str_of(*names));
+
+		jw_key(r->w, *names);
+		if (v)
+			jw_value(r->w, v);
+		else
+			jw_null(r->w);
 	}
 }
 
-static void write_empty_list(struct json_writer *w, const char *name)
+#define EFFORT_MEMBERS(...)       \
+	(const char *const[])     \
+	{                         \
+		__VA_ARGS__, NULL \
+	}
+
+static void write_list(const struct reply *r, const char *name)
 {
-	jw_key(w, name);
-	jw_array(w);
-	jw_end_array(w);
+	const struct json *v = json_get(r->effort, str_of(name));
+
+	jw_key(r->w, name);
+	if (v) {
+		jw_value(r->w, v);
+		return;
+	}
+	jw_array(r->w);
+	jw_end_array(r->w);
 }
 
-static void write_context(struct json_writer *w, const char *name, const struct verdict *v)
+static int64_t number_of(const struct reply *r, const char *name)
+{
+	int64_t n = 0;
+
+	json_int(json_get(r->effort, str_of(name)), &n);
+	return n;
+}
+
+static void write_context(const struct reply *r, const char *name)
 {
 	struct buf text = BUF_INIT(KIB(256));
 
-	for (const struct context_block *b = v->context; b; b = b->next)
+	for (const struct context_block *b = r->verdict->context; b; b = b->next)
 		buf_addf(&text, "%s" STR_FMT, text.len ? "\n\n" : "", STR_ARG(b->text));
-	jw_field_str(w, name, buf_str(&text));
+	jw_field_str(r->w, name, buf_str(&text));
 	buf_release(&text);
 }
 
-static void write_start(struct json_writer *w, const struct verdict *v)
+static void write_start(const struct reply *r)
 {
-	static const char *const nulls[] = { "effortId", "sessionId", "skill", "phase", "dehydratedContext",
-		"skillConfig", NULL };
-
-	jw_field_bool(w, "found", false);
-	write_nulls(w, nulls);
-	write_empty_list(w, "filesToPreload");
-	write_context(w, "additionalContext", v);
+	jw_field_bool(r->w, "found", json_get(r->effort, STR("effortId")) != NULL);
+	write_effort(r,
+		EFFORT_MEMBERS("effortId", "sessionId", "taskDir", "skill", "phase", "dehydratedContext",
+			"skillConfig"));
+	write_list(r, "filesToPreload");
+	write_context(r, "additionalContext");
 }
 
-static void write_before(struct json_writer *w, const struct verdict *v)
+/* Rules of the guard and of hooks by their names; those of the effort also with what they say. */
+static void write_rules(const struct reply *r)
 {
-	jw_field_bool(w, "allow", v->action != VERDICT_DENY);
-	jw_field_bool(w, "ask", v->action == VERDICT_ASK);
-	jw_field_int(w, "heartbeatCount", 0);
-	jw_field_int(w, "contextUsage", 0);
-	jw_field_bool(w, "overflowWarning", false);
-	write_empty_list(w, "pendingPreloads");
-	jw_key(w, "firedRules");
-	jw_array(w);
-	for (const struct ruling *r = v->rulings; r; r = r->next)
-		jw_str(w, r->rule);
-	jw_end_array(w);
-	jw_field_str(w, "reason", v->reason);
+	jw_key(r->w, "firedRules");
+	jw_array(r->w);
+	for (const struct ruling *g = r->verdict->rulings; g; g = g->next)
+		if (!str_starts(g->rule, STR("effort.")))
+			jw_str(r->w, g->rule);
+	json_each(f, json_get(r->effort, STR("firedRules")))
+		jw_value(r->w, f);
+	jw_end_array(r->w);
 }
 
-static void write_after(struct json_writer *w, const struct verdict *v)
+static void write_before(const struct reply *r)
 {
-	static const char *const nulls[] = { "dialogueEntry", NULL };
-
-	jw_field_int(w, "heartbeatCount", 0);
-	write_empty_list(w, "pendingInjections");
-	write_nulls(w, nulls);
-	write_context(w, "additionalContext", v);
+	jw_field_bool(r->w, "allow", r->verdict->action != VERDICT_DENY);
+	jw_field_bool(r->w, "ask", r->verdict->action == VERDICT_ASK);
+	jw_field_int(r->w, "heartbeatCount", number_of(r, "heartbeatCount"));
+	jw_field_int(r->w, "contextUsage", number_of(r, "contextUsage"));
+	jw_field_bool(r->w, "overflowWarning", json_true(json_get(r->effort, STR("overflowWarning"))));
+	write_list(r, "pendingPreloads");
+	write_rules(r);
+	jw_field_str(r->w, "reason", r->verdict->reason);
 }
 
-static void write_prompt(struct json_writer *w, const struct verdict *v)
+static void write_after(const struct reply *r)
 {
-	static const char *const nulls[] = { "effortId", "sessionId", "taskDir", "skill", "phase", NULL };
-
-	write_context(w, "sessionContext", v);
-	write_nulls(w, nulls);
-	jw_field_int(w, "heartbeat", 0);
-	jw_field_bool(w, "allow", v->action != VERDICT_DENY);
-	jw_field_str(w, "reason", v->reason);
+	jw_field_int(r->w, "heartbeatCount", number_of(r, "heartbeatCount"));
+	write_list(r, "pendingInjections");
+	write_effort(r, EFFORT_MEMBERS("dialogueEntry"));
+	write_context(r, "additionalContext");
 }
 
-static void write_stop(struct json_writer *w, const struct verdict *v)
+static void write_prompt(const struct reply *r)
 {
-	jw_field_bool(w, "ok", true);
-	jw_field_bool(w, "continue", v->continue_turn);
-	jw_field_str(w, "reason", v->reason);
+	write_context(r, "sessionContext");
+	write_effort(r, EFFORT_MEMBERS("effortId", "sessionId", "taskDir", "skill", "phase"));
+	jw_field_int(r->w, "heartbeat", number_of(r, "heartbeatCount"));
+	jw_field_bool(r->w, "allow", r->verdict->action != VERDICT_DENY);
+	jw_field_str(r->w, "reason", r->verdict->reason);
+}
+
+/* What the event says the agent is doing now. */
+static void write_status(const struct reply *r)
+{
+	enum agent_status status = agent_status_of(r->event);
+
+	jw_key(r->w, "agentStatus");
+	if (status)
+		jw_str(r->w, str_of(agent_status_names[status]));
+	else
+		jw_null(r->w);
+}
+
+static void write_stop(const struct reply *r)
+{
+	jw_field_bool(r->w, "ok", true);
+	jw_field_bool(r->w, "continue", r->verdict->continue_turn);
+	jw_field_str(r->w, "reason", r->verdict->reason);
+	write_effort(r, EFFORT_MEMBERS("effortId", "sessionId", "trouble"));
+	write_status(r);
+}
+
+static void write_plain(const struct reply *r)
+{
+	jw_field_bool(r->w, "ok", true);
+	write_effort(r, EFFORT_MEMBERS("effortId", "sessionId", "dehydratedContext"));
+	write_list(r, "filesToPreload");
+	write_status(r);
+	write_context(r, "additionalContext");
 }
 
 static void encode(const struct event *e, const struct verdict *v, struct arena *a, struct answer *ret)
 {
 	struct json_writer w = JSON_WRITER(ret->out);
+	struct json *effort = NULL;
+	struct reply r = { .w = &w, .event = e, .verdict = v };
 
-	(void)a;
+	if (str_is_set(v->effort) && json_parse(a, v->effort, JSON_LENIENT_UTF8, &effort, NULL) == 0)
+		r.effort = effort;
 	jw_object(&w);
 	switch (e->kind) {
-	case EVENT_SESSION_START: write_start(&w, v); break;
+	case EVENT_SESSION_START: write_start(&r); break;
 	case EVENT_PRE_TOOL_USE:
-	case EVENT_PERMISSION_REQUEST: write_before(&w, v); break;
-	case EVENT_POST_TOOL_USE: write_after(&w, v); break;
-	case EVENT_USER_PROMPT_SUBMIT: write_prompt(&w, v); break;
+	case EVENT_PERMISSION_REQUEST: write_before(&r); break;
+	case EVENT_POST_TOOL_USE: write_after(&r); break;
+	case EVENT_USER_PROMPT_SUBMIT: write_prompt(&r); break;
 	case EVENT_STOP:
-	case EVENT_SUBAGENT_STOP: write_stop(&w, v); break;
-	default: jw_field_bool(&w, "ok", true);
+	case EVENT_SUBAGENT_STOP: write_stop(&r); break;
+	default: write_plain(&r);
 	}
 	jw_end_object(&w);
 }

@@ -121,6 +121,8 @@ static int move_all(struct store *s, int64_t from, int64_t into)
 		"UPDATE projects SET merged = ?2, parent = NULL WHERE key = ?1",
 		"UPDATE directories SET project = ?2 WHERE project = ?1",
 		"UPDATE sessions SET project = ?2 WHERE project = ?1",
+		"UPDATE efforts SET project = ?2 WHERE project = ?1",
+		"UPDATE tasks SET project = ?2 WHERE project = ?1",
 		"UPDATE OR IGNORE memories SET project = coalesce((SELECT parent FROM projects WHERE key = ?2), ?2), "
 		"change = (SELECT coalesce(max(seq), 0) FROM events) WHERE project = ?1",
 	};

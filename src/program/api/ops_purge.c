@@ -91,6 +91,7 @@ void op_write_count(struct json_writer *w, const struct capture_count *c)
 	jw_field_int(w, "events", c->events);
 	jw_field_int(w, "bytes", c->bytes);
 	jw_field_int(w, "memories", c->memories);
+	jw_field_int(w, "efforts", c->efforts);
 }
 
 static void add_path(const char *path, void *arg)
@@ -283,7 +284,7 @@ static int purge_job(struct store *s, void *arg)
 	rehearse_death();
 	r = capture_purge(p->ctx->capture, s, &p->choice, &p->count);
 	rehearse_death();
-	if (r == 0 && p->call && !p->count.events && !p->count.memories && !p->all_copies) {
+	if (r == 0 && p->call && !p->count.events && !p->count.memories && !p->count.efforts && !p->all_copies) {
 		forget_order(p->ctx);
 		r = err_set(p->call->err, -ENOENT,
 			"nothing matches, so nothing was deleted; see: hookd sessions --all");
@@ -347,6 +348,14 @@ static void write_purged(struct op_call *call, const struct purge *p, const char
 	jw_end_object(w);
 }
 
+/* On the loop: what hooks know may be gone. */
+static void reload_efforts(void *arg)
+{
+	const struct api_context *ctx = arg;
+
+	engine_load_efforts(ctx->engine, ctx->readers);
+}
+
 static int carry_out(struct purge *p, char fresh[FS_PATH])
 {
 	int r = writer_maintain(p->ctx->writer, purge_job, p);
@@ -355,6 +364,8 @@ static int carry_out(struct purge *p, char fresh[FS_PATH])
 		return r;
 	if (p->count.memories)
 		memories_discard(p->ctx->memories);
+	if (p->count.efforts)
+		loop_post(p->ctx->loop, reload_efforts, (void *)p->ctx);
 	replace_copies(p, fresh);
 	rehearse_death();
 	forget_order(p->ctx);

@@ -34,6 +34,8 @@ const struct cmd *const cmds[] = {
 	&cmd_symbols,
 	&cmd_map,
 	&cmd_index,
+	&cmd_effort,
+	&cmd_task,
 	&cmd_plans,
 	&cmd_remember,
 	&cmd_memories,

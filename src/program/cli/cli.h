@@ -25,7 +25,7 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 64 };
 /* Of plumbing: somebody else is doing it. */
 enum { EXIT_BUSY = 75 };
 
-enum { OPTIONS_MAX = 16, ARGS_MAX = 32 };
+enum { OPTIONS_MAX = 80, ARGS_MAX = 32 };
 
 /* One option of a command: "--json", or "--agent NAME" when `value` is set. */
 struct cmd_option {

@@ -76,6 +76,8 @@ static void print_preview(struct cli *cli, const struct json *p)
 		(long long)cell_int(p, "sessions"), STR_ARG(cell_size(cli, cell_int(p, "bytes"))));
 	if (cell_int(p, "memories"))
 		printf("%lld memories\n", (long long)cell_int(p, "memories"));
+	if (cell_int(p, "efforts"))
+		printf("%lld efforts and tasks\n", (long long)cell_int(p, "efforts"));
 	json_each(e, json_get(p, STR("examples"))) {
 		clock_format(cell_int(e, "last_us"), 1, last);
 		printf("  %s  ", last);
@@ -99,6 +101,8 @@ static int report_purge(struct cli *cli, const struct json *r)
 		(long long)cell_int(r, "events"), (long long)cell_int(r, "sessions"));
 	if (cell_int(r, "memories"))
 		printf("forgot %lld memories\n", (long long)cell_int(r, "memories"));
+	if (cell_int(r, "efforts"))
+		printf("deleted %lld efforts and tasks\n", (long long)cell_int(r, "efforts"));
 	if (!json_true(json_get(r, STR("wal_emptied"))))
 		puts("the WAL could not be emptied because the store is being read; it is emptied when hookd stops");
 	if (!json_true(json_get(r, STR("rewritten"))))
@@ -122,7 +126,8 @@ static int run_purge(struct cli *cli)
 	result = cli_ask(cli, "purge_preview", buf_str(&b));
 	if (!result)
 		goto out;
-	if (!cell_int(result, "events") && !cell_int(result, "memories") && !cli_has(cli, "all-copies")) {
+	if (!cell_int(result, "events") && !cell_int(result, "memories") && !cell_int(result, "efforts") &&
+		!cli_has(cli, "all-copies")) {
 		code = cli_fail("nothing matches, so nothing %s deleted; see: hookd sessions --all",
 			cli_has(cli, "dry-run") ? "would be" : "was");
 		goto out;
@@ -148,7 +153,7 @@ out:
 
 static const struct cmd_option purge_options[] = {
 	{ "session", 0, "ID", true, "this session: its id, or the prefix that hookd sessions prints" },
-	{ "project", 0, "P", false, "sessions of this project (name or path)" },
+	{ "project", 0, "P", false, "sessions and efforts of this project (name or path)" },
 	{ "agent", 0, "NAME", false, "sessions of this agent" },
 	{ "before", 0, "WHEN", false, "sessions that ended before a date (2026-01-31) or an age (30d)" },
 	{ "match", 0, "TEXT", false, "only events that contain this text" },

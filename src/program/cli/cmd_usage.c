@@ -101,13 +101,12 @@ static int64_t midnight_us(void)
 	return (int64_t)mktime(&tm) * USEC_PER_SEC;
 }
 
-/* Agents give a status line their session as JSON on stdin; without it there is only the day. */
-static str read_session(struct cli *cli)
+/* Agents give a status line what they know of their session as JSON on stdin; without it there is only the day. */
+static const struct json *read_session(struct cli *cli)
 {
 	struct buf b = BUF_INIT(MIB(1));
 	struct json *root = NULL;
 	ssize_t n = 1;
-	str id = STR_NONE;
 
 	while (!isatty(STDIN_FILENO) && n > 0) {
 		char *to = buf_reserve(&b, 4096);
@@ -115,10 +114,37 @@ static str read_session(struct cli *cli)
 		n = to ? read(STDIN_FILENO, to, 4096) : 0;
 		buf_commit(&b, n > 0 ? (size_t)n : 0);
 	}
-	if (json_parse(&cli->arena, arena_str(&cli->arena, buf_str(&b)), JSON_LENIENT_UTF8, &root, NULL) == 0)
-		id = json_str(json_get(root, STR("session_id")));
+	(void)json_parse(&cli->arena, arena_str(&cli->arena, buf_str(&b)), JSON_LENIENT_UTF8, &root, NULL);
 	buf_release(&b);
-	return id;
+	return root;
+}
+
+/* How full the context is, for the effort that the session may belong to. */
+static void tell_usage(struct cli *cli, str session, const struct json *root)
+{
+	static const char *const parts[] = { "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens",
+		"output_tokens" };
+	const struct json *window = json_get(root, STR("context_window")),
+			  *used = json_get(window, STR("current_usage"));
+	struct buf b = BUF_INIT(8192);
+	struct json_writer w = JSON_WRITER(&b);
+	struct json *result = NULL;
+	struct err err = { 0 };
+	int64_t max = cell_int(window, "context_window_size"), tokens = 0;
+
+	for (size_t i = 0; i < countof(parts); i++)
+		tokens += cell_int(used, parts[i]);
+	if (!tokens)
+		tokens = max * cell_int(window, "used_percentage") / 100;
+	if (tokens <= 0 || max <= 0)
+		return;
+	jw_object(&w);
+	jw_field_str(&w, "session", session);
+	jw_field_int(&w, "tokens", tokens);
+	jw_field_int(&w, "max", max);
+	jw_end_object(&w);
+	(void)cli_call(cli, false, "context_used", buf_str(&b), &result, &err);
+	buf_release(&b);
 }
 
 static const struct json *find_row(const struct json *result, const char *by, str label)
@@ -132,11 +158,14 @@ static const struct json *find_row(const struct json *result, const char *by, st
 /* One line, and never an error message in the agent's status line. */
 static int print_statusline(struct cli *cli)
 {
-	str session = read_session(cli);
+	const struct json *given = read_session(cli);
+	str session = json_str(json_get(given, STR("session_id")));
 	struct json *day, *sessions;
 	const struct json *own, *total;
 	int r;
 
+	if (!str_empty(session))
+		tell_usage(cli, session, given);
 	day = ask(cli, "day", midnight_us(), &r);
 	if (!day)
 		return EXIT_DONE;

@@ -605,6 +605,7 @@ static int build(struct daemon *d, struct err *err)
 	outbox_start(d->outbox, d->writer, d->readers);
 	d->recall = recall_new(d->loop, d->readers, d->paths, &d->config, d->token);
 	engine_set_context(d->engine, recall_context(d->recall));
+	engine_load_efforts(d->engine, d->readers);
 	api.memories = recall_memories(d->recall);
 	api.context = recall_context(d->recall);
 	api.code = recall_code(d->recall);

@@ -13,6 +13,8 @@
 enum {
 	PATIENCE_MS = 50,
 	START_PATIENCE_MS = 150,
+	EFFORT_PATIENCE_MS = 400, /* what an agent goes on from is worth more than a moment */
+	FOLD_MS = 250,
 	RECOLLECT_MS = 25,
 	PROMPT_KEPT = 8192,
 	EXCERPT_KEPT = 400,
@@ -23,6 +25,7 @@ struct asking {
 	struct turn *turn; /* NULL: it continued without */
 	struct context *context;
 	struct context_ask ask;
+	struct context_effort effort; /* what ask.effort points to */
 	struct context_reply reply;
 	struct arena arena; /* of copies and of the reply */
 	int64_t until_us;   /* monotonic */
@@ -103,12 +106,31 @@ static void take_reply(struct turn *t, const struct asking *q)
 	if (t->live)
 		t->live->barren_at = q->reply.barren && settled ? e->state.kinds[EVENT_MEMORY] + 1 : 0;
 	take_recollected(t->live, q);
+	if (q->ask.effort)
+		effort_take_reply(t, &q->reply);
 	if (!str_is_set(q->reply.text))
 		return;
 	verdict_add_context(&t->verdict, &t->arena, STR("memories"), arena_str(&t->arena, q->reply.text));
 	remember_given(t->live, &q->reply);
 	note_injection(t, &q->reply);
 	t->engine->state.injected += q->reply.n;
+}
+
+/* -- what is wanted ----------------------------------------------------------------------------- */
+
+static bool wants_memories(const struct turn *t)
+{
+	const struct engine *e = t->engine;
+	bool barren = t->live && t->live->barren_at == e->state.kinds[EVENT_MEMORY] + 1;
+
+	return context_applies(e->context, &t->event) && (!barren || t->event.kind == EVENT_SESSION_START) &&
+		(t->call.encode || agent_takes(t->agent, &t->event) & TAKES_CONTEXT);
+}
+
+static bool is_wanted(const struct turn *t)
+{
+	return t->engine->context && !(t->record.marks & EVENT_PRIVATE) && t->verdict.action != VERDICT_DENY &&
+		!t->verdict.end_turn && (t->wants || wants_memories(t));
 }
 
 /* -- asking ------------------------------------------------------------------------------------ */
@@ -125,8 +147,13 @@ static void work(void *arg)
 {
 	struct asking *q = arg;
 
+	/* Where an effort stands may have been written down a moment ago. */
+	if (q->ask.effort && q->ask.effort->begins && q->writer)
+		q->result = writer_wait(q->writer, q->seen, FOLD_MS);
+	if (q->result < 0)
+		return;
 	q->result = context_answer(q->context, &q->ask, &q->arena, &q->reply);
-	if (q->result < 0 || !q->reply.n || !q->stranger)
+	if (q->result < 0 || !q->reply.n || !q->stranger || q->ask.effort)
 		return;
 	/* The last of it may be in the journal still; if folding takes long, the next event asks again. */
 	q->recollected = q->writer && writer_wait(q->writer, q->seen, RECOLLECT_MS) == 0;
@@ -143,6 +170,8 @@ static void done(void *arg)
 		t->asking = NULL;
 		if (q->result == 0)
 			take_reply(t, q);
+		else if (q->ask.effort)
+			effort_missed(t);
 		turn_arrive(t);
 	}
 	asking_free(q);
@@ -162,12 +191,48 @@ static str excerpt_of(const struct json *v, int depth)
 	return found;
 }
 
+/* The turn may be gone before the worker is done. */
+static void copy_effort(struct asking *q, const struct context_effort *from)
+{
+	struct context_effort *to = &q->effort;
+	str *const texts[] = { &to->task, &to->root, &to->skill, &to->mode, &to->phase, &to->goal, &to->config,
+		&to->metadata, &to->dir, &to->phase_due };
+
+	*to = *from;
+	for (size_t i = 0; i < countof(texts); i++)
+		*texts[i] = arena_str(&q->arena, *texts[i]);
+	for (size_t i = 0; i < to->nowed; i++)
+		to->owed[i] = arena_str(&q->arena, to->owed[i]);
+	if (to->ngiven) {
+		uint64_t *given = arena_alloc(&q->arena, to->ngiven * sizeof *given);
+
+		memcpy(given, from->given, to->ngiven * sizeof *given);
+		to->given = given;
+	}
+	q->ask.effort = to;
+}
+
+static size_t taken_of(const struct turn *t)
+{
+	size_t n = 0;
+
+	for (const struct context_block *b = t->verdict.context; b; b = b->next)
+		n += b->text.n + 2;
+	return n;
+}
+
+static int64_t patience_of(const struct turn *t)
+{
+	if (t->wants && t->wants->begins)
+		return EFFORT_PATIENCE_MS;
+	return t->event.kind == EVENT_SESSION_START ? START_PATIENCE_MS : PATIENCE_MS;
+}
+
 static struct asking *new_asking(struct turn *t)
 {
 	struct asking *q = xcalloc(1, sizeof *q);
 	const struct event *e = &t->event;
 	struct live *l = t->live;
-	bool is_start = e->kind == EVENT_SESSION_START;
 	size_t given = l ? MIN(l->ngiven, (size_t)CONTEXT_GIVEN) : 0;
 
 	q->turn = t;
@@ -175,7 +240,7 @@ static struct asking *new_asking(struct turn *t)
 	q->stranger = l && !l->recollected;
 	q->writer = t->engine->writer;
 	q->seen = journal_end(t->engine->config.journal);
-	q->until_us = clock_mono_us() + (is_start ? START_PATIENCE_MS : PATIENCE_MS) * USEC_PER_MSEC;
+	q->until_us = clock_mono_us() + patience_of(t) * USEC_PER_MSEC;
 	q->ask = (struct context_ask){ .kind = e->kind,
 		.tool_class = e->tool_class,
 		.agent = arena_str(&q->arena, e->agent),
@@ -185,6 +250,10 @@ static struct asking *new_asking(struct turn *t)
 		.prompt = arena_str(&q->arena,
 			str_cut_utf8(str_empty(e->prompt) && l ? l->prompt : e->prompt, PROMPT_KEPT)),
 		.file = arena_str(&q->arena, e->file_path) };
+	q->ask.taken = taken_of(t);
+	q->ask.effort_only = !wants_memories(t);
+	if (t->wants)
+		copy_effort(q, t->wants);
 	/* What was read is in the file already; what a change printed says what changed. */
 	if (e->tool_class == TOOL_WRITE)
 		q->ask.excerpt = arena_str(&q->arena, str_cut_utf8(excerpt_of(e->tool_response, 0), EXCERPT_KEPT));
@@ -217,17 +286,6 @@ static void note_event(struct turn *t)
 	}
 }
 
-static bool is_wanted(const struct turn *t)
-{
-	const struct engine *e = t->engine;
-	bool barren = t->live && t->live->barren_at == e->state.kinds[EVENT_MEMORY] + 1;
-
-	return e->context && context_applies(e->context, &t->event) && !(t->record.marks & EVENT_PRIVATE) &&
-		t->verdict.action != VERDICT_DENY && !t->verdict.end_turn &&
-		(t->call.encode || agent_takes(t->agent, &t->event) & TAKES_CONTEXT) &&
-		(!barren || t->event.kind == EVENT_SESSION_START);
-}
-
 enum stage_result stage_context(struct turn *t)
 {
 	guard_selftest_context(&t->event, &t->arena, &t->verdict);
@@ -244,10 +302,12 @@ bool context_expire(struct turn *t, int64_t now)
 {
 	if (!t->asking || now < t->asking->until_us)
 		return false;
+	if (t->asking->ask.effort)
+		effort_missed(t);
 	t->asking->turn = NULL;
 	t->asking = NULL;
 	t->engine->state.context_late++;
-	log_warn(LOG_ENGINE, "memories for " STR_FMT " took too long; it goes on without", STR_ARG(t->event.native));
+	log_warn(LOG_ENGINE, "context for " STR_FMT " took too long; it goes on without", STR_ARG(t->event.native));
 	turn_arrive(t);
 	return true;
 }

@@ -12,6 +12,7 @@
  *   reports.c      what was reported after the fact
  *   rescue.c       what the journal cannot take goes to the spool
  *   twins.c        duplicate calls about one event
+ *   efforts.c      the active efforts: read once, then changed by their events
  *   live.c         what is known of a session between its events
  *   learn.c        what was captured becomes memories, classes, summaries: runs jobs (learn.h)
  *   learn_turn.c   the job of a turn            learn_session.c  the job of a session
@@ -73,6 +74,16 @@ void engine_on_event(struct engine *e, void (*fn)(const struct event *event, voi
 
 /* Where to look for what is added to conversations; set once, before the loop runs. */
 void engine_set_context(struct engine *e, struct context *c);
+
+/* Has the active efforts read from the store; until that is done nothing is known of any. After engine_set_writer(). */
+struct readers;
+void engine_load_efforts(struct engine *e, struct readers *readers);
+/* Calls fn on the loop once they are read, at once if they are. One at a time: the last who asks is called. */
+void engine_await_efforts(struct engine *e, void (*fn)(void *arg), void *arg);
+/* How full the context of a session is, from whoever knows; tokens, and what it holds at all. On the loop. */
+void engine_context_used(struct engine *e, str agent, str session, int64_t tokens, int64_t max);
+/* Skills that were read; any thread. */
+struct effort_skills *engine_skills(struct engine *e);
 
 /* Writer and sync thread are started after the engine, because they report to it. */
 void engine_set_writer(struct engine *e, struct writer *w, struct journal_syncer *s);

@@ -1,7 +1,7 @@
 /* The path of an event:
  *
- *   call ─▶ understand ─▶ make_record ─▶ join ─▶ stages[] ─────────────────────────────────▶ answer
- *           adapter       redact         twins   guard · hooks · context · notice · audit    the caller's own words
+ *   call ─▶ understand ─▶ make_record ─▶ join ─▶ stages[] ──────────────────────────────────────────▶ answer
+ *           adapter       redact         twins   guard · effort · hooks · context · notice · audit    encoded
  *                         journal
  *
  * understand() and make_record() are pure work on the turn's arena and may run on a worker; the rest runs on the loop.
@@ -61,6 +61,7 @@ static const struct stage {
 	{ "guard", LEADS | FOLLOWS | LATE, stage_guard },
 	{ "asked before", LEADS | FOLLOWS, stage_asked_before },
 	{ "leader", FOLLOWS, stage_leader },
+	{ "effort", LEADS, stage_effort },
 	{ "hooks", LEADS, stage_hooks },
 	{ "late hooks", LATE, stage_late_hooks },
 	{ "guard again", LEADS, stage_guard_again },
@@ -121,6 +122,8 @@ void pipeline_answer(struct turn *t)
 
 	if (!t->follows)
 		t->engine->state.verdicts[t->verdict.action]++;
+	if (t->call.encode && !str_is_set(t->verdict.effort))
+		t->verdict.effort = sight_write(&t->sight, &t->arena);
 	if (t->call.encode)
 		t->call.encode(&t->event, &t->verdict, &t->arena, &answer);
 	else

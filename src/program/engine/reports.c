@@ -39,6 +39,8 @@ void engine_tell(struct engine *e, const struct record *records, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		e->state.kinds[records[i].kind]++;
+		if (records[i].kind == EVENT_EFFORT)
+			efforts_note(e, &records[i]);
 		if (e->stored)
 			e->stored(&records[i], e->stored_arg);
 	}

@@ -363,6 +363,8 @@ struct engine *engine_new(const struct engine_config *config)
 			.ask_arg = config->llm });
 	e->live = live_new(e->hooks);
 	e->twins = twins_new();
+	e->efforts = efforts_new();
+	e->skills = effort_skills_new();
 	return e;
 }
 
@@ -394,6 +396,8 @@ void engine_free(struct engine *e)
 	rescue_free(e);
 	reports_free(e);
 	twins_free(e->twins);
+	efforts_free(e->efforts);
+	effort_skills_free(e->skills);
 	loop_timer_free(e->patience);
 	pthread_mutex_destroy(&e->worker_lock);
 	redactor_free(e->redactor);

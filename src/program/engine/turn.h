@@ -10,6 +10,7 @@
 
 #include "agents/agents.h"
 #include "context/context.h"
+#include "effort/effort.h"
 #include "engine/engine.h"
 #include "hooks/hooks.h"
 #include "llm/llm.h"
@@ -19,6 +20,20 @@
 enum stage_result {
 	STAGE_DONE,
 	STAGE_WAITS, /* turn_arrive() goes on */
+};
+
+/* What an effort had to say about an event, for callers that ask by name (hooks.*). */
+struct sight {
+	bool found, overflow;
+	enum effort_trouble trouble;
+	struct ulid effort, window;
+	str task, skill, phase, config;
+	int64_t heartbeat, usage; /* usage: per cent, -1 unknown */
+	const struct effort_fired *fired;
+	str line, dialogue, standing; /* the last two: JSON */
+	struct context_block *injections;
+	str files[CONTEXT_READS], pending[EFFORT_OWED]; /* given now; still to be given */
+	size_t nfiles, npending;
 };
 
 struct turn {
@@ -33,15 +48,17 @@ struct turn {
 	struct record record;
 	struct redact_report report;
 	struct verdict verdict;
-	struct live *live;           /* its session, counted; NULL: it has none */
-	struct twin *twin;           /* what it leads or follows, or NULL */
-	bool follows;                /* a duplicate: another call came first */
-	bool late;                   /* the client has given up waiting */
-	bool ends_turn;              /* of the agent: it, or the one before it, is over */
-	struct event *changed;       /* the call as a hook changed it */
-	struct judgement *judgement; /* on a worker, or whose verdict is part of this one's */
-	struct asking *asking;       /* a worker looks for what to add */
-	unsigned pins;               /* workers that still use its bytes */
+	struct sight sight;
+	struct context_effort *wants; /* what is to be given of the effort; NULL: nothing */
+	struct live *live;            /* its session, counted; NULL: it has none */
+	struct twin *twin;            /* what it leads or follows, or NULL */
+	bool follows;                 /* a duplicate: another call came first */
+	bool late;                    /* the client has given up waiting */
+	bool ends_turn;               /* of the agent: it, or the one before it, is over */
+	struct event *changed;        /* the call as a hook changed it */
+	struct judgement *judgement;  /* on a worker, or whose verdict is part of this one's */
+	struct asking *asking;        /* a worker looks for what to add */
+	unsigned pins;                /* workers that still use its bytes */
 	bool answered;
 	unsigned stage;                                     /* the next one */
 	enum { TURN_RUNS, TURN_ARRIVED, TURN_WAITS } state; /* of the current stage */
@@ -84,6 +101,10 @@ struct engine {
 	struct context *context; /* NULL: nothing is added */
 	int64_t learned_us;      /* monotonic: when the last memory was journaled */
 	struct live_table *live;
+	struct efforts *efforts;
+	void (*efforts_awaited)(void *arg); /* NULL: nobody waits until they are read */
+	void *efforts_awaiter;
+	struct effort_skills *skills;
 	struct twins *twins;
 	struct turn_list unflushed, unsynced;
 	struct rescue *rescues;
@@ -206,6 +227,29 @@ void live_free(struct live_table *t);
 struct live *live_get(struct live_table *t, const struct event *e);
 void live_put(struct live_table *t, struct live *l);
 unsigned live_count(const struct live_table *t);
+
+/* -- effort_stage.c: which effort an event belongs to, and what that asks for ------------------- */
+
+enum stage_result stage_effort(struct turn *t);
+/* What a worker found for t->wants; or that it took too long. */
+void effort_take_reply(struct turn *t, const struct context_reply *r);
+void effort_missed(struct turn *t);
+
+/* Once for each trouble that ended a turn: kept with the effort. */
+void effort_report(struct engine *e, struct effort_window *w, const struct ulid *event, enum effort_trouble trouble,
+	str said);
+
+/* effort_look.c: has the transcript of the event read. */
+void effort_look(struct turn *t, struct effort_window *w, bool ends);
+
+/* -- efforts.c: the active efforts -------------------------------------------------------------- */
+
+void sight_add_injection(struct sight *s, struct arena *a, str text);
+/* All of it as JSON in the arena. */
+str sight_write(const struct sight *s, struct arena *a);
+
+/* An Effort event was journaled. */
+void efforts_note(struct engine *e, const struct record *r);
 
 /* -- twins.c: duplicate calls about one event -------------------------------------------------- */
 

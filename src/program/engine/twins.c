@@ -191,6 +191,7 @@ static void copy_verdict(struct arena *a, const struct verdict *v, struct verdic
 		.end_turn = v->end_turn,
 		.mild = v->mild,
 		.alone = v->alone,
+		.effort = arena_str(a, v->effort),
 	};
 	if (v->updated_input) {
 		ret->updated_input = copy_json(a, v->updated_input);
@@ -244,6 +245,8 @@ void twin_decided(struct turn *t)
 	if (!w || t->follows || !w->leader)
 		return;
 	before = w->arena.total;
+	if (t->sight.found)
+		t->verdict.effort = sight_write(&t->sight, &t->arena);
 	copy_verdict(&w->arena, &t->verdict, &w->verdict);
 	t->engine->twins->kept += w->arena.total - before;
 	w->leader = NULL;

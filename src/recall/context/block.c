@@ -91,8 +91,7 @@ bool block_add_memory(struct moment *m, const struct memory_row *row, str mark, 
 	return added;
 }
 
-/* The same throughout a session, and different in each. */
-static void boundary_of(const struct moment *m, char ret[9])
+void block_boundary(const struct moment *m, char ret[9])
 {
 	uint8_t digest[SHA256_BYTES];
 	struct sha256 h;
@@ -110,7 +109,7 @@ void block_finish(struct moment *m)
 
 	if (!m->text.len)
 		return;
-	boundary_of(m, boundary);
+	block_boundary(m, boundary);
 	while (m->text.len && m->text.p[m->text.len - 1] == '\n')
 		m->text.len--;
 	m->reply->text = arena_strf(m->arena,

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "context/internal.h"
 
-enum { DEADLINE_MS = 40 };
+enum { DEADLINE_MS = 40, START_DEADLINE_MS = 130 };
 
 /* The first row that fits. */
 static const struct {
@@ -129,20 +129,30 @@ static int add_what_fits(struct moment *m)
 	return 0;
 }
 
+/* The effort first: it is what was asked for by name, whatever else is switched off. */
+static int add_all(struct moment *m)
+{
+	int r = m->ask->effort ? effort_part(m) : 0;
+
+	return r < 0 || m->ask->effort_only ? r : add_what_fits(m);
+}
+
 int context_answer(struct context *c, const struct context_ask *q, struct arena *a, struct context_reply *ret)
 {
 	struct moment m = { .context = c, .ask = q, .reply = ret, .arena = a, .text = BUF_INIT(2 * CONTEXT_BYTES) };
+	bool begins = q->effort && q->effort->begins;
 	struct err err;
 	int r = readers_try(c->readers, &m.store, &err);
 
 	*ret = (struct context_reply){ .text = STR_NONE };
 	if (r < 0)
 		return r;
-	m.room = MIN((size_t)CONTEXT_BYTES, (size_t)config_number(c->config, OPTION_CONTEXT_TOKENS) * 4);
-	store_limit(m.store, clock_mono_us() + DEADLINE_MS * USEC_PER_MSEC, NULL);
+	m.all = CONTEXT_BYTES - MIN(q->taken, (size_t)CONTEXT_BYTES);
+	m.room = MIN(m.all, (size_t)config_number(c->config, OPTION_CONTEXT_TOKENS) * 4);
+	store_limit(m.store, clock_mono_us() + (begins ? START_DEADLINE_MS : DEADLINE_MS) * USEC_PER_MSEC, NULL);
 	r = store_exec(m.store, "BEGIN");
 	if (r == 0)
-		r = add_what_fits(&m);
+		r = add_all(&m);
 	store_limit(m.store, 0, NULL);
 	store_exec(m.store, "ROLLBACK");
 	if (r < 0 && r != -ECANCELED)

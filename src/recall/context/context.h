@@ -2,6 +2,7 @@
  *
  *   context.c   the moments, each with what it adds: one table
  *   start.c     the start of a session: what is known of its project
+ *   effort.c    the effort that a window goes on with, and files that it asks for
  *   recall.c    memories that fit a prompt, or are about a file
  *   named.c     which of those about a file help with the task
  *   code.c      code that fits a prompt
@@ -20,6 +21,7 @@
 #include "base/macro.h"
 #include "base/ulid.h"
 #include "config/config.h"
+#include "effort/effort.h"
 #include "event/event.h"
 #include "index/index.h"
 #include "memory/memory.h"
@@ -47,7 +49,37 @@ struct context *context_new(const struct context_config *config);
 void context_free(struct context *c);
 DEFINE_FREEP(struct context, context_free);
 
+/* What a window is to be given of its effort. Texts are the asker's copies. */
+struct context_effort {
+	struct ulid uid;
+	bool begins;      /* the window has begun: all of it */
+	bool is_subagent; /* … but it is a subagent's: what it needs for its part */
+	bool discovers;   /* directives of dir, up to the root */
+	bool snapshot;    /* nothing is given; only where it stands is asked */
+	bool gates;       /* … which must be read before the call goes on */
+	bool checklists;
+	int64_t ordinal;
+	str task, root, skill, mode, phase, goal, config, metadata;
+	str dir;
+	str phase_due;         /* what the skill says of this phase is to be given; STR_NONE: nothing */
+	str owed[EFFORT_OWED]; /* files that did not fit before */
+	size_t nowed;
+	const uint64_t *given; /* what the window has */
+	size_t ngiven;
+};
+
+enum { CONTEXT_READS = 16, CONTEXT_EFFORT_BYTES = 7000 };
+
+struct context_read {
+	str path, hash;
+	bool is_directive;
+	bool is_owed; /* there was no room for it */
+};
+
 struct context_ask {
+	const struct context_effort *effort; /* NULL: nothing of that is asked */
+	bool effort_only;                    /* and nothing else */
+	size_t taken;                        /* bytes that are added besides */
 	enum event_kind kind;
 	enum tool_class tool_class;
 	str agent, session, cwd, source;
@@ -72,6 +104,11 @@ struct context_reply {
 	str text; /* STR_NONE: nothing fits */
 	struct context_item items[CONTEXT_ITEMS];
 	size_t n;
+	str effort;   /* the text about it; STR_NONE: nothing */
+	str standing; /* where it stands, as JSON; when the window begins */
+	struct context_read reads[CONTEXT_READS];
+	size_t nreads;
+	bool phase_given;
 	int64_t given[CONTEXT_GIVEN]; /* what was looked up, the newest first */
 	size_t ngiven;
 	bool barren; /* there is nothing at all for this project: no need to ask again until something is learned */

@@ -24,7 +24,7 @@ struct moment {
 	struct buf text;
 	int64_t project;
 	str root;                     /* of the project; STR_NONE: not asked yet */
-	size_t room;                  /* bytes that may still be added */
+	size_t all, room;             /* bytes that may still be added: of anything, and of this */
 	int64_t unfit[CONTEXT_NAMED]; /* keys of memories that are not to be given at this moment */
 	size_t nunfit;
 };
@@ -47,6 +47,8 @@ int start_full(struct moment *m);
 int start_short(struct moment *m);
 int start_line(struct moment *m);
 int recall_prompt(struct moment *m);
+/* effort.c: before all others. */
+int effort_part(struct moment *m);
 int recall_file(struct moment *m);
 
 /* code.c: pieces that fit; whether any could; how many the repository has; the key of a piece by its name. */
@@ -73,5 +75,7 @@ bool file_has_changed(struct moment *m, const struct memory_row *row);
 bool block_add_line(struct moment *m, str line);
 /* Puts the frame around what was added, or makes it nothing. */
 void block_finish(struct moment *m);
+/* The same throughout a session, and different in each. */
+void block_boundary(const struct moment *m, char ret[9]);
 
 #endif

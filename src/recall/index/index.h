@@ -119,6 +119,19 @@ int code_get(struct code *c, const char *root, str path, unsigned line, unsigned
 int code_status(struct code *c, const char *root, struct code_status *ret);
 /* As members of an open object. */
 void code_status_write(struct json_writer *w, const struct code_status *s);
+/* -- what git says (tracked.c) ----------------------------------------------------------------- */
+
+enum git_state {
+	GIT_UNKNOWN,
+	GIT_NEW,     /* git does not know it */
+	GIT_CHANGED, /* since it was last added */
+	GIT_KEPT,    /* added, or committed, as it is */
+	GIT_GONE,
+};
+
+/* Of files below a root, from git's own index. Reads the disk. */
+void git_states(const char *root, const str *paths, size_t n, struct arena *a, enum git_state *ret);
+
 /* Where the index of a root is. */
 int code_directory(const char *dir, const char *root, char ret[FS_PATH]);
 

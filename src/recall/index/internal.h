@@ -42,6 +42,10 @@ bool ignore_has(const struct ignore *i, str path, bool is_dir);
 
 struct tracked {
 	str *paths; /* sorted */
+	/* What each file was when git last looked. */
+	struct tracked_stat {
+		uint32_t size, mtime_s, mtime_ns;
+	} * stats;
 	size_t n;
 };
 

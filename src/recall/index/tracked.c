@@ -9,9 +9,11 @@
 #include "index/internal.h"
 
 enum {
-	HEAD = 12,       /* "DIRC", version, number of entries */
-	FIXED = 62,      /* of an entry: times, owner, size, name of its object, flags */
-	FLAGS = 60,      /* where those are */
+	HEAD = 12,  /* "DIRC", version, number of entries */
+	FIXED = 62, /* of an entry: times, owner, size, name of its object, flags */
+	FLAGS = 60, /* where those are */
+	MTIME = 8,
+	SIZE = 36,
 	EXTENDED = 0x40, /* in the first byte of them: two more follow */
 	ALIGNED = 8,
 };
@@ -75,6 +77,7 @@ void tracked_parse(str bytes, struct arena *a, struct tracked *ret)
 	if (version < 2 || version > 4 || memcmp(bytes.p, "DIRC", 4) != 0 || count > bytes.n / FIXED)
 		return;
 	ret->paths = arena_alloc(a, ((size_t)count + 1) * sizeof *ret->paths);
+	ret->stats = arena_alloc(a, ((size_t)count + 1) * sizeof *ret->stats);
 	while (ret->n < count) {
 		size_t fixed = FIXED;
 
@@ -82,6 +85,8 @@ void tracked_parse(str bytes, struct arena *a, struct tracked *ret)
 			break;
 		if (version > 2 && (unsigned char)rest.p[FLAGS] & EXTENDED)
 			fixed += 2;
+		ret->stats[ret->n] = (struct tracked_stat){ get_be(rest.p + SIZE), get_be(rest.p + MTIME),
+			get_be(rest.p + MTIME + 4) };
 		rest = str_from(rest, fixed);
 		if (!take_path(&rest, version, fixed, before, a, &ret->paths[ret->n]))
 			break;
@@ -153,4 +158,52 @@ bool tracked_has(const struct tracked *t, str path, bool is_dir)
 	if (low == t->n || !str_starts(t->paths[low], path))
 		return false;
 	return is_dir ? t->paths[low].n > path.n && t->paths[low].p[path.n] == '/' : t->paths[low].n == path.n;
+}
+
+/* -- the state of files ------------------------------------------------------------------------ */
+
+static const struct tracked_stat *stat_of(const struct tracked *t, str path)
+{
+	size_t low = 0, high = t->n;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		str at = t->paths[mid];
+		int order = memcmp(at.p, path.p, MIN(at.n, path.n));
+
+		order = order ? order : at.n < path.n ? -1 : at.n > path.n;
+		if (order == 0)
+			return &t->stats[mid];
+		if (order < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return NULL;
+}
+
+/* By size and time alone, as git itself looks first: a file that was touched and is the same counts as changed. */
+static enum git_state state_of(int root, const struct tracked *t, str path, struct arena *a)
+{
+	const struct tracked_stat *known = stat_of(t, path);
+	struct stat st;
+
+	if (fstatat(root, arena_cstr(a, path), &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return known ? GIT_GONE : GIT_UNKNOWN;
+	if (!known)
+		return GIT_NEW;
+	return known->size == (uint32_t)st.st_size && known->mtime_s == (uint32_t)st.st_mtim.tv_sec ? GIT_KEPT
+												    : GIT_CHANGED;
+}
+
+void git_states(const char *root, const str *paths, size_t n, struct arena *a, enum git_state *ret)
+{
+	_close_ int dir = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct tracked t = { 0 };
+
+	if (dir >= 0)
+		tracked_read(dir, a, &t);
+	for (size_t i = 0; i < n; i++)
+		ret[i] = t.n && !str_empty(paths[i]) && paths[i].p[0] != '/' ? state_of(dir, &t, paths[i], a)
+									     : GIT_UNKNOWN;
 }

@@ -16,6 +16,7 @@
  *   frame.c     records made elsewhere, a frame at a time
  *   memory.c    what was learned, and what was injected
  *   unlearn.c   forgetting it
+ *   effort.c    tasks and efforts                 effort_gone.c  purging them
  *   purged.c    what was purged and must not be imported again
  *   aside.c     what cannot be folded
  *   stale.c     the passage of time: stuck batches, stale sessions
@@ -120,7 +121,7 @@ struct capture_choice {
 };
 
 struct capture_count {
-	int64_t sessions, events, bytes, memories;
+	int64_t sessions, events, bytes, memories, efforts;
 };
 
 /* How a text looks inside the payloads, which are JSON. */

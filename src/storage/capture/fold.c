@@ -209,13 +209,13 @@ static int find_session(struct step *t)
 	return got == 0 ? session_find(t->store, &t->record, &t->session) : MIN(got, 0);
 }
 
-/* A memory belongs to no session, and outlives the one it was learned in. */
-static int fold_memory(struct step *t)
+/* Memories and efforts belong to no session, and outlive those they came from. */
+static int fold_lasting(struct step *t)
 {
 	int r = fold_insert_event(t);
 
 	if (r == 0)
-		r = memory_on_event(t);
+		r = t->record.kind == EVENT_MEMORY ? memory_on_event(t) : effort_on_event(t);
 	return r < 0 ? r : 1;
 }
 
@@ -235,8 +235,8 @@ int capture_fold(struct capture *c, struct store *s, const struct record *r)
 	got = purged_is_kept_out(&t);
 	if (got != 0)
 		return got < 0 ? got : 0;
-	if (r->kind == EVENT_MEMORY)
-		return fold_memory(&t);
+	if (r->kind == EVENT_MEMORY || r->kind == EVENT_EFFORT)
+		return fold_lasting(&t);
 	got = find_session(&t);
 	if (got == 0 && r->marks & EVENT_IMPORTED && (got = imported_is_told(&t)) == 1)
 		return 0;

@@ -50,10 +50,14 @@ static int drop_orphans(struct store *s)
 		"DELETE FROM directories WHERE project IN (SELECT key FROM projects p WHERE NOT named "
 		"AND NOT EXISTS (SELECT 1 FROM sessions WHERE project = p.key) "
 		"AND NOT EXISTS (SELECT 1 FROM memories WHERE project = p.key) "
+		"AND NOT EXISTS (SELECT 1 FROM efforts WHERE project = p.key) "
+		"AND NOT EXISTS (SELECT 1 FROM tasks WHERE project = p.key) "
 		"AND NOT EXISTS (SELECT 1 FROM projects c WHERE c.parent = p.key))";
 	static const char projects[] = "DELETE FROM projects WHERE NOT named "
 				       "AND NOT EXISTS (SELECT 1 FROM sessions WHERE project = projects.key) "
 				       "AND NOT EXISTS (SELECT 1 FROM memories WHERE project = projects.key) "
+				       "AND NOT EXISTS (SELECT 1 FROM efforts WHERE project = projects.key) "
+				       "AND NOT EXISTS (SELECT 1 FROM tasks WHERE project = projects.key) "
 				       "AND NOT EXISTS (SELECT 1 FROM projects c WHERE c.parent = projects.key)";
 	int r = 0;
 
@@ -100,7 +104,8 @@ static int count_events(struct store *s, const struct capture_choice *choice, st
 	int got = query_step(q);
 
 	if (got == 1)
-		*ret = (struct capture_count){ query_int(q, 0), query_int(q, 1), query_int(q, 2), ret->memories };
+		*ret = (struct capture_count){ query_int(q, 0), query_int(q, 1), query_int(q, 2), ret->memories,
+			ret->efforts };
 	query_reset(q);
 	return got < 0 ? got : 0;
 }
@@ -123,6 +128,12 @@ int capture_count(struct store *s, const struct capture_choice *choice, struct c
 		int r = unlearn_count(s, &memories, &ret->memories);
 
 		if (r < 0 || str_is_set(memories.memories))
+			return r;
+	}
+	if (efforts_are_chosen(choice)) {
+		int r = efforts_count_chosen(s, choice, &ret->efforts);
+
+		if (r < 0)
 			return r;
 	}
 	return count_events(s, choice, ret);
@@ -263,18 +274,22 @@ static int purge_some(struct capture *c, struct store *s, const struct capture_c
 	return r < 0 ? r : n > 0;
 }
 
-/* 1: there may be sessions to purge as well. */
-static int purge_memories(struct store *s, const struct capture_choice *choice, struct capture_count *ret)
+/* Memories and efforts. 1: there may be sessions to purge as well. */
+static int purge_lasting(struct capture *c, struct store *s, const struct capture_choice *choice,
+	struct capture_count *ret)
 {
 	struct unlearn_choice memories;
+	bool learned = chooses_memories(choice, &memories), worked = efforts_are_chosen(choice);
 	int r = 0;
 
 	*ret = (struct capture_count){ 0 };
-	if (!chooses_memories(choice, &memories))
+	if (!learned && !worked)
 		return 1;
 	r = store_exec(s, "BEGIN IMMEDIATE");
-	if (r == 0)
+	if (r == 0 && learned)
 		r = unlearn(s, &memories, &ret->memories);
+	if (r == 0 && worked)
+		r = efforts_purge(c, s, choice, &ret->efforts);
 	if (r == 0 && store_exec(s, "COMMIT") < 0)
 		r = -EIO;
 	if (r < 0)
@@ -285,7 +300,7 @@ static int purge_memories(struct store *s, const struct capture_choice *choice, 
 int capture_purge(struct capture *c, struct store *s, const struct capture_choice *choice, struct capture_count *ret)
 {
 	int64_t after = INT64_MIN;
-	int r = purge_memories(s, choice, ret);
+	int r = purge_lasting(c, s, choice, ret);
 
 	while (r == 1) {
 		r = store_exec(s, "BEGIN IMMEDIATE");

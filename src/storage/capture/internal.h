@@ -147,6 +147,17 @@ int usage_on_event(struct step *t);
 int memory_on_event(struct step *t);
 int injection_on_event(struct step *t);
 
+/* effort.c: t->session is not set. */
+int effort_on_event(struct step *t);
+/* Its rows again, from its events. */
+int effort_refold(struct capture *c, struct store *s, const struct ulid *uid);
+int task_refold(struct capture *c, struct store *s, str path);
+
+/* effort_gone.c: whether a choice is about efforts and tasks as well; how many; purging them. */
+bool efforts_are_chosen(const struct capture_choice *c);
+int efforts_count_chosen(struct store *s, const struct capture_choice *c, int64_t *ret);
+int efforts_purge(struct capture *c, struct store *s, const struct capture_choice *choice, int64_t *ret);
+
 /* unlearn.c: memories that are to be forgotten: these, those with a text, those of a session. */
 struct unlearn_choice {
 	str memories;    /* ULIDs, separated by blanks; STR_NONE: none */
