@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "api/ops.h"
-#include "api/prices.h"
+#include "llm/llm.h"
 
 #define USAGE_SQL(group_, label_, order_)                                                               \
 	"SELECT " group_ " AS g, max(" label_ "), u.model, count(*), sum(u.input), sum(u.cache_read), " \
@@ -48,15 +48,19 @@ struct rows {
 
 static void add_to_row(struct row *row, struct query *q)
 {
+	const struct llm_tokens tokens = { .input = query_int(q, 4),
+		.cache_read = query_int(q, 5),
+		.cache_write = query_int(q, 6),
+		.output = query_int(q, 7) };
 	int64_t cost = 0;
 
 	for (int i = 0; i < SUMS; i++)
 		row->sums[i] += query_int(q, 3 + i);
 	row->latest_us = MAX(row->latest_us, query_int(q, 9));
-	if (price_of(query_str(q, 2), query_int(q, 4), query_int(q, 5), query_int(q, 6), query_int(q, 7), &cost))
+	if (llm_price_of(query_str(q, 2), &tokens, &cost))
 		row->micro_usd += cost;
 	else
-		row->unpriced += query_int(q, 4) + query_int(q, 5) + query_int(q, 6) + query_int(q, 7);
+		row->unpriced += tokens.input + tokens.cache_read + tokens.cache_write + tokens.output;
 }
 
 static int read_rows(struct op_call *call, struct query *q, struct rows *ret)
@@ -133,7 +137,7 @@ int op_usage(struct op_call *call)
 	jw_object(call->w);
 	jw_field_str(call->w, "by", str_of(g->name));
 	jw_field_bool(call->w, "estimate", true);
-	jw_field_str(call->w, "prices_as_of", str_of(prices_as_of));
+	jw_field_str(call->w, "prices_as_of", str_of(llm_prices_as_of));
 	jw_key(call->w, "rows");
 	jw_array(call->w);
 	for (size_t i = 0; i < rows.n && (int64_t)i < f.limit; i++)

@@ -6,6 +6,7 @@
  *   queue.c      llm_ask(): questions wait here for a thread
  *   ask.c        one question on its way: redaction, budget, request, answer
  *   settings.c   the options llm.*, the key's file
+ *   models.c     what models' contexts hold, and what they cost
  *
  * DESIGN. A question is put into a bounded queue and answered by one of at most LLM_AT_ONCE threads, which exist only
  * while there is something to ask. Nothing here ever runs on the loop but llm_ask() itself, which copies the texts, and
@@ -149,6 +150,20 @@ struct llm_health {
 void llm_health(struct llm *l, struct llm_health *ret);
 /* The same as JSON: an object. */
 void llm_write_health(struct llm *l, struct json_writer *w);
+
+/* -- models: data ------------------------------------------------------------------------------ */
+
+/* When prices were last looked up; shown beside every sum. */
+extern const char llm_prices_as_of[];
+
+struct llm_tokens {
+	int64_t input, cache_read, cache_write, output;
+};
+
+/* Micro-dollars for these tokens, an estimate. False: the model's price is not known. */
+bool llm_price_of(str model, const struct llm_tokens *t, int64_t *ret);
+/* Tokens that a model's context holds. 0: unknown. */
+int64_t llm_window_of(str model);
 
 /* -- protocols: pure, for tests and fuzzing ---------------------------------------------------- */
 
