@@ -73,6 +73,8 @@ def main():
     failed = [test for run in broken for test in run.failed]
     for run in broken:
         print(run.output)
+    for test in failed:  # last, where whoever reads the end of a long output finds them
+        print(f"failed: {test}")
     print(f"{sum(run.tests for run in runs)} tests in {len(runs)} files, {len(failed)} failed")
     # A run that ended without naming a test (a crash, a file that cannot be read) is no test that was late.
     if len(failed) > REPEATED or any(not run.failed for run in broken):

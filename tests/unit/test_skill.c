@@ -100,10 +100,10 @@ static void test_commands_that_run_tests(void **state)
 		"npm install", "go build ./...", "cargo build", "make", "echo protest" };
 
 	for (size_t i = 0; i < countof(yes); i++)
-		if (!effort_runs_tests(str_of(yes[i])))
+		if (!command_runs_tests(str_of(yes[i])))
 			fail_msg("'%s' runs tests", yes[i]);
 	for (size_t i = 0; i < countof(no); i++)
-		if (effort_runs_tests(str_of(no[i])))
+		if (command_runs_tests(str_of(no[i])))
 			fail_msg("'%s' runs no tests", no[i]);
 }
 

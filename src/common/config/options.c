@@ -78,6 +78,25 @@ static int check_types(str value, struct err *err)
 	return 0;
 }
 
+static int check_reminders(str value, struct err *err)
+{
+	static const char *const names[] = { "errors", "looking", "plan", "checkpoint" };
+	char shown[NAME_SHOWN];
+	str name;
+
+	while (str_split(&value, ' ', &name)) {
+		bool known = str_empty(name);
+
+		for (size_t i = 0; i < countof(names); i++)
+			known = known || str_eq(name, str_of(names[i]));
+		if (!known)
+			return err_set(err, -EINVAL,
+				"there is no reminder '%s'; there are errors, looking, plan, checkpoint",
+				name_shown(name, shown));
+	}
+	return 0;
+}
+
 const struct option options[OPTION_ID_MAX] = {
 	[OPTION_CONTEXT_ENABLED] = { "context.enabled", OPTION_BOOL, "true",
 		.text = "Whether hookd adds memories and what is known of a project to conversations." },
@@ -166,6 +185,14 @@ const struct option options[OPTION_ID_MAX] = {
 		.text = "How many deliveries may wait for one sink. Near that, events of tools replace older ones of "
 			"their "
 			"session and in the end are dropped; all others are kept." },
+	[OPTION_REMIND] = { "remind", OPTION_LIST, "", .check = check_reminders,
+		.text = "What agents are reminded of while they work. errors: the same call has failed three times. "
+			"looking: "
+			"five calls in a row only looked. plan: their list of tasks is not kept, or not finished when "
+			"they "
+			"stop. checkpoint: files were changed, and nothing was run since that shows whether they work. "
+			"The "
+			"last two may have an agent go on with its turn, once." },
 	[OPTION_RETENTION_DAYS] = { "retention.days", OPTION_INT, "0", .minimum = 0, .maximum = 36500,
 		.text = "Sessions whose last event is older than this many days are deleted; 0 keeps them forever." },
 	[OPTION_STORE_LINGER_MS] = { "store.linger_ms", OPTION_INT, "60000", .minimum = 0, .maximum = 600000,

@@ -141,6 +141,32 @@ bool patch_is(str text); /* somewhere in the text a patch for apply_patch begins
 struct patch patch_open(str text);
 bool patch_next(struct patch *p, struct patch_file *ret);
 
+/* -- what calls say ---------------------------------------------------------------------------- */
+
+/* todo.c: the list of tasks that an agent keeps for itself. */
+enum { TODOS_MAX = 48, TODO_TEXT = 168, TODO_ID = 24 };
+
+enum todo_status { TODO_PENDING, TODO_ACTIVE, TODO_DONE, TODO_DROPPED };
+
+struct todo {
+	char id[TODO_ID]; /* "": the agent does not name them */
+	char text[TODO_TEXT];
+	enum todo_status status;
+};
+
+struct todos {
+	struct todo v[TODOS_MAX];
+	size_t n;
+};
+
+/* The tool, by its native name, changes the list. */
+bool todos_are_kept_by(str tool);
+/* Applies a call of such a tool; false: it said nothing that is understood. */
+bool todos_take(struct todos *t, const struct json *input, const struct json *response);
+
+/* tests.c: the command line runs tests, by its words. */
+bool command_runs_tests(str command);
+
 /* -- event ------------------------------------------------------------------------------------- */
 
 /* What was wrong with it; kept in the record. */

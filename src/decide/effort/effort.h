@@ -161,8 +161,6 @@ int effort_stands(struct store *s, const struct ulid *uid, struct arena *a, stru
 /* As lines of at most so many bytes, the most important first; as JSON. */
 str effort_standing_text(const struct effort_standing *s, size_t most, struct arena *a);
 str effort_standing_json(const struct effort_standing *s, struct arena *a);
-/* The command line runs tests, by its words. */
-bool effort_runs_tests(str command);
 
 /* -- gate.c: what an effort asks for ------------------------------------------------------------ */
 

@@ -19,7 +19,6 @@
 enum {
 	SESSIONS_MAX = 6,
 	CALLS_LOOKED = 300, /* shell calls among which the last test is looked for */
-	TASKS_MAX = 48,
 	ITEM_MAX = 160,
 	TEXT_MAX = 500,
 	OUTPUT_MAX = 160,
@@ -169,89 +168,19 @@ static int read_sessions(struct gather *g)
 
 /* -- the agent's own list ----------------------------------------------------------------------- */
 
-struct todo {
-	str id, text, status;
-};
-
-struct todos {
-	struct todo v[TASKS_MAX];
-	size_t n;
-};
-
-static str first_text(const struct json *v, const char *const *names)
-{
-	for (; *names; names++) {
-		str text = json_str(json_get(v, str_of(*names)));
-
-		if (!str_empty(text))
-			return text;
-	}
-	return STR_NONE;
-}
-
-/* The whole list, as TodoWrite, update_plan and their like have it. */
-static bool take_list(struct gather *g, struct todos *t, const struct json *input)
-{
-	static const char *const lists[] = { "todos", "plan", "items", NULL };
-	static const char *const texts[] = { "content", "step", "description", "text", "title", NULL };
-	const struct json *list = NULL;
-
-	for (size_t i = 0; lists[i] && !list; i++)
-		list = json_get(input, str_of(lists[i]));
-	if (!list || list->type != JSON_ARRAY)
-		return false;
-	t->n = 0;
-	json_each(v, list)
-		if (t->n < TASKS_MAX)
-			t->v[t->n++] = (struct todo){ .text = arena_str(g->arena, first_text(v, texts)),
-				.status = arena_str(g->arena, json_str(json_get(v, STR("status")))) };
-	return true;
-}
-
-static struct todo *find_todo(struct todos *t, str id)
-{
-	for (size_t i = 0; i < t->n; i++)
-		if (str_eq(t->v[i].id, id))
-			return &t->v[i];
-	return NULL;
-}
-
-static str id_text(struct gather *g, const struct json *v)
-{
-	return v && (v->type == JSON_STRING || v->type == JSON_NUMBER) ? arena_str(g->arena, v->text) : STR_NONE;
-}
-
-/* One task at a time, as TaskCreate and TaskUpdate have it. */
-static void take_task(struct gather *g, struct todos *t, const struct json *payload)
-{
-	const struct json *made = json_path(payload, "tool_response", "task", NULL);
-	str id = id_text(g, json_get(made, STR("id")));
-	struct todo *known;
-
-	if (str_is_set(id)) {
-		if (!find_todo(t, id) && t->n < TASKS_MAX)
-			t->v[t->n++] = (struct todo){ .id = id,
-				.text = arena_str(g->arena, json_str(json_get(made, STR("subject")))),
-				.status = STR("pending") };
-		return;
-	}
-	id = id_text(g, json_path(payload, "tool_input", "taskId", NULL));
-	known = str_is_set(id) ? find_todo(t, id) : NULL;
-	if (known && json_path(payload, "tool_input", "status", NULL))
-		known->status = arena_str(g->arena, json_str(json_path(payload, "tool_input", "status", NULL)));
-}
-
 static void take_todos(struct gather *g, const struct todos *t)
 {
 	struct effort_standing *r = g->ret;
 
 	for (size_t i = 0; i < t->n; i++) {
-		if (str_eq(t->v[i].status, STR("completed")))
-			add(g, &r->done, t->v[i].text);
-		else if (!str_eq(t->v[i].status, STR("deleted")) && !str_eq(t->v[i].status, STR("cancelled")))
-			add(g, &r->pending, t->v[i].text);
-		if (str_eq(t->v[i].status, STR("in_progress")))
-			take_text(g, &r->next, t->v[i].text);
+		str text = str_of(t->v[i].text);
+
+		if (t->v[i].status == TODO_DONE)
+			add(g, &r->done, text);
+		else if (t->v[i].status != TODO_DROPPED)
+			add(g, &r->pending, text);
+		if (t->v[i].status == TODO_ACTIVE)
+			take_text(g, &r->next, text);
 	}
 }
 
@@ -273,9 +202,9 @@ static int read_todos(struct gather *g)
 			struct json *payload = NULL;
 
 			if (json_parse(g->arena, arena_str(g->arena, query_str(q, 0)), JSON_LENIENT_UTF8, &payload,
-				    NULL) == 0 &&
-				!take_list(g, &t, json_get(payload, STR("tool_input"))))
-				take_task(g, &t, payload);
+				    NULL) == 0)
+				(void)todos_take(&t, json_get(payload, STR("tool_input")),
+					json_get(payload, STR("tool_response")));
 		}
 		query_reset(q);
 	}
@@ -301,77 +230,6 @@ static int read_files(struct gather *g)
 		query_reset(q);
 	}
 	return MIN(got, 0);
-}
-
-/* How commands that run tests look. A word is one of the command's, wherever it stands. */
-static const struct {
-	const char *word, *then;
-} tests[] = {
-	{ "pytest", NULL },
-	{ "tox", NULL },
-	{ "unittest", NULL },
-	{ "cargo", "test" },
-	{ "cargo", "nextest" },
-	{ "go", "test" },
-	{ "npm", "test" },
-	{ "pnpm", "test" },
-	{ "yarn", "test" },
-	{ "bun", "test" },
-	{ "deno", "test" },
-	{ "jest", NULL },
-	{ "vitest", NULL },
-	{ "mocha", NULL },
-	{ "make", "test" },
-	{ "make", "check" },
-	{ "ninja", "test" },
-	{ "meson", "test" },
-	{ "ctest", NULL },
-	{ "mvn", "test" },
-	{ "gradle", "test" },
-	{ "gradlew", "test" },
-	{ "bazel", "test" },
-	{ "dotnet", "test" },
-	{ "rspec", NULL },
-	{ "phpunit", NULL },
-	{ "rake", "test" },
-	{ "mix", "test" },
-	{ "swift", "test" },
-};
-
-static bool next_word(str *rest, str *ret)
-{
-	size_t n = 0;
-
-	while (rest->n && strchr(" \t\n;&|()'\"", rest->p[0]))
-		*rest = str_from(*rest, 1);
-	while (n < rest->n && !strchr(" \t\n;&|()'\"", rest->p[n]))
-		n++;
-	*ret = str_head(*rest, n);
-	*rest = str_from(*rest, n);
-	for (size_t i = ret->n; i > 0; i--)
-		if (ret->p[i - 1] == '/') {
-			*ret = str_from(*ret, i);
-			break;
-		}
-	return n > 0;
-}
-
-bool effort_runs_tests(str command)
-{
-	bool waits[countof(tests)] = { false };
-	str word;
-
-	while (next_word(&command, &word))
-		for (size_t i = 0; i < countof(tests); i++) {
-			if (str_eq(word, str_of(tests[i].word))) {
-				if (!tests[i].then)
-					return true;
-				waits[i] = true;
-			} else if (waits[i] && str_starts(word, str_of(tests[i].then))) {
-				return true;
-			}
-		}
-	return false;
 }
 
 /* What a test says last says most. */
@@ -400,7 +258,7 @@ static int read_tests(struct gather *g)
 			"iii", g->sessions[i].key, g->sessions[i].since_us, (int64_t)CALLS_LOOKED);
 
 		while (str_empty(g->ret->test) && (got = query_step(q)) == 1)
-			if (effort_runs_tests(query_str(q, 0)))
+			if (command_runs_tests(query_str(q, 0)))
 				g->ret->test = arena_strf(g->arena, STR_FMT ": %s (" STR_FMT ")",
 					STR_ARG(line_of(g->arena, query_str(q, 0), ITEM_MAX / 2)),
 					str_eq(query_str(q, 1), STR("failed")) ? "failed" : "ran",

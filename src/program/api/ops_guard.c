@@ -1,9 +1,10 @@
-/* Operations of the guard: what is in effect, and reloading the file. */
+/* Operations of the guard: what is in effect; and reloading the file, with all that applies a change at once. */
 #include "api/ops.h"
 
 #include "guard/guard.h"
 #include "hooks/hooks.h"
 #include "outbox/outbox.h"
+#include "remind/remind.h"
 
 /* -- rules ------------------------------------------------------------------------------------- */
 
@@ -30,6 +31,7 @@ struct reload {
 	int result;
 	unsigned problems; /* with the rules that are in effect now */
 	unsigned sink_problems;
+	unsigned reminders;
 	struct journal_pos seen; /* what was told before is for the sinks as they were */
 };
 
@@ -51,6 +53,19 @@ static void finish(unsigned sessions, unsigned broken, void *arg)
 	buf_release(&b);
 }
 
+static unsigned read_reminders(const char *path)
+{
+	struct config_problem *problems = NULL;
+	struct config c = { 0 };
+	unsigned mask;
+
+	config_load(path, &c, &problems);
+	mask = reminders_of(config_text(&c, OPTION_REMIND));
+	config_problems_free(problems);
+	config_release(&c);
+	return mask;
+}
+
 /* On a worker: the user's file may lie on a slow disk. */
 static void read_rules(void *arg)
 {
@@ -61,6 +76,7 @@ static void read_rules(void *arg)
 	(void)writer_wait(r->ctx->writer, r->seen, FOLD_MS);
 	if (r->result == 0)
 		r->result = outbox_reload(r->ctx->outbox, &r->sink_problems, &r->err);
+	r->reminders = read_reminders(r->ctx->paths->config);
 	problems = guard_problems(r->ctx->guard);
 	for (const struct guard_problem *p = problems; p; p = p->next)
 		r->problems++;
@@ -72,6 +88,8 @@ static void rules_are_read(void *arg)
 	struct reload *r = arg;
 	struct hooks *hooks = engine_hooks(r->ctx->engine);
 
+	if (r->result == 0)
+		engine_set_reminders(r->ctx->engine, r->reminders);
 	if (hooks)
 		hooks_reload(hooks, finish, r);
 	else

@@ -16,7 +16,7 @@
 enum {
 	CONNECT_MS = 1000,
 	ANSWER_MS = 30000, /* readers may scan a large store */
-	START_MS = 5000,
+	START_MS = 10000,  /* it may have to wait for one that is leaving */
 };
 
 const char *cli_self_path(struct cli *cli)

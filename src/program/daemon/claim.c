@@ -12,7 +12,10 @@
 #include "base/log.h"
 #include "wire/wire.h"
 
-enum { LOCK_WAIT_MS = 2000 }; /* a restart: the old daemon may still be closing its store */
+enum {
+	LOCK_WAIT_MS = 2000,  /* a restart: the old daemon may still be closing its store */
+	LEAVE_WAIT_MS = 8000, /* its lock was taken from it: it has seen that, and has this long to end everything */
+};
 
 static void note(struct claim_file *f, const char *path, const struct stat *st)
 {
@@ -39,11 +42,13 @@ static bool is_dir_lost(const struct claim_file *f)
 	return st.st_dev != f->dev || st.st_ino != f->ino;
 }
 
-/* Both locks at once, and on files that are still at their paths: 1; 0: somebody has one; -errno. */
-static int try_locks(struct claim *c)
+/* Both locks at once, and on files that are still at their paths: 1; 0: somebody has one; -errno. *ret_leaves: whoever
+ * has the directory has no lock at the path. */
+static int try_locks(struct claim *c, bool *ret_leaves)
 {
 	struct stat dir, lock;
 
+	*ret_leaves = false;
 	claim_release(c);
 	c->dir_fd = open(c->paths->state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	c->lock_fd = open(c->paths->lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -52,8 +57,10 @@ static int try_locks(struct claim *c)
 	if (flock(c->lock_fd, LOCK_EX | LOCK_NB) < 0)
 		return errno == EWOULDBLOCK || errno == EINTR ? 0 : -errno;
 	/* File systems without locks on directories have the other one. */
-	if (flock(c->dir_fd, LOCK_EX | LOCK_NB) < 0 && (errno == EWOULDBLOCK || errno == EINTR))
+	if (flock(c->dir_fd, LOCK_EX | LOCK_NB) < 0 && (errno == EWOULDBLOCK || errno == EINTR)) {
+		*ret_leaves = true;
 		return 0;
+	}
 	if (fstat(c->dir_fd, &dir) < 0 || fstat(c->lock_fd, &lock) < 0)
 		return -errno;
 	note(&c->dir, c->paths->state, &dir);
@@ -63,15 +70,16 @@ static int try_locks(struct claim *c)
 
 int claim_take(struct claim *c, const struct paths *paths, struct err *err)
 {
-	int64_t until = clock_mono_us() + LOCK_WAIT_MS * USEC_PER_MSEC;
 	const struct timespec pause = { .tv_nsec = 10000000 };
+	int64_t began = clock_mono_us();
 	char pid[32];
+	bool leaves;
 	int r;
 
 	*c = (struct claim){ .paths = paths, .dir_fd = -1, .lock_fd = -1 };
 	pthread_mutex_init(&c->sockets_lock, NULL);
-	while ((r = try_locks(c)) == 0) {
-		if (clock_mono_us() > until)
+	while ((r = try_locks(c, &leaves)) == 0) {
+		if (clock_mono_us() > began + (leaves ? LEAVE_WAIT_MS : LOCK_WAIT_MS) * USEC_PER_MSEC)
 			return err_set(err, -EEXIST, "another hookd is running for %s", paths->state);
 		nanosleep(&pause, NULL);
 	}

@@ -30,6 +30,7 @@
 #include "llm/llm.h"
 #include "outbox/outbox.h"
 #include "os/os.h"
+#include "remind/remind.h"
 
 enum {
 	WORKERS = 4,       /* a backup, a reader and a transcript may each take long; events need one more */
@@ -543,6 +544,17 @@ static void on_index(const char *root, void *arg)
 	indexing_update(((struct daemon *)arg)->indexing, root);
 }
 
+static struct guard *make_guard(const struct paths *paths)
+{
+	struct guard *guard = guard_new(paths);
+	struct guard_problem *problems = guard_problems(guard);
+
+	for (const struct guard_problem *p = problems; p; p = p->next)
+		log_warn(LOG_CONFIG, "%s:%u:%u: %s", paths->config, p->err.line, p->err.col, p->err.text);
+	guard_problems_free(problems);
+	return guard;
+}
+
 static int build(struct daemon *d, struct err *err)
 {
 	struct engine_config engine = { .run_dir = d->paths->run,
@@ -552,6 +564,7 @@ static int build(struct daemon *d, struct err *err)
 		.user_config = d->paths->config,
 		.home = d->paths->home,
 		.hook_path = config_text(&d->config, OPTION_HOOKS_PATH).p,
+		.reminders = reminders_of(config_text(&d->config, OPTION_REMIND)),
 		.strict = config_number(&d->config, OPTION_DURABILITY) != 0 };
 	struct server_handlers handlers = { .hook = on_hook, .records = on_records, .line = on_line, .arg = d };
 	struct api_context api = { .paths = d->paths,
@@ -563,7 +576,6 @@ static int build(struct daemon *d, struct err *err)
 		.has_jobs = wake_learner,
 		.index = on_index,
 		.stop_arg = d };
-	struct guard_problem *problems;
 	int r;
 
 	d->loop = loop_new(WORKERS);
@@ -580,11 +592,7 @@ static int build(struct daemon *d, struct err *err)
 		return err_set(err, r, "the journal in %s cannot be opened: %s", d->paths->journal, strerror(-r));
 	journal_set_claim(d->journal, is_home, d);
 	engine.loop = api.loop = d->loop;
-	engine.guard = api.guard = d->guard = guard_new(d->paths);
-	problems = guard_problems(d->guard);
-	for (const struct guard_problem *p = problems; p; p = p->next)
-		log_warn(LOG_CONFIG, "%s:%u:%u: %s", d->paths->config, p->err.line, p->err.col, p->err.text);
-	guard_problems_free(problems);
+	engine.guard = api.guard = d->guard = make_guard(d->paths);
 	engine.journal = api.journal = d->journal;
 	d->llm = engine.llm = api.llm = llm_new(&(struct llm_config){ .loop = d->loop,
 		.config = &d->config,

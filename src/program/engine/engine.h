@@ -3,6 +3,7 @@
  *   pipeline.c     the picture as code: understand, make the record, decide in stages, answer
  *   judge.c        a stage: the guard, on the loop or on a worker
  *   asked.c        two stages: what a person has said yes to is not asked again
+ *   remind_stage.c a stage: what the agent is reminded of
  *   hooks_stage.c  a stage: the user's own hooks
  *   context_stage.c  a stage: memories that fit
  *   notice.c       a stage: one line for the user after a problem
@@ -55,6 +56,7 @@ struct engine_config {
 	const char *keeper;    /* the program that ends hooks when this one is killed; NULL: none */
 	bool strict;           /* durability: answer after the journal's sync */
 	struct guard *guard;   /* must outlive the engine */
+	unsigned reminders;    /* those that are on: reminders_of() */
 	struct llm *llm;       /* what prompt hooks ask; NULL: nothing. llm_join() comes before engine_free() */
 };
 
@@ -84,6 +86,9 @@ void engine_await_efforts(struct engine *e, void (*fn)(void *arg), void *arg);
 void engine_context_used(struct engine *e, str agent, str session, int64_t tokens, int64_t max);
 /* Skills that were read; any thread. */
 struct effort_skills *engine_skills(struct engine *e);
+
+/* Which reminders are on from now on. */
+void engine_set_reminders(struct engine *e, unsigned mask);
 
 /* Writer and sync thread are started after the engine, because they report to it. */
 void engine_set_writer(struct engine *e, struct writer *w, struct journal_syncer *s);

@@ -1,4 +1,5 @@
-/* The stage of the user's own hooks. They run while the turn is held; meanwhile the client gets WAIT frames. */
+/* The stage of the user's own hooks, which run while the turn is held; meanwhile the client gets WAIT frames. And what
+ * follows from them and from reminders at the end of an agent's turn. */
 #include "engine/turn.h"
 
 static bool is_wanted(void *arg)
@@ -6,15 +7,17 @@ static bool is_wanted(void *arg)
 	return twin_is_wanted(arg);
 }
 
-/* A hook may make the agent continue at the end of its turn once. The second time it knows (stop_hook_active), and a
- * check that can never succeed must not hold an agent forever. */
-static void hold_stop_once(struct turn *t)
+/* A hook or a reminder may make the agent continue at the end of its turn once. The second time it knows
+ * (stop_hook_active), and a check that can never succeed must not hold an agent forever. */
+enum stage_result stage_hold_once(struct turn *t)
 {
 	struct verdict *v = &t->verdict;
 	bool again = t->event.stop_hook_active || (t->live && t->live->stop_held && t->event.kind == EVENT_STOP);
 
+	if (t->live && t->event.kind == EVENT_USER_PROMPT_SUBMIT)
+		t->live->stop_held = false;
 	if (!v->continue_turn)
-		return;
+		return STAGE_DONE;
 	if (again) {
 		verdict_add_ruling(v, &t->arena,
 			&(struct ruling){ .rule = v->rule,
@@ -27,6 +30,7 @@ static void hold_stop_once(struct turn *t)
 	} else if (t->live && t->event.kind == EVENT_STOP && agent_takes(t->agent, &t->event) & TAKES_MORE) {
 		t->live->stop_held = true;
 	}
+	return STAGE_DONE;
 }
 
 static void have_run(struct hook_outcome *list, void *arg)
@@ -34,7 +38,6 @@ static void have_run(struct hook_outcome *list, void *arg)
 	struct turn *t = arg;
 
 	(void)list;
-	hold_stop_once(t);
 	turn_arrive(t);
 }
 
@@ -48,8 +51,6 @@ enum stage_result stage_hooks(struct turn *t)
 		.arg = t,
 		.session = t->live ? t->live->hooks : NULL };
 
-	if (t->live && t->event.kind == EVENT_USER_PROMPT_SUBMIT)
-		t->live->stop_held = false;
 	if (!t->engine->hooks)
 		return STAGE_DONE;
 	turn_depart(t);

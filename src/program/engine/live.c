@@ -25,6 +25,7 @@ struct live_table *live_new(struct hooks *hooks)
 static void release(struct live *l)
 {
 	hooks_session_free(l->hooks);
+	tally_free(l->tally);
 	free((void *)l->agent.p);
 	free((void *)l->session.p);
 	free(l);
@@ -98,16 +99,24 @@ static struct live *make(struct live_table *t, str agent, str session, const str
 	return l;
 }
 
-struct live *live_get(struct live_table *t, const struct event *e)
+struct live *live_find(const struct live_table *t, str agent, str session)
 {
-	str agent = str_head(e->agent, LIMIT_NAME), session = str_head(e->session, LIMIT_NAME);
 	uint64_t hash = hash_of(agent, session);
 	struct live *l = t->buckets[hash % BUCKETS];
 
-	if (str_empty(agent) || str_empty(session))
-		return NULL;
 	while (l && !(l->hash == hash && str_eq(l->session, session) && str_eq(l->agent, agent)))
 		l = l->next;
+	return l;
+}
+
+struct live *live_get(struct live_table *t, const struct event *e)
+{
+	str agent = str_head(e->agent, LIMIT_NAME), session = str_head(e->session, LIMIT_NAME);
+	struct live *l;
+
+	if (str_empty(agent) || str_empty(session))
+		return NULL;
+	l = live_find(t, agent, session);
 	if (l)
 		take_out(t, l);
 	else

@@ -1,7 +1,7 @@
 /* The path of an event:
  *
  *   call ─▶ understand ─▶ make_record ─▶ join ─▶ stages[] ──────────────────────────────────────────▶ answer
- *           adapter       redact         twins   guard · effort · hooks · context · notice · audit    encoded
+ *           adapter       redact         twins   guard · effort · reminders · hooks · context · audit encoded
  *                         journal
  *
  * understand() and make_record() are pure work on the turn's arena and may run on a worker; the rest runs on the loop.
@@ -62,8 +62,10 @@ static const struct stage {
 	{ "asked before", LEADS | FOLLOWS, stage_asked_before },
 	{ "leader", FOLLOWS, stage_leader },
 	{ "effort", LEADS, stage_effort },
+	{ "reminders", LEADS, stage_remind },
 	{ "hooks", LEADS, stage_hooks },
 	{ "late hooks", LATE, stage_late_hooks },
+	{ "hold once", LEADS | LATE, stage_hold_once },
 	{ "guard again", LEADS, stage_guard_again },
 	{ "context", LEADS, stage_context },
 	{ "notice", LEADS, stage_notice },

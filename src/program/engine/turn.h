@@ -15,6 +15,7 @@
 #include "hooks/hooks.h"
 #include "llm/llm.h"
 #include "redact/redact.h"
+#include "remind/remind.h"
 
 /* What a stage of the pipeline did. */
 enum stage_result {
@@ -203,7 +204,8 @@ struct live {
 	str agent, session; /* its own */
 	unsigned refs;      /* turns */
 	struct hooks_session *hooks;
-	uint64_t happened; /* events so far; those that follow another one are not counted */
+	struct tally *tally; /* for reminders; NULL: none is on */
+	uint64_t happened;   /* events so far; those that follow another one are not counted */
 	/* What its window was given, the oldest overwritten first; and the last prompt, for what follows it. */
 	int64_t given[CONTEXT_GIVEN];
 	size_t ngiven;
@@ -217,8 +219,9 @@ struct live {
 	} asked[8];
 	uint64_t allowed[32];
 	size_t nasked, nallowed;
-	bool turn_open; /* a prompt has come, and no end of its turn */
-	bool stop_held; /* the end of this turn has already been held up once */
+	bool turn_open;     /* a prompt has come, and no end of its turn */
+	bool stop_held;     /* the end of this turn has already been held up once */
+	bool looks_at_disk; /* a worker looks which files have changed */
 };
 
 struct live_table *live_new(struct hooks *hooks);
@@ -226,6 +229,8 @@ void live_free(struct live_table *t);
 /* The session of an event, made when it is new; NULL: the event names none. */
 struct live *live_get(struct live_table *t, const struct event *e);
 void live_put(struct live_table *t, struct live *l);
+/* The session, if it is known. */
+struct live *live_find(const struct live_table *t, str agent, str session);
 unsigned live_count(const struct live_table *t);
 
 /* -- effort_stage.c: which effort an event belongs to, and what that asks for ------------------- */
@@ -279,8 +284,13 @@ enum stage_result stage_audit(struct turn *t);
 /* -- hooks_stage.c ----------------------------------------------------------------------------- */
 
 enum stage_result stage_hooks(struct turn *t);
+enum stage_result stage_hold_once(struct turn *t);
 /* No hook runs for a late call; those that must decide have failed. */
 enum stage_result stage_late_hooks(struct turn *t);
+
+/* -- remind_stage.c ---------------------------------------------------------------------------- */
+
+enum stage_result stage_remind(struct turn *t);
 
 /* -- pipeline.c, in order ---------------------------------------------------------------------- */
 

@@ -132,6 +132,15 @@ enum git_state {
 /* Of files below a root, from git's own index. Reads the disk. */
 void git_states(const char *root, const str *paths, size_t n, struct arena *a, enum git_state *ret);
 
+struct git_change {
+	str path; /* below the root, in the arena */
+	int64_t at_us;
+};
+
+/* Files that git knows and that were written since then, of the first `most` at which it looks. How many. */
+size_t git_changed_since(const char *root, int64_t since_us, size_t most, struct arena *a, struct git_change *ret,
+	size_t room);
+
 /* Where the index of a root is. */
 int code_directory(const char *dir, const char *root, char ret[FS_PATH]);
 

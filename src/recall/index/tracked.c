@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "index/internal.h"
 
@@ -206,4 +207,26 @@ void git_states(const char *root, const str *paths, size_t n, struct arena *a, e
 	for (size_t i = 0; i < n; i++)
 		ret[i] = t.n && !str_empty(paths[i]) && paths[i].p[0] != '/' ? state_of(dir, &t, paths[i], a)
 									     : GIT_UNKNOWN;
+}
+
+size_t git_changed_since(const char *root, int64_t since_us, size_t most, struct arena *a, struct git_change *ret,
+	size_t room)
+{
+	_close_ int dir = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct tracked t = { 0 };
+	size_t found = 0;
+
+	if (dir >= 0)
+		tracked_read(dir, a, &t);
+	for (size_t i = 0; i < MIN(t.n, most) && found < room; i++) {
+		struct stat st;
+		int64_t at_us;
+
+		if (fstatat(dir, arena_cstr(a, t.paths[i]), &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		at_us = (int64_t)st.st_mtim.tv_sec * USEC_PER_SEC + st.st_mtim.tv_nsec / 1000;
+		if (at_us >= since_us)
+			ret[found++] = (struct git_change){ t.paths[i], at_us };
+	}
+	return found;
 }
