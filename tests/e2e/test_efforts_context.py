@@ -116,6 +116,14 @@ def test_where_it_stands_comes_back(world, project, agent, how):
         assert ws[0]["previous"] == ws[1]["window"] and ws[1]["ended_us"]
 
 
+def test_a_helper_that_is_heard_of_at_its_end_only_has_no_window(world, project, agent):
+    """The one that writes the summary of a compaction: an id, no type, no start."""
+    e = begin(world, project)
+    agent.start()
+    agent.say("SubagentStop", agent_id="a87552d99a4f8b22e", agent_type="", stop_hook_active=False)
+    assert len(windows(world, e["effort"])) == 1
+
+
 def test_a_window_is_never_resumed(world, project, agent):
     e = begin(world, project)
     for source in ("startup", "compact", "compact", "resume"):

@@ -306,6 +306,9 @@ struct effort_window *effort_window_of(struct efforts *all, const struct event *
 	if (str_empty(e->session) || !efforts_matter(all))
 		return NULL;
 	w = find(all, &n);
+	/* What is heard of at its end only (the helper that writes the summary of a compaction) had no window. */
+	if (!w && e->kind == EVENT_SUBAGENT_STOP)
+		return NULL;
 	if (!w) {
 		w = make(all, &n);
 		starts = true;
