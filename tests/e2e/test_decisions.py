@@ -101,6 +101,29 @@ def test_rules_are_tried_on_history(world):
     assert decisions(world) == []  # nothing is kept
 
 
+def test_rules_that_ask_about_habits_are_proposed_to_be_observed(world):
+    from transcripts import Claude
+    for day in (1, 2, 3):
+        c = Claude(f"11111111-aaaa-4bbb-8ccc-00000000000{day}", start=day * 86400)
+        c.prompt("x").shell("git stash drop").shell("git stash drop stash@{1}").shell("rm -rf ~").shell("npm publish")
+        c.answer("done").write(world.home)
+    world.hookd("init", "--yes")
+    told = world.json("guard", "learn", "--json")
+    # What is denied is no habit, and neither is what was done three times.
+    assert [(r["rule"], r["times"], r["days"]) for r in told["observe"]] == [("git.stash", 6, 3)], told
+    text = world.hookd("guard", "learn").stdout.decode()
+    assert "hookd rules observe git.stash" in text and "git stash drop" in text and "rm -rf" not in text
+    world.hookd("rules", "observe", "git.stash")
+    assert world.json("guard", "learn", "--json")["observe"] == []
+    assert "none shows a habit" in world.hookd("guard", "learn").stdout.decode()
+
+
+def test_what_was_stopped_once_is_no_habit(world):
+    for n in range(1, 7):
+        world.hookc("PreToolUse", call(n, command="git stash drop"))
+    assert world.json("guard", "learn", "--json")["observe"] == []
+
+
 def test_rules_say_how_often_they_spoke(world):
     world.hookc("PreToolUse", call(1, command="rm -rf ~"))
     rules = {r["name"]: r for r in world.json("rules", "--json")["rules"]}

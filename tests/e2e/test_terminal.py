@@ -39,6 +39,10 @@ READERS = {
     "timeline": [[], ["--json"], [ARGUMENT], ["-n", ARGUMENT]],
     "get": [[ARGUMENT], ["prompt:4", "--json"], ["evil"]],
     "related": [["1"], ["1", "--json"], [ARGUMENT], ["1", "--parent", ARGUMENT], ["1", "--accept", "--dry-run"]],
+    "effort": [["list"], ["list", "--json"], ["show"], ["show", "--json"], ["show", ARGUMENT], ["start", ARGUMENT], ["phase", ARGUMENT],
+               ["log", NAME], ["gate"], ["gate", ARGUMENT, "on"], ["metadata", ARGUMENT], ["checklist", ARGUMENT], ["skill", "evil"],
+               ["skill", ARGUMENT], ["resume", "--agent", ARGUMENT], ["resume"], [ARGUMENT]],
+    "task": [["list"], ["list", "--json"], ["show"], ["show", "--json"], ["show", ARGUMENT], ["change", "--title", NAME], [ARGUMENT]],
     "plans": [[], ["--json"], ["{plan}"], ["{plan}", "--json"], [ARGUMENT]],
     "remember": [[NAME, "--dry-run"], [ARGUMENT]],
     "memories": [[], ["--json"], [ARGUMENT], ["--type", ARGUMENT]],
@@ -65,7 +69,7 @@ READERS = {
     "config": [[], ["show"], ["show", "--origin"], ["show", "--json"], ["get", ARGUMENT], ["set", ARGUMENT, ARGUMENT],
                ["set", "--dry-run", "log.level", ARGUMENT], ["validate", ARGUMENT], ["validate"], ["schema"], [ARGUMENT]],
     "guard": [["explain", HOSTILE.replace("\0", "")], ["explain", "--json", HOSTILE.replace("\0", "")], ["validate"], ["backtest"],
-              ["backtest", "--json"], ["check"], [ARGUMENT]],
+              ["backtest", "--json"], ["learn"], ["learn", "--json"], ["check"], [ARGUMENT]],
     "rules": [[], ["list"], ["--json"], ["disable", ARGUMENT], [ARGUMENT]],
     "reload": [[]],
     "hooks": [[], ["list"], ["--json"], ["validate"], ["validate", ARGUMENT], ["run", ARGUMENT], ["run", "PreToolUse"], ["history"],
@@ -136,6 +140,15 @@ def captured():
         a.tool("u6", "Bash", command="hookd-selftest-deny " + HOSTILE, denied=HOSTILE)
         a.say(NAME, x=HOSTILE)
         a.say("Notification", message=HOSTILE, title=HOSTILE)
+        skill = root / ".claude/skills/evil/SKILL.md"
+        skill.parent.mkdir(parents=True)
+        skill.write_text(f"---\nname: evil\ndescription: {NAME}\n---\n\n## 1: {NAME}\n\n{NAME}\n")
+        w.hookd("effort", "start", "evil", "--goal", NAME, "--phase", f"1: {NAME[:60]}", cwd=root, ok=False)
+        w.hookd("effort", "start", "evil", "--goal", NAME, cwd=root, ok=False)
+        w.hookd("effort", "log", NAME, cwd=root, ok=False)
+        w.hookd("effort", "checkpoint", "--goal", NAME, "--next", NAME, "--done", NAME, "--file", NAME[:60], cwd=root, ok=False)
+        w.hookd("effort", "artifact", "LOG", NAME, cwd=root, ok=False)
+        assert "evil" in w.hookd("effort", "list", "--all").stdout.decode()
         a.say("Stop", last_assistant_message=HOSTILE)
         a.say("SessionEnd", reason=HOSTILE)
         w.hookd("import", ok=False)
@@ -161,7 +174,8 @@ CASES = [(name, args) for name, lists in READERS.items() for args in lists]
 
 @pytest.mark.parametrize("name,args", CASES, ids=[f"{n}-{i}" for i, (n, _) in enumerate(CASES)])
 def test_nothing_that_drives_a_terminal(captured, name, args):
-    done = captured.hookd(name, *filled(captured, args), ok=False, input=json.dumps({"id": HOSTILE, "command": HOSTILE}).encode())
+    where = captured.names["{root}"] if name in ("effort", "task") else None
+    done = captured.hookd(name, *filled(captured, args), ok=False, input=json.dumps({"id": HOSTILE, "command": HOSTILE}).encode(), cwd=where)
     for stream in (done.stdout, done.stderr):
         text = stream.decode("utf-8")  # and it is valid
         assert not FORBIDDEN.search(text), (name, args, text[max(0, FORBIDDEN.search(text).start() - 60):][:150])

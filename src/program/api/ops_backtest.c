@@ -17,7 +17,8 @@ enum {
 struct tally {
 	str rule;
 	enum verdict_action action;
-	int64_t times;
+	int64_t times, ran; /* ran: somebody let it run, or nobody asked */
+	int64_t days, day;  /* on which it ran; the last one */
 	struct {
 		str command, session;
 		int64_t at_us;
@@ -41,6 +42,34 @@ static struct tally *tally_of(struct backtest *b, str rule, enum verdict_action 
 		return NULL;
 	b->tallies[b->n] = (struct tally){ .rule = arena_str(b->call->arena, rule), .action = action };
 	return &b->tallies[b->n++];
+}
+
+static bool has_run(struct backtest *b, int64_t session, str id)
+{
+	struct query *q;
+	bool ran;
+
+	if (str_empty(id))
+		return false;
+	q = store_ask(b->call->store,
+		"SELECT 1 FROM activities WHERE session = ?1 AND same = ?2 AND state IN ('done', 'failed')", "is",
+		session, id);
+	ran = query_step(q) == 1;
+	query_reset(q);
+	return ran;
+}
+
+static void count(struct tally *t, bool ran, int64_t at_us)
+{
+	int64_t day = at_us / (24 * 3600 * USEC_PER_SEC);
+
+	t->times++;
+	t->ran += ran;
+	/* Calls come in the order in which they were stored: nearly that of time. */
+	if (ran && day != t->day) {
+		t->days++;
+		t->day = day;
+	}
 }
 
 static void judge(struct backtest *b, struct query *q, struct arena *scratch)
@@ -68,7 +97,7 @@ static void judge(struct backtest *b, struct query *q, struct arena *scratch)
 		t->examples[t->times].session = arena_str(b->call->arena, query_str(q, 2));
 		t->examples[t->times].at_us = query_int(q, 5);
 	}
-	t->times++;
+	count(t, has_run(b, query_int(q, 7), e.tool_use_id), query_int(q, 5));
 }
 
 static int more_often(const void *a, const void *b)
@@ -100,6 +129,8 @@ static void write_result(struct backtest *b, bool more)
 		jw_field_str(w, "rule", t->rule);
 		jw_field_str(w, "decision", str_of(verdict_action_names[t->action]));
 		jw_field_int(w, "times", t->times);
+		jw_field_int(w, "ran", t->ran);
+		jw_field_int(w, "days", t->days);
 		jw_key(w, "examples");
 		jw_array(w);
 		for (int n = 0; n < EXAMPLES && n < t->times; n++) {
@@ -131,7 +162,7 @@ int op_backtest(struct op_call *call)
 	*b = (struct backtest){ .call = call, .policy = policy, .last = op_int(call, "after") };
 	q = store_ask(call->store,
 		"SELECT e.seq, s.agent, s.native_id, coalesce(nullif(e.native, ''), e.kind), payload_text(e.payload), "
-		"e.at, s.cwd FROM events e "
+		"e.at, s.cwd, e.session FROM events e "
 		"JOIN sessions s "
 		"ON s.key = e.session WHERE e.seq > ?6 AND e.kind = 'PreToolUse' AND " OP_FILTER_SQL
 		"AND e.at BETWEEN ?3 AND ?4 ORDER BY e.seq",

@@ -3,14 +3,20 @@
 #include <stdio.h>
 
 #include "base/limits.h"
+#include "guard/guard.h"
 
-enum { RULES_MAX = 512 };
+enum {
+	RULES_MAX = 512,
+	/* Habits: so often, on so many days, and nobody ever said no. */
+	LEARN_TIMES = 5,
+	LEARN_DAYS = 2,
+};
 
 /* Sums over the pages of an answer: each ends after some seconds. */
 struct sums {
 	int64_t calls, denied, asked;
 	const struct json *rules[RULES_MAX]; /* of the first page that has it */
-	int64_t times[RULES_MAX];
+	int64_t times[RULES_MAX], ran[RULES_MAX], days[RULES_MAX];
 	size_t n;
 };
 
@@ -30,9 +36,12 @@ static void add_page(struct sums *s, const struct json *page)
 			continue;
 		if (i == s->n) {
 			s->rules[s->n] = rule;
-			s->times[s->n++] = 0;
+			s->times[s->n] = s->ran[s->n] = s->days[s->n] = 0;
+			s->n++;
 		}
 		s->times[i] += cell_int(rule, "times");
+		s->ran[i] += cell_int(rule, "ran");
+		s->days[i] += cell_int(rule, "days");
 	}
 }
 
@@ -78,6 +87,8 @@ static int print_json(const struct sums *s)
 		jw_field_str(&w, "rule", cell_text(s->rules[i], "rule"));
 		jw_field_str(&w, "decision", cell_text(s->rules[i], "decision"));
 		jw_field_int(&w, "times", s->times[i]);
+		jw_field_int(&w, "ran", s->ran[i]);
+		jw_field_int(&w, "days", s->days[i]);
 		jw_key(&w, "examples");
 		jw_value(&w, json_get(s->rules[i], STR("examples")));
 		jw_end_object(&w);
@@ -114,6 +125,70 @@ int backtest_run(struct cli *cli)
 		(long long)s.denied, (long long)s.asked);
 	for (size_t i = 0; i < s.n; i++)
 		print_rule(&s, i);
+	return EXIT_DONE;
+}
+
+/* -- learning ---------------------------------------------------------------------------------- */
+
+/* A built-in rule that asks about what is done here all the time, and never about anything that was stopped. Those
+ * that deny are for a person to look at one by one, and what protects hookd cannot be switched. */
+static bool is_habit(const struct sums *s, size_t i)
+{
+	str rule = cell_text(s->rules[i], "rule");
+
+	return str_eq(cell_text(s->rules[i], "decision"), STR("ask")) && s->times[i] >= LEARN_TIMES &&
+		s->ran[i] == s->times[i] && s->days[i] >= LEARN_DAYS && !str_starts(rule, STR("hookd."));
+}
+
+static int print_proposals_json(const struct sums *s)
+{
+	struct buf b = BUF_INIT(MIB(16));
+	struct json_writer w = JSON_WRITER(&b);
+
+	jw_object(&w);
+	jw_field_int(&w, "calls", s->calls);
+	jw_key(&w, "observe");
+	jw_array(&w);
+	for (size_t i = 0; i < s->n; i++) {
+		if (!is_habit(s, i))
+			continue;
+		jw_object(&w);
+		jw_field_str(&w, "rule", cell_text(s->rules[i], "rule"));
+		jw_field_int(&w, "times", s->times[i]);
+		jw_field_int(&w, "days", s->days[i]);
+		jw_key(&w, "examples");
+		jw_value(&w, json_get(s->rules[i], STR("examples")));
+		jw_end_object(&w);
+	}
+	jw_end_array(&w);
+	jw_end_object(&w);
+	puts(b.p);
+	buf_release(&b);
+	return EXIT_DONE;
+}
+
+int backtest_learn(struct cli *cli)
+{
+	struct sums s;
+	size_t habits = 0;
+	int r = ask_all(cli, &s);
+
+	if (r)
+		return r;
+	if (cli_has(cli, "json"))
+		return print_proposals_json(&s);
+	for (size_t i = 0; i < s.n; i++)
+		if (is_habit(&s, i)) {
+			habits++;
+			print_rule(&s, i);
+			printf("    ran every time, on %lld days; to have it recorded and no longer asked about:\n"
+			       "        hookd rules observe " STR_FMT "\n",
+				(long long)s.days[i], STR_ARG(cell_text(s.rules[i], "rule")));
+		}
+	if (!habits)
+		printf("of %lld calls in the store, none shows a habit that a rule asks about: %d times or more, on %d "
+		       "days or more, and never stopped\n",
+			(long long)s.calls, LEARN_TIMES, LEARN_DAYS);
 	return EXIT_DONE;
 }
 

@@ -7,6 +7,9 @@
 /* `hookd guard backtest`: exit code. */
 int backtest_run(struct cli *cli);
 
+/* `hookd guard learn`: exit code. */
+int backtest_learn(struct cli *cli);
+
 /* One line for `hookd init`, when there is something to say. */
 void backtest_tell(struct cli *cli);
 

@@ -306,7 +306,9 @@ static int run_guard(struct cli *cli)
 		return guard_validate(cli);
 	if (strcmp(cli->args[0], "backtest") == 0)
 		return backtest_run(cli);
-	return cli_usage_error(cli, "guard knows check, explain, validate and backtest");
+	if (strcmp(cli->args[0], "learn") == 0)
+		return backtest_learn(cli);
+	return cli_usage_error(cli, "guard knows check, explain, validate, backtest and learn");
 }
 
 static const struct cmd_option guard_options[] = {
@@ -321,9 +323,11 @@ static const struct cmd_option guard_options[] = {
 
 const struct cmd cmd_guard = {
 	.name = "guard",
-	.args = "check | explain COMMAND | validate | backtest",
+	.args = "check | explain COMMAND | validate | backtest | learn",
 	.text = "Try the guard's rules: check judges calls read as JSON lines, explain shows how a command is "
-		"understood, validate checks your rules, backtest runs them over captured calls.",
+		"understood, validate checks your rules, backtest runs them over captured calls, learn proposes which "
+		"rules to "
+		"observe because they ask about what you always allow.",
 	.flags = CMD_ANYWHERE,
 	.min_args = 1,
 	.max_args = ARGS_MAX,
