@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from world import BUILD, DONE, ROOT, WAIT, hook, payload, read_frame, tool, wait_for
+from world import BUILD, DONE, ROOT, WAIT, hook, payload, read_done, read_frame, tool, wait_for
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
 
@@ -167,7 +167,7 @@ def events_left_in_journal(world, n=10):
     with world.connect() as s:
         for i in range(n):
             s.sendall(hook(json.dumps(tool(i)).encode()))
-            assert read_answer(s)[:2] == (DONE, 1)
+            assert read_done(s)[:2] == (DONE, 1)
     world.kill()
 
 
@@ -308,7 +308,7 @@ def test_a_current_segment_that_is_damaged_is_left_and_nothing_spins(world):
     with world.connect() as s:
         s.sendall(hook(json.dumps(tool(2)).encode()))
         os.kill(pid, signal.SIGCONT)
-        assert read_frame(s)[:2] == (DONE, 1)
+        assert read_done(s)[:2] == (DONE, 1)
         path = journal_segments(world)[-1]
         with open(path, "r+b") as f:
             f.seek(len(path.read_bytes().rstrip(b"\0")) - 5)

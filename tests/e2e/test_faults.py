@@ -276,14 +276,14 @@ def test_the_agent_pipe_is_not_held_open_by_a_started_daemon(world):
 
 def test_a_late_prompt_does_not_unmute_a_newer_one(world):
     """The daemon hung: a public prompt timed out, a private one came after it, and then the first arrives."""
-    from world import DONE, read_frame
+    from world import DONE, read_done
     world.start()
     world.hookc("UserPromptSubmit", payload("UserPromptSubmit", prompt="<private>zebra</private>"))
     old = hook(json.dumps(payload("UserPromptSubmit", prompt="a giraffe")).encode(), event=b"UserPromptSubmit",
                at_ms=int(time.time() * 1000) - 5000, deadline_ms=400)
     with world.connect() as s:
         s.sendall(old)
-        assert read_frame(s)[:2] == (DONE, 1)
+        assert read_done(s)[:2] == (DONE, 1)
     world.hookc("Stop", payload("Stop", last_assistant_message="zebra stripes"))
     assert len(world.events()) == 3
     assert world.contains(b"zebra") == []

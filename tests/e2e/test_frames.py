@@ -9,13 +9,13 @@ import time
 
 import pytest
 
-from world import BUILD, DONE, REFUSED, field, frame, hook, read_frame, tool, wait_for
+from world import BUILD, DONE, REFUSED, field, frame, hook, read_done, read_frame, tool, wait_for
 
 
 def good(world, n=1):
     with world.connect() as s:
         s.sendall(hook(json.dumps(tool(n)).encode()))
-        assert read_frame(s)[:2] == (DONE, 1)
+        assert read_done(s)[:2] == (DONE, 1)
 
 
 @pytest.mark.parametrize("length", [8 << 20, (8 << 20) + (96 << 10) + 1, 2**31 - 1, 2**32 - 1])
@@ -47,7 +47,7 @@ def test_frames_may_come_byte_by_byte(world):
     with world.connect() as s:
         for b in hook(json.dumps(tool(1)).encode()):
             s.send(bytes([b]))
-        assert read_frame(s)[:2] == (DONE, 1)
+        assert read_done(s)[:2] == (DONE, 1)
 
 
 def test_many_frames_in_one_write_are_all_answered(world):
@@ -59,7 +59,7 @@ def test_many_frames_in_one_write_are_all_answered(world):
         t = threading.Thread(target=s.sendall, args=(data,))
         t.start()
         for _ in range(n):
-            assert read_frame(s)[:2] == (DONE, 1)
+            assert read_done(s)[:2] == (DONE, 1)
         t.join()
     assert len(world.events()) == n
 
@@ -82,7 +82,7 @@ def test_half_close_reset_and_answers_nobody_reads(world):
     with world.connect() as s:
         s.sendall(hook(json.dumps(tool(1)).encode()))
         s.shutdown(socket.SHUT_WR)
-        assert read_frame(s)[:2] == (DONE, 1)
+        assert read_done(s)[:2] == (DONE, 1)
     s = world.connect()
     s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     s.sendall(hook(json.dumps(tool(2)).encode()))
@@ -133,7 +133,7 @@ def test_unknown_fields_are_skipped(world):
     body = hook(json.dumps(tool(1)).encode())[8:]
     with world.connect() as s:
         s.sendall(frame(field(200, b"from the future") + body))
-        assert read_frame(s)[:2] == (DONE, 1)
+        assert read_done(s)[:2] == (DONE, 1)
 
 
 def test_a_thousand_idle_and_a_thousand_short_connections(world):
@@ -153,7 +153,7 @@ def test_descriptors_sent_along_are_dropped(world):
     with world.connect() as s:
         fds = array.array("i", [0, 1, 2] * 5)
         s.sendmsg([hook(json.dumps(tool(1)).encode())], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
-        assert read_frame(s)[0] == DONE
+        assert read_done(s)[0] == DONE
         # The connection, and three files of a reader of the store; fifteen were sent.
         assert len(os.listdir(f"/proc/{pid}/fd")) <= before + 6
 
@@ -186,8 +186,8 @@ def test_large_payloads_go_through_a_worker(world):
     with world.connect() as a, world.connect() as b:
         a.sendall(hook(json.dumps(big).encode()))
         b.sendall(hook(json.dumps(small).encode()))
-        assert read_frame(b)[:2] == (DONE, 1)
-        assert read_frame(a)[:2] == (DONE, 1)
+        assert read_done(b)[:2] == (DONE, 1)
+        assert read_done(a)[:2] == (DONE, 1)
     assert {len(json.dumps(e["payload"])) > 300000 for e in world.events()} == {True, False}
 
 
@@ -195,7 +195,7 @@ def test_sixteen_bytes_that_are_no_ulid_still_are_a_key(world):
     world.start()
     with world.connect() as s:
         s.sendall(hook(json.dumps(tool(1)).encode(), key=b"\xff" * 16))
-        assert read_frame(s)[:2] == (DONE, 1)
+        assert read_done(s)[:2] == (DONE, 1)
     assert world.events()[0]["id"] == "7" + "Z" * 25
 
 

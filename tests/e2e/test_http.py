@@ -289,10 +289,10 @@ def test_a_client_that_never_reads_holds_up_nobody(web):
         s.sendall(web.head("GET", "/events"))
         deaf.append(s)
     with web.world.connect() as fast:
-        from world import DONE, hook, read_frame
+        from world import DONE, hook, read_done
         for n in range(3000):
             fast.sendall(hook(json.dumps(tool(n)).encode()))
-            assert read_frame(fast)[0] == DONE
+            assert read_done(fast)[0] == DONE
     assert web.get("/api/health").status == 200
     for s in deaf:
         s.close()

@@ -19,7 +19,7 @@ import pytest
 
 import otlp
 from test_http import Web, read_answer, web  # noqa: F401
-from world import DONE, REFUSED, ROOT, alive, field, frame, hook, payload, read_frame, tool, wait_for
+from world import DONE, REFUSED, ROOT, alive, field, frame, hook, payload, read_done, read_frame, tool, wait_for
 
 ROUTES = re.findall(r'^\t\{ "(GET|POST)", "([^"]+)"', (ROOT / "src/program/api/routes.c").read_text(), re.M)
 REFUSALS = {400, 401, 403, 404, 405, 408, 411, 413, 414, 415, 417, 431, 501, 505}
@@ -279,7 +279,7 @@ def test_a_thousand_streams_that_nobody_reads(web):  # noqa: F811
         with web.world.connect() as fast:
             for n in range(3000):
                 fast.sendall(hook(json.dumps(tool(f"h13-{n}")).encode()))
-                assert read_frame(fast)[0] == DONE
+                assert read_done(fast)[0] == DONE
         assert web.world.hookc("PostToolUse", tool("beside")).returncode == 0
         with web.connect() as reader:
             reader.sendall(request)
@@ -411,7 +411,7 @@ def test_single_bytes_and_a_hundred_thousand_lines(world):
     with world.connect() as s:
         for b in hook(json.dumps(tool("slow")).encode()):
             s.sendall(bytes([b]))
-        assert read_frame(s)[0] == DONE
+        assert read_done(s)[0] == DONE
     line = b'{"jsonrpc":"2.0","id":7,"method":"hello"}\n'
     got = 0
     with world.connect() as s:

@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from world import BUILD, DONE, HANG, alive, hook, payload, read_frame, tool, wait_for
+from world import BUILD, DONE, HANG, alive, hook, payload, read_done, tool, wait_for
 
 REAL = json.dumps(payload("PostToolUse", tool_name="Bash", tool_use_id="toolu_1", tool_input={"command": "echo \"}\" \\ {["},
                           tool_response={"stdout": "grün \U0001f600\n", "interrupted": False}, duration_ms=12)).encode()
@@ -58,7 +58,7 @@ def test_a_payload_truncated_at_any_byte_is_kept(world):
     with world.connect() as s:
         for n in range(len(REAL)):
             s.sendall(hook(REAL[:n]))
-            assert read_frame(s)[:2] == (DONE, 1)
+            assert read_done(s)[:2] == (DONE, 1)
     assert len(world.events()) == len(REAL)
 
 
@@ -84,7 +84,7 @@ def test_every_invalid_utf8_in_valid_utf8_out(world):
         for i in range(0, len(pieces), 64):
             text = b"|".join(pieces[i:i + 64])
             s.sendall(hook(b'{"session_id":"' + text + b'","' + text + b'":"' + text + b'","tool_name":"' + text + b'"}'))
-            assert read_frame(s)[:2] == (DONE, 1)
+            assert read_done(s)[:2] == (DONE, 1)
     out = world.hookd("tail", "--json", "-n", 100000).stdout
     out.decode("utf-8")
     (world.dir / "hookd.log").read_bytes().decode("utf-8")
@@ -100,7 +100,7 @@ def test_random_bytes(world):
             data = bytes(rng.randrange(256) for _ in range(rng.randrange(200)))
             s.sendall(hook(data, agent=bytes(rng.randrange(1, 256) for _ in range(8)),
                            event=bytes(rng.randrange(256) for _ in range(12))))
-            assert read_frame(s)[0] == DONE
+            assert read_done(s)[0] == DONE
     assert len(world.events()) == 500
 
 
@@ -119,7 +119,7 @@ def test_mutated_payloads(world):
     with world.connect() as s:
         for data in mutations(REAL, 2000, 11):
             s.sendall(hook(data))
-            assert read_frame(s)[0] == DONE
+            assert read_done(s)[0] == DONE
     assert len(world.events()) == 2000
 
 

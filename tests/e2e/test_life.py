@@ -121,7 +121,7 @@ def test_everything_is_private_whatever_the_umask():
 
 def send(world, event):
     """Straight to the daemon: a hookc that a busy machine holds up would leave the event to the spool."""
-    from world import DONE, hook, read_frame
+    from world import DONE, hook, read_done, read_frame
     data = json.dumps(payload(event, prompt="p", tool_name="Read", tool_use_id="1")).encode()
     with world.connect() as s:
         s.sendall(hook(data, event=event.encode()))
@@ -149,13 +149,13 @@ def test_nothing_of_the_log_reaches_the_terminal(world):
 
 
 def test_doubles_are_logged_as_deduped(world):
-    from world import DONE, hook, read_frame
+    from world import DONE, hook, read_done, read_frame
     world.start()
     key = b"\1" * 16
     for _ in range(2):
         with world.connect() as s:
             s.sendall(hook(json.dumps(tool(1)).encode(), key=key))
-            assert read_frame(s)[0] == DONE
+            assert read_done(s)[0] == DONE
     assert len(world.events()) == 1
     logged(world, "Deduped 1")
 
@@ -307,7 +307,7 @@ def test_an_answer_that_is_too_large_is_an_error_and_not_broken_json(world):
 
 
 def test_readers_that_wait_for_the_store_leave_a_worker_for_events(world):
-    from world import DONE, hook, read_frame
+    from world import DONE, hook, read_done, read_frame
     world.hookd("start", env={"HOOKD_TEST_FAIL": "commit:1+"})
     world.hookc("PostToolUse", tool(1))
     readers = [world.connect() for _ in range(4)]
@@ -317,7 +317,7 @@ def test_readers_that_wait_for_the_store_leave_a_worker_for_events(world):
     began = time.monotonic()
     with world.connect() as s:
         s.sendall(hook(json.dumps(tool(2, tool_response={"stdout": "x" * 100000})).encode()))
-        assert read_frame(s)[:2] == (DONE, 1)
+        assert read_done(s)[:2] == (DONE, 1)
     assert time.monotonic() - began < 1.5
     for s in readers:
         s.close()

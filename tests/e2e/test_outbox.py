@@ -111,7 +111,7 @@ def test_a_private_session_goes_nowhere(world, receiver):
     tell(world, "Stop", "private-session-00000", last_assistant_message="it is done")
     tell(world, "UserPromptSubmit", prompt="hello")
     assert [b["data"]["prompt"] for b in arrived(receiver, 1)] == ["hello"]
-    assert [d["type"] for d in deliveries(world, "--state", "delivered")] == ["prompt"]
+    assert [d["type"] for d in wait_for(lambda: deliveries(world, "--state", "delivered"), what="the note that it went out")] == ["prompt"]
 
 
 def test_a_stop_brings_its_turn_as_markdown_if_asked(world, receiver):

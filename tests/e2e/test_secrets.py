@@ -164,10 +164,10 @@ def test_private_tags_everywhere(world):
 
 def arrives(world, at_ms, event, **more):
     """An event that happened at a moment and arrives now, as after a hang."""
-    from world import DONE, hook, read_frame
+    from world import DONE, hook, read_done
     with world.connect() as s:
         s.sendall(hook(json.dumps(payload(event, **more)).encode(), event=event.encode(), at_ms=at_ms))
-        assert read_frame(s)[:2] == (DONE, 1)
+        assert read_done(s)[:2] == (DONE, 1)
 
 
 def test_private_reaches_only_what_happened_after_it(world):

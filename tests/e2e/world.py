@@ -222,6 +222,14 @@ def read_frame(s):
     return kind, stored, code, body[16:16 + out_n], body[16 + out_n:16 + out_n + err_n]
 
 
+def read_done(s):
+    """The last frame; on a busy machine WAIT frames come before it."""
+    while True:
+        got = read_frame(s)
+        if got[0] != WAIT:
+            return got
+
+
 def in_threads(n, work):
     """Runs work(i) in n threads; raises what any of them raised."""
     errors = []

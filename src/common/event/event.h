@@ -186,6 +186,7 @@ struct event {
 	struct ulid id;
 	struct ulid first; /* of duplicate calls about one event the first one's id; set by the engine */
 	int64_t at_us;     /* client's wall clock */
+	int64_t since_us;  /* when its session began, as far as that is known; set by the engine; 0: unknown */
 	enum event_kind kind;
 	unsigned marks;
 	str agent;  /* "claude", "codex", … as in the agents table, or the name the caller gave */

@@ -34,6 +34,10 @@ void os_release_code(void);
  * nothing is there; -EAGAIN: it is not cached (always, where the system has no such call). */
 int os_real_path_cached(const char *path, char *out, size_t size);
 
+/* When the status of a file last changed, in wall-clock microseconds, from the kernel's cache alone. 0; -ENOENT,
+ * -EAGAIN as above. */
+int os_changed_cached(const char *path, int64_t *ret_us);
+
 /* A file descriptor that becomes readable when a file appears in dir; os_watch_drain() clears it. -ENOSYS where the
  * system has no such call: the caller polls every few seconds instead. */
 int os_watch_dir(const char *dir);

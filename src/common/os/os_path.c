@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/macro.h"
@@ -45,15 +46,39 @@ static int path_of(int fd, char *out, size_t size)
 	return 0;
 }
 
-int os_real_path_cached(const char *path, char *out, size_t size)
+static int open_cached(const char *path)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_CACHED };
-	int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how), r;
+	int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
 
 	if (fd < 0)
 		return errno == ENOENT || errno == ENOTDIR ? -ENOENT : -EAGAIN;
+	return fd;
+}
+
+int os_real_path_cached(const char *path, char *out, size_t size)
+{
+	int fd = open_cached(path), r;
+
+	if (fd < 0)
+		return fd;
 	r = path_of(fd, out, size);
 	close(fd);
+	return r;
+}
+
+/* fstat() would ask a server about a file of its. */
+int os_changed_cached(const char *path, int64_t *ret_us)
+{
+	int fd = open_cached(path), r;
+	struct statx st;
+
+	if (fd < 0)
+		return fd;
+	r = statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_CTIME, &st) < 0 ? -EAGAIN : 0;
+	close(fd);
+	if (r == 0)
+		*ret_us = (int64_t)st.stx_ctime.tv_sec * 1000000 + st.stx_ctime.tv_nsec / 1000;
 	return r;
 }
 
@@ -64,6 +89,13 @@ int os_real_path_cached(const char *path, char *out, size_t size)
 	(void)path;
 	(void)out;
 	(void)size;
+	return -EAGAIN;
+}
+
+int os_changed_cached(const char *path, int64_t *ret_us)
+{
+	(void)path;
+	(void)ret_us;
 	return -EAGAIN;
 }
 

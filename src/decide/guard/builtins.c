@@ -47,16 +47,18 @@ static void do_source(struct run *x, struct cmd *c)
 {
 	struct state saved = x->st;
 	str path, text;
+	const struct script_read *before;
 
 	c->out = STR("\1");
 	if (c->n < 2)
 		return;
+	x->found_on_disk = STR_NONE;
 	path = path_resolve(x, c->v[1]);
 	if (str_in(path, "/dev/stdin /dev/fd/0 /proc/self/fd/0"))
 		text = str_is_set(c->in) ? c->in : STR("");
 	else if (watch_script(x, c, path, 1, GUARD_SOURCED))
 		return;
-	else if (!fs_known(x, path, &text)) {
+	else if (!script_known_at(x, path, &text)) {
 		if (has_mark(c->v[1], "\4"))
 			FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY, "this runs what comes from the network as a command");
 		if (secrecy_of(x, path) == SECRET_KEY)
@@ -72,7 +74,9 @@ static void do_source(struct run *x, struct cmd *c)
 			x->st.args = (struct fields){ 0 };
 		fields_add(x->a, &x->st.args, c->v[i]);
 	}
+	before = script_enter(x);
 	c->out = run_text(x, text);
+	script_leave(x, before);
 	x->st.args = saved.args;
 }
 
@@ -117,6 +121,8 @@ static void do_declare(struct run *x, struct cmd *c)
 		}
 		if (!declare_array(x, name, str_from(c->v[i], (size_t)eq + 1)))
 			var_set(x, name, str_from(c->v[i], (size_t)eq + 1));
+		if (str_in(c->name, "export") || cmd_has(c, "-x"))
+			judge_exported(x, c, name, str_from(c->v[i], (size_t)eq + 1));
 	}
 	if (!set && !cmd_has(c, "-f") && !cmd_has(c, "-F") && !cmd_has(c, "-n") && !str_in(c->name, "local")) {
 		c->out = STR("\5");
@@ -288,45 +294,6 @@ static void do_hash(struct run *x, struct cmd *c)
 static void do_nothing(struct run *x, struct cmd *c)
 {
 	c->out = STR("");
-}
-
-/* Variables that make a shell or another program run something when it starts. */
-static const struct {
-	const char *names;
-	bool is_file;
-	enum verdict_action action;
-} start_vars[] = {
-	{ "BASH_ENV ENV ZDOTDIR", true, VERDICT_ASK },
-	{ "PROMPT_COMMAND PS0 GIT_SSH_COMMAND GIT_PAGER GIT_EDITOR GIT_SEQUENCE_EDITOR "
-	  "GIT_EXTERNAL_DIFF GIT_ASKPASS GIT_PROXY_COMMAND "
-	  "SSH_ASKPASS EDITOR VISUAL PAGER MANPAGER LESSOPEN LESSCLOSE BROWSER",
-		false, VERDICT_NONE },
-	{ "LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES PERL5OPT PYTHONSTARTUP RUBYOPT "
-	  "NODE_OPTIONS_PRELOAD",
-		true, VERDICT_ASK },
-};
-
-/* Assignments before a command, or of an export, that run something. */
-void judge_start_vars(struct run *x, const struct cmd *c)
-{
-	for (const struct fact *f = c->env; f && f != c->env_end; f = f->next) {
-		for (size_t i = 0; i < countof(start_vars); i++) {
-			str text;
-
-			if (f->kind != FACT_VAR || !f->value.n || !str_in(f->key, start_vars[i].names))
-				continue;
-			if (!start_vars[i].is_file)
-				(void)run_child_text(x, f->value, STR_NONE);
-			else if (fs_written(x, f->value, &text))
-				(void)run_child_text(x, text, STR_NONE);
-			else if (start_vars[i].action && !str_in(f->value, "/dev/null") &&
-				(!str_in(f->key, "BASH_ENV ENV ZDOTDIR") || str_in(c->name, "sh bash dash zsh ksh")))
-				FAULT(x, c, RULE_EXEC_DYNAMIC, start_vars[i].action,
-					"a variable makes this command run something else first "
-					"(" STR_FMT ")",
-					STR_ARG(f->key));
-		}
-	}
 }
 
 const struct handler pack_shell[] = {

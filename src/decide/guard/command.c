@@ -88,19 +88,26 @@ static bool unknown_program(struct run *x, struct cmd *c)
 	return true;
 }
 
-/* A script that the same command wrote. */
+/* A script that the same command wrote, or the session before it. */
 static bool run_written(struct run *x, struct cmd *c)
 {
 	str path, text, line;
+	const struct script_read *before;
 	struct state saved = x->st;
 
-	if ((!x->fs && !x->watcher) || str_find_char(c->v[0], '/') < 0)
+	if (!x->fs && !x->watcher && !x->c->script)
 		return false;
-	path = path_resolve(x, c->v[0]);
-	if (watch_script(x, c, path, 0, GUARD_EXECUTED))
-		return true;
-	if (!fs_known(x, path, &text))
-		return false;
+	if (str_find_char(c->v[0], '/') < 0) {
+		if (!program_on_path(x, c->v[0], &path, &text))
+			return false;
+	} else {
+		path = path_resolve(x, c->v[0]);
+		if (watch_script(x, c, path, 0, GUARD_EXECUTED))
+			return true;
+		if (!script_known_at(x, path, &text))
+			return false;
+	}
+	before = script_enter(x);
 	line = text;
 	(void)str_split(&line, '\n', &line);
 	line = str_head(text, text.n - (line.n == text.n ? 0 : line.n));
@@ -114,6 +121,7 @@ static bool run_written(struct run *x, struct cmd *c)
 				: str_has(line, "ruby") ? STR("ruby")
 							: STR("php"),
 			text, c->in);
+		script_leave(x, before);
 		return true;
 	}
 	x->st.args = (struct fields){ 0 };
@@ -122,6 +130,7 @@ static bool run_written(struct run *x, struct cmd *c)
 		fields_add(x->a, &x->st.args, c->v[i]);
 	x->st.arg0 = c->v[0];
 	c->out = run_child_text(x, text, c->in);
+	script_leave(x, before);
 	x->st = saved;
 	return true;
 }

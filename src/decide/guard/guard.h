@@ -83,6 +83,11 @@ struct guard_context {
 	 * text alone. */
 	int (*real_path)(void *arg, struct arena *a, str path, str *ret);
 	void *real_path_arg;
+	/* The text of the script at an absolute path, if it has changed since the session began: it is judged when it
+	 * is run. -ENOENT: it has not, or is no script; -EAGAIN as above; -EFBIG: there is more to read than can be
+	 * judged. NULL: scripts on the disk are not read. */
+	int (*script)(void *arg, struct arena *a, str path, str *ret);
+	void *script_arg;
 	const str *own; /* hookd's own files and directories, beside those everybody has */
 	size_t nown;
 	bool explain; /* keep every resolved command in the report */

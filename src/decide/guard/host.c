@@ -7,13 +7,16 @@
  * Links are followed on disk, because "build" may be a link to somebody's home by now. What a path leads to is never
  * remembered beyond one event: the agent may change it at any moment. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -25,7 +28,10 @@
 
 enum {
 	LOOKUPS_MAX = 256, /* paths looked up for one event */
-	DIRECTORIES = 64,  /* whose project is remembered */
+	SCRIPTS_MAX = 16,  /* read for one event */
+	SCRIPT_BYTES = 1 << 20,
+	UNSEEN_S = 12 * 3600,
+	DIRECTORIES = 64, /* whose project is remembered */
 	OWN_MAX = 8,
 	PROJECT_FILES = 2,
 };
@@ -63,7 +69,8 @@ struct guard {
 struct lookups {
 	bool may_use_disk;
 	bool never; /* nor will it ever be */
-	unsigned n;
+	unsigned n, scripts;
+	int64_t since_us; /* when the session began; 0: unknown */
 	struct lookup {
 		struct lookup *next;
 		str path, real; /* STR_NONE: nothing is there */
@@ -97,6 +104,54 @@ static int real_path(void *arg, struct arena *a, str path, str *ret)
 	l->known = known;
 	l->n++;
 	return str_is_set(*ret) ? 0 : -ENOENT;
+}
+
+/* -- scripts ----------------------------------------------------------------------------------- */
+
+static int read_script(const char *path, int64_t since_us, struct arena *a, str *ret)
+{
+	_close_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat st;
+	size_t n = 0;
+	ssize_t got;
+	char *text;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+		(int64_t)st.st_ctim.tv_sec * USEC_PER_SEC + st.st_ctim.tv_nsec / 1000 < since_us)
+		return -ENOENT;
+	text = arena_bytes(a, (size_t)MIN(st.st_size, (off_t)SCRIPT_BYTES) + 1);
+	while ((got = read(fd, text + n, (size_t)MIN(st.st_size, (off_t)SCRIPT_BYTES) - n)) > 0)
+		n += (size_t)got;
+	if (got < 0 || memchr(text, 0, n))
+		return -ENOENT; /* whoever runs it cannot read it either; or it is a program of machine code */
+	*ret = str_n(text, n);
+	return st.st_size > SCRIPT_BYTES ? -EFBIG : 0;
+}
+
+/* Of a session whose start was not seen: it may have begun any time today. */
+static int64_t since_of(const struct event *e)
+{
+	return e->since_us ? e->since_us : e->at_us ? e->at_us - UNSEEN_S * USEC_PER_SEC : 0;
+}
+
+/* One that was there before the session began is somebody's who knew what it does. What has been written, fetched,
+ * unpacked or moved there since has a younger status. */
+static int script_text(void *arg, struct arena *a, str path, str *ret)
+{
+	struct lookups *l = arg;
+	int64_t changed_us = 0;
+	int r;
+
+	if (path.n >= PATH_MAX || memchr(path.p, 0, path.n))
+		return -ENOENT;
+	r = os_changed_cached(arena_cstr(a, path), &changed_us);
+	if (r == -ENOENT || (r == 0 && changed_us < l->since_us))
+		return -ENOENT;
+	if (!l->may_use_disk)
+		return l->never ? -ENOENT : -EAGAIN;
+	if (l->scripts++ == SCRIPTS_MAX)
+		return -EFBIG;
+	return read_script(arena_cstr(a, path), l->since_us, a, ret);
 }
 
 /* -- directories ------------------------------------------------------------------------------- */
@@ -416,6 +471,8 @@ static void judge(void *arg)
 		c.root = arena_str(j->a, str_of(d->root)); /* the verdict may outlive the directory */
 	c.real_path = real_path;
 	c.real_path_arg = j->lookups;
+	c.script = j->lookups->since_us ? script_text : NULL;
+	c.script_arg = j->lookups;
 	c.own = j->g->own;
 	c.nown = j->g->nown;
 	for (int i = 0; d && i < PROJECT_FILES; i++)
@@ -499,7 +556,7 @@ static bool is_judged(const struct event *e)
 
 int guard_event(struct guard *g, const struct event *e, struct arena *a, struct verdict *v, bool may_use_disk)
 {
-	struct lookups lookups = { .may_use_disk = may_use_disk };
+	struct lookups lookups = { .may_use_disk = may_use_disk, .since_us = since_of(e) };
 	struct judging j = { .g = g, .e = e, .a = a, .v = v, .lookups = &lookups };
 	struct directory *d;
 	int r = is_judged(e) ? get_directory(g, a, e->cwd, may_use_disk, &d) : 0;
@@ -509,7 +566,7 @@ int guard_event(struct guard *g, const struct event *e, struct arena *a, struct 
 
 void guard_event_by_text(struct guard *g, const struct event *e, struct arena *a, struct verdict *v)
 {
-	struct lookups lookups = { .never = true };
+	struct lookups lookups = { .never = true, .since_us = since_of(e) };
 	struct judging j = { .g = g, .e = e, .a = a, .v = v, .lookups = &lookups };
 	struct directory *d = is_judged(e) ? find_directory(g, e->cwd) : NULL;
 

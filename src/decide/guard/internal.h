@@ -155,6 +155,8 @@ struct run {
 	bool inner;                          /* in a text of which offsets mean nothing */
 	str file;                            /* the script that is read for the watcher, or STR_NONE */
 	const struct script_read *reading;   /* it and those that run it */
+	str found_on_disk;                   /* the script that script_known() has found last, or STR_NONE */
+	const struct script_read *on_disk;   /* the one that is being judged, and those that run it */
 };
 
 struct script_read {
@@ -178,6 +180,12 @@ str fs_content(struct run *x, str path); /* of a file, with marks for what is no
 bool fs_known(struct run *x, str path, str *ret);
 /* The same for a word; where the command has written nothing yet, no link needs to be followed to say so. */
 bool fs_written(struct run *x, str word, str *ret);
+/* The text of a script that is about to be run: the command wrote it, or it has changed since the session began. */
+bool script_known(struct run *x, str word, str *ret);
+bool script_known_at(struct run *x, str path, str *ret);
+/* Around judging what was found: findings then name the script. Gives what is to be handed to script_leave(). */
+const struct script_read *script_enter(struct run *x);
+void script_leave(struct run *x, const struct script_read *before);
 
 /* -- words (expand.c, param.c) ---------------------------------------------------------------- */
 
@@ -391,6 +399,9 @@ void judge_sql(struct run *x, const struct cmd *c, str sql);
 void judge_by_name(struct run *x, struct cmd *c); /* everything that knows the program */
 void judge_user_programs(struct run *x, struct cmd *c);
 void judge_start_vars(struct run *x, const struct cmd *c);
+void judge_git_hooks(struct run *x, const struct cmd *sub);
+void judge_exported(struct run *x, const struct cmd *c, str name, str value);
+bool program_on_path(struct run *x, str name, str *ret_path, str *ret_text);
 void judge_operands(struct run *x, struct cmd *c);
 void judge_own_vars(struct run *x, const struct cmd *c); /* own.c, as are the next three */
 void judge_own_places(struct run *x, const struct cmd *c);
@@ -415,7 +426,7 @@ bool row_matches(const struct cmd *c, const char *pattern);
 
 extern const struct handler pack_shell[], pack_wrap[], pack_files[], pack_disk[], pack_git[], pack_net[],
 	pack_secrets[], pack_db[], pack_system[], pack_self[], pack_code[], pack_container[], pack_windows[],
-	pack_remote[];
+	pack_remote[], pack_recipes[];
 str output_of(struct run *x, const struct cmd *c);
 
 #endif

@@ -26,6 +26,12 @@ void find_fault(struct run *x, const struct cmd *c, enum rule rule, enum verdict
 {
 	str text = text_for_people(x->a, reason);
 
+	/* What a script of the project starts by a name that only its run knows is ordinary. */
+	if (x->on_disk && rule == RULE_EXEC_DYNAMIC)
+		return;
+	if (x->on_disk)
+		text = arena_strf(x->a, STR_FMT " (in the script " STR_FMT ")", STR_ARG(text),
+			STR_ARG(str_base(x->on_disk->path)));
 	if (x->doubt)
 		action = MIN(action, VERDICT_ASK);
 	add_finding(x, c,

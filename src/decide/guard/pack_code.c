@@ -85,9 +85,13 @@ static void do_interpreter(struct run *x, struct cmd *c)
 		}
 		if (!code && str_eq(a.value, STR("-")))
 			break;
-		if (!code && fs_written(x, a.value, &text))
+		if (!code && script_known(x, a.value, &text)) {
+			const struct script_read *before = script_enter(x);
+
 			(void)run_code(x, language, text, c->in);
-		else if (!code && has_mark(a.value, "\4"))
+			script_leave(x, before);
+		}
+		if (!code && has_mark(a.value, "\4"))
 			FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY, "this runs code that comes from the network");
 		if (!code && str_in(path_join(x, x->st.cwd, a.value), "/dev/stdin /dev/fd/0"))
 			break;
@@ -114,8 +118,12 @@ static void do_deno(struct run *x, struct cmd *c)
 			if (str_eq(c->v[i], STR("-")) && str_is_set(c->in))
 				(void)run_code(x, STR("deno"), c->in, STR_NONE);
 			else if (c->v[i].n && c->v[i].p[0] != '-') {
-				if (fs_written(x, c->v[i], &text))
+				if (script_known(x, c->v[i], &text)) {
+					const struct script_read *before = script_enter(x);
+
 					(void)run_code(x, STR("deno"), text, STR_NONE);
+					script_leave(x, before);
+				}
 				return;
 			}
 		}
@@ -275,98 +283,6 @@ static void do_editor(struct run *x, struct cmd *c)
 		editor_command(x, line);
 }
 
-/* The recipes of a makefile that is known: every rule could be the goal. */
-static void run_makefile(struct run *x, str text)
-{
-	str line;
-
-	while (str_split(&text, '\n', &line) && spend(x, 1)) {
-		ptrdiff_t semi;
-
-		if (line.n && line.p[0] == '\t') {
-			line = str_from(line, 1);
-		} else if (str_find_char(line, ':') > 0 && (semi = str_find_char(line, ';')) > 0) {
-			line = str_from(line, (size_t)semi + 1);
-		} else if (str_has(line, "$(shell ")) {
-			line = str_from(line, (size_t)str_find(line, STR("$(shell ")) + 8);
-			if (str_ends(str_trim(line), STR(")")))
-				line = str_head(str_trim(line), str_trim(line).n - 1);
-		} else if (has_mark(line, "\4") && line.n < 4) {
-			FAULT(x, NULL, RULE_NET_EXEC, VERDICT_DENY, "this runs a makefile that comes from the network");
-			continue;
-		} else {
-			continue;
-		}
-		while (line.n && strchr("@-+ ", line.p[0]))
-			line = str_from(line, 1);
-		line = map_tr(x->a, line, STR(""), STR(""), false);
-		(void)run_child_text(x, line, STR_NONE);
-	}
-}
-
-static void do_make(struct run *x, struct cmd *c)
-{
-	static const char *const names[] = { "GNUmakefile", "makefile", "Makefile" };
-	struct args it = { .c = c, .shorts = "fCIjlosW", .longs = "file makefile directory eval include-dir jobs" };
-	struct state saved = x->st;
-	bool given = false;
-	struct arg a;
-	str text;
-
-	it.shorts = "fCIoW";
-	while (args_next(&it, &a)) {
-		if (arg_is(&a, 'C', "directory"))
-			x->st.cwd = path_resolve(x, a.value);
-		else if (arg_is(&a, 0, "eval"))
-			run_makefile(x, a.value);
-		else if (arg_is(&a, 'f', "file makefile")) {
-			given = true;
-			if (str_in(a.value, "- /dev/stdin"))
-				run_makefile(x, str_is_set(c->in) ? c->in : STR(""));
-			else if (fs_written(x, a.value, &text))
-				run_makefile(x, text);
-		} else if (a.operand && str_starts(a.value, STR("SHELL=")))
-			(void)run_child_text(x, str_from(a.value, 6), STR_NONE);
-	}
-	for (size_t i = 0; !given && i < countof(names); i++)
-		if (fs_written(x, str_of(names[i]), &text))
-			run_makefile(x, text);
-	x->st = saved;
-}
-
-/* Recipes of just, task and the like, when the same command wrote the file. */
-static void do_just(struct run *x, struct cmd *c)
-{
-	static const char *const names[] = { "justfile", "Justfile", ".justfile", "Taskfile.yml", "Taskfile.yaml",
-		"Procfile", "mise.toml", "Makefile.toml" };
-	str file = cmd_value(c, "ftC", 'f', "justfile"), text, line;
-
-	for (size_t i = 0; i <= countof(names); i++) {
-		str name = i < countof(names) ? str_of(names[i]) : file;
-
-		if (!name.n || !fs_written(x, name, &text))
-			continue;
-		while (str_split(&text, '\n', &line) && spend(x, 1)) {
-			bool recipe = line.n && (line.p[0] == ' ' || line.p[0] == '\t');
-			ptrdiff_t colon = str_find(line, STR(": "));
-
-			line = str_trim(line);
-			if (str_starts(line, STR("- cmd: ")))
-				line = str_from(line, 7);
-			else if (line.n && strchr("@-", line.p[0]))
-				line = str_trim(str_from(line, 1));
-			else if (!recipe && str_in(str_base(name), "Procfile") && colon > 0)
-				line = str_from(line, (size_t)colon + 2);
-			else if (!recipe)
-				continue;
-			if (line.n > 1 && strchr("\"'", line.p[0]) && line.p[line.n - 1] == line.p[0])
-				line = str_n(line.p + 1, line.n - 2);
-			if (str_find_char(line, ' ') > 0)
-				(void)run_child_text(x, line, STR_NONE);
-		}
-	}
-}
-
 /* cmake -E rm -rf … is rm. */
 static void do_cmake(struct run *x, struct cmd *c)
 {
@@ -387,43 +303,10 @@ static void do_cmake(struct run *x, struct cmd *c)
 	(void)run_argv(x, f.v, f.n, STR_NONE);
 }
 
-/* npm run NAME, when the same command wrote package.json. */
-static void do_npm(struct run *x, struct cmd *c)
-{
-	bool run = row_matches(c, "run|run-script|test|start|install|i|ci") || !str_eq(c->name, STR("npm"));
-	ptrdiff_t at;
-	str text;
-
-	/* npm pkg set scripts.x=…: a script is judged when it is written. */
-	for (size_t i = 3; i < c->n && row_matches(c, "pkg set"); i++)
-		if (str_starts(c->v[i], STR("scripts.")) && str_find_char(c->v[i], '=') > 0)
-			(void)run_child_text(x, str_from(c->v[i], (size_t)str_find_char(c->v[i], '=') + 1), STR_NONE);
-	if (c->n > 3 && row_matches(c, "set-script"))
-		(void)run_child_text(x, c->v[3], STR_NONE);
-	if (!run || !fs_written(x, STR("package.json"), &text))
-		return;
-	/* Every script in it could be the one. */
-	while ((at = str_find(text, STR("\":"))) >= 0) {
-		str rest = str_trim(str_from(text, (size_t)at + 2));
-		size_t n = 1;
-
-		text = str_from(text, (size_t)at + 2);
-		if (!rest.n || rest.p[0] != '"')
-			continue;
-		while (n < rest.n && rest.p[n] != '"')
-			n += rest.p[n] == '\\' ? 2 : 1;
-		if (n < rest.n && str_find_char(str_n(rest.p + 1, n - 1), ' ') > 0)
-			(void)run_child_text(x, decode_backslashes(x->a, str_n(rest.p + 1, n - 1), false), STR_NONE);
-	}
-}
-
 const struct handler pack_code[] = {
 	{ "interpreter", do_interpreter },
 	{ "deno", do_deno },
 	{ "editor", do_editor },
-	{ "make", do_make },
-	{ "npm", do_npm },
-	{ "just", do_just },
 	{ "cmake", do_cmake },
 	{ "command_options", do_command_options },
 	{ 0 },

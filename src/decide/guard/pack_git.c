@@ -678,6 +678,7 @@ static void do_git(struct run *x, struct cmd *c)
 		} else if (a.operand) {
 			g.sub = (struct cmd){ .v = c->v + a.at, .n = c->n - a.at, .name = a.value, .in = c->in };
 			run_sub(&g, 0);
+			judge_git_hooks(x, &g.sub);
 			if (str_eq(a.value, STR("rev-parse")) && cmd_has(&g.sub, "--show-toplevel"))
 				c->out = x->c->root.n ? x->c->root : x->c->cwd;
 			break;

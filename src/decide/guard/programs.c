@@ -10,7 +10,8 @@
 enum { FILES_MAX = 2048 };
 
 static const struct handler *const packs[] = { pack_shell, pack_wrap, pack_code, pack_files, pack_disk, pack_git,
-	pack_net, pack_secrets, pack_db, pack_system, pack_container, pack_windows, pack_remote, pack_self };
+	pack_net, pack_secrets, pack_db, pack_system, pack_container, pack_windows, pack_remote, pack_recipes,
+	pack_self };
 
 const struct handler *handler_of(str name)
 {

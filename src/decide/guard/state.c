@@ -2,6 +2,8 @@
  *
  * Facts are a list with the newest in front. A subshell keeps the pointer to the list it began with
  * and puts it back when it ends; nothing is ever taken out. */
+#include <errno.h>
+
 #include "guard/internal.h"
 
 /* Work that one command line may cost. At some ten nanoseconds a step this ends far below the
@@ -178,6 +180,56 @@ bool fs_known(struct run *x, str path, str *ret)
 bool fs_written(struct run *x, str word, str *ret)
 {
 	return x->fs && fs_known(x, path_resolve(x, word), ret);
+}
+
+/* On the disk it is looked at only if nobody knows it better. */
+static bool script_on_disk(struct run *x, str path, str *ret)
+{
+	int r;
+
+	if (!x->c->script || x->remote || path_is_dynamic(path) || has_mark(path, MARKS_ANY))
+		return false;
+	for (const struct script_read *s = x->on_disk; s; s = s->up)
+		if (str_eq(s->path, path))
+			return false; /* it runs itself again: nothing new */
+	r = x->c->script(x->c->script_arg, x->a, path, ret);
+	if (r == -EAGAIN)
+		x->wants_disk = true;
+	if (r == -EFBIG)
+		reach_cap(x, "the script that this runs");
+	x->found_on_disk = r == 0 ? path : STR_NONE;
+	return r == 0;
+}
+
+bool script_known_at(struct run *x, str path, str *ret)
+{
+	x->found_on_disk = STR_NONE;
+	return fs_known(x, path, ret) || script_on_disk(x, path, ret);
+}
+
+const struct script_read *script_enter(struct run *x)
+{
+	const struct script_read *before = x->on_disk;
+	struct script_read *here;
+
+	if (!str_is_set(x->found_on_disk))
+		return before;
+	here = arena_new(x->a, struct script_read);
+	*here = (struct script_read){ .up = before, .path = x->found_on_disk };
+	x->on_disk = here;
+	return before;
+}
+
+void script_leave(struct run *x, const struct script_read *before)
+{
+	x->on_disk = before;
+}
+
+bool script_known(struct run *x, str word, str *ret)
+{
+	x->found_on_disk = STR_NONE;
+	/* No link needs to be followed to open a file. */
+	return fs_written(x, word, ret) || (x->c->script && script_on_disk(x, path_join(x, x->st.cwd, word), ret));
 }
 
 str fs_content(struct run *x, str path)

@@ -107,13 +107,15 @@ static void do_which(struct run *x, struct cmd *c)
 static void do_shell_script(struct run *x, struct cmd *c, size_t at)
 {
 	str path = path_resolve(x, c->v[at]), text;
+	const struct script_read *before;
 	struct state saved = x->st;
 
+	x->found_on_disk = STR_NONE;
 	if (str_in(c->v[at], "-") || str_in(path, "/dev/stdin /dev/fd/0 /proc/self/fd/0"))
 		text = str_is_set(c->in) ? c->in : STR("");
 	else if (watch_script(x, c, path, at, GUARD_BY_SHELL))
 		return;
-	else if (!fs_known(x, path, &text)) {
+	else if (!script_known_at(x, path, &text)) {
 		if (has_mark(c->v[at], "\4"))
 			FAULT(x, c, RULE_NET_EXEC, VERDICT_DENY, "this runs what comes from the network as a command");
 		return;
@@ -123,7 +125,9 @@ static void do_shell_script(struct run *x, struct cmd *c, size_t at)
 	x->st.args_given = true;
 	for (size_t i = at + 1; i < c->n; i++)
 		fields_add(x->a, &x->st.args, c->v[i]);
+	before = script_enter(x);
 	c->out = run_child_text(x, text, STR_NONE);
+	script_leave(x, before);
 	x->st = saved;
 }
 
@@ -160,7 +164,7 @@ static void do_shell(struct run *x, struct cmd *c)
 			dash_c = true;
 		else if (a.letter == 's')
 			dash_s = true;
-		else if (arg_is(&a, 0, "rcfile init-file") && fs_written(x, a.value, &text))
+		else if (arg_is(&a, 0, "rcfile init-file") && script_known(x, a.value, &text))
 			(void)run_child_text(x, text, STR_NONE);
 		else if (arg_is(&a, 0, "version help"))
 			return;

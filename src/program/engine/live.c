@@ -92,6 +92,7 @@ static struct live *make(struct live_table *t, str agent, str session, const str
 	l->hash = hash_of(agent, session);
 	l->agent = str_n(xstrndup(agent.p, agent.n), agent.n);
 	l->session = str_n(xstrndup(session.p, session.n), session.n);
+	l->began_us = e->kind == EVENT_SESSION_START && !str_eq(e->source, STR("resume")) ? e->at_us : 0;
 	l->hooks = t->hooks ? hooks_session_new(t->hooks, e->agent, session, e->cwd) : NULL;
 	l->next = t->buckets[l->hash % BUCKETS];
 	t->buckets[l->hash % BUCKETS] = l;

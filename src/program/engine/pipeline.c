@@ -190,6 +190,7 @@ static void proceed(struct turn *t)
 {
 	turn_hold(t); /* for the stages; the last one releases it */
 	t->live = live_get(t->engine->live, &t->event);
+	t->event.since_us = t->live ? t->live->began_us : 0;
 	twin_join(t);
 	add_to_journal(t);
 	count(&t->engine->state, t);

@@ -205,6 +205,7 @@ struct live {
 	unsigned refs;      /* turns */
 	struct hooks_session *hooks;
 	struct tally *tally; /* for reminders; NULL: none is on */
+	int64_t began_us;    /* wall clock; 0: not before our eyes */
 	uint64_t happened;   /* events so far; those that follow another one are not counted */
 	/* What its window was given, the oldest overwritten first; and the last prompt, for what follows it. */
 	int64_t given[CONTEXT_GIVEN];
