@@ -227,10 +227,19 @@ def pieces(text):
 
 
 def given(world, repo, text=PROMPT, **kw):
-    """The pieces given with a prompt; the answer may need the index of the moment, so it is asked in new sessions."""
+    """The pieces given with a prompt; the answer may need the index of the moment, so it is asked in new sessions. Without
+    vectors no code is given, and the daemon makes those of changed files only while the machine has nothing else to do: if
+    they do not come, they are asked for."""
     count = itertools.count()
-    got = wait_for(lambda: pieces(prompt(world, repo, text, session=f"g{next(count)}", **kw)), 30, "code with a prompt")
-    return got
+
+    def ask():
+        return pieces(prompt(world, repo, text, session=f"g{next(count)}", **kw))
+
+    try:
+        return wait_for(ask, 10, "code with a prompt")
+    except AssertionError:
+        index(world, repo, vectors=True)
+        return wait_for(ask, 30, "code with a prompt, after its index was made")
 
 
 def children(pid):
@@ -1232,7 +1241,6 @@ def test_never_stale(world):
             if p["path"] == "billing/ledger.py":
                 assert p["text"].splitlines() == new.splitlines()[int(p["a"]) - 1:int(p["b"])], n
     wait_for(lambda: has(world, repo, "limit=1024"), SOON, "the newest")
-    index(world, repo, vectors=True)  # the daemon makes them only while the machine has nothing else to do
     assert any("limit=1024" in p["text"] for p in given(world, repo))
 
 
@@ -1247,7 +1255,6 @@ def test_stale_with_the_same_size_and_time(world):
     os.utime(path, ns=(st.st_atime_ns, st.st_mtime_ns))
     assert not [p for p in pieces(prompt(world, repo, session="q")) if "limit=10)" in p["text"] and p["path"] == "billing/ledger.py"]
     wait_for(lambda: has(world, repo, "limit=77"), SOON, "the new text")
-    index(world, repo, vectors=True)
     assert any("limit=77" in p["text"] for p in given(world, repo))
 
 
