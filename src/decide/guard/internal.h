@@ -150,6 +150,7 @@ struct run {
 	bool elevated;       /* sudo and the like around */
 	bool deferred;
 	bool refs;                           /* there is a FACT_REF */
+	bool zsh;                            /* the text is read by zsh */
 	const struct guard_watcher *watcher; /* or NULL */
 	uint32_t begin, end;                 /* of the simple command in the outermost text */
 	bool inner;                          /* in a text of which offsets mean nothing */
@@ -186,6 +187,17 @@ str expand_one(struct run *x, const struct shell_word *w);     /* as in an assig
 str expand_pattern(struct run *x, const struct shell_word *w); /* the same, quoted pattern characters escaped */
 str expand_param(struct run *x, const struct shell_part *p, bool *ret_list, struct fields *ret_items);
 int64_t arith_value(struct run *x, str text, bool *ret_known);
+
+struct cmd;
+
+/* -- what the shell expands a second time (again.c) --------------------------------------------- */
+
+void run_again(struct run *x, str text);                    /* commands in it run */
+void run_assigned(struct run *x, str name, str value);      /* to a variable */
+void run_computed(struct run *x, str text);                 /* in arithmetic */
+void run_named(struct run *x, const struct cmd *c);         /* as a name that a builtin takes */
+void run_tested(struct run *x, const struct fields *words); /* between [[ and ]] */
+bool is_called_by_shell(str function);
 
 /* -- running (run.c) -------------------------------------------------------------------------- */
 

@@ -140,7 +140,7 @@ static void run_dash_c(struct run *x, struct cmd *c, size_t at)
 	x->st = saved;
 }
 
-static void do_shell(struct run *x, struct cmd *c)
+static void read_as_shell(struct run *x, struct cmd *c)
 {
 	struct args it = { .c = c, .shorts = "oO", .longs = "rcfile init-file", .posix = true };
 	bool dash_c = false, dash_s = false;
@@ -185,6 +185,15 @@ static void do_shell(struct run *x, struct cmd *c)
 		fields_add(x->a, &x->st.args, c->v[i]);
 	c->out = run_child_text(x, c->in, STR_NONE);
 	x->st = saved;
+}
+
+static void do_shell(struct run *x, struct cmd *c)
+{
+	bool zsh = x->zsh;
+
+	x->zsh = str_eq(c->name, STR("zsh"));
+	read_as_shell(x, c);
+	x->zsh = zsh;
 }
 
 /* -- ssh -------------------------------------------------------------------------------------- */
