@@ -104,6 +104,12 @@ struct fact {
 	const struct shell_node *body; /* FACT_FUNCTION, FACT_SINK */
 };
 
+/* A directory of the host in a container. */
+struct mount {
+	const struct mount *next;
+	str source, target;
+};
+
 /* What a subshell has a copy of. */
 struct state {
 	struct fact *facts;
@@ -137,19 +143,21 @@ struct run {
 	unsigned forks;     /* pipelines and backgrounds around */
 	unsigned processes; /* numbers of process substitutions */
 	const struct calling *calls;
-	bool spent;          /* a budget is used up: said once */
-	bool doubt;          /* what is read may be meant otherwise: asked about at most */
-	bool maybe;          /* the text may be no command at all */
-	struct fields paths; /* of the call itself, for the user's rules */
-	bool unread;         /* something was not understood, or too much to be followed */
-	str unread_in;       /* the file in which; STR_NONE: the text itself */
-	bool blind;          /* where a path leads could not be found out */
-	bool wants_disk;     /* the disk must be asked and may not be: nothing that was found counts */
-	bool remote;         /* on another host: paths are not ours */
-	bool contained;      /* in a container that is thrown away */
-	bool elevated;       /* sudo and the like around */
+	bool spent;                 /* a budget is used up: said once */
+	bool doubt;                 /* what is read may be meant otherwise: asked about at most */
+	bool maybe;                 /* the text may be no command at all */
+	struct fields paths;        /* of the call itself, for the user's rules */
+	bool unread;                /* something was not understood, or too much to be followed */
+	str unread_in;              /* the file in which; STR_NONE: the text itself */
+	bool blind;                 /* where a path leads could not be found out */
+	bool wants_disk;            /* the disk must be asked and may not be: nothing that was found counts */
+	bool remote;                /* on another host: paths are not ours */
+	bool contained;             /* in a container that is thrown away */
+	const struct mount *mounts; /* what it has of the host */
+	bool elevated;              /* sudo and the like around */
 	bool deferred;
 	bool refs;                           /* there is a FACT_REF */
+	bool adds;                           /* a file is put into a directory, where it may be new */
 	bool zsh;                            /* the text is read by zsh */
 	const struct guard_watcher *watcher; /* or NULL */
 	uint32_t begin, end;                 /* of the simple command in the outermost text */
@@ -266,8 +274,13 @@ str cmd_value(const struct cmd *c, const char *shorts, char letter, const char *
 
 str path_resolve(struct run *x, str word); /* absolute, without . and .., links followed; may begin with a mark */
 str path_join(struct run *x, str dir, str word);
-bool path_below(str path, str dir); /* dir itself counts */
-bool path_is_dynamic(str path);     /* what it names depends on something unknown at its front */
+bool path_below(str path, str dir);      /* dir itself counts */
+bool is_inside(struct run *x, str path); /* of a container, and not of the host */
+bool path_is_dynamic(str path);          /* what it names depends on something unknown at its front */
+
+/* Whether something is there already. Unknown: not even its directory is, or the disk is not asked. */
+enum presence { PRESENCE_UNKNOWN, PRESENCE_THERE, PRESENCE_NOT };
+enum presence path_presence(struct run *x, str path);
 
 enum place {
 	PLACE_UNKNOWN,
@@ -288,6 +301,8 @@ enum place {
 };
 
 enum place place_of(struct run *x, str path);
+
+bool is_like_output(str name); /* build, out, target: what a project's build makes */
 
 enum secrecy { SECRET_NOT, SECRET_PROJECT, SECRET_ENVIRON, SECRET_KEY };
 enum secrecy secrecy_of(struct run *x, str path);
@@ -398,6 +413,13 @@ void add_finding(struct run *x, const struct cmd *c, const struct guard_finding 
 void judge_delete(struct run *x, const struct cmd *c, str word, bool recursive);
 void judge_write(struct run *x, const struct cmd *c, str word, str content, bool append);
 void judge_read(struct run *x, const struct cmd *c, str word);
+bool is_file_name(str path); /* of one file: package-lock.json is no directory */
+/* loss.c */
+bool is_personal(struct run *x, str path, bool *ret_whole);
+enum verdict_action loss_of_files(struct run *x, str path);
+void judge_overwriting(struct run *x, const struct cmd *c, str path, str content);
+void judge_edit(struct run *x, const struct cmd *c, str word); /* in place */
+void judge_moving(struct run *x, const struct cmd *c, str source, str target);
 void judge_send(struct run *x, struct cmd *c, str file); /* pack_net.c */
 void judge_sql(struct run *x, const struct cmd *c, str sql);
 void judge_by_name(struct run *x, struct cmd *c); /* everything that knows the program */

@@ -127,7 +127,7 @@ static bool takes_protected(struct run *x, str path)
 }
 
 /* One file by its name: package-lock.json is no directory. */
-static bool is_file_name(str path)
+bool is_file_name(str path)
 {
 	str last = str_base(path);
 	ptrdiff_t dot = -1;
@@ -157,8 +157,9 @@ void judge_delete(struct run *x, const struct cmd *c, str word, bool recursive)
 	str path = changed_path(x, c, word);
 	enum place place;
 	enum verdict_action action;
+	bool whole;
 
-	if (!word.n || x->contained)
+	if (!word.n || is_inside(x, path))
 		return;
 	if (takes_protected(x, path)) {
 		FAULT(x, c, RULE_SELF, VERDICT_DENY, "this would delete " STR_FMT ", which the guard depends on",
@@ -173,8 +174,13 @@ void judge_delete(struct run *x, const struct cmd *c, str word, bool recursive)
 		action = VERDICT_ASK; /* another machine: what is its project is not known */
 	if (recursive && place == PLACE_SYSTEM_IN && str_in(path, "/tmp/\2 /var/tmp/\2"))
 		action = VERDICT_ASK;
-	if (!recursive && place == PLACE_IN_HOME && secrecy_of(x, path) == SECRET_KEY)
-		action = VERDICT_DENY;
+	if (!recursive && place == PLACE_IN_HOME)
+		action = secrecy_of(x, path) == SECRET_KEY ? VERDICT_DENY : loss_of_files(x, path);
+	else if (!recursive && place == PLACE_IN_PROJECT && str_eq(str_base(path), STR("\2")))
+		action = VERDICT_ASK; /* all that is in a directory */
+	else if (recursive && action == VERDICT_DENY && is_like_output(str_base(path)) &&
+		(place == PLACE_ELSEWHERE || (place == PLACE_IN_HOME && !is_personal(x, path, &whole))))
+		action = VERDICT_ASK; /* ~/build may be what it is called */
 	if (!recursive && guarded_of(x, path) == GUARDED_SYSTEM)
 		action = VERDICT_DENY;
 	if (!recursive && place == PLACE_GIT &&
@@ -281,9 +287,9 @@ void judge_write(struct run *x, const struct cmd *c, str word, str content, bool
 	if (guarded != GUARDED_NOT)
 		FAULT(x, c, writings[guarded].rule, writings[guarded].action, "this would write to %s: " STR_FMT,
 			writings[guarded].what, STR_ARG(path));
-	else if (!x->contained && place_of(x, path) == PLACE_DEVICE)
+	else if (!is_inside(x, path) && place_of(x, path) == PLACE_DEVICE)
 		FAULT(x, c, RULE_DD, VERDICT_DENY, "this would write straight to a disk: " STR_FMT, STR_ARG(path));
-	else if (path_below(path, STR("/etc")) && !x->contained)
+	else if (path_below(path, STR("/etc")) && !is_inside(x, path))
 		FAULT(x, c, RULE_REDIRECT, VERDICT_ASK, "this would change a setting of the system: " STR_FMT,
 			STR_ARG(path));
 	else if (place_of(x, path) == PLACE_GIT && !str_ends(path, STR("/.git/info/exclude")) &&
@@ -298,6 +304,8 @@ void judge_write(struct run *x, const struct cmd *c, str word, str content, bool
 			STR_ARG(path));
 	if (path_below(path, STR("/dev")))
 		return;
+	if (!append)
+		judge_overwriting(x, c, path, content);
 	note_content(x, path, content, append);
 }
 

@@ -80,7 +80,7 @@ static void do_interpreter(struct run *x, struct cmd *c)
 		if (str_in(c->name, "bun") && str_in(a.value, "run x install add test build"))
 			return;
 		if (code && cmd_has(c, "-i") && str_in(language, "perl ruby")) {
-			judge_write(x, c, a.value, STR("\1"), true);
+			judge_edit(x, c, a.value);
 			continue;
 		}
 		if (!code && str_eq(a.value, STR("-")))

@@ -13,33 +13,29 @@ static const char home_dirs[] = "/home /Users";
 static const char *const temp_dirs[] = { "/tmp", "/var/tmp", "/private/tmp", "/dev/shm", "/var/folders",
 	"/private/var/folders" };
 
-/* What builds, tests and tools make again by themselves. */
+/* What builds, tests and tools make again by themselves, wherever it lies. */
 static const char made_names[] =
-	"build builds _build out output dist target node_modules bower_components __pycache__ "
-	".pytest_cache .mypy_cache "
-	".ruff_cache .hypothesis .tox .nox .venv venv .cache cache caches .next .nuxt .output "
-	".svelte-kit .parcel-cache "
-	".turbo .angular .vite .vite-temp .gradle .terraform .terragrunt-cache coverage htmlcov "
-	".coverage .nyc_output tmp temp .tmp .temp "
-	"logs log obj .eggs .stack-work dist-newstyle zig-out zig-cache .zig-cache elm-stuff "
-	".bloop .metals .bsp "
-	"storybook-static test-results test-output playwright-report .docusaurus .serverless "
-	"cdk.out .aws-sam _site .jekyll-cache "
-	".sass-cache .eslintcache .stylelintcache .dart_tool Pods DerivedData .ccache .sccache "
-	"CMakeFiles Debug Release debug "
-	"release artifacts .ipynb_checkpoints _cacache _npx .yarn-cache .pnpm-store .rpt2_cache "
-	".fusebox .dynamodb .wrangler "
-	".vercel .netlify .expo .import .godot bazel-bin bazel-out bazel-testlogs .pio .lsp "
-	".clj-kondo .cpcache "
-	".nx .swc .webpack .rollup.cache .tsbuildinfo __snapshots_tmp__ .scannerwork .trunk "
-	"buck-out .idea .vs lib-cov";
-static const char made_patterns[] = "*.egg-info cmake-build-* build-* build_* *-build *.dSYM *.pyc "
-				    "*.pyo *.o *.class *.tmp *.log "
-				    "*.bak *.swp *~ *.tsbuildinfo core.* *.orig *.rej .DS_Store "
-				    "npm-debug.log* *_cache *-cache *.gcda *.gcno *.profraw "
-				    "*.lock *.lockb *-lock.json *-lock.yaml";
+	"_build node_modules bower_components __pycache__ .pytest_cache .mypy_cache .ruff_cache .hypothesis .tox .nox "
+	".venv .cache .next .nuxt .output .svelte-kit .parcel-cache .turbo .angular .vite .vite-temp .gradle "
+	".terraform "
+	".terragrunt-cache htmlcov .coverage .nyc_output .tmp .temp .eggs .stack-work dist-newstyle zig-out zig-cache "
+	".zig-cache elm-stuff .bloop .metals .bsp storybook-static test-results test-output playwright-report "
+	".docusaurus .serverless cdk.out .aws-sam _site .jekyll-cache .sass-cache .eslintcache .stylelintcache "
+	".dart_tool Pods DerivedData .ccache .sccache CMakeFiles .ipynb_checkpoints _cacache _npx .yarn-cache "
+	".pnpm-store .rpt2_cache .fusebox .dynamodb .wrangler .vercel .netlify .expo .import .godot bazel-bin "
+	"bazel-out "
+	"bazel-testlogs .pio .lsp .clj-kondo .cpcache .nx .swc .webpack .rollup.cache .tsbuildinfo __snapshots_tmp__ "
+	".scannerwork .trunk buck-out .idea .vs lib-cov";
+/* The same in a project, and in what a tool keeps for itself; elsewhere they are names like any other. */
+static const char made_here[] = "build builds out output dist target venv cache caches coverage tmp temp logs log obj "
+				"Debug Release debug release artifacts";
+static const char made_patterns[] =
+	"*.egg-info cmake-build-* *.dSYM *.pyc *.pyo *.o *.class *.tmp *.log *.bak *.swp *~ "
+	"*.tsbuildinfo core.* *.orig *.rej .DS_Store npm-debug.log* *_cache *-cache *.gcda "
+	"*.gcno *.profraw *.lock *.lockb *-lock.json *-lock.yaml";
+static const char made_patterns_here[] = "build-* build_* *-build";
 
-static bool is_made_name(str part)
+static bool is_made_name(str part, bool here)
 {
 	char certain[64];
 
@@ -51,20 +47,26 @@ static bool is_made_name(str part)
 			certain[i] = (char)(part.p[i] == MARK_ANY || part.p[i] == MARK_STAR ? 0x7f : part.p[i]);
 		part = str_n(certain, part.n);
 	}
-	return str_in(part, made_names) || glob_any(part, made_patterns);
+	return str_in(part, made_names) || glob_any(part, made_patterns) ||
+		(here && (str_in(part, made_here) || glob_any(part, made_patterns_here)));
+}
+
+bool is_like_output(str name)
+{
+	return is_made_name(name, /* here= */ true);
 }
 
 /* Deeper than any build goes; what is not looked at is not taken for build output. */
 enum { PARTS_MAX = 48 };
 
-/* Some part of the path, from `from` on, is made by tools. */
-static bool has_made_part(str path, size_t from)
+/* Some part of the path, from `from` on, is made by tools. here: in a project, where more names say so. */
+static bool has_made_part(str path, size_t from, bool here)
 {
 	str rest = str_from(path, from), part;
 	unsigned parts = 0;
 
 	while (str_split(&rest, '/', &part) && parts++ < PARTS_MAX)
-		if (part.n && is_made_name(part))
+		if (part.n && is_made_name(part, here))
 			return true;
 	return false;
 }
@@ -129,7 +131,7 @@ static enum place place_with_hole(struct run *x, str path)
 			slash = n;
 		n++;
 	}
-	if (!has_mark(last, MARKS_ANY) && is_made_name(last))
+	if (!has_mark(last, MARKS_ANY) && is_made_name(last, true))
 		return PLACE_MADE;
 	if (path_is_dynamic(path) || slash == 0)
 		return PLACE_UNKNOWN;
@@ -149,7 +151,7 @@ static enum place place_in_project(str path, str root)
 	if (str_eq(rest, STR(".git")) || str_starts(rest, STR(".git/")) || str_ends(rest, STR("/.git")) ||
 		(has_mark(rest, "\2\3") && path_like(".git", rest)))
 		return PLACE_GIT;
-	return has_made_part(path, root.n) ? PLACE_MADE : PLACE_IN_PROJECT;
+	return has_made_part(path, root.n, true) ? PLACE_MADE : PLACE_IN_PROJECT;
 }
 
 /* A live pattern that a home or the project fits. */
@@ -168,7 +170,7 @@ static enum place place_known(struct run *x, str path, bool all)
 
 	if (str_eq(path, STR("/")))
 		return PLACE_ROOT;
-	if (x->remote || x->contained)
+	if (x->remote || is_inside(x, path))
 		root = STR_NONE;
 	if (path_below(path, STR("/dev")) && !path_below(path, STR("/dev/shm")) && path.n > 5)
 		return device_place(path);
@@ -192,13 +194,14 @@ static enum place place_known(struct run *x, str path, bool all)
 		if (path_below(path, str_of(temp_dirs[i])))
 			return PLACE_TEMP;
 	}
-	if (home)
-		return has_made_part(path, home) ? PLACE_MADE : PLACE_IN_HOME;
+	if (home) /* ~/.npm/cache: what begins with a dot is a tool's */
+		return has_made_part(path, home, home + 1 < path.n && path.p[home + 1] == '.') ? PLACE_MADE
+											       : PLACE_IN_HOME;
 	if (below_system_dir(path) && !path_below(path, STR("/srv")) && !path_below(path, STR("/mnt")) &&
 		!path_below(path, STR("/opt")) && !path_below(path, STR("/media")) &&
 		!path_below(path, STR("/Volumes")))
 		return PLACE_SYSTEM_IN;
-	return has_made_part(path, 0) ? PLACE_MADE : PLACE_ELSEWHERE;
+	return has_made_part(path, 0, /* here= */ x->remote) ? PLACE_MADE : PLACE_ELSEWHERE;
 }
 
 enum place place_of(struct run *x, str path)
@@ -297,7 +300,7 @@ enum secrecy secrecy_of(struct run *x, str path)
 	size_t home = path_is_dynamic(path) ? 0 : home_length(x, path);
 	enum secrecy s = SECRET_NOT;
 
-	if (x->contained)
+	if (is_inside(x, path))
 		return SECRET_NOT;
 	if (is_owner_token(x, path))
 		return SECRET_KEY;
@@ -368,7 +371,7 @@ bool is_protected(struct run *x, str path, bool *ret_shared)
 	str root = x->c->root.n ? x->c->root : x->c->cwd, last = str_base(path);
 
 	*ret_shared = false;
-	if (x->contained || x->remote)
+	if (is_inside(x, path) || x->remote)
 		return false;
 	for (size_t i = 0; i < x->c->nown; i++)
 		if (path_below(path, x->c->own[i]))
@@ -493,7 +496,7 @@ enum guarded guarded_of(struct run *x, str path)
 	size_t home = path_is_dynamic(path) ? 0 : home_length(x, path);
 	str rest = home && home < path.n ? str_from(path, home + 1) : STR("");
 
-	if (x->contained)
+	if (is_inside(x, path))
 		return GUARDED_NOT;
 	if (str_ends(path, STR("/.git/config")) || str_has(path, "/.git/hooks/"))
 		return GUARDED_GITHOOK;
