@@ -276,7 +276,7 @@ static str string_value(struct code *k, size_t i, size_t decoder)
 static size_t take_args(struct code *k, size_t i, bool bare, str *args, size_t *ret_n)
 {
 	struct text cur[ARGS_MANY];
-	unsigned depth = 0;
+	unsigned depth = 0, joins = 0; /* joins: how deep the parts of a path are put together */
 	size_t n = 0, decoder = SIZE_MAX, end;
 	bool full = false;
 
@@ -289,12 +289,15 @@ static size_t take_args(struct code *k, size_t i, bool bare, str *args, size_t *
 		k->args_cut |= full && (t->kind == TOKEN_STRING || t->kind == TOKEN_NAME); /* numbers do no harm */
 		if (t->kind == TOKEN_LINE && bare && depth == 0)
 			break;
-		if (t->kind == TOKEN_MARK && strchr("([{", t->text.p[0])) {
+		if (joins && depth >= joins && t->kind == TOKEN_MARK && t->text.p[0] == ',') {
+			text_char(&cur[n], '/'); /* File.join(a, b) */
+		} else if (t->kind == TOKEN_MARK && strchr("([{", t->text.p[0])) {
 			depth++;
 		} else if (t->kind == TOKEN_MARK && strchr(")]}", t->text.p[0])) {
 			if (depth == 0)
 				break;
 			depth--;
+			joins = depth < joins ? 0 : joins;
 		} else if (t->kind == TOKEN_MARK && t->text.p[0] == ',') {
 			full |= n + 1 == ARGS_MANY;
 			n = MIN(n + 1, (size_t)ARGS_MANY - 1);
@@ -305,6 +308,10 @@ static size_t take_args(struct code *k, size_t i, bool bare, str *args, size_t *
 				value = string_value(k, i, decoder);
 		} else if (t->kind == TOKEN_NAME) {
 			str known = lookup(k, t->text);
+
+			if (str_eq(t->text, STR("join")) && is_mark(k, i + 1, '(') && i > 1 &&
+				is_name(k, i - 2, "path File posixpath Path"))
+				joins = depth + 1;
 
 			if (str_in(t->text, "require __import__ import_module") && is_mark(k, i + 1, '(')) {
 				while (i + 1 < k->n && !is_mark(k, i, ')'))
@@ -469,12 +476,28 @@ static void judge_open(struct code *k, const str *args, size_t n)
 			judge_read(k->x, k->c, args[i]);
 }
 
+/* Path.home() / ".x" / "y": the parts in front of the last one. */
+static str joined_before(const struct code *k, size_t i, str last)
+{
+	str before = STR_NONE;
+
+	if (i < 2 || !is_mark(k, i - 1, '/'))
+		return last;
+	if (k->t[i - 2].kind == TOKEN_STRING)
+		before = joined_before(k, i - 2, k->t[i - 2].text);
+	else if (k->t[i - 2].kind == TOKEN_NAME)
+		before = lookup(k, k->t[i - 2].text);
+	else if (i > 4 && is_mark(k, i - 2, ')') && is_name(k, i - 4, "home"))
+		before = k->x->c->home;
+	return str_is_set(before) ? path_join(k->x, before, last) : last;
+}
+
 static str string_before(const struct code *k, size_t i)
 {
 	while (i > 0 && k->t[i - 1].kind != TOKEN_LINE) {
 		i--;
 		if (k->t[i].kind == TOKEN_STRING)
-			return k->t[i].text;
+			return joined_before(k, i, k->t[i].text);
 		if (k->t[i].kind == TOKEN_NAME && str_is_set(lookup(k, k->t[i].text)))
 			return lookup(k, k->t[i].text);
 		if (is_name(k, i, "home homedir"))

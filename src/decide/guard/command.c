@@ -228,6 +228,7 @@ str run_cmd(struct run *x, struct cmd *c)
 	judge_by_name(x, c);
 	judge_user_programs(x, c);
 	judge_operands(x, c);
+	judge_unfamiliar(x, c);
 	judge_own_places(x, c);
 	if (!str_is_set(c->out))
 		c->out = output_of(x, c);

@@ -315,7 +315,8 @@ enum guarded {
 	GUARDED_AUTH,
 	GUARDED_SUDOERS,
 	GUARDED_SYSTEM,
-	GUARDED_GITHOOK
+	GUARDED_GITHOOK,
+	GUARDED_AGENT
 };
 enum guarded guarded_of(struct run *x, str path);
 
@@ -399,6 +400,7 @@ enum rule {
 	RULE_KERNEL,
 	RULE_SUDOERS,
 	RULE_SETUID,
+	RULE_AGENT,
 	RULE_SELF,
 	RULE_MAX,
 };
@@ -424,6 +426,8 @@ void judge_send(struct run *x, struct cmd *c, str file); /* pack_net.c */
 void judge_sql(struct run *x, const struct cmd *c, str sql);
 void judge_by_name(struct run *x, struct cmd *c); /* everything that knows the program */
 void judge_user_programs(struct run *x, struct cmd *c);
+bool user_knows(struct run *x, str name);
+void judge_unfamiliar(struct run *x, struct cmd *c); /* unfamiliar.c */
 void judge_start_vars(struct run *x, const struct cmd *c);
 void judge_operands(struct run *x, struct cmd *c);
 void judge_own_vars(struct run *x, const struct cmd *c); /* own.c, as are the next three */

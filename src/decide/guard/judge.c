@@ -208,6 +208,7 @@ static const struct {
 	[GUARDED_AUTH] = { RULE_PERSIST, VERDICT_DENY, "the list of keys that may log in" },
 	[GUARDED_SUDOERS] = { RULE_SUDOERS, VERDICT_DENY, "the rules of who may become root" },
 	[GUARDED_SYSTEM] = { RULE_REDIRECT, VERDICT_DENY, "a file the system depends on" },
+	[GUARDED_AGENT] = { RULE_AGENT, VERDICT_ASK, "what tells agents what to do, or gives them tools" },
 	[GUARDED_GITHOOK] = { RULE_GIT_CONFIG, VERDICT_ASK, "a file that makes git run programs" },
 };
 
@@ -279,6 +280,9 @@ void judge_write(struct run *x, const struct cmd *c, str word, str content, bool
 		return;
 	}
 	guarded = guarded_of(x, path);
+	/* An agent's own tool shows the person what it writes into the project. */
+	if (guarded == GUARDED_AGENT && !x->depth && path_below(path, x->c->root.n ? x->c->root : x->c->cwd))
+		guarded = GUARDED_NOT;
 	/* What is written here runs later: it is judged as what it will be. */
 	if (content.n && !has_mark(str_head(content, 1), MARKS_HOLE) &&
 		(runs_later(path, guarded) ||

@@ -19,6 +19,8 @@ static void do_env(struct run *x, struct cmd *c)
 	while (args_next(&it, &a)) {
 		ptrdiff_t eq;
 
+		if (arg_is(&a, 'i', "ignore-environment") || arg_is(&a, 'u', "unset"))
+			var_set(x, a.letter == 'u' || str_is_set(a.value) ? a.value : STR("HOME"), STR("\1"));
 		if (arg_is(&a, 'C', "chdir")) {
 			x->st.cwd = path_resolve(x, a.value);
 		} else if (arg_is(&a, 'S', "split-string")) {

@@ -365,12 +365,20 @@ static bool ends_like(const char *const *patterns, size_t n, str path)
 	return false;
 }
 
+/* All that is in a directory is the directory. */
+static str without_all(str path)
+{
+	return path.n > 2 && str_eq(str_base(path), STR("\2")) ? str_head(path, path.n - 2) : path;
+}
+
 bool is_protected(struct run *x, str path, bool *ret_shared)
 {
 	size_t home = path_is_dynamic(path) ? 0 : home_length(x, path);
-	str root = x->c->root.n ? x->c->root : x->c->cwd, last = str_base(path);
+	str root = x->c->root.n ? x->c->root : x->c->cwd, last;
 
 	*ret_shared = false;
+	path = without_all(path);
+	last = str_base(path);
 	if (is_inside(x, path) || x->remote)
 		return false;
 	for (size_t i = 0; i < x->c->nown; i++)
@@ -406,102 +414,156 @@ bool is_protected(struct run *x, str path, bool *ret_shared)
 
 /* -- files that others run or trust ----------------------------------------------------------- */
 
+enum base { IN_ROOT, IN_HOME, IN_PROJECT };
+
 static const struct {
 	const char *pattern;
 	enum guarded kind;
-	bool home;
+	enum base base;
 } guarded_files[] = {
-	{ ".ssh/authorized_keys*", GUARDED_AUTH, true },
-	{ ".ssh/**", GUARDED_STARTUP, true },
-	{ ".bashrc", GUARDED_STARTUP, true },
-	{ ".bash_profile", GUARDED_STARTUP, true },
-	{ ".bash_login", GUARDED_STARTUP, true },
-	{ ".bash_logout", GUARDED_STARTUP, true },
-	{ ".bash_aliases", GUARDED_STARTUP, true },
-	{ ".profile", GUARDED_STARTUP, true },
-	{ ".zshrc", GUARDED_STARTUP, true },
-	{ ".zshenv", GUARDED_STARTUP, true },
-	{ ".zprofile", GUARDED_STARTUP, true },
-	{ ".zlogin", GUARDED_STARTUP, true },
-	{ ".xprofile", GUARDED_STARTUP, true },
-	{ ".xinitrc", GUARDED_STARTUP, true },
-	{ ".xsession", GUARDED_STARTUP, true },
-	{ ".inputrc", GUARDED_STARTUP, true },
-	{ ".pam_environment", GUARDED_STARTUP, true },
-	{ ".config/fish/**", GUARDED_STARTUP, true },
-	{ ".gitconfig", GUARDED_STARTUP, true },
-	{ ".config/git/config", GUARDED_STARTUP, true },
-	{ ".config/systemd/user/**", GUARDED_STARTUP, true },
-	{ ".config/autostart/**", GUARDED_STARTUP, true },
-	{ ".config/environment.d/**", GUARDED_STARTUP, true },
-	{ "Library/LaunchAgents/**", GUARDED_STARTUP, true },
-	{ ".npmrc", GUARDED_STARTUP, true },
-	{ ".local/bin/**", GUARDED_NOT, true },
-	{ "/etc/sudoers", GUARDED_SUDOERS, false },
-	{ "/etc/sudoers.d/**", GUARDED_SUDOERS, false },
-	{ "/etc/doas.conf", GUARDED_SUDOERS, false },
-	{ "/etc/polkit-1/**", GUARDED_SUDOERS, false },
-	{ "/etc/cron*/**", GUARDED_PERSIST, false },
-	{ "/etc/crontab", GUARDED_PERSIST, false },
-	{ "/etc/anacrontab", GUARDED_PERSIST, false },
-	{ "/var/spool/cron/**", GUARDED_PERSIST, false },
-	{ "/var/spool/at/**", GUARDED_PERSIST, false },
-	{ "/etc/systemd/**", GUARDED_PERSIST, false },
-	{ "/lib/systemd/**", GUARDED_PERSIST, false },
-	{ "/usr/lib/systemd/**", GUARDED_PERSIST, false },
-	{ "/run/systemd/**", GUARDED_PERSIST, false },
-	{ "/etc/init.d/**", GUARDED_PERSIST, false },
-	{ "/etc/rc.local", GUARDED_PERSIST, false },
-	{ "/etc/rc*.d/**", GUARDED_PERSIST, false },
-	{ "/etc/profile", GUARDED_PERSIST, false },
-	{ "/etc/profile.d/**", GUARDED_PERSIST, false },
-	{ "/etc/bash.bashrc", GUARDED_PERSIST, false },
-	{ "/etc/zsh/**", GUARDED_PERSIST, false },
-	{ "/etc/ld.so.preload", GUARDED_PERSIST, false },
-	{ "/etc/ld.so.conf.d/**", GUARDED_PERSIST, false },
-	{ "/etc/udev/**", GUARDED_PERSIST, false },
-	{ "/etc/xdg/autostart/**", GUARDED_PERSIST, false },
-	{ "/Library/LaunchDaemons/**", GUARDED_PERSIST, false },
-	{ "/Library/LaunchAgents/**", GUARDED_PERSIST, false },
-	{ "/etc/environment", GUARDED_PERSIST, false },
-	{ "/etc/passwd", GUARDED_SYSTEM, false },
-	{ "/etc/passwd-", GUARDED_SYSTEM, false },
-	{ "/etc/shadow", GUARDED_SYSTEM, false },
-	{ "/etc/group", GUARDED_SYSTEM, false },
-	{ "/etc/gshadow", GUARDED_SYSTEM, false },
-	{ "/etc/fstab", GUARDED_SYSTEM, false },
-	{ "/etc/hosts.allow", GUARDED_SYSTEM, false },
-	{ "/etc/pam.d/**", GUARDED_SYSTEM, false },
-	{ "/etc/security/**", GUARDED_SYSTEM, false },
-	{ "/etc/ssh/**", GUARDED_SYSTEM, false },
-	{ "/etc/ssl/**", GUARDED_SYSTEM, false },
-	{ "/etc/nsswitch.conf", GUARDED_SYSTEM, false },
-	{ "/etc/resolv.conf", GUARDED_SYSTEM, false },
-	{ "/etc/hosts", GUARDED_SYSTEM, false },
-	{ "/boot/**", GUARDED_SYSTEM, false },
-	{ "/bin/*", GUARDED_SYSTEM, false },
-	{ "/sbin/*", GUARDED_SYSTEM, false },
-	{ "/usr/bin/*", GUARDED_SYSTEM, false },
-	{ "/usr/sbin/*", GUARDED_SYSTEM, false },
-	{ "/lib/**", GUARDED_SYSTEM, false },
-	{ "/lib64/**", GUARDED_SYSTEM, false },
-	{ "/usr/lib/**", GUARDED_SYSTEM, false },
-	{ "/proc/sysrq-trigger", GUARDED_SYSTEM, false },
-	{ "/proc/sys/kernel/**", GUARDED_SYSTEM, false },
-	{ "/sys/firmware/**", GUARDED_SYSTEM, false },
+	{ ".ssh/authorized_keys*", GUARDED_AUTH, IN_HOME },
+	{ ".ssh/**", GUARDED_STARTUP, IN_HOME },
+	{ ".bashrc", GUARDED_STARTUP, IN_HOME },
+	{ ".bash_profile", GUARDED_STARTUP, IN_HOME },
+	{ ".bash_login", GUARDED_STARTUP, IN_HOME },
+	{ ".bash_logout", GUARDED_STARTUP, IN_HOME },
+	{ ".bash_aliases", GUARDED_STARTUP, IN_HOME },
+	{ ".profile", GUARDED_STARTUP, IN_HOME },
+	{ ".zshrc", GUARDED_STARTUP, IN_HOME },
+	{ ".zshenv", GUARDED_STARTUP, IN_HOME },
+	{ ".zprofile", GUARDED_STARTUP, IN_HOME },
+	{ ".zlogin", GUARDED_STARTUP, IN_HOME },
+	{ ".xprofile", GUARDED_STARTUP, IN_HOME },
+	{ ".xinitrc", GUARDED_STARTUP, IN_HOME },
+	{ ".xsession", GUARDED_STARTUP, IN_HOME },
+	{ ".inputrc", GUARDED_STARTUP, IN_HOME },
+	{ ".pam_environment", GUARDED_STARTUP, IN_HOME },
+	{ ".config/fish/**", GUARDED_STARTUP, IN_HOME },
+	{ ".gitconfig", GUARDED_STARTUP, IN_HOME },
+	{ ".config/git/config", GUARDED_STARTUP, IN_HOME },
+	{ ".config/systemd/user/**", GUARDED_STARTUP, IN_HOME },
+	{ ".config/autostart/**", GUARDED_STARTUP, IN_HOME },
+	{ ".config/environment.d/**", GUARDED_STARTUP, IN_HOME },
+	{ "Library/LaunchAgents/**", GUARDED_STARTUP, IN_HOME },
+	{ ".npmrc", GUARDED_STARTUP, IN_HOME },
+	{ ".local/bin/**", GUARDED_NOT, IN_HOME },
+	{ ".claude/CLAUDE.md", GUARDED_AGENT, IN_HOME },
+	{ ".claude/commands/**", GUARDED_AGENT, IN_HOME },
+	{ ".claude/agents/**", GUARDED_AGENT, IN_HOME },
+	{ ".claude/skills/**", GUARDED_AGENT, IN_HOME },
+	{ ".claude/plugins/**", GUARDED_AGENT, IN_HOME },
+	{ ".claude/output-styles/**", GUARDED_AGENT, IN_HOME },
+	{ ".codex/AGENTS.md", GUARDED_AGENT, IN_HOME },
+	{ ".codex/prompts/**", GUARDED_AGENT, IN_HOME },
+	{ ".codex/skills/**", GUARDED_AGENT, IN_HOME },
+	{ ".codex/rules/**", GUARDED_AGENT, IN_HOME },
+	{ ".agents/**", GUARDED_AGENT, IN_HOME },
+	{ ".gemini/GEMINI.md", GUARDED_AGENT, IN_HOME },
+	{ ".gemini/commands/**", GUARDED_AGENT, IN_HOME },
+	{ ".gemini/extensions/**", GUARDED_AGENT, IN_HOME },
+	{ ".gemini/skills/**", GUARDED_AGENT, IN_HOME },
+	{ ".qwen/QWEN.md", GUARDED_AGENT, IN_HOME },
+	{ ".cursor/mcp.json", GUARDED_AGENT, IN_HOME },
+	{ ".cursor/rules/**", GUARDED_AGENT, IN_HOME },
+	{ ".cursor/skills/**", GUARDED_AGENT, IN_HOME },
+	{ ".copilot/mcp-config.json", GUARDED_AGENT, IN_HOME },
+	{ ".copilot/agents/**", GUARDED_AGENT, IN_HOME },
+	{ ".codeium/windsurf/**", GUARDED_AGENT, IN_HOME },
+	{ ".kiro/**", GUARDED_AGENT, IN_HOME },
+	{ ".factory/**", GUARDED_AGENT, IN_HOME },
+	{ ".config/opencode/**", GUARDED_AGENT, IN_HOME },
+	{ ".config/goose/**", GUARDED_AGENT, IN_HOME },
+	{ ".config/amp/**", GUARDED_AGENT, IN_HOME },
+	{ ".config/crush/**", GUARDED_AGENT, IN_HOME },
+	{ "CLAUDE.md", GUARDED_AGENT, IN_PROJECT },
+	{ "CLAUDE.local.md", GUARDED_AGENT, IN_PROJECT },
+	{ "AGENTS.md", GUARDED_AGENT, IN_PROJECT },
+	{ "GEMINI.md", GUARDED_AGENT, IN_PROJECT },
+	{ ".mcp.json", GUARDED_AGENT, IN_PROJECT },
+	{ ".claude/commands/**", GUARDED_AGENT, IN_PROJECT },
+	{ ".claude/agents/**", GUARDED_AGENT, IN_PROJECT },
+	{ ".claude/skills/**", GUARDED_AGENT, IN_PROJECT },
+	{ ".claude/rules/**", GUARDED_AGENT, IN_PROJECT },
+	{ ".agents/**", GUARDED_AGENT, IN_PROJECT },
+	{ ".codex/**", GUARDED_AGENT, IN_PROJECT },
+	{ ".gemini/**", GUARDED_AGENT, IN_PROJECT },
+	{ ".cursor/mcp.json", GUARDED_AGENT, IN_PROJECT },
+	{ ".cursor/rules/**", GUARDED_AGENT, IN_PROJECT },
+	{ ".cursorrules", GUARDED_AGENT, IN_PROJECT },
+	{ ".windsurfrules", GUARDED_AGENT, IN_PROJECT },
+	{ ".clinerules", GUARDED_AGENT, IN_PROJECT },
+	{ ".opencode/**", GUARDED_AGENT, IN_PROJECT },
+	{ ".vscode/mcp.json", GUARDED_AGENT, IN_PROJECT },
+	{ ".github/copilot-instructions.md", GUARDED_AGENT, IN_PROJECT },
+	{ ".github/instructions/**", GUARDED_AGENT, IN_PROJECT },
+	{ "/etc/sudoers", GUARDED_SUDOERS, IN_ROOT },
+	{ "/etc/sudoers.d/**", GUARDED_SUDOERS, IN_ROOT },
+	{ "/etc/doas.conf", GUARDED_SUDOERS, IN_ROOT },
+	{ "/etc/polkit-1/**", GUARDED_SUDOERS, IN_ROOT },
+	{ "/etc/cron*/**", GUARDED_PERSIST, IN_ROOT },
+	{ "/etc/crontab", GUARDED_PERSIST, IN_ROOT },
+	{ "/etc/anacrontab", GUARDED_PERSIST, IN_ROOT },
+	{ "/var/spool/cron/**", GUARDED_PERSIST, IN_ROOT },
+	{ "/var/spool/at/**", GUARDED_PERSIST, IN_ROOT },
+	{ "/etc/systemd/**", GUARDED_PERSIST, IN_ROOT },
+	{ "/lib/systemd/**", GUARDED_PERSIST, IN_ROOT },
+	{ "/usr/lib/systemd/**", GUARDED_PERSIST, IN_ROOT },
+	{ "/run/systemd/**", GUARDED_PERSIST, IN_ROOT },
+	{ "/etc/init.d/**", GUARDED_PERSIST, IN_ROOT },
+	{ "/etc/rc.local", GUARDED_PERSIST, IN_ROOT },
+	{ "/etc/rc*.d/**", GUARDED_PERSIST, IN_ROOT },
+	{ "/etc/profile", GUARDED_PERSIST, IN_ROOT },
+	{ "/etc/profile.d/**", GUARDED_PERSIST, IN_ROOT },
+	{ "/etc/bash.bashrc", GUARDED_PERSIST, IN_ROOT },
+	{ "/etc/zsh/**", GUARDED_PERSIST, IN_ROOT },
+	{ "/etc/ld.so.preload", GUARDED_PERSIST, IN_ROOT },
+	{ "/etc/ld.so.conf.d/**", GUARDED_PERSIST, IN_ROOT },
+	{ "/etc/udev/**", GUARDED_PERSIST, IN_ROOT },
+	{ "/etc/xdg/autostart/**", GUARDED_PERSIST, IN_ROOT },
+	{ "/Library/LaunchDaemons/**", GUARDED_PERSIST, IN_ROOT },
+	{ "/Library/LaunchAgents/**", GUARDED_PERSIST, IN_ROOT },
+	{ "/etc/environment", GUARDED_PERSIST, IN_ROOT },
+	{ "/etc/passwd", GUARDED_SYSTEM, IN_ROOT },
+	{ "/etc/passwd-", GUARDED_SYSTEM, IN_ROOT },
+	{ "/etc/shadow", GUARDED_SYSTEM, IN_ROOT },
+	{ "/etc/group", GUARDED_SYSTEM, IN_ROOT },
+	{ "/etc/gshadow", GUARDED_SYSTEM, IN_ROOT },
+	{ "/etc/fstab", GUARDED_SYSTEM, IN_ROOT },
+	{ "/etc/hosts.allow", GUARDED_SYSTEM, IN_ROOT },
+	{ "/etc/pam.d/**", GUARDED_SYSTEM, IN_ROOT },
+	{ "/etc/security/**", GUARDED_SYSTEM, IN_ROOT },
+	{ "/etc/ssh/**", GUARDED_SYSTEM, IN_ROOT },
+	{ "/etc/ssl/**", GUARDED_SYSTEM, IN_ROOT },
+	{ "/etc/nsswitch.conf", GUARDED_SYSTEM, IN_ROOT },
+	{ "/etc/resolv.conf", GUARDED_SYSTEM, IN_ROOT },
+	{ "/etc/hosts", GUARDED_SYSTEM, IN_ROOT },
+	{ "/boot/**", GUARDED_SYSTEM, IN_ROOT },
+	{ "/bin/*", GUARDED_SYSTEM, IN_ROOT },
+	{ "/sbin/*", GUARDED_SYSTEM, IN_ROOT },
+	{ "/usr/bin/*", GUARDED_SYSTEM, IN_ROOT },
+	{ "/usr/sbin/*", GUARDED_SYSTEM, IN_ROOT },
+	{ "/lib/**", GUARDED_SYSTEM, IN_ROOT },
+	{ "/lib64/**", GUARDED_SYSTEM, IN_ROOT },
+	{ "/usr/lib/**", GUARDED_SYSTEM, IN_ROOT },
+	{ "/proc/sysrq-trigger", GUARDED_SYSTEM, IN_ROOT },
+	{ "/proc/sys/kernel/**", GUARDED_SYSTEM, IN_ROOT },
+	{ "/sys/firmware/**", GUARDED_SYSTEM, IN_ROOT },
 };
 
 enum guarded guarded_of(struct run *x, str path)
 {
 	size_t home = path_is_dynamic(path) ? 0 : home_length(x, path);
-	str rest = home && home < path.n ? str_from(path, home + 1) : STR("");
+	str root = x->c->root.n ? x->c->root : x->c->cwd;
+	str at[] = { [IN_ROOT] = path,
+		[IN_HOME] = home && home < path.n ? str_from(path, home + 1) : STR(""),
+		[IN_PROJECT] = path_below(path, root) && path.n > root.n ? str_from(path, root.n + 1) : STR("") };
 
 	if (is_inside(x, path))
 		return GUARDED_NOT;
 	if (str_ends(path, STR("/.git/config")) || str_has(path, "/.git/hooks/"))
 		return GUARDED_GITHOOK;
 	for (size_t i = 0; i < countof(guarded_files); i++)
-		if (path_like(guarded_files[i].pattern, guarded_files[i].home ? rest : path))
+		if (path_like(guarded_files[i].pattern, at[guarded_files[i].base]))
 			return guarded_files[i].kind;
 	return GUARDED_NOT;
 }
