@@ -134,6 +134,7 @@ static void do_set(struct run *x, struct cmd *c)
 	}
 	for (size_t i = 1; i < c->n; i++) {
 		if (!str_eq(c->v[i], STR("--")) && c->v[i].n && (c->v[i].p[0] == '-' || c->v[i].p[0] == '+')) {
+			x->st.errexit |= c->v[i].p[0] == '-' && str_find_char(c->v[i], 'e') > 0;
 			if (str_ends(c->v[i], STR("o")))
 				i++;
 			continue;

@@ -115,6 +115,8 @@ struct state {
 	struct fact *facts;
 	str cwd; /* absolute and normal; may hold marks */
 	str oldcwd;
+	str stays; /* where it would be if the last cd had failed, or STR_NONE */
+	bool errexit;
 	str arg0;
 	struct fields args;
 	bool args_given; /* false: the caller of this text decides what $1 is */
@@ -424,7 +426,8 @@ void judge_edit(struct run *x, const struct cmd *c, str word); /* in place */
 void judge_moving(struct run *x, const struct cmd *c, str source, str target);
 void judge_send(struct run *x, struct cmd *c, str file); /* pack_net.c */
 void judge_sql(struct run *x, const struct cmd *c, str sql);
-void judge_by_name(struct run *x, struct cmd *c); /* everything that knows the program */
+bool is_scratch_database(struct run *x, const struct cmd *c, str statement); /* pack_db.c */
+void judge_by_name(struct run *x, struct cmd *c);                            /* everything that knows the program */
 void judge_user_programs(struct run *x, struct cmd *c);
 bool user_knows(struct run *x, str name);
 void judge_unfamiliar(struct run *x, struct cmd *c); /* unfamiliar.c */

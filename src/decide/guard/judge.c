@@ -152,6 +152,23 @@ static str changed_path(struct run *x, const struct cmd *c, str word)
 	return path;
 }
 
+/* The same word where the shell still is when cd has failed. */
+static void judge_where_it_stays(struct run *x, const struct cmd *c, str word, bool recursive)
+{
+	str path;
+	enum place place;
+
+	if (!x->st.stays.n || !word.n || strchr("/~", word.p[0]) || has_mark(word, MARKS_HOLE) || x->contained)
+		return;
+	path = path_join(x, x->st.stays, word);
+	place = place_of(x, path);
+	if ((recursive && !(place == PLACE_IN_PROJECT && is_file_name(path)) ? deletions[place].tree
+									     : deletions[place].file) > VERDICT_ALLOW)
+		FAULT(x, c, deletions[place].rule, VERDICT_ASK,
+			"if cd fails, this would delete %s: " STR_FMT " (with && instead of ; it would not)",
+			deletions[place].what, STR_ARG(path));
+}
+
 void judge_delete(struct run *x, const struct cmd *c, str word, bool recursive)
 {
 	str path = changed_path(x, c, word);
@@ -161,6 +178,7 @@ void judge_delete(struct run *x, const struct cmd *c, str word, bool recursive)
 
 	if (!word.n || is_inside(x, path))
 		return;
+	judge_where_it_stays(x, c, word, recursive);
 	if (takes_protected(x, path)) {
 		FAULT(x, c, RULE_SELF, VERDICT_DENY, "this would delete " STR_FMT ", which the guard depends on",
 			STR_ARG(path));

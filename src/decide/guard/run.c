@@ -91,8 +91,31 @@ static str join_out(struct run *x, str a, str b)
 	return text_str(&t);
 }
 
+/* A directory that cd may not find; what this command has just made is there. */
+static bool may_fail(struct run *x, const struct state *before, str made)
+{
+	str cwd = x->st.cwd;
+
+	return !str_eq(cwd, before->cwd) && !path_below(before->cwd, cwd) && !str_eq(cwd, x->c->home) &&
+		!str_in(cwd, "/tmp /") && !str_eq(cwd, before->oldcwd) && !str_eq(cwd, made) && !x->st.errexit &&
+		!path_is_dynamic(before->cwd) && path_presence(x, cwd) != PRESENCE_THERE;
+}
+
+/* cd DIR; rm -rf *: what follows runs where the shell was, if there is no DIR. */
+static void note_cd(struct run *x, const struct shell_node *c, const struct state *before, str made, str *failed)
+{
+	if (c->kind == SHELL_SIMPLE && may_fail(x, before, made))
+		*failed = before->cwd;
+	if (!str_is_set(*failed) || c->then == SHELL_THEN_AND)
+		return;
+	if (c->then != SHELL_THEN_OR || (c->next && !leaves(c->next)))
+		x->st.stays = *failed;
+	*failed = STR_NONE;
+}
+
 static str run_list(struct run *x, const struct shell_node *n)
 {
+	str made = STR_NONE, failed = STR_NONE;
 	enum shell_then before = SHELL_THEN_SEMI;
 	struct text all = { .a = x->a }; /* grows in place: a list may be long */
 	str out = STR("");
@@ -110,6 +133,8 @@ static str run_list(struct run *x, const struct shell_node *n)
 		} else {
 			got = run_node(x, c);
 		}
+		note_cd(x, c, &saved, made, &failed);
+		made = str_in(x->last_name, "mkdir") ? path_resolve(x, x->last_arg) : STR_NONE;
 		if (before == SHELL_THEN_OR) {
 			struct state after = x->st;
 
