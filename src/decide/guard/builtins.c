@@ -140,6 +140,7 @@ static void do_set(struct run *x, struct cmd *c)
 	}
 	for (size_t i = 1; i < c->n; i++) {
 		if (!str_eq(c->v[i], STR("--")) && c->v[i].n && (c->v[i].p[0] == '-' || c->v[i].p[0] == '+')) {
+			x->st.errexit |= c->v[i].p[0] == '-' && str_find_char(c->v[i], 'e') > 0;
 			if (str_ends(c->v[i], STR("o")))
 				i++;
 			continue;
@@ -195,6 +196,13 @@ static void do_alias(struct run *x, struct cmd *c)
 		if (eq <= 0)
 			continue;
 		f = arena_new(x->a, struct fact);
+		if (cmd_has(c, "-g") || cmd_has(c, "-s")) { /* zsh: anywhere in a line, or for files of a kind */
+			str text = str_from(c->v[i], (size_t)eq + 1);
+
+			while (text.n && strchr(";&| ", text.p[0]))
+				text = str_from(text, 1);
+			(void)run_child_text(x, text, STR_NONE);
+		}
 		*f = (struct fact){ .next = x->st.facts,
 			.kind = FACT_ALIAS,
 			.key = str_head(c->v[i], (size_t)eq),
@@ -214,6 +222,7 @@ static void do_read(struct run *x, struct cmd *c)
 	struct args it = { .c = c, .shorts = "adinNptu" };
 	struct fields names = { 0 };
 	str line = STR("\1"), rest = x->in;
+	const struct fact *fd;
 	struct arg a;
 
 	c->out = STR("");
@@ -221,8 +230,9 @@ static void do_read(struct run *x, struct cmd *c)
 		if (a.operand)
 			fields_add(x->a, &names, a.value);
 		else if (a.letter == 'u' &&
-			fact_find(x, x->st.facts, FACT_VAR, arena_strf(x->a, "fd " STR_FMT, STR_ARG(a.value))))
-			rest = STR("\4");
+			(fd = fact_find(x, x->st.facts, FACT_VAR, arena_strf(x->a, "fd " STR_FMT, STR_ARG(a.value)))) !=
+				NULL)
+			rest = fd->value;
 	if (str_is_set(rest)) {
 		if (!str_split(&rest, '\n', &line))
 			line = STR("");

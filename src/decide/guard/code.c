@@ -24,8 +24,9 @@ struct code {
 	} * vars;
 	bool args_cut; /* of the call that was read last */
 	unsigned depth;
-	str walked; /* the first directory whose files it goes through */
-	bool loose; /* it deletes what a variable names */
+	str in;           /* what it reads, or its arguments, a line each */
+	str walked;       /* the first directory whose files it goes through */
+	bool loose, tree; /* it deletes what a variable names; with everything in it */
 };
 
 /* -- reading ---------------------------------------------------------------------------------- */
@@ -276,7 +277,7 @@ static str string_value(struct code *k, size_t i, size_t decoder)
 static size_t take_args(struct code *k, size_t i, bool bare, str *args, size_t *ret_n)
 {
 	struct text cur[ARGS_MANY];
-	unsigned depth = 0;
+	unsigned depth = 0, joins = 0; /* joins: how deep the parts of a path are put together */
 	size_t n = 0, decoder = SIZE_MAX, end;
 	bool full = false;
 
@@ -289,22 +290,35 @@ static size_t take_args(struct code *k, size_t i, bool bare, str *args, size_t *
 		k->args_cut |= full && (t->kind == TOKEN_STRING || t->kind == TOKEN_NAME); /* numbers do no harm */
 		if (t->kind == TOKEN_LINE && bare && depth == 0)
 			break;
-		if (t->kind == TOKEN_MARK && strchr("([{", t->text.p[0])) {
+		if (joins && depth >= joins && t->kind == TOKEN_MARK && t->text.p[0] == ',') {
+			text_char(&cur[n], '/'); /* File.join(a, b) */
+		} else if (t->kind == TOKEN_MARK && strchr("([{", t->text.p[0])) {
 			depth++;
 		} else if (t->kind == TOKEN_MARK && strchr(")]}", t->text.p[0])) {
 			if (depth == 0)
 				break;
 			depth--;
+			joins = depth < joins ? 0 : joins;
 		} else if (t->kind == TOKEN_MARK && t->text.p[0] == ',') {
 			full |= n + 1 == ARGS_MANY;
 			n = MIN(n + 1, (size_t)ARGS_MANY - 1);
 			cur[n] = (struct text){ .a = k->x->a };
 			decoder = SIZE_MAX;
+		} else if (t->kind == TOKEN_MARK && t->text.p[0] == '$' && i + 1 < k->n &&
+			k->t[i + 1].kind == TOKEN_NUMBER && str_eq(k->language, STR("awk"))) {
+			str rest = k->in; /* a field of the line */
+
+			if (!str_split(&rest, '\n', &value))
+				value = STR("\1");
 		} else if (t->kind == TOKEN_STRING) {
 			if (!(i > 2 && is_name(k, i - 2, "pack") && is_mark(k, i - 3, '.')))
 				value = string_value(k, i, decoder);
 		} else if (t->kind == TOKEN_NAME) {
 			str known = lookup(k, t->text);
+
+			if (str_eq(t->text, STR("join")) && is_mark(k, i + 1, '(') && i > 1 &&
+				is_name(k, i - 2, "path File posixpath Path"))
+				joins = depth + 1;
 
 			if (str_in(t->text, "require __import__ import_module") && is_mark(k, i + 1, '(')) {
 				while (i + 1 < k->n && !is_mark(k, i, ')'))
@@ -469,12 +483,28 @@ static void judge_open(struct code *k, const str *args, size_t n)
 			judge_read(k->x, k->c, args[i]);
 }
 
+/* Path.home() / ".x" / "y": the parts in front of the last one. */
+static str joined_before(const struct code *k, size_t i, str last)
+{
+	str before = STR_NONE;
+
+	if (i < 2 || !is_mark(k, i - 1, '/'))
+		return last;
+	if (k->t[i - 2].kind == TOKEN_STRING)
+		before = joined_before(k, i - 2, k->t[i - 2].text);
+	else if (k->t[i - 2].kind == TOKEN_NAME)
+		before = lookup(k, k->t[i - 2].text);
+	else if (i > 4 && is_mark(k, i - 2, ')') && is_name(k, i - 4, "home"))
+		before = k->x->c->home;
+	return str_is_set(before) ? path_join(k->x, before, last) : last;
+}
+
 static str string_before(const struct code *k, size_t i)
 {
 	while (i > 0 && k->t[i - 1].kind != TOKEN_LINE) {
 		i--;
 		if (k->t[i].kind == TOKEN_STRING)
-			return k->t[i].text;
+			return joined_before(k, i, k->t[i].text);
 		if (k->t[i].kind == TOKEN_NAME && str_is_set(lookup(k, k->t[i].text)))
 			return lookup(k, k->t[i].text);
 		if (is_name(k, i, "home homedir"))
@@ -522,6 +552,9 @@ static void judge_call(struct code *k, size_t at, str name, const str *args, siz
 		judge_call(k, at, first, args + 1, n - 1);
 		return;
 	}
+	if (str_in(name, "rglob glob iterdir") && method && !k->walked.n && string_before(k, at - 1).n)
+		k->walked = path_join(k->x, path_join(k->x, k->x->st.cwd, string_before(k, at - 1)),
+			first.n ? first : STR("*"));
 	for (size_t i = 0; i < n && str_in(name, walk_calls) && !k->walked.n; i++)
 		k->walked = args[i];
 	if (str_in(name, code_calls) && !(js && str_eq(name, STR("exec"))) &&
@@ -538,6 +571,8 @@ static void judge_call(struct code *k, size_t at, str name, const str *args, siz
 		!(str_eq(name, STR("rm")) && !js && !str_in(k->language, "ruby julia"))) {
 		str path = first.n ? first : method ? string_before(k, at) : STR("\1");
 
+		k->loose |= !first.n;
+		k->tree |= !first.n;
 		judge_delete(k->x, k->c, map_tr(k->x->a, path, STR("*"), STR("\2"), false), true);
 	} else if (str_in(name, file_calls)) {
 		str path = first.n ? first : method ? string_before(k, at) : STR("");
@@ -605,6 +640,16 @@ static void take_assignment(struct code *k, size_t i)
 	k->vars = var;
 }
 
+/* It deletes what it is told: by its input or its arguments. */
+static void delete_lines(struct code *k)
+{
+	str in = k->in, line;
+
+	while (in.n && str_split(&in, str_find_char(in, 0) >= 0 ? 0 : '\n', &line) && spend(k->x, 4))
+		if (line.n)
+			judge_delete(k->x, k->c, line, k->tree);
+}
+
 static void walk(struct code *k)
 {
 	bool words = str_in(k->language,
@@ -657,7 +702,9 @@ static void walk(struct code *k)
 			k->loose = true; /* finddepth(sub { unlink }, …) */
 		}
 	}
-	if (k->loose && k->walked.n && (str_find_char(k->walked, '/') >= 0 || k->walked.p[0] == '.')) {
+	if (k->loose && !k->walked.n)
+		delete_lines(k);
+	if (k->loose && k->walked.n && (str_find_char(k->walked, '/') >= 0 || strchr(".~", k->walked.p[0]))) {
 		bool some =
 			str_find_char(str_base(k->walked), '.') >= 0 && str_find_char(str_base(k->walked), '*') >= 0;
 
@@ -740,7 +787,6 @@ str run_code(struct run *x, str language, str code, str in)
 	struct code *k;
 	struct cmd *c;
 
-	(void)in;
 	if (x->depth >= DEPTH_MAX || !spend(x, 4 + (unsigned)(code.n / 32))) {
 		(void)spend(x, UINT32_MAX);
 		return STR("\1");
@@ -768,6 +814,7 @@ str run_code(struct run *x, str language, str code, str in)
 		.c = c,
 		.language = language,
 		.all = code,
+		.in = str_is_set(in) ? in : STR(""),
 		.max = MIN(code.n + 1, (size_t)(x->watcher ? TOKENS_OF_FILE : TOKENS_MAX)) };
 	k->t = arena_alloc(x->a, k->max * sizeof *k->t);
 	if (str_in(language, "tcl")) {

@@ -34,6 +34,10 @@ static str program_name(struct run *x, str word)
 
 	while ((back = str_find_char(name, '\\')) >= 0) /* C:\Windows\… */
 		name = str_from(name, (size_t)back + 1);
+	if (name.n > 3 && str_starts(name, STR("zf_"))) /* builtins of zsh */
+		name = str_from(name, 3);
+	else if (name.n > 1 && name.p[0] == '=') /* zsh's way to name a program by its path */
+		name = str_from(name, 1);
 	if (name.n > 4 && str_in_nocase(str_from(name, name.n - 4), ".exe .cmd .bat .ps1"))
 		name = str_lower(x->a, str_head(name, name.n - 4));
 	/* Names of PowerShell are written in any case. */
@@ -229,9 +233,11 @@ str run_cmd(struct run *x, struct cmd *c)
 	if (c->env != c->env_end)
 		judge_start_vars(x, c);
 	judge_own_vars(x, c);
+	run_named(x, c);
 	judge_by_name(x, c);
 	judge_user_programs(x, c);
 	judge_operands(x, c);
+	judge_unfamiliar(x, c);
 	judge_own_places(x, c);
 	if (!str_is_set(c->out))
 		c->out = output_of(x, c);

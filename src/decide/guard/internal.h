@@ -104,11 +104,19 @@ struct fact {
 	const struct shell_node *body; /* FACT_FUNCTION, FACT_SINK */
 };
 
+/* A directory of the host in a container. */
+struct mount {
+	const struct mount *next;
+	str source, target;
+};
+
 /* What a subshell has a copy of. */
 struct state {
 	struct fact *facts;
 	str cwd; /* absolute and normal; may hold marks */
 	str oldcwd;
+	str stays; /* where it would be if the last cd had failed, or STR_NONE */
+	bool errexit;
 	str arg0;
 	struct fields args;
 	bool args_given; /* false: the caller of this text decides what $1 is */
@@ -137,19 +145,22 @@ struct run {
 	unsigned forks;     /* pipelines and backgrounds around */
 	unsigned processes; /* numbers of process substitutions */
 	const struct calling *calls;
-	bool spent;          /* a budget is used up: said once */
-	bool doubt;          /* what is read may be meant otherwise: asked about at most */
-	bool maybe;          /* the text may be no command at all */
-	struct fields paths; /* of the call itself, for the user's rules */
-	bool unread;         /* something was not understood, or too much to be followed */
-	str unread_in;       /* the file in which; STR_NONE: the text itself */
-	bool blind;          /* where a path leads could not be found out */
-	bool wants_disk;     /* the disk must be asked and may not be: nothing that was found counts */
-	bool remote;         /* on another host: paths are not ours */
-	bool contained;      /* in a container that is thrown away */
-	bool elevated;       /* sudo and the like around */
+	bool spent;                 /* a budget is used up: said once */
+	bool doubt;                 /* what is read may be meant otherwise: asked about at most */
+	bool maybe;                 /* the text may be no command at all */
+	struct fields paths;        /* of the call itself, for the user's rules */
+	bool unread;                /* something was not understood, or too much to be followed */
+	str unread_in;              /* the file in which; STR_NONE: the text itself */
+	bool blind;                 /* where a path leads could not be found out */
+	bool wants_disk;            /* the disk must be asked and may not be: nothing that was found counts */
+	bool remote;                /* on another host: paths are not ours */
+	bool contained;             /* in a container that is thrown away */
+	const struct mount *mounts; /* what it has of the host */
+	bool elevated;              /* sudo and the like around */
 	bool deferred;
 	bool refs;                           /* there is a FACT_REF */
+	bool adds;                           /* a file is put into a directory, where it may be new */
+	bool zsh;                            /* the text is read by zsh */
 	const struct guard_watcher *watcher; /* or NULL */
 	uint32_t begin, end;                 /* of the simple command in the outermost text */
 	bool inner;                          /* in a text of which offsets mean nothing */
@@ -194,6 +205,17 @@ str expand_one(struct run *x, const struct shell_word *w);     /* as in an assig
 str expand_pattern(struct run *x, const struct shell_word *w); /* the same, quoted pattern characters escaped */
 str expand_param(struct run *x, const struct shell_part *p, bool *ret_list, struct fields *ret_items);
 int64_t arith_value(struct run *x, str text, bool *ret_known);
+
+struct cmd;
+
+/* -- what the shell expands a second time (again.c) --------------------------------------------- */
+
+void run_again(struct run *x, str text);                    /* commands in it run */
+void run_assigned(struct run *x, str name, str value);      /* to a variable */
+void run_computed(struct run *x, str text);                 /* in arithmetic */
+void run_named(struct run *x, const struct cmd *c);         /* as a name that a builtin takes */
+void run_tested(struct run *x, const struct fields *words); /* between [[ and ]] */
+bool is_called_by_shell(str function);
 
 /* -- running (run.c) -------------------------------------------------------------------------- */
 
@@ -262,8 +284,13 @@ str cmd_value(const struct cmd *c, const char *shorts, char letter, const char *
 
 str path_resolve(struct run *x, str word); /* absolute, without . and .., links followed; may begin with a mark */
 str path_join(struct run *x, str dir, str word);
-bool path_below(str path, str dir); /* dir itself counts */
-bool path_is_dynamic(str path);     /* what it names depends on something unknown at its front */
+bool path_below(str path, str dir);      /* dir itself counts */
+bool is_inside(struct run *x, str path); /* of a container, and not of the host */
+bool path_is_dynamic(str path);          /* what it names depends on something unknown at its front */
+
+/* Whether something is there already. Unknown: not even its directory is, or the disk is not asked. */
+enum presence { PRESENCE_UNKNOWN, PRESENCE_THERE, PRESENCE_NOT };
+enum presence path_presence(struct run *x, str path);
 
 enum place {
 	PLACE_UNKNOWN,
@@ -285,6 +312,8 @@ enum place {
 
 enum place place_of(struct run *x, str path);
 
+bool is_like_output(str name); /* build, out, target: what a project's build makes */
+
 enum secrecy { SECRET_NOT, SECRET_PROJECT, SECRET_ENVIRON, SECRET_KEY };
 enum secrecy secrecy_of(struct run *x, str path);
 bool is_protected(struct run *x, str path, bool *ret_shared); /* hookd's own; shared: also holds other settings */
@@ -296,7 +325,8 @@ enum guarded {
 	GUARDED_AUTH,
 	GUARDED_SUDOERS,
 	GUARDED_SYSTEM,
-	GUARDED_GITHOOK
+	GUARDED_GITHOOK,
+	GUARDED_AGENT
 };
 enum guarded guarded_of(struct run *x, str path);
 
@@ -380,6 +410,7 @@ enum rule {
 	RULE_KERNEL,
 	RULE_SUDOERS,
 	RULE_SETUID,
+	RULE_AGENT,
 	RULE_SELF,
 	RULE_MAX,
 };
@@ -394,10 +425,20 @@ void add_finding(struct run *x, const struct cmd *c, const struct guard_finding 
 void judge_delete(struct run *x, const struct cmd *c, str word, bool recursive);
 void judge_write(struct run *x, const struct cmd *c, str word, str content, bool append);
 void judge_read(struct run *x, const struct cmd *c, str word);
+bool is_file_name(str path); /* of one file: package-lock.json is no directory */
+/* loss.c */
+bool is_personal(struct run *x, str path, bool *ret_whole);
+enum verdict_action loss_of_files(struct run *x, str path);
+void judge_overwriting(struct run *x, const struct cmd *c, str path, str content);
+void judge_edit(struct run *x, const struct cmd *c, str word); /* in place */
+void judge_moving(struct run *x, const struct cmd *c, str source, str target);
 void judge_send(struct run *x, struct cmd *c, str file); /* pack_net.c */
 void judge_sql(struct run *x, const struct cmd *c, str sql);
-void judge_by_name(struct run *x, struct cmd *c); /* everything that knows the program */
+bool is_scratch_database(struct run *x, const struct cmd *c, str statement); /* pack_db.c */
+void judge_by_name(struct run *x, struct cmd *c);                            /* everything that knows the program */
 void judge_user_programs(struct run *x, struct cmd *c);
+bool user_knows(struct run *x, str name);
+void judge_unfamiliar(struct run *x, struct cmd *c); /* unfamiliar.c */
 void judge_start_vars(struct run *x, const struct cmd *c);
 void judge_git_hooks(struct run *x, const struct cmd *sub);
 void judge_exported(struct run *x, const struct cmd *c, str name, str value);

@@ -133,7 +133,7 @@ static bool takes_protected(struct run *x, str path)
 }
 
 /* One file by its name: package-lock.json is no directory. */
-static bool is_file_name(str path)
+bool is_file_name(str path)
 {
 	str last = str_base(path);
 	ptrdiff_t dot = -1;
@@ -158,14 +158,33 @@ static str changed_path(struct run *x, const struct cmd *c, str word)
 	return path;
 }
 
+/* The same word where the shell still is when cd has failed. */
+static void judge_where_it_stays(struct run *x, const struct cmd *c, str word, bool recursive)
+{
+	str path;
+	enum place place;
+
+	if (!x->st.stays.n || !word.n || strchr("/~", word.p[0]) || has_mark(word, MARKS_HOLE) || x->contained)
+		return;
+	path = path_join(x, x->st.stays, word);
+	place = place_of(x, path);
+	if ((recursive && !(place == PLACE_IN_PROJECT && is_file_name(path)) ? deletions[place].tree
+									     : deletions[place].file) > VERDICT_ALLOW)
+		FAULT(x, c, deletions[place].rule, VERDICT_ASK,
+			"if cd fails, this would delete %s: " STR_FMT " (with && instead of ; it would not)",
+			deletions[place].what, STR_ARG(path));
+}
+
 void judge_delete(struct run *x, const struct cmd *c, str word, bool recursive)
 {
 	str path = changed_path(x, c, word);
 	enum place place;
 	enum verdict_action action;
+	bool whole;
 
-	if (!word.n || x->contained)
+	if (!word.n || is_inside(x, path))
 		return;
+	judge_where_it_stays(x, c, word, recursive);
 	if (takes_protected(x, path)) {
 		FAULT(x, c, RULE_SELF, VERDICT_DENY, "this would delete " STR_FMT ", which the guard depends on",
 			STR_ARG(path));
@@ -179,8 +198,13 @@ void judge_delete(struct run *x, const struct cmd *c, str word, bool recursive)
 		action = VERDICT_ASK; /* another machine: what is its project is not known */
 	if (recursive && place == PLACE_SYSTEM_IN && str_in(path, "/tmp/\2 /var/tmp/\2"))
 		action = VERDICT_ASK;
-	if (!recursive && place == PLACE_IN_HOME && secrecy_of(x, path) == SECRET_KEY)
-		action = VERDICT_DENY;
+	if (!recursive && place == PLACE_IN_HOME)
+		action = secrecy_of(x, path) == SECRET_KEY ? VERDICT_DENY : loss_of_files(x, path);
+	else if (!recursive && place == PLACE_IN_PROJECT && str_eq(str_base(path), STR("\2")))
+		action = VERDICT_ASK; /* all that is in a directory */
+	else if (recursive && action == VERDICT_DENY && is_like_output(str_base(path)) &&
+		(place == PLACE_ELSEWHERE || (place == PLACE_IN_HOME && !is_personal(x, path, &whole))))
+		action = VERDICT_ASK; /* ~/build may be what it is called */
 	if (!recursive && guarded_of(x, path) == GUARDED_SYSTEM)
 		action = VERDICT_DENY;
 	if (!recursive && place == PLACE_GIT &&
@@ -208,6 +232,7 @@ static const struct {
 	[GUARDED_AUTH] = { RULE_PERSIST, VERDICT_DENY, "the list of keys that may log in" },
 	[GUARDED_SUDOERS] = { RULE_SUDOERS, VERDICT_DENY, "the rules of who may become root" },
 	[GUARDED_SYSTEM] = { RULE_REDIRECT, VERDICT_DENY, "a file the system depends on" },
+	[GUARDED_AGENT] = { RULE_AGENT, VERDICT_ASK, "what tells agents what to do, or gives them tools" },
 	[GUARDED_GITHOOK] = { RULE_GIT_CONFIG, VERDICT_ASK, "a file that makes git run programs" },
 };
 
@@ -279,6 +304,9 @@ void judge_write(struct run *x, const struct cmd *c, str word, str content, bool
 		return;
 	}
 	guarded = guarded_of(x, path);
+	/* An agent's own tool shows the person what it writes into the project. */
+	if (guarded == GUARDED_AGENT && !x->depth && path_below(path, x->c->root.n ? x->c->root : x->c->cwd))
+		guarded = GUARDED_NOT;
 	/* What is written here runs later: it is judged as what it will be. */
 	if (content.n && !has_mark(str_head(content, 1), MARKS_HOLE) &&
 		(runs_later(path, guarded) ||
@@ -287,9 +315,9 @@ void judge_write(struct run *x, const struct cmd *c, str word, str content, bool
 	if (guarded != GUARDED_NOT)
 		FAULT(x, c, writings[guarded].rule, writings[guarded].action, "this would write to %s: " STR_FMT,
 			writings[guarded].what, STR_ARG(path));
-	else if (!x->contained && place_of(x, path) == PLACE_DEVICE)
+	else if (!is_inside(x, path) && place_of(x, path) == PLACE_DEVICE)
 		FAULT(x, c, RULE_DD, VERDICT_DENY, "this would write straight to a disk: " STR_FMT, STR_ARG(path));
-	else if (path_below(path, STR("/etc")) && !x->contained)
+	else if (path_below(path, STR("/etc")) && !is_inside(x, path))
 		FAULT(x, c, RULE_REDIRECT, VERDICT_ASK, "this would change a setting of the system: " STR_FMT,
 			STR_ARG(path));
 	else if (place_of(x, path) == PLACE_GIT && !str_ends(path, STR("/.git/info/exclude")) &&
@@ -304,6 +332,8 @@ void judge_write(struct run *x, const struct cmd *c, str word, str content, bool
 			STR_ARG(path));
 	if (path_below(path, STR("/dev")))
 		return;
+	if (!append)
+		judge_overwriting(x, c, path, content);
 	note_content(x, path, content, append);
 }
 

@@ -34,7 +34,7 @@ static bool is_own(struct run *x, str path)
 	bool shared = false;
 	str root = x->c->root.n ? x->c->root : x->c->cwd;
 
-	if (x->contained || x->remote)
+	if (is_inside(x, path) || x->remote)
 		return false;
 	for (size_t i = 0; i < x->c->nown; i++)
 		if (!is_binary(x->c->own[i]) && path_below(path, x->c->own[i]))

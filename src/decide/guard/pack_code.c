@@ -65,7 +65,9 @@ static void do_interpreter(struct run *x, struct cmd *c)
 		if (!a.operand && str_is_set(a.value) &&
 			((a.letter && strchr(k->code_letters, a.letter)) || arg_is(&a, 0, k->code_longs))) {
 			code = true;
-			(void)run_code(x, language, a.value, c->in);
+			(void)run_code(x, language, a.value,
+				str_is_set(c->in) || it.i >= c->n ? c->in
+								  : fields_join(x->a, c->v + it.i, c->n - it.i, '\n'));
 			if (str_in(language, "python"))
 				return;
 		}
@@ -80,7 +82,7 @@ static void do_interpreter(struct run *x, struct cmd *c)
 		if (str_in(c->name, "bun") && str_in(a.value, "run x install add test build"))
 			return;
 		if (code && cmd_has(c, "-i") && str_in(language, "perl ruby")) {
-			judge_write(x, c, a.value, STR("\1"), true);
+			judge_edit(x, c, a.value);
 			continue;
 		}
 		if (!code && str_eq(a.value, STR("-")))

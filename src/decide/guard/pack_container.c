@@ -37,6 +37,34 @@ static void judge_mount(struct run *x, struct cmd *c, str spec)
 			STR_ARG(source));
 }
 
+/* SOURCE:TARGET[:MODE], or type=bind,source=…,target=… */
+static void add_mount(struct run *x, str spec)
+{
+	struct mount *m = arena_new(x->a, struct mount);
+	str rest = spec, part, value;
+
+	*m = (struct mount){ .next = x->mounts };
+	if (str_find_char(spec, '=') > 0) {
+		while (str_split(&rest, ',', &part)) {
+			str key = part;
+
+			value = str_split(&part, '=', &key) ? part : STR("");
+			if (str_in(key, "source src"))
+				m->source = value;
+			else if (str_in(key, "target dst destination"))
+				m->target = value;
+		}
+	} else {
+		(void)str_split(&rest, ':', &m->source);
+		(void)str_split(&rest, ':', &m->target);
+	}
+	if (!m->source.n || !m->target.n || !strchr("/~.", m->source.p[0]) || m->target.p[0] != '/')
+		return; /* a volume of the engine's own */
+	m->source = path_resolve(x, m->source);
+	m->target = path_join(x, STR("/"), m->target);
+	x->mounts = m;
+}
+
 static const char run_shorts[] = "vewuhlpmacn";
 static const char run_longs[] = "volume env env-file workdir user hostname label publish memory name network net mount "
 				"entrypoint platform cpus shm-size add-host cap-add "
@@ -50,13 +78,15 @@ static void run_inside(struct run *x, struct cmd *c, size_t from, bool fresh)
 	struct args it = { .c = &sub, .shorts = run_shorts, .longs = run_longs, .posix = true };
 	struct state saved = x->st;
 	bool contained = x->contained, remote = x->remote, socket = false;
-	str entry = STR_NONE;
+	const struct mount *mounts = x->mounts;
+	str entry = STR_NONE, dir = STR_NONE;
 	struct arg a;
 	int image = -1;
 
 	while (args_next(&it, &a)) {
 		if (arg_is(&a, 'v', "volume")) {
 			judge_mount(x, c, a.value);
+			add_mount(x, a.value);
 			socket |= str_has(a.value, ".sock");
 		} else if (arg_is(&a, 0, "mount")) {
 			ptrdiff_t at = str_find(a.value, STR("source=")), at2 = str_find(a.value, STR("src="));
@@ -68,6 +98,9 @@ static void run_inside(struct run *x, struct cmd *c, size_t from, bool fresh)
 			socket |= str_has(a.value, ".sock");
 			if (str_split(&rest, ',', &source))
 				judge_mount(x, c, source);
+			add_mount(x, a.value);
+		} else if (arg_is(&a, 'w', "workdir")) {
+			dir = a.value;
 		} else if (arg_is(&a, 0, "privileged") && !str_eq(a.value, STR("false"))) {
 			FAULT(x, c, RULE_DOCKER_ESCAPE,
 				cmd_has(c, "--pid") || cmd_has(c, "-v") ? VERDICT_DENY : VERDICT_ASK,
@@ -90,8 +123,10 @@ static void run_inside(struct run *x, struct cmd *c, size_t from, bool fresh)
 		image = (int)a.at;
 		break;
 	}
-	if (image < 0 || (size_t)image + 1 > sub.n)
+	if (image < 0 || (size_t)image + 1 > sub.n) {
+		x->mounts = mounts;
 		return;
+	}
 	struct fields f = { 0 };
 
 	if (entry.n)
@@ -105,9 +140,10 @@ static void run_inside(struct run *x, struct cmd *c, size_t from, bool fresh)
 	/* What is thrown away with the container may be deleted; what runs on is as another machine. */
 	x->contained |= fresh && !socket;
 	x->remote |= !fresh;
-	x->st.cwd = fresh ? STR("/") : STR("/app");
+	x->st.cwd = dir.n ? path_join(x, STR("/"), dir) : fresh ? STR("/") : STR("/app");
 	if (f.n)
 		c->out = run_argv(x, f.v, f.n, c->in);
+	x->mounts = mounts;
 	x->contained = contained;
 	x->remote = remote;
 	x->st = saved;

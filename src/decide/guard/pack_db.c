@@ -1,5 +1,95 @@
 /* pack_db: clients of databases whose languages are not SQL. */
-#include "guard/internal.h"
+#include "guard/descriptor.h"
+
+/* -- databases of tests ----------------------------------------------------------------------- */
+
+static bool is_test_name(str name)
+{
+	return str_find_char(name, '/') < 0 &&
+		glob_any(name,
+			"test testing *_test test_* *-test test-* *_test[0-9] *_test[-_][0-9] *_testing :memory:");
+}
+
+static bool is_this_host(str host)
+{
+	return !host.n || str_in(host, "localhost 127.0.0.1 [::1] ::1") || host.p[0] == '/';
+}
+
+/* scheme://user@host:port/name?… */
+static bool is_test_url(str url)
+{
+	ptrdiff_t at = str_find(url, STR("://")), slash;
+	str host, name, rest;
+
+	if (at < 0)
+		return false;
+	rest = str_from(url, (size_t)at + 3);
+	if ((slash = str_find_char(rest, '/')) < 0)
+		return false;
+	host = str_head(rest, (size_t)slash);
+	name = str_from(rest, (size_t)slash + 1);
+	if ((at = str_find_char(host, '@')) >= 0)
+		host = str_from(host, (size_t)at + 1);
+	rest = host;
+	(void)str_split(&rest, ':', &host);
+	rest = name;
+	(void)str_split(&rest, '?', &name);
+	return is_this_host(host) && is_test_name(name);
+}
+
+/* The environment that a framework takes its database from says test. */
+static bool is_test_environment(struct run *x, const struct cmd *c)
+{
+	static const char *const names[] = { "RAILS_ENV", "RACK_ENV", "MIX_ENV", "NODE_ENV", "APP_ENV" };
+	const struct fact *url = fact_find(x, x->st.facts, FACT_VAR, STR("DATABASE_URL"));
+
+	if (url)
+		return is_test_url(url->value);
+	if (!str_in(c->name, "rails rake mix knex sequelize sequelize-cli artisan console"))
+		return false; /* others do not look at these */
+	for (size_t i = 0; i < countof(names); i++) {
+		const struct fact *f = fact_find(x, x->st.facts, FACT_VAR, str_of(names[i]));
+
+		if (f && str_in(f->value, "test testing"))
+			return true;
+	}
+	return false;
+}
+
+/* Nothing in it is missed: it is that of tests, of this machine, or of a container that is thrown away. statement: the
+ * name that the statement itself gives, or STR_NONE. */
+bool is_scratch_database(struct run *x, const struct cmd *c, str statement)
+{
+	struct args it;
+	struct arg a;
+	str name = statement;
+
+	if (x->contained && !x->mounts)
+		return true;
+	if (!c || x->remote)
+		return false;
+	if (!name.n && is_test_environment(x, c))
+		return true;
+	if (!str_in(c->name, "psql mysql mariadb dropdb sqlite3 sqlite mysqladmin pgcli mycli"))
+		return false;
+	it = args_of(c);
+	while (args_next(&it, &a)) {
+		if (arg_is(&a, 'h', "host") && !is_this_host(a.value))
+			return false;
+		if (!statement.n &&
+			(arg_is(&a, 'd', "dbname") || arg_is(&a, 'D', "database") || (a.operand && !name.n)))
+			name = a.value;
+		if (str_find(a.value, STR("://")) > 0 && !is_test_url(a.value) && statement.n)
+			return false;
+	}
+	if (str_in(c->name, "sqlite3 sqlite"))
+		return name.n &&
+			(place_of(x, path_resolve(x, name)) == PLACE_TEMP ||
+				glob_any(str_base(name), "test.* *_test.* test_*.* *.test.db *-test.*"));
+	return name.n && (is_test_name(name) || is_test_url(name));
+}
+
+/* -- clients ---------------------------------------------------------------------------------- */
 
 /* A database that ends with the program: only what leaves it counts. */
 static void in_memory(struct run *x, struct cmd *c)

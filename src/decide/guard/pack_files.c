@@ -194,6 +194,18 @@ static void operands_of(struct run *x, const struct cmd *c, const char *shorts, 
 		*ret_target = ret->v[--ret->n];
 }
 
+/* What the command wrote below a directory goes with it. */
+static void carry_below(struct run *x, str from, str target)
+{
+	str to = path_resolve(x, target);
+
+	for (const struct fact *f = x->fs; f && spend(x, 1); f = f->next)
+		if (f->kind == FACT_FILE && f->key.n > from.n && path_below(f->key, from))
+			fs_note(x, FACT_FILE,
+				arena_strf(x->a, STR_FMT STR_FMT, STR_ARG(to), STR_ARG(str_from(f->key, from.n))),
+				f->value);
+}
+
 /* Where a copy ends up: the target itself, or below it when it is a directory. */
 static void write_copy(struct run *x, struct cmd *c, str source, str target, bool many)
 {
@@ -202,7 +214,10 @@ static void write_copy(struct run *x, struct cmd *c, str source, str target, boo
 
 	if (secrecy_of(x, from) == SECRET_KEY)
 		content = STR("\5");
+	carry_below(x, from, target);
+	x->adds = dir;
 	judge_write(x, c, target, content, false);
+	x->adds = false;
 	if (str_has(from, "bin/")) {
 		str key = path_join(x, x->st.cwd, target);
 
@@ -217,8 +232,10 @@ static void write_copy(struct run *x, struct cmd *c, str source, str target, boo
 			!is_protected(x, path_resolve(x, inside), &shared))
 			return;
 	}
+	x->adds = true;
 	judge_write(x, c, arena_strf(x->a, STR_FMT "/" STR_FMT, STR_ARG(target), STR_ARG(str_base(source))), content,
 		false);
+	x->adds = false;
 }
 
 static bool is_vital(enum place p)
@@ -254,6 +271,10 @@ static void do_mv(struct run *x, struct cmd *c)
 		else if (p == PLACE_SYSTEM_IN && !path_below(source, STR("/usr/local")))
 			FAULT(x, c, RULE_MV, VERDICT_ASK, "this would move away a part of the system: " STR_FMT,
 				STR_ARG(source));
+		else
+			judge_moving(x, c, source, path);
+		if (secrecy_of(x, source) == SECRET_KEY && place_of(x, path) != PLACE_IN_HOME)
+			judge_read(x, c, from.v[i]); /* to where others may read it */
 		write_copy(x, c, from.v[i], target, from.n > 1);
 	}
 }
@@ -317,7 +338,7 @@ static void do_rsync(struct run *x, struct cmd *c)
 {
 	struct fields from = { 0 };
 	bool deletes = cmd_has(c, "--delete") || cmd_has(c, "--delete-after") || cmd_has(c, "--delete-before") ||
-		cmd_has(c, "--delete-excluded") || cmd_has(c, "--del") || cmd_has(c, "--remove-source-files");
+		cmd_has(c, "--delete-excluded") || cmd_has(c, "--del");
 	str target, shell = cmd_value(c, "efBTM", 'e', "rsh");
 
 	if (str_is_set(shell))
@@ -457,7 +478,7 @@ static void do_truncate(struct run *x, struct cmd *c)
 			continue;
 		path = path_resolve(x, a.value);
 		p = place_of(x, path);
-		judge_write(x, c, a.value, STR("\1"), true);
+		judge_edit(x, c, a.value);
 		if (is_vital(p) && p != PLACE_GIT)
 			FAULT(x, c, RULE_TRUNCATE, VERDICT_DENY, "this would cut off every file in " STR_FMT,
 				STR_ARG(path));
@@ -510,7 +531,7 @@ static void do_sed(struct run *x, struct cmd *c)
 	}
 	for (size_t i = 0; i < files.n; i++) {
 		if (in_place)
-			judge_write(x, c, files.v[i], STR("\1"), true);
+			judge_edit(x, c, files.v[i]);
 		else
 			judge_read(x, c, files.v[i]);
 	}

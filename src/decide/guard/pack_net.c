@@ -266,6 +266,11 @@ static void do_socat(struct run *x, struct cmd *c)
 	c->out = STR("\4");
 }
 
+static bool is_this_machine(str target)
+{
+	return glob_any(target, "localhost:* 127.0.0.1:* *@localhost:* *@127.0.0.1:* [[]::1]:*");
+}
+
 /* Copies to a host: the local operands must hold no secrets. */
 static void do_scp(struct run *x, struct cmd *c)
 {
@@ -277,6 +282,10 @@ static void do_scp(struct run *x, struct cmd *c)
 	while (args_next(&it, &a))
 		if (a.operand)
 			fields_add(x->a, &f, a.value);
+	if (f.n > 1 && is_this_machine(f.v[f.n - 1])) /* relative paths are those of the home */
+		judge_write(x, c,
+			path_join(x, x->c->home, str_from(f.v[f.n - 1], (size_t)str_find_char(f.v[f.n - 1], ':') + 1)),
+			STR("\1"), false);
 	for (size_t i = 0; i < f.n; i++)
 		remote |= str_find_char(f.v[i], ':') > 0 &&
 			!(str_find_char(f.v[i], '/') >= 0 && str_find_char(f.v[i], '/') < str_find_char(f.v[i], ':'));

@@ -46,6 +46,8 @@ static void do_openssl(struct run *x, struct cmd *c)
 	for (size_t i = 1; i + 1 < c->n; i++)
 		if (str_in(c->v[i], "-in -inkey -key"))
 			judge_read(x, c, c->v[i + 1]);
+		else if (str_in(c->v[i], "-out -keyout"))
+			judge_write(x, c, c->v[i + 1], STR("\1"), false);
 }
 
 const struct handler pack_secrets[] = {

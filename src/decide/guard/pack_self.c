@@ -81,40 +81,31 @@ static void do_fuser(struct run *x, struct cmd *c)
 			FAULT(x, c, RULE_SELF, VERDICT_DENY, "this would end the guard itself");
 }
 
-/* Another agent without supervision: its hooks or its questions are switched off. */
-static const struct {
-	const char *programs, *words; /* of which one begins an argument */
-} unwatched[] = {
-	{ "claude", "--dangerously-skip-permissions --allow-dangerously-skip-permissions --bare" },
-	{ "codex", "--dangerously-bypass-approvals-and-sandbox --yolo --dangerously-bypass-hook-trust" },
-	{ "gemini qwen", "--yolo -y --approval-mode=yolo" },
-	{ "copilot", "--allow-all-tools --allow-all --yolo" },
-	{ "cursor-agent agent", "--force -f --yolo" },
-	{ "amp", "--dangerously-allow-all" },
-	{ "droid", "--skip-permissions-unsafe" },
-	{ "crush kimi goose opencode auggie", "--yolo -y --dangerously-skip-permissions" },
-};
+/* Variables that lead an agent to other settings, and with them away from its hooks. */
+static const char *const leading[] = { "HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_CONFIG_HOME",
+	"XDG_STATE_HOME", "XDG_RUNTIME_DIR", "OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR", "OPENCODE_CONFIG_CONTENT" };
 
+/* What only tells, or manages the agent itself. */
+static bool starts_no_agent(const struct cmd *c)
+{
+	return cmd_has(c, "--help") || cmd_has(c, "--version") ||
+		row_matches(c, "mcp|doctor|update|login|logout|config|plugin|install");
+}
+
+/* Another agent without supervision; flags that switch hooks or questions off are in descriptors. */
 static void do_agent(struct run *x, struct cmd *c)
 {
-	bool off = cmd_env(c, STR("CLAUDE_CONFIG_DIR")).n || cmd_env(c, STR("CODEX_HOME")).n ||
-		cmd_env(c, STR("GEMINI_CLI_HOME")).n || cmd_env(c, STR("HOME")).n ||
-		cmd_env(c, STR("XDG_STATE_HOME")).n || cmd_env(c, STR("XDG_RUNTIME_DIR")).n;
+	if (starts_no_agent(c))
+		return;
+	for (size_t i = 0; i < countof(leading); i++) {
+		const struct fact *f = fact_find(x, x->st.facts, FACT_VAR, str_of(leading[i]));
 
-	for (size_t i = 1; i < c->n; i++) {
-		str next = i + 1 < c->n ? c->v[i + 1] : STR("");
-
-		for (size_t k = 0; k < countof(unwatched); k++)
-			off |= str_in(c->name, unwatched[k].programs) && str_in(c->v[i], unwatched[k].words);
-		off |= str_has(c->v[i], "disableAllHooks") || str_has(c->v[i], "features.hooks=false") ||
-			str_has(c->v[i], "bypassPermissions") || str_has(c->v[i], "danger-full-access") ||
-			(str_eq(c->v[i], STR("--disable")) && str_has(next, "hooks")) ||
-			(str_eq(c->v[i], STR("--setting-sources")) && !next.n) ||
-			(str_eq(c->v[i], STR("--approval-mode")) && str_eq(next, STR("yolo")));
+		if (f && !str_eq(f->value, x->c->home))
+			FAULT(x, c, RULE_SELF, str_is_set(cmd_env(c, f->key)) ? VERDICT_DENY : VERDICT_ASK,
+				"this starts another agent with other settings than the user's (%s)", leading[i]);
 	}
-	if (off && !cmd_has(c, "--help"))
-		FAULT(x, c, RULE_SELF, VERDICT_DENY,
-			"this starts another agent without the hooks or questions that watch it");
+	if (x->elevated || x->contained)
+		FAULT(x, c, RULE_SELF, VERDICT_ASK, "this starts another agent where the hooks that watch it are not");
 }
 
 /* Debuggers change what they are attached to. */

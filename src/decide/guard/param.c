@@ -92,6 +92,7 @@ int64_t arith_value(struct run *x, str text, bool *ret_known)
 
 	if (m.s.n && str_is_set(value) && !has_mark(value, MARKS_ANY))
 		m.s = value;
+	run_computed(x, m.s);
 	n = sum_of(&m);
 	skip_blanks(&m);
 	*ret_known = m.known && m.i == m.s.n && m.s.n;
@@ -228,9 +229,9 @@ static const struct fields *list_of(struct run *x, const struct shell_part *p, b
 		*ret_at = p->name.p[0] == '@';
 		return x->st.args.n || x->st.args_given ? &x->st.args : &any;
 	}
-	if (!p->index)
+	if (!p->index && !x->zsh)
 		return NULL;
-	index = expand_one(x, p->index);
+	index = p->index ? expand_one(x, p->index) : STR("@"); /* zsh: $x is all of it */
 	f = fact_find(x, x->st.facts, FACT_ARRAY, p->name);
 	if (!f || !str_in(index, "@ *"))
 		return NULL;
@@ -302,6 +303,8 @@ static str with_op(struct run *x, const struct shell_part *p, str v)
 	case SHELL_OP_AT:
 		if (str_in(p->text, "U u"))
 			return change_case(x, v, str_eq(p->text, STR("U")) ? STR("^^") : STR("^"));
+		if (str_eq(p->text, STR("P")))
+			run_again(x, v);
 		if (str_eq(p->text, STR("L")))
 			return change_case(x, v, STR(",,"));
 		return str_eq(p->text, STR("E")) ? decode_backslashes(x->a, v, false) : v;

@@ -91,6 +91,29 @@ static str real(struct run *x, str path)
 	return path;
 }
 
+static int look_up(struct run *x, str path)
+{
+	str found;
+	int r = x->c->real_path(x->c->real_path_arg, x->a, path, &found);
+
+	if (r == -EAGAIN)
+		x->wants_disk = x->spent = true;
+	return r;
+}
+
+enum presence path_presence(struct run *x, str path)
+{
+	int r;
+
+	if (!x->c->real_path || x->remote || x->contained || path_is_dynamic(path) || has_mark(path, MARKS_ANY))
+		return PRESENCE_UNKNOWN;
+	r = look_up(x, path);
+	if (r == 0)
+		return PRESENCE_THERE;
+	return r == -ENOENT && look_up(x, str_head(path, path.n - str_base(path).n - 1)) == 0 ? PRESENCE_NOT
+											      : PRESENCE_UNKNOWN;
+}
+
 str path_join(struct run *x, str dir, str word)
 {
 	struct text t = { .a = x->a };
@@ -154,6 +177,24 @@ static str without_proc_root(str path)
 	return path;
 }
 
+bool is_inside(struct run *x, str path)
+{
+	bool host = !x->contained;
+
+	for (const struct mount *m = x->mounts; m && !host; m = m->next)
+		host = path_below(path, m->source);
+	return !host;
+}
+
+/* A path in a container is one of the host where that was mounted. */
+static str on_host(struct run *x, str path)
+{
+	for (const struct mount *m = x->mounts; m && x->contained; m = m->next)
+		if (path_below(path, m->target))
+			return path_join(x, m->source, str_from(path, MIN(m->target.n + 1, path.n)));
+	return path;
+}
+
 str path_resolve(struct run *x, str word)
 {
 	str path;
@@ -177,6 +218,8 @@ str path_resolve(struct run *x, str word)
 	(void)spend(x, 4 + (unsigned)(path.n / 16));
 	if (path.n > PATH_BYTES)
 		return STR("\1");
+	if (x->mounts)
+		path = on_host(x, path);
 	return path_is_dynamic(path) ? path : real(x, path);
 }
 

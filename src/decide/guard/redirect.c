@@ -35,6 +35,15 @@ static void add_out(struct run *x, struct joint *j, str path, bool append, bool 
 	j->net_out |= is_net(path);
 }
 
+/* What comes in: for the command, or by a number for whoever asks for that. */
+static void take_in(struct run *x, const struct shell_redirect *r, str content)
+{
+	if (r->fd <= 0)
+		x->in = content;
+	else
+		var_set(x, fd_key(x, arena_strf(x->a, "%d", r->fd)), content);
+}
+
 static void read_from(struct run *x, struct joint *j, const struct shell_redirect *r, str word)
 {
 	str path = path_resolve(x, word);
@@ -47,8 +56,7 @@ static void read_from(struct run *x, struct joint *j, const struct shell_redirec
 		return;
 	}
 	judge_read(x, NULL, word);
-	if (r->fd <= 0)
-		x->in = fs_content(x, path);
+	take_in(x, r, fs_content(x, path));
 }
 
 static void dup_in(struct run *x, const struct shell_redirect *r, str word)
@@ -59,6 +67,17 @@ static void dup_in(struct run *x, const struct shell_redirect *r, str word)
 		x->in = f->value;
 }
 
+static void dup_out(struct run *x, struct joint *j, str word, bool output)
+{
+	const struct fact *f = fact_find(x, x->st.facts, FACT_VAR, fd_key(x, word));
+	str path = arena_strf(x->a, "/dev/fd/" STR_FMT, STR_ARG(word));
+
+	if (f && str_eq(f->value, STR("\4")))
+		j->net_out = true;
+	else if (x->fs && fact_find(x, x->fs, FACT_SINK, path))
+		add_out(x, j, path, false, output);
+}
+
 void redirect_begin(struct run *x, const struct shell_redirect *r, struct joint *j)
 {
 	for (; r && spend(x, 1); r = r->next) {
@@ -66,14 +85,11 @@ void redirect_begin(struct run *x, const struct shell_redirect *r, struct joint 
 		str word = r->op == SHELL_HEREDOC || r->op == SHELL_HERESTRING ? STR_NONE : target_of(x, r);
 
 		switch (r->op) {
-		case SHELL_HEREDOC:
-			if (r->fd <= 0)
-				x->in = expand_one(x, r->body);
-			break;
+		case SHELL_HEREDOC: take_in(x, r, expand_one(x, r->body)); break;
 		case SHELL_HERESTRING:
 			text_add(&t, expand_one(x, r->target));
 			text_char(&t, '\n');
-			x->in = text_str(&t);
+			take_in(x, r, text_str(&t));
 			break;
 		case SHELL_IN: read_from(x, j, r, word); break;
 		case SHELL_INOUT:
@@ -82,14 +98,17 @@ void redirect_begin(struct run *x, const struct shell_redirect *r, struct joint 
 				add_out(x, j, word, true, false);
 			break;
 		case SHELL_DUP_IN: dup_in(x, r, word); break;
-		case SHELL_DUP_OUT:
-			if (fact_find(x, x->st.facts, FACT_VAR, fd_key(x, word)))
-				j->net_out = true;
-			break;
+		case SHELL_DUP_OUT: dup_out(x, j, word, r->fd < 0 || r->fd == 1); break;
 		case SHELL_OUT:
 		case SHELL_APPEND: add_out(x, j, word, r->op == SHELL_APPEND, r->fd < 0 || r->fd == 1); break;
 		case SHELL_BOTH:
-		case SHELL_BOTH_APPEND: add_out(x, j, word, r->op == SHELL_BOTH_APPEND, true); break;
+		case SHELL_BOTH_APPEND:
+			if (x->fs &&
+				fact_find(x, x->fs, FACT_SINK, arena_strf(x->a, "/dev/fd/" STR_FMT, STR_ARG(word))))
+				dup_out(x, j, word, true); /* >&"${COPROC[1]}" */
+			else
+				add_out(x, j, word, r->op == SHELL_BOTH_APPEND, true);
+			break;
 		}
 	}
 }

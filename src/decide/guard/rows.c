@@ -119,7 +119,8 @@ bool judge_program_rule(struct run *x, struct cmd *c, const struct program_rule 
 {
 	enum verdict_action action = r->action;
 
-	if (!spend(x, 2 + (unsigned)c->n) || !row_matches(c, r->when) || only_tells(c, r->rule))
+	if (!spend(x, 2 + (unsigned)c->n) || !row_matches(c, r->when) || only_tells(c, r->rule) ||
+		(r->rule == RULE_DB && is_scratch_database(x, c, STR_NONE)))
 		return false;
 	if ((r->rule == RULE_CLOUD || r->rule == RULE_K8S || r->rule == RULE_IAC || r->rule == RULE_DOCKER_PRUNE) &&
 		takes_listing(c))

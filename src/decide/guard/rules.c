@@ -133,6 +133,11 @@ const struct guard_rule guard_rules[] = {
 		"echo x | sudo tee /etc/sudoers.d/x" },
 	[RULE_SETUID] = { "priv.setuid", "Denies giving programs the rights of their owner.", NULL,
 		"chmod u+s /bin/bash" },
+	[RULE_AGENT] = { "agent.instructions",
+		"Asks before a command changes what tells agents what to do or gives them tools: instructions, skills, "
+		"commands, MCP servers.",
+		"Let the agent's own tool change the file, so that the person sees it.", "echo x >> AGENTS.md",
+		/* mild= */ true },
 	[RULE_SELF] = { "self.tamper",
 		"Denies changing hookd itself: its programs, files, service, and agents' hook "
 		"files.",

@@ -2,7 +2,7 @@
  * to is judged, and what it would print is passed on to its reader. */
 #include <errno.h>
 
-#include "guard/internal.h"
+#include "guard/descriptor.h"
 #include "guard/redirect.h"
 
 enum {
@@ -91,8 +91,31 @@ static str join_out(struct run *x, str a, str b)
 	return text_str(&t);
 }
 
+/* A directory that cd may not find; what this command has just made is there. */
+static bool may_fail(struct run *x, const struct state *before, str made)
+{
+	str cwd = x->st.cwd;
+
+	return !str_eq(cwd, before->cwd) && !path_below(before->cwd, cwd) && !str_eq(cwd, x->c->home) &&
+		!str_in(cwd, "/tmp /") && !str_eq(cwd, before->oldcwd) && !str_eq(cwd, made) && !x->st.errexit &&
+		!path_is_dynamic(before->cwd) && path_presence(x, cwd) != PRESENCE_THERE;
+}
+
+/* cd DIR; rm -rf *: what follows runs where the shell was, if there is no DIR. */
+static void note_cd(struct run *x, const struct shell_node *c, const struct state *before, str made, str *failed)
+{
+	if (c->kind == SHELL_SIMPLE && may_fail(x, before, made))
+		*failed = before->cwd;
+	if (!str_is_set(*failed) || c->then == SHELL_THEN_AND)
+		return;
+	if (c->then != SHELL_THEN_OR || (c->next && !leaves(c->next)))
+		x->st.stays = *failed;
+	*failed = STR_NONE;
+}
+
 static str run_list(struct run *x, const struct shell_node *n)
 {
+	str made = STR_NONE, failed = STR_NONE;
 	enum shell_then before = SHELL_THEN_SEMI;
 	struct text all = { .a = x->a }; /* grows in place: a list may be long */
 	str out = STR("");
@@ -110,6 +133,8 @@ static str run_list(struct run *x, const struct shell_node *n)
 		} else {
 			got = run_node(x, c);
 		}
+		note_cd(x, c, &saved, made, &failed);
+		made = str_in(x->last_name, "mkdir") ? path_resolve(x, x->last_arg) : STR_NONE;
 		if (before == SHELL_THEN_OR) {
 			struct state after = x->st;
 
@@ -255,11 +280,26 @@ static void define_function(struct run *x, const struct shell_node *n)
 
 	*f = (struct fact){ .next = x->st.facts, .kind = FACT_FUNCTION, .key = n->name, .body = n->body };
 	x->st.facts = f;
+	if (is_called_by_shell(n->name))
+		(void)run_in_subshell(x, n->body);
+}
+
+/* What is written to it later is read by its command. */
+static str run_coproc(struct run *x, const struct shell_node *n)
+{
+	static str ends[] = { { "58", 2 }, { "59", 2 } };
+	static const struct fields pipe = { .v = ends, .n = 2, .cap = 2 };
+	struct fact *sink = arena_new(x->a, struct fact);
+
+	*sink = (struct fact){ .next = x->fs, .kind = FACT_SINK, .key = STR("/dev/fd/59"), .body = n->body };
+	x->fs = sink;
+	array_set(x, n->name.n ? n->name : STR("COPROC"), &pipe);
+	return run_in_subshell(x, n->body);
 }
 
 static str run_compound(struct run *x, const struct shell_node *n)
 {
-	struct fields dropped = { 0 };
+	struct fields words = { 0 };
 
 	switch (n->kind) {
 	case SHELL_LIST: return run_list(x, n);
@@ -271,10 +311,16 @@ static str run_compound(struct run *x, const struct shell_node *n)
 	case SHELL_FOR: return run_for(x, n);
 	case SHELL_CASE: return run_case(x, n);
 	case SHELL_FUNCTION: define_function(x, n); return STR("");
-	case SHELL_COPROC: return run_in_subshell(x, n->body);
-	case SHELL_FOR_ARITH: (void)expand_one(x, n->words); return run_node(x, n->body);
+	case SHELL_COPROC: return run_coproc(x, n);
+	case SHELL_FOR_ARITH: run_computed(x, expand_one(x, n->words)); return run_node(x, n->body);
 	case SHELL_TEST:
-	case SHELL_ARITH_COMMAND: expand_words(x, n->words, &dropped); return STR("");
+		expand_words(x, n->words, &words);
+		run_tested(x, &words);
+		return STR("");
+	case SHELL_ARITH_COMMAND:
+		expand_words(x, n->words, &words);
+		run_computed(x, fields_join(x->a, words.v, words.n, ' '));
+		return STR("");
 	default: return STR("");
 	}
 }
@@ -408,6 +454,17 @@ static str run_fields(struct run *x, const struct shell_node *n, struct fields *
 	known = fact_find(x, x->st.facts, FACT_FUNCTION, f->v[0]);
 	if (known)
 		return run_function(x, known, f->v, f->n);
+	known = x->st.facts && !descriptor_of(str_base(f->v[0]))
+		? fact_find(x, x->st.facts, FACT_FUNCTION, STR("command_not_found_handle"))
+		: NULL;
+	if (known) {
+		struct fields all = { 0 };
+
+		fields_add(x->a, &all, known->key);
+		for (size_t i = 0; i < f->n; i++)
+			fields_add(x->a, &all, f->v[i]);
+		(void)run_function(x, known, all.v, all.n);
+	}
 	known = n->words->was_quoted ? NULL : fact_find(x, x->st.facts, FACT_ALIAS, f->v[0]);
 	if (known && x->depth >= DEPTH_MAX)
 		(void)spend(x, UINT32_MAX);

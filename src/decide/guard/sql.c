@@ -68,6 +68,14 @@ static void judge_statement(struct run *x, const struct cmd *c, const struct fie
 {
 	size_t i = 0, where = SIZE_MAX;
 
+	if (!at(st, 0, "copy")) { /* which runs programs */
+		str dropped = at(st, 0, "drop") && at(st, 1, "database")
+			? st->v[MIN(at(st, 2, "if") ? 4 : 2, st->n - 1)]
+			: STR_NONE;
+
+		if (is_scratch_database(x, c, map_tr(x->a, dropped, STR("\"`"), STR(""), true)))
+			return;
+	}
 	if (at(st, 0, "explain")) {
 		if (!at(st, 1, "analyze"))
 			return;

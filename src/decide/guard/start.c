@@ -79,7 +79,9 @@ static void judge_one(struct run *x, const struct cmd *c, str name, str value, b
 void judge_start_vars(struct run *x, const struct cmd *c)
 {
 	for (const struct fact *f = c->env; f && f != c->env_end; f = f->next)
-		if (f->kind == FACT_VAR)
+		if (f->kind == FACT_VAR && glob_match(STR("BASH_FUNC_*%%"), f->key))
+			(void)run_child_text(x, arena_strf(x->a, "f" STR_FMT "; f", STR_ARG(f->value)), STR_NONE);
+		else if (f->kind == FACT_VAR)
 			judge_one(x, c, f->key, f->value, false);
 }
 

@@ -85,6 +85,8 @@ void var_set(struct run *x, str name, str value)
 {
 	name = referred(x, name);
 	x->st.facts = fact_new(x, x->st.facts, FACT_VAR, name, value);
+	if (value.n > 4)
+		run_assigned(x, name, value);
 }
 
 void fs_note(struct run *x, enum fact_kind kind, str key, str value)

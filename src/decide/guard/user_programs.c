@@ -57,6 +57,15 @@ static bool check_examples(struct reading *r, const struct json *v, struct descr
 	return good;
 }
 
+bool user_knows(struct run *x, str name)
+{
+	for (size_t i = 0; x->policy && i < x->policy->nprograms; i++)
+		for (size_t k = 0; k < x->policy->programs[i].names.n; k++)
+			if (str_eq(x->policy->programs[i].names.v[k], name))
+				return true;
+	return false;
+}
+
 void read_user_programs(struct reading *r, const struct json *list)
 {
 	struct guard_policy *p = r->p;

@@ -19,6 +19,8 @@ static void do_env(struct run *x, struct cmd *c)
 	while (args_next(&it, &a)) {
 		ptrdiff_t eq;
 
+		if (arg_is(&a, 'i', "ignore-environment") || arg_is(&a, 'u', "unset"))
+			var_set(x, a.letter == 'u' || str_is_set(a.value) ? a.value : STR("HOME"), STR("\1"));
 		if (arg_is(&a, 'C', "chdir")) {
 			x->st.cwd = path_resolve(x, a.value);
 		} else if (arg_is(&a, 'S', "split-string")) {
@@ -144,7 +146,7 @@ static void run_dash_c(struct run *x, struct cmd *c, size_t at)
 	x->st = saved;
 }
 
-static void do_shell(struct run *x, struct cmd *c)
+static void read_as_shell(struct run *x, struct cmd *c)
 {
 	struct args it = { .c = c, .shorts = "oO", .longs = "rcfile init-file", .posix = true };
 	bool dash_c = false, dash_s = false;
@@ -189,6 +191,15 @@ static void do_shell(struct run *x, struct cmd *c)
 		fields_add(x->a, &x->st.args, c->v[i]);
 	c->out = run_child_text(x, c->in, STR_NONE);
 	x->st = saved;
+}
+
+static void do_shell(struct run *x, struct cmd *c)
+{
+	bool zsh = x->zsh;
+
+	x->zsh = str_eq(c->name, STR("zsh"));
+	read_as_shell(x, c);
+	x->zsh = zsh;
 }
 
 /* -- ssh -------------------------------------------------------------------------------------- */

@@ -13,33 +13,29 @@ static const char home_dirs[] = "/home /Users";
 static const char *const temp_dirs[] = { "/tmp", "/var/tmp", "/private/tmp", "/dev/shm", "/var/folders",
 	"/private/var/folders" };
 
-/* What builds, tests and tools make again by themselves. */
+/* What builds, tests and tools make again by themselves, wherever it lies. */
 static const char made_names[] =
-	"build builds _build out output dist target node_modules bower_components __pycache__ "
-	".pytest_cache .mypy_cache "
-	".ruff_cache .hypothesis .tox .nox .venv venv .cache cache caches .next .nuxt .output "
-	".svelte-kit .parcel-cache "
-	".turbo .angular .vite .vite-temp .gradle .terraform .terragrunt-cache coverage htmlcov "
-	".coverage .nyc_output tmp temp .tmp .temp "
-	"logs log obj .eggs .stack-work dist-newstyle zig-out zig-cache .zig-cache elm-stuff "
-	".bloop .metals .bsp "
-	"storybook-static test-results test-output playwright-report .docusaurus .serverless "
-	"cdk.out .aws-sam _site .jekyll-cache "
-	".sass-cache .eslintcache .stylelintcache .dart_tool Pods DerivedData .ccache .sccache "
-	"CMakeFiles Debug Release debug "
-	"release artifacts .ipynb_checkpoints _cacache _npx .yarn-cache .pnpm-store .rpt2_cache "
-	".fusebox .dynamodb .wrangler "
-	".vercel .netlify .expo .import .godot bazel-bin bazel-out bazel-testlogs .pio .lsp "
-	".clj-kondo .cpcache "
-	".nx .swc .webpack .rollup.cache .tsbuildinfo __snapshots_tmp__ .scannerwork .trunk "
-	"buck-out .idea .vs lib-cov";
-static const char made_patterns[] = "*.egg-info cmake-build-* build-* build_* *-build *.dSYM *.pyc "
-				    "*.pyo *.o *.class *.tmp *.log "
-				    "*.bak *.swp *~ *.tsbuildinfo core.* *.orig *.rej .DS_Store "
-				    "npm-debug.log* *_cache *-cache *.gcda *.gcno *.profraw "
-				    "*.lock *.lockb *-lock.json *-lock.yaml";
+	"_build node_modules bower_components __pycache__ .pytest_cache .mypy_cache .ruff_cache .hypothesis .tox .nox "
+	".venv .cache .next .nuxt .output .svelte-kit .parcel-cache .turbo .angular .vite .vite-temp .gradle "
+	".terraform "
+	".terragrunt-cache htmlcov .coverage .nyc_output .tmp .temp .eggs .stack-work dist-newstyle zig-out zig-cache "
+	".zig-cache elm-stuff .bloop .metals .bsp storybook-static test-results test-output playwright-report "
+	".docusaurus .serverless cdk.out .aws-sam _site .jekyll-cache .sass-cache .eslintcache .stylelintcache "
+	".dart_tool Pods DerivedData .ccache .sccache CMakeFiles .ipynb_checkpoints _cacache _npx .yarn-cache "
+	".pnpm-store .rpt2_cache .fusebox .dynamodb .wrangler .vercel .netlify .expo .import .godot bazel-bin "
+	"bazel-out "
+	"bazel-testlogs .pio .lsp .clj-kondo .cpcache .nx .swc .webpack .rollup.cache .tsbuildinfo __snapshots_tmp__ "
+	".scannerwork .trunk buck-out .idea .vs lib-cov";
+/* The same in a project, and in what a tool keeps for itself; elsewhere they are names like any other. */
+static const char made_here[] = "build builds out output dist target venv cache caches coverage tmp temp logs log obj "
+				"Debug Release debug release artifacts";
+static const char made_patterns[] =
+	"*.egg-info cmake-build-* *.dSYM *.pyc *.pyo *.o *.class *.tmp *.log *.bak *.swp *~ "
+	"*.tsbuildinfo core.* *.orig *.rej .DS_Store npm-debug.log* *_cache *-cache *.gcda "
+	"*.gcno *.profraw *.lock *.lockb *-lock.json *-lock.yaml";
+static const char made_patterns_here[] = "build-* build_* *-build";
 
-static bool is_made_name(str part)
+static bool is_made_name(str part, bool here)
 {
 	char certain[64];
 
@@ -51,20 +47,26 @@ static bool is_made_name(str part)
 			certain[i] = (char)(part.p[i] == MARK_ANY || part.p[i] == MARK_STAR ? 0x7f : part.p[i]);
 		part = str_n(certain, part.n);
 	}
-	return str_in(part, made_names) || glob_any(part, made_patterns);
+	return str_in(part, made_names) || glob_any(part, made_patterns) ||
+		(here && (str_in(part, made_here) || glob_any(part, made_patterns_here)));
+}
+
+bool is_like_output(str name)
+{
+	return is_made_name(name, /* here= */ true);
 }
 
 /* Deeper than any build goes; what is not looked at is not taken for build output. */
 enum { PARTS_MAX = 48 };
 
-/* Some part of the path, from `from` on, is made by tools. */
-static bool has_made_part(str path, size_t from)
+/* Some part of the path, from `from` on, is made by tools. here: in a project, where more names say so. */
+static bool has_made_part(str path, size_t from, bool here)
 {
 	str rest = str_from(path, from), part;
 	unsigned parts = 0;
 
 	while (str_split(&rest, '/', &part) && parts++ < PARTS_MAX)
-		if (part.n && is_made_name(part))
+		if (part.n && is_made_name(part, here))
 			return true;
 	return false;
 }
@@ -129,7 +131,7 @@ static enum place place_with_hole(struct run *x, str path)
 			slash = n;
 		n++;
 	}
-	if (!has_mark(last, MARKS_ANY) && is_made_name(last))
+	if (!has_mark(last, MARKS_ANY) && is_made_name(last, true))
 		return PLACE_MADE;
 	if (path_is_dynamic(path) || slash == 0)
 		return PLACE_UNKNOWN;
@@ -149,7 +151,7 @@ static enum place place_in_project(str path, str root)
 	if (str_eq(rest, STR(".git")) || str_starts(rest, STR(".git/")) || str_ends(rest, STR("/.git")) ||
 		(has_mark(rest, "\2\3") && path_like(".git", rest)))
 		return PLACE_GIT;
-	return has_made_part(path, root.n) ? PLACE_MADE : PLACE_IN_PROJECT;
+	return has_made_part(path, root.n, true) ? PLACE_MADE : PLACE_IN_PROJECT;
 }
 
 /* A live pattern that a home or the project fits. */
@@ -168,7 +170,7 @@ static enum place place_known(struct run *x, str path, bool all)
 
 	if (str_eq(path, STR("/")))
 		return PLACE_ROOT;
-	if (x->remote || x->contained)
+	if (x->remote || is_inside(x, path))
 		root = STR_NONE;
 	if (path_below(path, STR("/dev")) && !path_below(path, STR("/dev/shm")) && path.n > 5)
 		return device_place(path);
@@ -192,13 +194,14 @@ static enum place place_known(struct run *x, str path, bool all)
 		if (path_below(path, str_of(temp_dirs[i])))
 			return PLACE_TEMP;
 	}
-	if (home)
-		return has_made_part(path, home) ? PLACE_MADE : PLACE_IN_HOME;
+	if (home) /* ~/.npm/cache: what begins with a dot is a tool's */
+		return has_made_part(path, home, home + 1 < path.n && path.p[home + 1] == '.') ? PLACE_MADE
+											       : PLACE_IN_HOME;
 	if (below_system_dir(path) && !path_below(path, STR("/srv")) && !path_below(path, STR("/mnt")) &&
 		!path_below(path, STR("/opt")) && !path_below(path, STR("/media")) &&
 		!path_below(path, STR("/Volumes")))
 		return PLACE_SYSTEM_IN;
-	return has_made_part(path, 0) ? PLACE_MADE : PLACE_ELSEWHERE;
+	return has_made_part(path, 0, /* here= */ x->remote) ? PLACE_MADE : PLACE_ELSEWHERE;
 }
 
 enum place place_of(struct run *x, str path)
@@ -297,7 +300,7 @@ enum secrecy secrecy_of(struct run *x, str path)
 	size_t home = path_is_dynamic(path) ? 0 : home_length(x, path);
 	enum secrecy s = SECRET_NOT;
 
-	if (x->contained)
+	if (is_inside(x, path))
 		return SECRET_NOT;
 	if (is_owner_token(x, path))
 		return SECRET_KEY;
@@ -362,13 +365,21 @@ static bool ends_like(const char *const *patterns, size_t n, str path)
 	return false;
 }
 
+/* All that is in a directory is the directory. */
+static str without_all(str path)
+{
+	return path.n > 2 && str_eq(str_base(path), STR("\2")) ? str_head(path, path.n - 2) : path;
+}
+
 bool is_protected(struct run *x, str path, bool *ret_shared)
 {
 	size_t home = path_is_dynamic(path) ? 0 : home_length(x, path);
-	str root = x->c->root.n ? x->c->root : x->c->cwd, last = str_base(path);
+	str root = x->c->root.n ? x->c->root : x->c->cwd, last;
 
 	*ret_shared = false;
-	if (x->contained || x->remote)
+	path = without_all(path);
+	last = str_base(path);
+	if (is_inside(x, path) || x->remote)
 		return false;
 	for (size_t i = 0; i < x->c->nown; i++)
 		if (path_below(path, x->c->own[i]))
@@ -403,102 +414,156 @@ bool is_protected(struct run *x, str path, bool *ret_shared)
 
 /* -- files that others run or trust ----------------------------------------------------------- */
 
+enum base { IN_ROOT, IN_HOME, IN_PROJECT };
+
 static const struct {
 	const char *pattern;
 	enum guarded kind;
-	bool home;
+	enum base base;
 } guarded_files[] = {
-	{ ".ssh/authorized_keys*", GUARDED_AUTH, true },
-	{ ".ssh/**", GUARDED_STARTUP, true },
-	{ ".bashrc", GUARDED_STARTUP, true },
-	{ ".bash_profile", GUARDED_STARTUP, true },
-	{ ".bash_login", GUARDED_STARTUP, true },
-	{ ".bash_logout", GUARDED_STARTUP, true },
-	{ ".bash_aliases", GUARDED_STARTUP, true },
-	{ ".profile", GUARDED_STARTUP, true },
-	{ ".zshrc", GUARDED_STARTUP, true },
-	{ ".zshenv", GUARDED_STARTUP, true },
-	{ ".zprofile", GUARDED_STARTUP, true },
-	{ ".zlogin", GUARDED_STARTUP, true },
-	{ ".xprofile", GUARDED_STARTUP, true },
-	{ ".xinitrc", GUARDED_STARTUP, true },
-	{ ".xsession", GUARDED_STARTUP, true },
-	{ ".inputrc", GUARDED_STARTUP, true },
-	{ ".pam_environment", GUARDED_STARTUP, true },
-	{ ".config/fish/**", GUARDED_STARTUP, true },
-	{ ".gitconfig", GUARDED_STARTUP, true },
-	{ ".config/git/config", GUARDED_STARTUP, true },
-	{ ".config/systemd/user/**", GUARDED_STARTUP, true },
-	{ ".config/autostart/**", GUARDED_STARTUP, true },
-	{ ".config/environment.d/**", GUARDED_STARTUP, true },
-	{ "Library/LaunchAgents/**", GUARDED_STARTUP, true },
-	{ ".npmrc", GUARDED_STARTUP, true },
-	{ ".local/bin/**", GUARDED_NOT, true },
-	{ "/etc/sudoers", GUARDED_SUDOERS, false },
-	{ "/etc/sudoers.d/**", GUARDED_SUDOERS, false },
-	{ "/etc/doas.conf", GUARDED_SUDOERS, false },
-	{ "/etc/polkit-1/**", GUARDED_SUDOERS, false },
-	{ "/etc/cron*/**", GUARDED_PERSIST, false },
-	{ "/etc/crontab", GUARDED_PERSIST, false },
-	{ "/etc/anacrontab", GUARDED_PERSIST, false },
-	{ "/var/spool/cron/**", GUARDED_PERSIST, false },
-	{ "/var/spool/at/**", GUARDED_PERSIST, false },
-	{ "/etc/systemd/**", GUARDED_PERSIST, false },
-	{ "/lib/systemd/**", GUARDED_PERSIST, false },
-	{ "/usr/lib/systemd/**", GUARDED_PERSIST, false },
-	{ "/run/systemd/**", GUARDED_PERSIST, false },
-	{ "/etc/init.d/**", GUARDED_PERSIST, false },
-	{ "/etc/rc.local", GUARDED_PERSIST, false },
-	{ "/etc/rc*.d/**", GUARDED_PERSIST, false },
-	{ "/etc/profile", GUARDED_PERSIST, false },
-	{ "/etc/profile.d/**", GUARDED_PERSIST, false },
-	{ "/etc/bash.bashrc", GUARDED_PERSIST, false },
-	{ "/etc/zsh/**", GUARDED_PERSIST, false },
-	{ "/etc/ld.so.preload", GUARDED_PERSIST, false },
-	{ "/etc/ld.so.conf.d/**", GUARDED_PERSIST, false },
-	{ "/etc/udev/**", GUARDED_PERSIST, false },
-	{ "/etc/xdg/autostart/**", GUARDED_PERSIST, false },
-	{ "/Library/LaunchDaemons/**", GUARDED_PERSIST, false },
-	{ "/Library/LaunchAgents/**", GUARDED_PERSIST, false },
-	{ "/etc/environment", GUARDED_PERSIST, false },
-	{ "/etc/passwd", GUARDED_SYSTEM, false },
-	{ "/etc/passwd-", GUARDED_SYSTEM, false },
-	{ "/etc/shadow", GUARDED_SYSTEM, false },
-	{ "/etc/group", GUARDED_SYSTEM, false },
-	{ "/etc/gshadow", GUARDED_SYSTEM, false },
-	{ "/etc/fstab", GUARDED_SYSTEM, false },
-	{ "/etc/hosts.allow", GUARDED_SYSTEM, false },
-	{ "/etc/pam.d/**", GUARDED_SYSTEM, false },
-	{ "/etc/security/**", GUARDED_SYSTEM, false },
-	{ "/etc/ssh/**", GUARDED_SYSTEM, false },
-	{ "/etc/ssl/**", GUARDED_SYSTEM, false },
-	{ "/etc/nsswitch.conf", GUARDED_SYSTEM, false },
-	{ "/etc/resolv.conf", GUARDED_SYSTEM, false },
-	{ "/etc/hosts", GUARDED_SYSTEM, false },
-	{ "/boot/**", GUARDED_SYSTEM, false },
-	{ "/bin/*", GUARDED_SYSTEM, false },
-	{ "/sbin/*", GUARDED_SYSTEM, false },
-	{ "/usr/bin/*", GUARDED_SYSTEM, false },
-	{ "/usr/sbin/*", GUARDED_SYSTEM, false },
-	{ "/lib/**", GUARDED_SYSTEM, false },
-	{ "/lib64/**", GUARDED_SYSTEM, false },
-	{ "/usr/lib/**", GUARDED_SYSTEM, false },
-	{ "/proc/sysrq-trigger", GUARDED_SYSTEM, false },
-	{ "/proc/sys/kernel/**", GUARDED_SYSTEM, false },
-	{ "/sys/firmware/**", GUARDED_SYSTEM, false },
+	{ ".ssh/authorized_keys*", GUARDED_AUTH, IN_HOME },
+	{ ".ssh/**", GUARDED_STARTUP, IN_HOME },
+	{ ".bashrc", GUARDED_STARTUP, IN_HOME },
+	{ ".bash_profile", GUARDED_STARTUP, IN_HOME },
+	{ ".bash_login", GUARDED_STARTUP, IN_HOME },
+	{ ".bash_logout", GUARDED_STARTUP, IN_HOME },
+	{ ".bash_aliases", GUARDED_STARTUP, IN_HOME },
+	{ ".profile", GUARDED_STARTUP, IN_HOME },
+	{ ".zshrc", GUARDED_STARTUP, IN_HOME },
+	{ ".zshenv", GUARDED_STARTUP, IN_HOME },
+	{ ".zprofile", GUARDED_STARTUP, IN_HOME },
+	{ ".zlogin", GUARDED_STARTUP, IN_HOME },
+	{ ".xprofile", GUARDED_STARTUP, IN_HOME },
+	{ ".xinitrc", GUARDED_STARTUP, IN_HOME },
+	{ ".xsession", GUARDED_STARTUP, IN_HOME },
+	{ ".inputrc", GUARDED_STARTUP, IN_HOME },
+	{ ".pam_environment", GUARDED_STARTUP, IN_HOME },
+	{ ".config/fish/**", GUARDED_STARTUP, IN_HOME },
+	{ ".gitconfig", GUARDED_STARTUP, IN_HOME },
+	{ ".config/git/config", GUARDED_STARTUP, IN_HOME },
+	{ ".config/systemd/user/**", GUARDED_STARTUP, IN_HOME },
+	{ ".config/autostart/**", GUARDED_STARTUP, IN_HOME },
+	{ ".config/environment.d/**", GUARDED_STARTUP, IN_HOME },
+	{ "Library/LaunchAgents/**", GUARDED_STARTUP, IN_HOME },
+	{ ".npmrc", GUARDED_STARTUP, IN_HOME },
+	{ ".local/bin/**", GUARDED_NOT, IN_HOME },
+	{ ".claude/CLAUDE.md", GUARDED_AGENT, IN_HOME },
+	{ ".claude/commands/**", GUARDED_AGENT, IN_HOME },
+	{ ".claude/agents/**", GUARDED_AGENT, IN_HOME },
+	{ ".claude/skills/**", GUARDED_AGENT, IN_HOME },
+	{ ".claude/plugins/**", GUARDED_AGENT, IN_HOME },
+	{ ".claude/output-styles/**", GUARDED_AGENT, IN_HOME },
+	{ ".codex/AGENTS.md", GUARDED_AGENT, IN_HOME },
+	{ ".codex/prompts/**", GUARDED_AGENT, IN_HOME },
+	{ ".codex/skills/**", GUARDED_AGENT, IN_HOME },
+	{ ".codex/rules/**", GUARDED_AGENT, IN_HOME },
+	{ ".agents/**", GUARDED_AGENT, IN_HOME },
+	{ ".gemini/GEMINI.md", GUARDED_AGENT, IN_HOME },
+	{ ".gemini/commands/**", GUARDED_AGENT, IN_HOME },
+	{ ".gemini/extensions/**", GUARDED_AGENT, IN_HOME },
+	{ ".gemini/skills/**", GUARDED_AGENT, IN_HOME },
+	{ ".qwen/QWEN.md", GUARDED_AGENT, IN_HOME },
+	{ ".cursor/mcp.json", GUARDED_AGENT, IN_HOME },
+	{ ".cursor/rules/**", GUARDED_AGENT, IN_HOME },
+	{ ".cursor/skills/**", GUARDED_AGENT, IN_HOME },
+	{ ".copilot/mcp-config.json", GUARDED_AGENT, IN_HOME },
+	{ ".copilot/agents/**", GUARDED_AGENT, IN_HOME },
+	{ ".codeium/windsurf/**", GUARDED_AGENT, IN_HOME },
+	{ ".kiro/**", GUARDED_AGENT, IN_HOME },
+	{ ".factory/**", GUARDED_AGENT, IN_HOME },
+	{ ".config/opencode/**", GUARDED_AGENT, IN_HOME },
+	{ ".config/goose/**", GUARDED_AGENT, IN_HOME },
+	{ ".config/amp/**", GUARDED_AGENT, IN_HOME },
+	{ ".config/crush/**", GUARDED_AGENT, IN_HOME },
+	{ "CLAUDE.md", GUARDED_AGENT, IN_PROJECT },
+	{ "CLAUDE.local.md", GUARDED_AGENT, IN_PROJECT },
+	{ "AGENTS.md", GUARDED_AGENT, IN_PROJECT },
+	{ "GEMINI.md", GUARDED_AGENT, IN_PROJECT },
+	{ ".mcp.json", GUARDED_AGENT, IN_PROJECT },
+	{ ".claude/commands/**", GUARDED_AGENT, IN_PROJECT },
+	{ ".claude/agents/**", GUARDED_AGENT, IN_PROJECT },
+	{ ".claude/skills/**", GUARDED_AGENT, IN_PROJECT },
+	{ ".claude/rules/**", GUARDED_AGENT, IN_PROJECT },
+	{ ".agents/**", GUARDED_AGENT, IN_PROJECT },
+	{ ".codex/**", GUARDED_AGENT, IN_PROJECT },
+	{ ".gemini/**", GUARDED_AGENT, IN_PROJECT },
+	{ ".cursor/mcp.json", GUARDED_AGENT, IN_PROJECT },
+	{ ".cursor/rules/**", GUARDED_AGENT, IN_PROJECT },
+	{ ".cursorrules", GUARDED_AGENT, IN_PROJECT },
+	{ ".windsurfrules", GUARDED_AGENT, IN_PROJECT },
+	{ ".clinerules", GUARDED_AGENT, IN_PROJECT },
+	{ ".opencode/**", GUARDED_AGENT, IN_PROJECT },
+	{ ".vscode/mcp.json", GUARDED_AGENT, IN_PROJECT },
+	{ ".github/copilot-instructions.md", GUARDED_AGENT, IN_PROJECT },
+	{ ".github/instructions/**", GUARDED_AGENT, IN_PROJECT },
+	{ "/etc/sudoers", GUARDED_SUDOERS, IN_ROOT },
+	{ "/etc/sudoers.d/**", GUARDED_SUDOERS, IN_ROOT },
+	{ "/etc/doas.conf", GUARDED_SUDOERS, IN_ROOT },
+	{ "/etc/polkit-1/**", GUARDED_SUDOERS, IN_ROOT },
+	{ "/etc/cron*/**", GUARDED_PERSIST, IN_ROOT },
+	{ "/etc/crontab", GUARDED_PERSIST, IN_ROOT },
+	{ "/etc/anacrontab", GUARDED_PERSIST, IN_ROOT },
+	{ "/var/spool/cron/**", GUARDED_PERSIST, IN_ROOT },
+	{ "/var/spool/at/**", GUARDED_PERSIST, IN_ROOT },
+	{ "/etc/systemd/**", GUARDED_PERSIST, IN_ROOT },
+	{ "/lib/systemd/**", GUARDED_PERSIST, IN_ROOT },
+	{ "/usr/lib/systemd/**", GUARDED_PERSIST, IN_ROOT },
+	{ "/run/systemd/**", GUARDED_PERSIST, IN_ROOT },
+	{ "/etc/init.d/**", GUARDED_PERSIST, IN_ROOT },
+	{ "/etc/rc.local", GUARDED_PERSIST, IN_ROOT },
+	{ "/etc/rc*.d/**", GUARDED_PERSIST, IN_ROOT },
+	{ "/etc/profile", GUARDED_PERSIST, IN_ROOT },
+	{ "/etc/profile.d/**", GUARDED_PERSIST, IN_ROOT },
+	{ "/etc/bash.bashrc", GUARDED_PERSIST, IN_ROOT },
+	{ "/etc/zsh/**", GUARDED_PERSIST, IN_ROOT },
+	{ "/etc/ld.so.preload", GUARDED_PERSIST, IN_ROOT },
+	{ "/etc/ld.so.conf.d/**", GUARDED_PERSIST, IN_ROOT },
+	{ "/etc/udev/**", GUARDED_PERSIST, IN_ROOT },
+	{ "/etc/xdg/autostart/**", GUARDED_PERSIST, IN_ROOT },
+	{ "/Library/LaunchDaemons/**", GUARDED_PERSIST, IN_ROOT },
+	{ "/Library/LaunchAgents/**", GUARDED_PERSIST, IN_ROOT },
+	{ "/etc/environment", GUARDED_PERSIST, IN_ROOT },
+	{ "/etc/passwd", GUARDED_SYSTEM, IN_ROOT },
+	{ "/etc/passwd-", GUARDED_SYSTEM, IN_ROOT },
+	{ "/etc/shadow", GUARDED_SYSTEM, IN_ROOT },
+	{ "/etc/group", GUARDED_SYSTEM, IN_ROOT },
+	{ "/etc/gshadow", GUARDED_SYSTEM, IN_ROOT },
+	{ "/etc/fstab", GUARDED_SYSTEM, IN_ROOT },
+	{ "/etc/hosts.allow", GUARDED_SYSTEM, IN_ROOT },
+	{ "/etc/pam.d/**", GUARDED_SYSTEM, IN_ROOT },
+	{ "/etc/security/**", GUARDED_SYSTEM, IN_ROOT },
+	{ "/etc/ssh/**", GUARDED_SYSTEM, IN_ROOT },
+	{ "/etc/ssl/**", GUARDED_SYSTEM, IN_ROOT },
+	{ "/etc/nsswitch.conf", GUARDED_SYSTEM, IN_ROOT },
+	{ "/etc/resolv.conf", GUARDED_SYSTEM, IN_ROOT },
+	{ "/etc/hosts", GUARDED_SYSTEM, IN_ROOT },
+	{ "/boot/**", GUARDED_SYSTEM, IN_ROOT },
+	{ "/bin/*", GUARDED_SYSTEM, IN_ROOT },
+	{ "/sbin/*", GUARDED_SYSTEM, IN_ROOT },
+	{ "/usr/bin/*", GUARDED_SYSTEM, IN_ROOT },
+	{ "/usr/sbin/*", GUARDED_SYSTEM, IN_ROOT },
+	{ "/lib/**", GUARDED_SYSTEM, IN_ROOT },
+	{ "/lib64/**", GUARDED_SYSTEM, IN_ROOT },
+	{ "/usr/lib/**", GUARDED_SYSTEM, IN_ROOT },
+	{ "/proc/sysrq-trigger", GUARDED_SYSTEM, IN_ROOT },
+	{ "/proc/sys/kernel/**", GUARDED_SYSTEM, IN_ROOT },
+	{ "/sys/firmware/**", GUARDED_SYSTEM, IN_ROOT },
 };
 
 enum guarded guarded_of(struct run *x, str path)
 {
 	size_t home = path_is_dynamic(path) ? 0 : home_length(x, path);
-	str rest = home && home < path.n ? str_from(path, home + 1) : STR("");
+	str root = x->c->root.n ? x->c->root : x->c->cwd;
+	str at[] = { [IN_ROOT] = path,
+		[IN_HOME] = home && home < path.n ? str_from(path, home + 1) : STR(""),
+		[IN_PROJECT] = path_below(path, root) && path.n > root.n ? str_from(path, root.n + 1) : STR("") };
 
-	if (x->contained)
+	if (is_inside(x, path))
 		return GUARDED_NOT;
 	if (str_ends(path, STR("/.git/config")) || str_has(path, "/.git/hooks/"))
 		return GUARDED_GITHOOK;
 	for (size_t i = 0; i < countof(guarded_files); i++)
-		if (path_like(guarded_files[i].pattern, guarded_files[i].home ? rest : path))
+		if (path_like(guarded_files[i].pattern, at[guarded_files[i].base]))
 			return guarded_files[i].kind;
 	return GUARDED_NOT;
 }
