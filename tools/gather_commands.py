@@ -18,6 +18,10 @@ import sys
 import tempfile
 
 FILE_MAX, LINE_MAX, PER_REPO = 400_000, 2_000, 1_500
+POWERSHELL = re.compile(r'^\$\w+(\.\w+)* *=|\b(Get|New|Set|Remove|Invoke|Write|Out|Add|Test|Select|ForEach|Where)-[A-Z]\w+')
+# Words in brackets, a sentence, an output.
+PROSE = re.compile(r'^\([^)]*\)[:.]?\s|^[A-Z][a-z]+ [a-z]+ [a-z]+ |^\$\w+ *$|^\([^()]*\)$|^\[[\w.]+\]$|^(INFO|WARN|ERRO)\b|^"\w+":|;;$|'
+                   r'^[A-Z]+ {2,}[A-Z]|^-\w, --|^\w+ = ')
 CONTROL = re.compile(r'^(if|then|else|elif|fi|for|while|until|do|done|case|esac|function|\{|\}|\)|;;|EOF|select)\b|^[\w./-]+\)\s*$|^[)}]')
 KINDS = (('workflow', re.compile(r'^\.github/workflows/.*\.ya?ml$')), ('make', re.compile(r'(^|/)(Makefile|GNUmakefile|.*\.mk)$')),
          ('package', re.compile(r'(^|/)package\.json$')), ('docker', re.compile(r'(^|/)Dockerfile[^/]*$')),
@@ -48,6 +52,9 @@ def logical_lines(text):
         if line.endswith('\\'):
             line = line[:-1] + ' '
             continue
+        if re.search(r'(&&|\|\||\||\()\s*$', line) and len(line) < LINE_MAX:
+            line += '\n'
+            continue
         here = re.search(r'<<-?\s*[\'"]?(\w+)[\'"]?', line)
         if here:
             until = here[1]
@@ -59,11 +66,22 @@ def logical_lines(text):
         line = ''
 
 
+def is_powershell(lines, at, indent):
+    """The step says so, or what it would run in by default does."""
+    step = []
+    for direction in (range(at - 1, max(at - 12, -1), -1), range(at + 1, min(at + 4, len(lines)))):
+        for i in direction:
+            if lines[i].strip() and len(lines[i]) - len(lines[i].lstrip()) < indent:
+                break
+            step.append(lines[i])
+    return bool(re.search(r'shell:\s*(pwsh|powershell|cmd)', '\n'.join(step)))
+
+
 def from_workflow(text):
     lines = text.splitlines()
     for i, line in enumerate(lines):
         m = re.match(r'^(\s*)(?:- )?run:\s*(.*)$', line)
-        if not m:
+        if not m or is_powershell(lines, i, len(m[1])):
             continue
         if m[2] and m[2][0] not in '|>':
             quoted = re.fullmatch(r'(["\'])(.*)\1', m[2].strip())
@@ -83,7 +101,10 @@ def from_make(text):
         line = re.sub(r'^[@+-]+', '', line)
         for _ in range(4):
             line = re.sub(r'\$[({](\w+)[)}]', lambda m: values.get(m[1], '${%s}' % m[1]) if m[1] in values else m[0], line)
-        if '$(call' not in line:
+        # What make alone can expand is not what a shell is given.
+        if not re.search(r'\$\((call|if|shell|foreach|wildcard|filter|patsubst|subst|word|info|error|warning|eval|or|and|addprefix|'
+                         r'notdir|dir|abspath|origin|strip|findstring|sort|firstword)\b|\$[@<^*?%+]', line) and \
+                not re.match(r'(cd \S+ *&& *)?\$[({]?\w', line):
             yield re.sub(r'\$\$', '$', re.sub(r'\$\((\w+)\)', r'$\1', line))
 
 
@@ -99,7 +120,8 @@ def from_docker(text):
     for line in logical_lines(re.sub(r'^\s*#.*\n', '', text, flags=re.M)):
         m = re.match(r'^RUN\s+(?:--\S+\s+)*(.*)$', line)
         if m and not m[1].startswith('['):
-            yield re.sub(r'\s+', ' ', m[1])
+            # It runs in a container that is being built.
+            yield 'docker run --rm image sh -c ' + shlex.quote(re.sub(r'\s+', ' ', m[1]))
 
 
 def from_docs(text):
@@ -116,7 +138,7 @@ def is_command(line):
     """Not what a shell would not be given: comments, drawings, placeholders, halves of a loop."""
     return (2 < len(line) < LINE_MAX and re.match(r'[\w./~$"\'({\[!-]', line) and not re.match(r'[-|]{2}|- ', line) and line.isascii()
             and not CONTROL.match(line) and '{{' not in line and not re.search(r'<[A-Za-z][\w -]*>|\.\.\. |\[[a-z-]+\] ', line)
-            and not is_open(line))
+            and not POWERSHELL.search(line) and not PROSE.match(line) and not is_open(line))
 
 
 def git(repo, *args):
