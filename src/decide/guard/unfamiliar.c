@@ -1,6 +1,6 @@
 /* unfamiliar: programs that nothing is known of, or nothing of what they do with files. What they are given says what
- * they may be about: a command where runners take one, a place that matters. It is judged quietly: paths are asked about
- * at most, words are commands only where that is how runners are written. */
+ * they may be about: a command where runners take one, a place that matters. It is judged quietly: paths are asked
+ * about at most, words are commands only where that is how runners are written. */
 #include "guard/descriptor.h"
 
 /* -- commands --------------------------------------------------------------------------------- */
