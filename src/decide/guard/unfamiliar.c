@@ -178,11 +178,11 @@ void judge_unfamiliar(struct run *x, struct cmd *c)
 	for (size_t i = 1; i < c->n && i < LOOKED_AT && spend(x, 1); i++) {
 		str value = value_in(c->v[i]);
 
-		/* --env-file .env: what such a file is for */
+		/* --env-file .env, --secret-file .secrets: what such files are for */
 		str option = value.n < c->v[i].n ? str_head(c->v[i], c->v[i].n - value.n) : c->v[i - 1];
 
 		if (is_path(value))
-			judge_given(x, c, value, str_has(option, "--env"), d != NULL);
+			judge_given(x, c, value, str_has(option, "--env") || str_has(option, "--secret"), d != NULL);
 		if (removing && is_path(value) && c->v[i].p[0] != '-')
 			judge_removal(x, c, value);
 	}
