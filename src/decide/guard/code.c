@@ -228,7 +228,8 @@ static void judge_call(struct code *k, size_t at, str name, const str *args, siz
 		if (str_find_char(path, '/') >= 0 || str_starts(path, STR(".")))
 			judge_delete(k->x, k->c, map_tr(k->x->a, path, STR("*"), STR("\2"), false),
 				n > 1 && (str_has(k->all, "recursive") || str_has(k->all, "true")));
-	} else if (str_in(name, write_calls)) {
+	} else if (str_in(name, write_calls) ||
+		(str_eq(name, STR("write")) && method && at > 1 && code_name(k, at - 2, "File IO"))) {
 		str path = method && str_in(name, "write_text write_bytes") ? string_before(k, at) : first;
 
 		if (path.n)
