@@ -22,8 +22,8 @@ static bool has_subscript(str text)
 	return n && n < text.n && text.p[n] == '[';
 }
 
-/* Whoever gives a variable such a value wants it in arithmetic, where it runs; prompts run when they are shown, PS4 with
- * each command. */
+/* Whoever gives a variable such a value wants it in arithmetic, where it runs; prompts run when they are shown, PS4
+ * with each command. */
 void run_assigned(struct run *x, str name, str value)
 {
 	if (has_subscript(value) || (name.n < 9 && str_in(name, "PS0 PS1 PS2 PS4 PROMPT PROMPT2 RPROMPT RPS1")))

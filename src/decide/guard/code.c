@@ -1,367 +1,7 @@
 /* code: programs given to interpreters on the command line or through a pipe. They are not parsed
  * as Python or Perl; their strings, names and calls are enough to see commands that they start and
  * files that they change. */
-#include "guard/internal.h"
-
-enum { TOKENS_MAX = 3000, TOKENS_OF_FILE = 100000, ARGS_MANY = 256 };
-
-enum token_kind { TOKEN_NAME, TOKEN_STRING, TOKEN_COMMAND, TOKEN_NUMBER, TOKEN_MARK, TOKEN_LINE };
-
-struct token {
-	enum token_kind kind;
-	str text;
-};
-
-struct code {
-	struct run *x;
-	const struct cmd *c;
-	str language, all;
-	struct token *t;
-	size_t n, max;
-	struct var {
-		struct var *older;
-		str name, value;
-	} * vars;
-	bool args_cut; /* of the call that was read last */
-	unsigned depth;
-	str in;           /* what it reads, or its arguments, a line each */
-	str walked;       /* the first directory whose files it goes through */
-	bool loose, tree; /* it deletes what a variable names; with everything in it */
-};
-
-/* -- reading ---------------------------------------------------------------------------------- */
-
-static bool name_char(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-		(unsigned char)c >= 0x80;
-}
-
-static size_t string_end(str s, size_t i, char quote)
-{
-	while (i < s.n && s.p[i] != quote)
-		i += s.p[i] == '\\' && i + 1 < s.n ? 2 : 1;
-	return i;
-}
-
-static void add_token(struct code *k, enum token_kind kind, str text)
-{
-	if (k->n < k->max)
-		k->t[k->n++] = (struct token){ kind, text };
-}
-
-/* ${…} in a template: the home when it says so, else unknown. */
-static str without_holes(struct code *k, str text, const char *open)
-{
-	struct text t = { .a = k->x->a };
-
-	for (size_t i = 0; i < text.n; i++) {
-		ptrdiff_t end =
-			str_starts(str_from(text, i), str_of(open)) ? str_find_char(str_from(text, i), '}') : -1;
-		str hole = end > 0 ? str_n(text.p + i, (size_t)end) : STR("");
-
-		if (end > 0) {
-			text_add(&t, str_has_nocase(hole, "HOME") || str_has(hole, "~") ? k->x->c->home : STR("\1"));
-			i += (size_t)end;
-		} else {
-			text_char(&t, text.p[i]);
-		}
-	}
-	return text_str(&t);
-}
-
-/* A string at i; gives where it ends. Triple quotes count as one. */
-static size_t read_string(struct code *k, str s, size_t i)
-{
-	char q = s.p[i];
-	bool triple =
-		i + 2 < s.n && s.p[i + 1] == q && s.p[i + 2] == q && q != '`' && str_starts(k->language, STR("python"));
-	size_t from = i + (triple ? 3 : 1), end;
-	str text;
-
-	if (triple) {
-		const char close[] = { q, q, q, 0 };
-		ptrdiff_t at = str_find(str_from(s, from), str_of(close));
-
-		end = at < 0 ? s.n : from + (size_t)at;
-	} else {
-		end = string_end(s, from, q);
-	}
-	text = str_n(s.p + from, MIN(end, s.n) - MIN(from, end));
-	if (q == '`' || (q == '"' && str_eq(k->language, STR("ruby"))))
-		text = without_holes(k, text, q == '`' ? "${" : "#{");
-	else if (i && s.p[i - 1] == 'f' && str_eq(k->language, STR("python")))
-		text = without_holes(k, text, "{");
-	if (str_find_char(text, '\\') >= 0 && !(i && s.p[i - 1] == 'r'))
-		text = decode_backslashes(k->x->a, text, false);
-	add_token(k,
-		q == '`' && (!str_in(k->language, "node deno bun awk") || (i && s.p[i - 1] == '$')) ? TOKEN_COMMAND
-												    : TOKEN_STRING,
-		text);
-	return MIN(end + (triple ? 3 : 1), s.n);
-}
-
-/* qx{…}, %x(…), q(…), qq(…) of Perl and Ruby. */
-static size_t read_quote_like(struct code *k, str s, size_t i, size_t name_end, str name)
-{
-	static const char open[] = "({[<", close[] = ")}]>";
-	const char *at = name_end < s.n && s.p[name_end] ? strchr(open, s.p[name_end]) : NULL;
-	char end_char = at ? close[at - open] : name_end < s.n && strchr("/|!'\"", s.p[name_end]) ? s.p[name_end] : 0;
-	size_t end;
-
-	(void)i;
-	if (!end_char || !s.p[name_end])
-		return 0;
-	end = string_end(s, name_end + 1, end_char);
-	add_token(k, str_in(name, "qx x") ? TOKEN_COMMAND : TOKEN_STRING,
-		str_n(s.p + name_end + 1, end - name_end - 1));
-	return MIN(end + 1, s.n);
-}
-
-static void tokenize(struct code *k, str s)
-{
-	bool quotes = str_in(k->language, "perl ruby");
-	size_t i = 0;
-
-	while (i < s.n && spend(k->x, 1)) {
-		char c = s.p[i];
-		size_t from = i, end;
-
-		if (c == '\n' || c == ';') {
-			add_token(k, TOKEN_LINE, str_n(s.p + i++, 1));
-		} else if (c == ' ' || c == '\t' || c == '\r') {
-			i++;
-		} else if ((c == '#' && !str_in(k->language, "node deno bun")) ||
-			(c == '/' && i + 1 < s.n && s.p[i + 1] == '/' && str_in(k->language, "node deno bun php"))) {
-			if (c == '#' && i > 0 && s.p[i - 1] == '$')
-				i++;
-			else
-				while (i < s.n && s.p[i] != '\n')
-					i++;
-		} else if (c == '[' && i + 1 < s.n && s.p[i + 1] == '[' && str_eq(k->language, STR("lua"))) {
-			ptrdiff_t at = str_find(str_from(s, i), STR("]]"));
-
-			end = at < 0 ? s.n : i + (size_t)at;
-			add_token(k, TOKEN_STRING, str_n(s.p + i + 2, MAX(end, i + 2) - i - 2));
-			i = MIN(end + 2, s.n);
-		} else if (c == '"' || c == '\'' || c == '`') {
-			i = read_string(k, s, i);
-		} else if (name_char(c)) {
-			while (i < s.n && name_char(s.p[i]))
-				i++;
-			if (quotes && str_in(str_n(s.p + from, i - from), "q qq qx qw x") &&
-				(s.p[from] != 'x' || (from > 0 && s.p[from - 1] == '%')) &&
-				(end = read_quote_like(k, s, from, i, str_n(s.p + from, i - from))) > 0) {
-				i = end;
-				continue;
-			}
-			add_token(k, c >= '0' && c <= '9' ? TOKEN_NUMBER : TOKEN_NAME, str_n(s.p + from, i - from));
-		} else {
-			add_token(k, TOKEN_MARK, str_n(s.p + i++, 1));
-		}
-	}
-}
-
-/* -- values ----------------------------------------------------------------------------------- */
-
-static bool is_mark(const struct code *k, size_t i, char c)
-{
-	return i < k->n && k->t[i].kind == TOKEN_MARK && k->t[i].text.p[0] == c;
-}
-
-static bool is_name(const struct code *k, size_t i, const char *names)
-{
-	return i < k->n && k->t[i].kind == TOKEN_NAME && str_in(k->t[i].text, names);
-}
-
-static bool code_has(const struct code *k, const char *names)
-{
-	for (size_t i = 0; i < k->n; i++)
-		if (is_name(k, i, names))
-			return true;
-	return false;
-}
-
-static const char net_names[] = "urlopen urlretrieve requests httpx aiohttp fetch axios getstore LWP HTTP curl_exec "
-				"fsockopen TCPSocket open_uri URI recv recvfrom got "
-				"superagent HTTParty Faraday http https urllib";
-static const char home_names[] = "homedir expanduser HOME home";
-
-static str lookup(const struct code *k, str name)
-{
-	unsigned walked = 0;
-	str value = STR_NONE;
-
-	for (const struct var *v = k->vars; v && !str_is_set(value); v = v->older, walked++)
-		if (str_eq(v->name, name))
-			value = v->value;
-	(void)spend(k->x, walked / 8);
-	return value;
-}
-
-static str decoded(struct code *k, size_t i, str value)
-{
-	str out;
-
-	if (is_name(k, i,
-		    "b64decode atob decode_base64 base64_decode urlsafe_b64decode decode64 "
-		    "standard_b64decode strict_decode64") &&
-		decode_base64(k->x->a, value, &out))
-		return out;
-	if (is_name(k, i, "fromhex unhexlify hex2bin") && decode_hex(k->x->a, value, &out))
-		return out;
-	return value;
-}
-
-/* fromCharCode(114, 109), bytes([114, 109]), map(chr, [114, 109]), pack("H*", "726d"): what they make.
- * Gives where they end, or i when this is none of them. */
-static size_t take_made(struct code *k, size_t i, str *ret)
-{
-	struct text t = { .a = k->x->a };
-	size_t at = i + 2;
-
-	if (is_name(k, i, "pack") && is_mark(k, i + 1, '(') && i + 4 < k->n && k->t[i + 2].kind == TOKEN_STRING &&
-		k->t[i + 4].kind == TOKEN_STRING)
-		return (str_starts(k->t[i + 2].text, STR("H")) && decode_hex(k->x->a, k->t[i + 4].text, ret)) ? i + 5
-													      : i;
-	if (!is_name(k, i, "fromCharCode fromCodePoint bytes bytearray map") || !is_mark(k, i + 1, '('))
-		return i;
-	if (is_name(k, i, "map") && !is_name(k, at, "chr"))
-		return i;
-	for (; at < k->n && !is_mark(k, at, ')'); at++) {
-		int64_t code = 0;
-
-		if (k->t[at].kind == TOKEN_NUMBER && str_to_int(k->t[at].text, &code))
-			text_char(&t, (char)(code > 6 && code < 127 ? code : MARK_UNKNOWN));
-	}
-	*ret = text_str(&t);
-	return t.n ? at : i;
-}
-
-/* What a string stands for where it is: a variable's name, an encoding, an address, a secret. */
-static str string_value(struct code *k, size_t i, size_t decoder)
-{
-	str text = k->t[i].text, value = decoder != SIZE_MAX ? decoded(k, decoder, text) : text;
-
-	if (str_in(text, "HOME USERPROFILE") && i > 1 && (is_name(k, i - 2, "environ ENV env getenv get fetch")))
-		value = k->x->c->home;
-	/* Buffer.from('…', 'base64'), ["…"].pack("H*") */
-	if (is_mark(k, i + 1, ',') && i > 1 && is_name(k, i - 2, "from") && i + 2 < k->n) {
-		if (str_eq(k->t[i + 2].text, STR("base64")))
-			(void)decode_base64(k->x->a, text, &value);
-		else if (str_eq(k->t[i + 2].text, STR("hex")))
-			(void)decode_hex(k->x->a, text, &value);
-	}
-	if (is_mark(k, i + 1, ']') && is_mark(k, i + 2, '.') && is_name(k, i + 3, "pack") && i + 5 < k->n) {
-		if (str_starts(k->t[i + 5].text, STR("H")))
-			(void)decode_hex(k->x->a, text, &value);
-		else if (str_starts(k->t[i + 5].text, STR("m")))
-			(void)decode_base64(k->x->a, text, &value);
-	}
-	if (decoder == SIZE_MAX ||
-		!is_name(k, decoder,
-			"open readFileSync read_text file_get_contents read readFile "
-			"fopen get source readLines url"))
-		return value;
-	if (str_starts(text, STR("http://")) || str_starts(text, STR("https://")) || str_starts(text, STR("ftp://")))
-		return STR("\4");
-	if (secrecy_of(k->x, path_resolve(k->x, text)) != SECRET_NOT) {
-		judge_read(k->x, k->c, text);
-		return STR("\5");
-	}
-	return value;
-}
-
-/* The values of the arguments from i on, up to the bracket that closes them. Pieces joined by
- * operators are one. */
-static size_t take_args(struct code *k, size_t i, bool bare, str *args, size_t *ret_n)
-{
-	struct text cur[ARGS_MANY];
-	unsigned depth = 0, joins = 0; /* joins: how deep the parts of a path are put together */
-	size_t n = 0, decoder = SIZE_MAX, end;
-	bool full = false;
-
-	k->args_cut = false;
-	cur[0] = (struct text){ .a = k->x->a };
-	for (; i < k->n; i++) {
-		const struct token *t = &k->t[i];
-		str value = STR_NONE;
-
-		k->args_cut |= full && (t->kind == TOKEN_STRING || t->kind == TOKEN_NAME); /* numbers do no harm */
-		if (t->kind == TOKEN_LINE && bare && depth == 0)
-			break;
-		if (joins && depth >= joins && t->kind == TOKEN_MARK && t->text.p[0] == ',') {
-			text_char(&cur[n], '/'); /* File.join(a, b) */
-		} else if (t->kind == TOKEN_MARK && strchr("([{", t->text.p[0])) {
-			depth++;
-		} else if (t->kind == TOKEN_MARK && strchr(")]}", t->text.p[0])) {
-			if (depth == 0)
-				break;
-			depth--;
-			joins = depth < joins ? 0 : joins;
-		} else if (t->kind == TOKEN_MARK && t->text.p[0] == ',') {
-			full |= n + 1 == ARGS_MANY;
-			n = MIN(n + 1, (size_t)ARGS_MANY - 1);
-			cur[n] = (struct text){ .a = k->x->a };
-			decoder = SIZE_MAX;
-		} else if (t->kind == TOKEN_MARK && t->text.p[0] == '$' && i + 1 < k->n &&
-			k->t[i + 1].kind == TOKEN_NUMBER && str_eq(k->language, STR("awk"))) {
-			str rest = k->in; /* a field of the line */
-
-			if (!str_split(&rest, '\n', &value))
-				value = STR("\1");
-		} else if (t->kind == TOKEN_STRING) {
-			if (!(i > 2 && is_name(k, i - 2, "pack") && is_mark(k, i - 3, '.')))
-				value = string_value(k, i, decoder);
-		} else if (t->kind == TOKEN_NAME) {
-			str known = lookup(k, t->text);
-
-			if (str_eq(t->text, STR("join")) && is_mark(k, i + 1, '(') && i > 1 &&
-				is_name(k, i - 2, "path File posixpath Path"))
-				joins = depth + 1;
-
-			if (str_in(t->text, "require __import__ import_module") && is_mark(k, i + 1, '(')) {
-				while (i + 1 < k->n && !is_mark(k, i, ')'))
-					i++;
-				continue;
-			}
-			end = take_made(k, i, &value);
-			if (end != i) {
-				text_add(&cur[n], value);
-				i = end;
-				continue;
-			}
-			if (str_is_set(known) && !is_mark(k, i + 1, '('))
-				value = known;
-			else if (str_in(t->text, net_names))
-				value = STR("\4");
-			else if (str_in(t->text, home_names) && !is_name(k, i, "expanduser"))
-				value = k->x->c->home;
-			else if (str_in(t->text, "environ env ENV _ENV argv") && !is_mark(k, i + 1, '[') &&
-				!is_mark(k, i + 1, '{') &&
-				(!is_mark(k, i + 1, '.') ||
-					is_name(k, i + 2,
-						"to_h to_a to_s each items inspect map "
-						"entries values copy collect")))
-				value = str_eq(t->text, STR("argv")) ? STR("\1") : STR("\5");
-			else if (str_in(t->text, "getcwd cwd pwd"))
-				value = k->x->st.cwd;
-			else if (str_eq(t->text, STR("chr")) && i + 2 < k->n && k->t[i + 2].kind == TOKEN_NUMBER) {
-				int64_t code = 0;
-
-				(void)str_to_int(k->t[i + 2].text, &code);
-				text_char(&cur[n], (char)(code > 6 && code < 127 ? code : MARK_UNKNOWN));
-			} else if (is_mark(k, i + 1, '('))
-				decoder = i;
-		}
-		if (str_is_set(value))
-			text_add(&cur[n], value);
-	}
-	for (size_t m = 0; m <= n; m++)
-		args[m] = text_str(&cur[m]);
-	*ret_n = n + 1;
-	return i;
-}
+#include "guard/code.h"
 
 /* -- calls ------------------------------------------------------------------------------------ */
 
@@ -447,7 +87,7 @@ static bool starts_process(const struct code *k, size_t at, str name)
 		"capture2 capture3 capture2e popen2 popen3 execa execaSync fork";
 
 	if (str_in(name, "run call exec"))
-		return at > 1 && is_mark(k, at - 1, '.') && is_name(k, at - 2, "subprocess sp child_process cp");
+		return at > 1 && code_mark(k, at - 1, '.') && code_name(k, at - 2, "subprocess sp child_process cp");
 	return str_in(name, always) && !(str_eq(name, STR("fork")) && !str_in(k->language, "node"));
 }
 
@@ -488,13 +128,13 @@ static str joined_before(const struct code *k, size_t i, str last)
 {
 	str before = STR_NONE;
 
-	if (i < 2 || !is_mark(k, i - 1, '/'))
+	if (i < 2 || !code_mark(k, i - 1, '/'))
 		return last;
 	if (k->t[i - 2].kind == TOKEN_STRING)
 		before = joined_before(k, i - 2, k->t[i - 2].text);
 	else if (k->t[i - 2].kind == TOKEN_NAME)
-		before = lookup(k, k->t[i - 2].text);
-	else if (i > 4 && is_mark(k, i - 2, ')') && is_name(k, i - 4, "home"))
+		before = code_lookup(k, k->t[i - 2].text);
+	else if (i > 4 && code_mark(k, i - 2, ')') && code_name(k, i - 4, "home"))
 		before = k->x->c->home;
 	return str_is_set(before) ? path_join(k->x, before, last) : last;
 }
@@ -505,9 +145,9 @@ static str string_before(const struct code *k, size_t i)
 		i--;
 		if (k->t[i].kind == TOKEN_STRING)
 			return joined_before(k, i, k->t[i].text);
-		if (k->t[i].kind == TOKEN_NAME && str_is_set(lookup(k, k->t[i].text)))
-			return lookup(k, k->t[i].text);
-		if (is_name(k, i, "home homedir"))
+		if (k->t[i].kind == TOKEN_NAME && str_is_set(code_lookup(k, k->t[i].text)))
+			return code_lookup(k, k->t[i].text);
+		if (code_name(k, i, "home homedir"))
 			return k->x->c->home;
 	}
 	return STR("");
@@ -532,14 +172,25 @@ static bool judge_db_call(struct code *k, size_t at, str name, str first, bool m
 	}
 	if (str_in(name, "flushall flushdb flushAll flushDb drop_database dropDatabase"))
 		FAULT(k->x, k->c, RULE_DB, VERDICT_DENY, "this empties a database");
-	if (str_in(name, "delete") && method && at > 3 && is_name(k, at - 4, "all") && !first.n)
+	if (str_in(name, "delete") && method && at > 3 && code_name(k, at - 4, "all") && !first.n)
 		FAULT(k->x, k->c, RULE_DB, VERDICT_DENY, "this deletes every row of a table");
 	return false;
 }
 
+/* The first directory that it goes through. */
+static void note_walk(struct code *k, size_t at, str name, const str *args, size_t n)
+{
+	str before = at > 1 && code_mark(k, at - 1, '.') ? string_before(k, at - 1) : STR("");
+
+	if (str_in(name, "rglob glob iterdir") && !k->walked.n && before.n)
+		k->walked = path_join(k->x, path_join(k->x, k->x->st.cwd, before), args[0].n ? args[0] : STR("*"));
+	for (size_t i = 0; i < n && str_in(name, walk_calls) && !k->walked.n; i++)
+		k->walked = args[i];
+}
+
 static void judge_call(struct code *k, size_t at, str name, const str *args, size_t n)
 {
-	bool js = str_in(k->language, "node deno bun"), method = at > 0 && is_mark(k, at - 1, '.');
+	bool js = str_in(k->language, "node deno bun"), method = at > 0 && code_mark(k, at - 1, '.');
 	str first = args[0].n ? args[0] : STR("");
 
 	if (k->args_cut)
@@ -552,11 +203,7 @@ static void judge_call(struct code *k, size_t at, str name, const str *args, siz
 		judge_call(k, at, first, args + 1, n - 1);
 		return;
 	}
-	if (str_in(name, "rglob glob iterdir") && method && !k->walked.n && string_before(k, at - 1).n)
-		k->walked = path_join(k->x, path_join(k->x, k->x->st.cwd, string_before(k, at - 1)),
-			first.n ? first : STR("*"));
-	for (size_t i = 0; i < n && str_in(name, walk_calls) && !k->walked.n; i++)
-		k->walked = args[i];
+	note_walk(k, at, name, args, n);
 	if (str_in(name, code_calls) && !(js && str_eq(name, STR("exec"))) &&
 		!(str_in(k->language, "perl ruby php") && str_eq(name, STR("exec")))) {
 		if (has_mark(first, "\4"))
@@ -581,7 +228,8 @@ static void judge_call(struct code *k, size_t at, str name, const str *args, siz
 		if (str_find_char(path, '/') >= 0 || str_starts(path, STR(".")))
 			judge_delete(k->x, k->c, map_tr(k->x->a, path, STR("*"), STR("\2"), false),
 				n > 1 && (str_has(k->all, "recursive") || str_has(k->all, "true")));
-	} else if (str_in(name, write_calls)) {
+	} else if (str_in(name, write_calls) ||
+		(str_eq(name, STR("write")) && method && at > 1 && code_name(k, at - 2, "File IO"))) {
 		str path = method && str_in(name, "write_text write_bytes") ? string_before(k, at) : first;
 
 		if (path.n)
@@ -608,7 +256,7 @@ static void judge_call(struct code *k, size_t at, str name, const str *args, siz
 			judge_write(k->x, k->c, first, STR("\1"), false);
 	} else if (str_in(name, "urlretrieve getstore download") && n > 1 && args[1].n) {
 		judge_write(k->x, k->c, args[1], STR("\4"), false);
-	} else if (str_in(name, "kill killpg posix_kill") && is_mark(k, at + 2, '-') && at + 3 < k->n &&
+	} else if (str_in(name, "kill killpg posix_kill") && code_mark(k, at + 2, '-') && at + 3 < k->n &&
 		str_eq(k->t[at + 3].text, STR("1"))) {
 		FAULT(k->x, k->c, RULE_KILL, VERDICT_DENY, "this ends every process of the user");
 	}
@@ -632,9 +280,9 @@ static void take_assignment(struct code *k, size_t i)
 
 	struct var *var;
 
-	if (is_mark(k, i + 2, '=') || (i > 0 && is_mark(k, i - 1, '.')))
+	if (code_mark(k, i + 2, '=') || (i > 0 && code_mark(k, i - 1, '.')))
 		return;
-	(void)take_args(k, i + 2, true, args, &n);
+	(void)code_args(k, i + 2, true, args, &n);
 	var = arena_new(k->x->a, struct var);
 	*var = (struct var){ .older = k->vars, .name = k->t[i].text, .value = args[0] };
 	k->vars = var;
@@ -666,39 +314,40 @@ static void walk(struct code *k)
 		}
 		if (k->t[i].kind != TOKEN_NAME)
 			continue;
-		if (is_mark(k, i + 1, '=')) {
+		if (code_mark(k, i + 1, '=')) {
 			take_assignment(k, i);
 			continue;
 		}
-		if (str_in(k->t[i].text, every_row) && i > 0 && is_mark(k, i - 1, '.') &&
+		if (str_in(k->t[i].text, every_row) && i > 0 && code_mark(k, i - 1, '.') &&
 			!code_has(k, "where filter filter_by find_by limit"))
 			FAULT(k->x, k->c, RULE_DB, VERDICT_DENY, "this deletes every row of a table");
-		if (is_mark(k, i + 1, '(') || (is_mark(k, i + 1, '!') && is_mark(k, i + 2, '('))) {
-			(void)take_args(k, i + (is_mark(k, i + 1, '(') ? 2 : 3), false, args, &n);
+		if (code_mark(k, i + 1, '(') || (code_mark(k, i + 1, '!') && code_mark(k, i + 2, '('))) {
+			(void)code_args(k, i + (code_mark(k, i + 1, '(') ? 2 : 3), false, args, &n);
 			judge_call(k, i, k->t[i].text, args, n);
 			/* getattr(os, 'system')('…') */
 			if (str_in(k->t[i].text, "getattr __getattribute__") && n > 1) {
-				size_t end = take_args(k, i + 2, false, args, &n);
+				size_t end = code_args(k, i + 2, false, args, &n);
 				str name = args[n - 1];
 
-				if (is_mark(k, end + 1, '(')) {
-					(void)take_args(k, end + 2, false, args, &n);
+				if (code_mark(k, end + 1, '(')) {
+					(void)code_args(k, end + 2, false, args, &n);
 					judge_call(k, i, name, args, n);
 				}
 			}
 		} else if (words && i + 1 < k->n &&
-			(k->t[i + 1].kind == TOKEN_STRING || k->t[i + 1].kind == TOKEN_NAME || is_mark(k, i + 1, '$') ||
-				is_mark(k, i + 1, '%') || is_mark(k, i + 1, '@') || is_mark(k, i + 1, '[')) &&
+			(k->t[i + 1].kind == TOKEN_STRING || k->t[i + 1].kind == TOKEN_NAME ||
+				code_mark(k, i + 1, '$') || code_mark(k, i + 1, '%') || code_mark(k, i + 1, '@') ||
+				code_mark(k, i + 1, '[')) &&
 			(str_in(k->t[i].text, command_calls) || str_in(k->t[i].text, tree_calls) ||
 				str_in(k->t[i].text,
 					"unlink eval print puts p open script rmdir "
 					"rename move"))) {
-			(void)take_args(k, i + 1, true, args, &n);
+			(void)code_args(k, i + 1, true, args, &n);
 			if (str_eq(k->t[i].text, STR("script")))
 				run_command_args(k, args, 1);
 			else
 				judge_call(k, i, k->t[i].text, args, n);
-		} else if (is_name(k, i, "unlink rmdir") && !is_mark(k, i + 1, '.')) {
+		} else if (code_name(k, i, "unlink rmdir") && !code_mark(k, i + 1, '.')) {
 			k->loose = true; /* finddepth(sub { unlink }, …) */
 		}
 	}
@@ -722,15 +371,15 @@ static str printed_before(const struct code *k, size_t i)
 	struct text t = { .a = k->x->a };
 	size_t from = i;
 
-	if (!i || !is_mark(k, i - 1, '|'))
+	if (!i || !code_mark(k, i - 1, '|'))
 		return STR_NONE;
-	while (from > 0 && k->t[from - 1].kind != TOKEN_LINE && !is_mark(k, from - 1, '{') &&
-		!is_name(k, from, "print printf"))
+	while (from > 0 && k->t[from - 1].kind != TOKEN_LINE && !code_mark(k, from - 1, '{') &&
+		!code_name(k, from, "print printf"))
 		from--;
 	for (; from < i; from++)
 		if (k->t[from].kind == TOKEN_STRING)
 			text_add(&t, k->t[from].text);
-		else if (is_mark(k, from, '$'))
+		else if (code_mark(k, from, '$'))
 			text_char(&t, MARK_UNKNOWN);
 	return t.n ? text_str(&t) : STR_NONE;
 }
@@ -739,18 +388,18 @@ static str printed_before(const struct code *k, size_t i)
 static void walk_awk(struct code *k)
 {
 	for (size_t i = 0; i < k->n; i++) {
-		bool piped =
-			(i > 0 && is_mark(k, i - 1, '|')) || (is_mark(k, i + 1, '|') && is_name(k, i + 2, "getline"));
+		bool piped = (i > 0 && code_mark(k, i - 1, '|')) ||
+			(code_mark(k, i + 1, '|') && code_name(k, i + 2, "getline"));
 
 		if (k->t[i].kind == TOKEN_STRING && piped)
 			(void)run_child_text(k->x, k->t[i].text, printed_before(k, i));
-		else if (k->t[i].kind == TOKEN_NAME && piped && str_is_set(lookup(k, k->t[i].text)))
-			(void)run_child_text(k->x, lookup(k, k->t[i].text), printed_before(k, i));
-		else if (k->t[i].kind == TOKEN_STRING && i > 0 && is_mark(k, i - 1, '>'))
+		else if (k->t[i].kind == TOKEN_NAME && piped && str_is_set(code_lookup(k, k->t[i].text)))
+			(void)run_child_text(k->x, code_lookup(k, k->t[i].text), printed_before(k, i));
+		else if (k->t[i].kind == TOKEN_STRING && i > 0 && code_mark(k, i - 1, '>'))
 			judge_write(k->x, k->c, k->t[i].text, STR("\1"), false);
-		else if (k->t[i].kind == TOKEN_STRING && i > 0 && is_mark(k, i - 1, '<'))
+		else if (k->t[i].kind == TOKEN_STRING && i > 0 && code_mark(k, i - 1, '<'))
 			judge_read(k->x, k->c, k->t[i].text);
-		else if (is_name(k, i, "ENVIRON") && !is_mark(k, i + 1, '['))
+		else if (code_name(k, i, "ENVIRON") && !code_mark(k, i + 1, '['))
 			FAULT(k->x, k->c, RULE_SECRET_ENV, VERDICT_ASK,
 				"this prints the environment, secrets included");
 	}
@@ -826,7 +475,7 @@ str run_code(struct run *x, str language, str code, str in)
 		return STR("\1");
 	}
 	x->depth++;
-	tokenize(k, code);
+	code_tokens(k, code);
 	judge_shape(k);
 	if (k->n >= k->max)
 		(void)spend(x, UINT32_MAX);

@@ -65,6 +65,7 @@ bool glob_match(str pattern, str s);
 /* Whether a path, live patterns in it included, could be one that the pattern of paths stands for:
  * * within a part, a last ** for all that follows. */
 bool path_like(const char *pattern, str path);
+bool path_matches(str pattern, str path);
 bool glob_any(str s, const char *patterns);  /* one of the patterns, separated by blanks */
 str text_for_shell(struct arena *a, str s);  /* live patterns back to their characters, to be read again */
 str text_for_people(struct arena *a, str s); /* shortened for people */

@@ -270,7 +270,12 @@ static bool part_like(str pat, str part)
 
 bool path_like(const char *pattern, str path)
 {
-	str pats = str_of(pattern), pat, part;
+	return path_matches(str_of(pattern), path);
+}
+
+bool path_matches(str pats, str path)
+{
+	str pat, part;
 
 	while (str_split(&pats, '/', &pat)) {
 		if (str_eq(pat, STR("**")))

@@ -1,6 +1,6 @@
 /* unfamiliar: programs that nothing is known of, or nothing of what they do with files. What they are given says what
- * they may be about: a command where runners take one, a place that matters. It is judged quietly: paths are asked about
- * at most, words are commands only where that is how runners are written. */
+ * they may be about: a command where runners take one, a place that matters. It is judged quietly: paths are asked
+ * about at most, words are commands only where that is how runners are written. */
 #include "guard/descriptor.h"
 
 /* -- commands --------------------------------------------------------------------------------- */
@@ -38,41 +38,40 @@ static bool takes_command(str option)
 	return str_starts(option, STR("--")) && is_part(option, "exec command cmd run shell script hook");
 }
 
-static void run_given(struct run *x, struct cmd *c, size_t at, str text)
+/* True: all the words that follow were its own. */
+static bool run_given(struct run *x, struct cmd *c, size_t at, str text)
 {
 	str rest = text, first = text;
 
 	(void)str_split(&rest, ' ', &first);
 	if (!is_program(first))
-		return;
+		return false;
 	if (first.n < text.n)
 		(void)run_child_text(x, text, c->in);
 	else if (at < c->n)
 		(void)run_argv(x, c->v + at, c->n - at, c->in);
+	return first.n == text.n && at < c->n;
 }
 
 static void judge_commands(struct run *x, struct cmd *c)
 {
-	bool doubt = x->doubt;
+	bool doubt = x->doubt, over = false;
 
-	for (size_t i = 1; i < c->n && spend(x, 2); i++) {
-		str w = c->v[i];
+	for (size_t i = 1; i < c->n && !over && spend(x, 2); i++) {
+		str w = c->v[i], next = i + 1 < c->n ? c->v[i + 1] : STR("");
 		ptrdiff_t eq = str_find_char(w, '=');
-		size_t next = i + 1;
 
-		if (str_in(w, "-- exec run") && next < c->n &&
-			(c->n - next > 1 || str_find_char(c->v[next], ' ') > 0)) {
-			run_given(x, c, next, c->v[next]);
+		if (str_in(w, "-- exec run") && (c->n - i > 2 || str_find_char(next, ' ') > 0)) {
+			over = run_given(x, c, i + 1, next);
 		} else if (w.n > 1 && w.p[0] == '-') {
 			if (eq > 0 && takes_command(str_head(w, (size_t)eq)))
-				run_given(x, c, c->n, str_from(w, (size_t)eq + 1));
-			else if (eq < 0 && takes_command(w) && next < c->n)
-				run_given(x, c, next, c->v[next]);
-		} else if (is_only_program(w) && next < c->n) {
-			x->doubt = true;
+				(void)run_given(x, c, c->n, str_from(w, (size_t)eq + 1));
+			else if (eq < 0 && takes_command(w) && next.n)
+				over = run_given(x, c, i + 1, next);
+		} else if (is_only_program(w) && next.n) {
+			x->doubt = over = true;
 			(void)run_argv(x, c->v + i, c->n - i, c->in);
 			x->doubt = doubt;
-			return;
 		}
 	}
 }
@@ -179,11 +178,11 @@ void judge_unfamiliar(struct run *x, struct cmd *c)
 	for (size_t i = 1; i < c->n && i < LOOKED_AT && spend(x, 1); i++) {
 		str value = value_in(c->v[i]);
 
-		/* --env-file .env: what such a file is for */
+		/* --env-file .env, --secret-file .secrets: what such files are for */
 		str option = value.n < c->v[i].n ? str_head(c->v[i], c->v[i].n - value.n) : c->v[i - 1];
 
 		if (is_path(value))
-			judge_given(x, c, value, str_has(option, "--env"), d != NULL);
+			judge_given(x, c, value, str_has(option, "--env") || str_has(option, "--secret"), d != NULL);
 		if (removing && is_path(value) && c->v[i].p[0] != '-')
 			judge_removal(x, c, value);
 	}

@@ -416,138 +416,43 @@ bool is_protected(struct run *x, str path, bool *ret_shared)
 
 enum base { IN_ROOT, IN_HOME, IN_PROJECT };
 
+/* In order: the first that fits counts. */
 static const struct {
-	const char *pattern;
 	enum guarded kind;
 	enum base base;
+	const char *patterns;
 } guarded_files[] = {
-	{ ".ssh/authorized_keys*", GUARDED_AUTH, IN_HOME },
-	{ ".ssh/**", GUARDED_STARTUP, IN_HOME },
-	{ ".bashrc", GUARDED_STARTUP, IN_HOME },
-	{ ".bash_profile", GUARDED_STARTUP, IN_HOME },
-	{ ".bash_login", GUARDED_STARTUP, IN_HOME },
-	{ ".bash_logout", GUARDED_STARTUP, IN_HOME },
-	{ ".bash_aliases", GUARDED_STARTUP, IN_HOME },
-	{ ".profile", GUARDED_STARTUP, IN_HOME },
-	{ ".zshrc", GUARDED_STARTUP, IN_HOME },
-	{ ".zshenv", GUARDED_STARTUP, IN_HOME },
-	{ ".zprofile", GUARDED_STARTUP, IN_HOME },
-	{ ".zlogin", GUARDED_STARTUP, IN_HOME },
-	{ ".xprofile", GUARDED_STARTUP, IN_HOME },
-	{ ".xinitrc", GUARDED_STARTUP, IN_HOME },
-	{ ".xsession", GUARDED_STARTUP, IN_HOME },
-	{ ".inputrc", GUARDED_STARTUP, IN_HOME },
-	{ ".pam_environment", GUARDED_STARTUP, IN_HOME },
-	{ ".config/fish/**", GUARDED_STARTUP, IN_HOME },
-	{ ".gitconfig", GUARDED_STARTUP, IN_HOME },
-	{ ".config/git/config", GUARDED_STARTUP, IN_HOME },
-	{ ".config/systemd/user/**", GUARDED_STARTUP, IN_HOME },
-	{ ".config/autostart/**", GUARDED_STARTUP, IN_HOME },
-	{ ".config/environment.d/**", GUARDED_STARTUP, IN_HOME },
-	{ "Library/LaunchAgents/**", GUARDED_STARTUP, IN_HOME },
-	{ ".npmrc", GUARDED_STARTUP, IN_HOME },
-	{ ".local/bin/**", GUARDED_NOT, IN_HOME },
-	{ ".claude/CLAUDE.md", GUARDED_AGENT, IN_HOME },
-	{ ".claude/commands/**", GUARDED_AGENT, IN_HOME },
-	{ ".claude/agents/**", GUARDED_AGENT, IN_HOME },
-	{ ".claude/skills/**", GUARDED_AGENT, IN_HOME },
-	{ ".claude/plugins/**", GUARDED_AGENT, IN_HOME },
-	{ ".claude/output-styles/**", GUARDED_AGENT, IN_HOME },
-	{ ".codex/AGENTS.md", GUARDED_AGENT, IN_HOME },
-	{ ".codex/prompts/**", GUARDED_AGENT, IN_HOME },
-	{ ".codex/skills/**", GUARDED_AGENT, IN_HOME },
-	{ ".codex/rules/**", GUARDED_AGENT, IN_HOME },
-	{ ".agents/**", GUARDED_AGENT, IN_HOME },
-	{ ".gemini/GEMINI.md", GUARDED_AGENT, IN_HOME },
-	{ ".gemini/commands/**", GUARDED_AGENT, IN_HOME },
-	{ ".gemini/extensions/**", GUARDED_AGENT, IN_HOME },
-	{ ".gemini/skills/**", GUARDED_AGENT, IN_HOME },
-	{ ".qwen/QWEN.md", GUARDED_AGENT, IN_HOME },
-	{ ".cursor/mcp.json", GUARDED_AGENT, IN_HOME },
-	{ ".cursor/rules/**", GUARDED_AGENT, IN_HOME },
-	{ ".cursor/skills/**", GUARDED_AGENT, IN_HOME },
-	{ ".copilot/mcp-config.json", GUARDED_AGENT, IN_HOME },
-	{ ".copilot/agents/**", GUARDED_AGENT, IN_HOME },
-	{ ".codeium/windsurf/**", GUARDED_AGENT, IN_HOME },
-	{ ".kiro/**", GUARDED_AGENT, IN_HOME },
-	{ ".factory/**", GUARDED_AGENT, IN_HOME },
-	{ ".config/opencode/**", GUARDED_AGENT, IN_HOME },
-	{ ".config/goose/**", GUARDED_AGENT, IN_HOME },
-	{ ".config/amp/**", GUARDED_AGENT, IN_HOME },
-	{ ".config/crush/**", GUARDED_AGENT, IN_HOME },
-	{ "CLAUDE.md", GUARDED_AGENT, IN_PROJECT },
-	{ "CLAUDE.local.md", GUARDED_AGENT, IN_PROJECT },
-	{ "AGENTS.md", GUARDED_AGENT, IN_PROJECT },
-	{ "GEMINI.md", GUARDED_AGENT, IN_PROJECT },
-	{ ".mcp.json", GUARDED_AGENT, IN_PROJECT },
-	{ ".claude/commands/**", GUARDED_AGENT, IN_PROJECT },
-	{ ".claude/agents/**", GUARDED_AGENT, IN_PROJECT },
-	{ ".claude/skills/**", GUARDED_AGENT, IN_PROJECT },
-	{ ".claude/rules/**", GUARDED_AGENT, IN_PROJECT },
-	{ ".agents/**", GUARDED_AGENT, IN_PROJECT },
-	{ ".codex/**", GUARDED_AGENT, IN_PROJECT },
-	{ ".gemini/**", GUARDED_AGENT, IN_PROJECT },
-	{ ".cursor/mcp.json", GUARDED_AGENT, IN_PROJECT },
-	{ ".cursor/rules/**", GUARDED_AGENT, IN_PROJECT },
-	{ ".cursorrules", GUARDED_AGENT, IN_PROJECT },
-	{ ".windsurfrules", GUARDED_AGENT, IN_PROJECT },
-	{ ".clinerules", GUARDED_AGENT, IN_PROJECT },
-	{ ".opencode/**", GUARDED_AGENT, IN_PROJECT },
-	{ ".vscode/mcp.json", GUARDED_AGENT, IN_PROJECT },
-	{ ".github/copilot-instructions.md", GUARDED_AGENT, IN_PROJECT },
-	{ ".github/instructions/**", GUARDED_AGENT, IN_PROJECT },
-	{ "/etc/sudoers", GUARDED_SUDOERS, IN_ROOT },
-	{ "/etc/sudoers.d/**", GUARDED_SUDOERS, IN_ROOT },
-	{ "/etc/doas.conf", GUARDED_SUDOERS, IN_ROOT },
-	{ "/etc/polkit-1/**", GUARDED_SUDOERS, IN_ROOT },
-	{ "/etc/cron*/**", GUARDED_PERSIST, IN_ROOT },
-	{ "/etc/crontab", GUARDED_PERSIST, IN_ROOT },
-	{ "/etc/anacrontab", GUARDED_PERSIST, IN_ROOT },
-	{ "/var/spool/cron/**", GUARDED_PERSIST, IN_ROOT },
-	{ "/var/spool/at/**", GUARDED_PERSIST, IN_ROOT },
-	{ "/etc/systemd/**", GUARDED_PERSIST, IN_ROOT },
-	{ "/lib/systemd/**", GUARDED_PERSIST, IN_ROOT },
-	{ "/usr/lib/systemd/**", GUARDED_PERSIST, IN_ROOT },
-	{ "/run/systemd/**", GUARDED_PERSIST, IN_ROOT },
-	{ "/etc/init.d/**", GUARDED_PERSIST, IN_ROOT },
-	{ "/etc/rc.local", GUARDED_PERSIST, IN_ROOT },
-	{ "/etc/rc*.d/**", GUARDED_PERSIST, IN_ROOT },
-	{ "/etc/profile", GUARDED_PERSIST, IN_ROOT },
-	{ "/etc/profile.d/**", GUARDED_PERSIST, IN_ROOT },
-	{ "/etc/bash.bashrc", GUARDED_PERSIST, IN_ROOT },
-	{ "/etc/zsh/**", GUARDED_PERSIST, IN_ROOT },
-	{ "/etc/ld.so.preload", GUARDED_PERSIST, IN_ROOT },
-	{ "/etc/ld.so.conf.d/**", GUARDED_PERSIST, IN_ROOT },
-	{ "/etc/udev/**", GUARDED_PERSIST, IN_ROOT },
-	{ "/etc/xdg/autostart/**", GUARDED_PERSIST, IN_ROOT },
-	{ "/Library/LaunchDaemons/**", GUARDED_PERSIST, IN_ROOT },
-	{ "/Library/LaunchAgents/**", GUARDED_PERSIST, IN_ROOT },
-	{ "/etc/environment", GUARDED_PERSIST, IN_ROOT },
-	{ "/etc/passwd", GUARDED_SYSTEM, IN_ROOT },
-	{ "/etc/passwd-", GUARDED_SYSTEM, IN_ROOT },
-	{ "/etc/shadow", GUARDED_SYSTEM, IN_ROOT },
-	{ "/etc/group", GUARDED_SYSTEM, IN_ROOT },
-	{ "/etc/gshadow", GUARDED_SYSTEM, IN_ROOT },
-	{ "/etc/fstab", GUARDED_SYSTEM, IN_ROOT },
-	{ "/etc/hosts.allow", GUARDED_SYSTEM, IN_ROOT },
-	{ "/etc/pam.d/**", GUARDED_SYSTEM, IN_ROOT },
-	{ "/etc/security/**", GUARDED_SYSTEM, IN_ROOT },
-	{ "/etc/ssh/**", GUARDED_SYSTEM, IN_ROOT },
-	{ "/etc/ssl/**", GUARDED_SYSTEM, IN_ROOT },
-	{ "/etc/nsswitch.conf", GUARDED_SYSTEM, IN_ROOT },
-	{ "/etc/resolv.conf", GUARDED_SYSTEM, IN_ROOT },
-	{ "/etc/hosts", GUARDED_SYSTEM, IN_ROOT },
-	{ "/boot/**", GUARDED_SYSTEM, IN_ROOT },
-	{ "/bin/*", GUARDED_SYSTEM, IN_ROOT },
-	{ "/sbin/*", GUARDED_SYSTEM, IN_ROOT },
-	{ "/usr/bin/*", GUARDED_SYSTEM, IN_ROOT },
-	{ "/usr/sbin/*", GUARDED_SYSTEM, IN_ROOT },
-	{ "/lib/**", GUARDED_SYSTEM, IN_ROOT },
-	{ "/lib64/**", GUARDED_SYSTEM, IN_ROOT },
-	{ "/usr/lib/**", GUARDED_SYSTEM, IN_ROOT },
-	{ "/proc/sysrq-trigger", GUARDED_SYSTEM, IN_ROOT },
-	{ "/proc/sys/kernel/**", GUARDED_SYSTEM, IN_ROOT },
-	{ "/sys/firmware/**", GUARDED_SYSTEM, IN_ROOT },
+	{ GUARDED_AUTH, IN_HOME, ".ssh/authorized_keys*" },
+	{ GUARDED_STARTUP, IN_HOME,
+		".ssh/** .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv "
+		".zprofile .zlogin .xprofile .xinitrc .xsession .inputrc .pam_environment .config/fish/** "
+		".gitconfig .config/git/config .config/systemd/user/** .config/autostart/** "
+		".config/environment.d/** Library/LaunchAgents/** .npmrc" },
+	{ GUARDED_NOT, IN_HOME, ".local/bin/**" },
+	{ GUARDED_AGENT, IN_HOME,
+		".claude/CLAUDE.md .claude/commands/** .claude/agents/** .claude/skills/** .claude/plugins/** "
+		".claude/output-styles/** .codex/AGENTS.md .codex/prompts/** .codex/skills/** .codex/rules/** "
+		".agents/** .gemini/GEMINI.md .gemini/commands/** .gemini/extensions/** .gemini/skills/** "
+		".qwen/QWEN.md .cursor/mcp.json .cursor/rules/** .cursor/skills/** .copilot/mcp-config.json "
+		".copilot/agents/** .codeium/windsurf/** .kiro/** .factory/** .config/opencode/** .config/goose/** "
+		".config/amp/** .config/crush/**" },
+	{ GUARDED_AGENT, IN_PROJECT,
+		"CLAUDE.md CLAUDE.local.md AGENTS.md GEMINI.md .mcp.json .claude/commands/** .claude/agents/** "
+		".claude/skills/** .claude/rules/** .agents/** .codex/** .gemini/** .cursor/mcp.json "
+		".cursor/rules/** .cursorrules .windsurfrules .clinerules .opencode/** .vscode/mcp.json "
+		".github/copilot-instructions.md .github/instructions/**" },
+	{ GUARDED_SUDOERS, IN_ROOT, "/etc/sudoers /etc/sudoers.d/** /etc/doas.conf /etc/polkit-1/**" },
+	{ GUARDED_PERSIST, IN_ROOT,
+		"/etc/cron*/** /etc/crontab /etc/anacrontab /var/spool/cron/** /var/spool/at/** /etc/systemd/** "
+		"/lib/systemd/** /usr/lib/systemd/** /run/systemd/** /etc/init.d/** /etc/rc.local /etc/rc*.d/** "
+		"/etc/profile /etc/profile.d/** /etc/bash.bashrc /etc/zsh/** /etc/ld.so.preload "
+		"/etc/ld.so.conf.d/** /etc/udev/** /etc/xdg/autostart/** /Library/LaunchDaemons/** "
+		"/Library/LaunchAgents/** /etc/environment" },
+	{ GUARDED_SYSTEM, IN_ROOT,
+		"/etc/passwd /etc/passwd- /etc/shadow /etc/group /etc/gshadow /etc/fstab /etc/hosts.allow "
+		"/etc/pam.d/** /etc/security/** /etc/ssh/** /etc/ssl/** /etc/nsswitch.conf /etc/resolv.conf "
+		"/etc/hosts /boot/** /bin/* /sbin/* /usr/bin/* /usr/sbin/* /lib/** /lib64/** /usr/lib/** "
+		"/proc/sysrq-trigger /proc/sys/kernel/** /sys/firmware/**" },
 };
 
 enum guarded guarded_of(struct run *x, str path)
@@ -562,8 +467,12 @@ enum guarded guarded_of(struct run *x, str path)
 		return GUARDED_NOT;
 	if (str_ends(path, STR("/.git/config")) || str_has(path, "/.git/hooks/"))
 		return GUARDED_GITHOOK;
-	for (size_t i = 0; i < countof(guarded_files); i++)
-		if (path_like(guarded_files[i].pattern, at[guarded_files[i].base]))
-			return guarded_files[i].kind;
+	for (size_t i = 0; i < countof(guarded_files); i++) {
+		str patterns = str_of(guarded_files[i].patterns), one;
+
+		while (str_split(&patterns, ' ', &one))
+			if (path_matches(one, at[guarded_files[i].base]))
+				return guarded_files[i].kind;
+	}
 	return GUARDED_NOT;
 }
