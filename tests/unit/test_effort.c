@@ -217,8 +217,9 @@ static void test_what_happens_before_the_table_is_filled_comes_on_top(void **sta
 	ulid_format(&one, x);
 	ulid_format(&two, y);
 	snprintf(rows, sizeof rows,
-		"{\"efforts\":[{\"effort\":\"%s\",\"skill\":\"review\",\"phase\":\"1: Plan\"},{\"effort\":\"%s\"},{},7]}", x,
-		y);
+		"{\"efforts\":[{\"effort\":\"%s\",\"skill\":\"review\",\"phase\":\"1: "
+		"Plan\"},{\"effort\":\"%s\"},{},7]}",
+		x, y);
 	efforts_fill(e, parsed(&a, rows));
 	assert_string_equal(known(e, 1)->phase, "2: Build");
 	assert_string_equal(known(e, 1)->skill, "review");

@@ -54,6 +54,8 @@ static const char *const job_states[] = { "waiting", "done", "dead", NULL };
 static const char *const delivery_states[] = { "waiting", "delivered", "dead", NULL };
 static const char *const open_states[] = { "waiting", "dead", NULL };
 static const char *const sources[] = { "startup", "resume", "clear", "compact", NULL };
+static const char *const told_of[] = { "done", "attention", "error", "any", NULL };
+static const char *const waited_for[] = { "done", "attention", "error", "any", "change", NULL };
 static const char *const statuses[] = { "active", "completed", NULL };
 static const char *const decisions[] = { "allow", "ask", "deny", NULL };
 static const char *const groupings[] = { "day", "week", "project", "agent", "model", "session", "total", NULL };
@@ -210,6 +212,42 @@ const struct op ops[] = {
 			{ "agent", OP_TEXT, .text = "without what this agent reads by itself" },
 			{ "names", OP_TEXT, OP_REPEATED, .text = "TESTING, PITFALLS, CONTRIBUTING, TEMPLATE as well" },
 			{ "texts", OP_BOOL, .text = "with what they say" }, { 0 } } },
+	{ "fleet.list", "The agents: who works, waits for its user, is stuck or done; the most urgent first.",
+		READS_FOR_AGENTS, .run = op_fleet_list,
+		.params = PARAMS{ PROJECT, { "all", OP_BOOL, .text = "with those that have ended" },
+			{ "since", OP_TIME, .text = "that did something since (default: a day ago)" },
+			{ "stuck", OP_INT, .min = 1, .max = 10000, .fallback = 10,
+				.text = "minutes without an event after which one that works is stuck" },
+			LIMIT(100, 1000), { 0 } } },
+	{ "fleet.focus", "Somebody has looked: what is done or wants attention is checked.", OP_LATER, op_fleet_focus,
+		.flags = OP_MUTATES | OP_IDEMPOTENT,
+		.params = PARAMS{ { "who", OP_TEXT, .text = "its name, label, pane or session" },
+			{ "pane", OP_TEXT, .text = "a pane of tmux, such as %3" },
+			{ "socket", OP_TEXT, .text = "of that tmux" }, { "all", OP_BOOL, .text = "all of them" },
+			{ 0 } } },
+	{ "fleet.wait", "Waits until an agent is done, wants attention or has failed; answers at once if it is so.",
+		OP_LATER, op_fleet_wait, .flags = OP_IS_READ | OP_MCP, .scope = OP_AGENT,
+		.params = PARAMS{ { "who", OP_TEXT, OP_REPEATED,
+					  .text = "names, labels, panes or sessions (default: whichever comes first)" },
+			{ "for", OP_ENUM, .choices = waited_for, .text = "what is waited for (default: any)" },
+			{ "every", OP_BOOL, .text = "all of them, not the first" },
+			{ "since_us", OP_TIME, .text = "only what changed after this time" },
+			{ "timeout_ms", OP_INT, .min = 1, .max = 60000, .fallback = 30000,
+				.text = "answers that nothing happened after that long" },
+			{ 0 } } },
+	{ "fleet.listen", "Has an agent told, once, when another one stops, wants attention or fails.", OP_LATER,
+		op_fleet_listen, .flags = OP_MUTATES | OP_MCP, .scope = OP_AGENT,
+		.params = PARAMS{ { "who", OP_TEXT, OP_REQUIRED, .text = "the one that is listened to" },
+			{ "to", OP_TEXT, .text = "the one that is told (default: whoever asks)" },
+			{ "for", OP_ENUM, .choices = told_of, .text = "what it is told of (default: any)" },
+			{ "text", OP_TEXT, .text = "what it is told beside that" },
+			{ "agent", OP_TEXT, .text = "the asking agent's AGENT_ID" },
+			{ "session", OP_TEXT, .text = "the asking agent's own session id" },
+			{ "cwd", OP_TEXT, .text = "the directory of whoever asks" }, { 0 } } },
+	{ "fleet.listeners", "What is still to be told to agents.", READS_FOR_AGENTS, .run = op_fleet_listeners,
+		.params = PARAMS{ { "all", OP_BOOL, .text = "with what was told" }, LIMIT(50, 1000), { 0 } } },
+	{ "fleet.drop", "Takes back what was to be told.", OP_LATER, op_fleet_drop, .flags = OP_MUTATES | OP_IDEMPOTENT,
+		.scope = OP_AGENT, .params = PARAMS{ { "listener", OP_TEXT, OP_REQUIRED, .text = "its id" }, { 0 } } },
 	{ "tasks", "Tasks: directories that collect efforts.", READS_FOR_AGENTS, .run = op_tasks,
 		.params = PARAMS{ PROJECT, LIMIT(50, 10000), { 0 } } },
 	{ "task", "The task of a directory, with its efforts.", READS_FOR_AGENTS, .run = op_task,

@@ -36,6 +36,8 @@ const struct cmd *const cmds[] = {
 	&cmd_index,
 	&cmd_effort,
 	&cmd_task,
+	&cmd_fleet,
+	&cmd_wait,
 	&cmd_plans,
 	&cmd_remember,
 	&cmd_memories,

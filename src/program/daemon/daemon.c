@@ -383,6 +383,7 @@ static void on_spool(int what, void *arg)
 	(void)what;
 	os_watch_drain(d->spool_watch);
 	writer_notify_spool(d->writer);
+	engine_load_fleet(d->engine, d->readers);
 }
 
 static void start_watching(struct daemon *d)
