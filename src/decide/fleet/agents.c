@@ -224,7 +224,8 @@ static void take_place(struct fleet *f, struct fleet_agent *a)
 			a->has_id = false;
 			return;
 		}
-		a->painted |= other->painted && strcmp(a->pane, other->pane) == 0;
+		if (strcmp(a->pane, other->pane) == 0)
+			a->painted = other->painted;
 		forget(f, other);
 	}
 }
@@ -270,7 +271,11 @@ struct fleet_agent *fleet_see(struct fleet *f, const struct event *e, bool *ret_
 		/* Whoever is gone is not made anew by what it said last. */
 		if (!a && status == AGENT_STATUS_UNKNOWN)
 			return NULL;
-		a = a ? a : make(f, hash, e->agent, e->session);
+		if (!a) {
+			a = make(f, hash, e->agent, e->session);
+			/* It was there before we were. */
+			a->painted = e->kind == EVENT_SESSION_START ? AGENT_STATUS_UNKNOWN : AGENT_STATUS_MAX;
+		}
 		identify(a, e->env, e->nenv);
 		see_caller(a, e);
 		take_place(f, a);
@@ -396,7 +401,7 @@ static void fill_status(struct fleet_agent *a, const struct json *row)
 	bool looked = status != AGENT_STATUS_WORKING && since && number(row, "checked") >= since;
 
 	a->seen_us = number(row, "seen");
-	a->ended = json_true(json_get(row, STR("ended")));
+	a->ended = number(row, "ended");
 	a->since_us = since;
 	a->status = looked ? AGENT_STATUS_CHECKED : (enum agent_status)status;
 }
@@ -419,6 +424,7 @@ static void fill_agent(struct fleet *f, const struct json *row)
 		identify(a, env, read_env(json_get(row, STR("host")), &arena, env));
 		arena_release(&arena);
 		set_text(&a->cwd, json_str(json_get(row, STR("cwd"))), KIB(4));
+		a->painted = AGENT_STATUS_MAX;
 	}
 	fill_status(a, row);
 	/* Events know milliseconds. */

@@ -53,9 +53,9 @@ struct fleet_agent {
 	int64_t changed_us;        /* ours, when it was last heard to do something else */
 	uint32_t pid, ppid;        /* 0: unknown */
 	unsigned subagents;
-	bool has_id;  /* an AGENT_ID */
-	bool ended;   /* its session */
-	bool painted; /* for whoever shows it */
+	bool has_id;               /* an AGENT_ID */
+	bool ended;                /* its session */
+	enum agent_status painted; /* for whoever shows it: as what; AGENT_STATUS_MAX: not known */
 };
 
 struct fleet;

@@ -25,6 +25,7 @@
 #include "daemon/mutes.h"
 #include "daemon/recall.h"
 #include "daemon/spawn.h"
+#include "daemon/tmux.h"
 #include "daemon/upkeep.h"
 #include "engine/learn.h"
 #include "llm/llm.h"
@@ -59,6 +60,7 @@ struct daemon {
 	struct writer *writer;
 	struct journal_syncer *syncer;
 	struct readers *readers;
+	struct tmux *tmux;
 	struct recall *recall;
 	struct indexing *indexing;
 	struct learner *learner;
@@ -473,6 +475,14 @@ static void listen_to_capture(struct daemon *d)
 	engine_set_urgent(d->engine, outbox_kinds(d->outbox));
 }
 
+/* Who hears of events beside the store. */
+static void start_hearing(struct daemon *d)
+{
+	d->indexing = indexing_new(d->loop, d->paths, &d->config);
+	engine_on_event(d->engine, indexing_hear, d->indexing);
+	d->tmux = tmux_new(d->loop, d->engine, d->paths, &d->config);
+}
+
 static void start_writer(struct daemon *d)
 {
 	struct writer_config w = {
@@ -610,8 +620,7 @@ static int build(struct daemon *d, struct err *err)
 	api.memories = recall_memories(d->recall);
 	api.context = recall_context(d->recall);
 	api.code = recall_code(d->recall);
-	d->indexing = indexing_new(d->loop, d->paths, &d->config);
-	engine_on_event(d->engine, indexing_hear, d->indexing);
+	start_hearing(d);
 	api.writer = d->writer;
 	api.syncer = d->syncer;
 	api.capture = d->capture;
@@ -679,6 +688,7 @@ static void take_apart(struct daemon *d)
 	api_free(d->api);
 	web_free(d->web);
 	server_free(d->server);
+	tmux_free(d->tmux);
 	engine_free(d->engine);
 	guard_free(d->guard);
 	indexing_free(d->indexing);
