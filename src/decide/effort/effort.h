@@ -72,6 +72,9 @@ bool effort_is_name(str name);
 /* "3_REVIEW_LOG.md": the file of an artifact in its task's directory. */
 str effort_artifact_name(struct arena *a, int64_t ordinal, str skill, str type);
 
+/* What an agent that is started for it begins with. */
+str effort_prompt(struct arena *a, const struct ulid *uid, int64_t ordinal, str skill, str task);
+
 /* -- phase.c: which may follow which ----------------------------------------------------------- */
 
 /* "2: Build" or "2.1: Draft". A phase with a number behind the point is part of the one without. */

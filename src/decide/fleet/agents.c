@@ -28,7 +28,8 @@ static uint64_t hash_of(str a, str b)
 static const size_t texts[] = { offsetof(struct fleet_agent, agent), offsetof(struct fleet_agent, session),
 	offsetof(struct fleet_agent, name), offsetof(struct fleet_agent, label), offsetof(struct fleet_agent, parent),
 	offsetof(struct fleet_agent, manages), offsetof(struct fleet_agent, cwd), offsetof(struct fleet_agent, watch),
-	offsetof(struct fleet_agent, pane), offsetof(struct fleet_agent, socket) };
+	offsetof(struct fleet_agent, pane), offsetof(struct fleet_agent, socket), offsetof(struct fleet_agent, restart),
+	offsetof(struct fleet_agent, restart_effort) };
 
 static char **text_at(struct fleet_agent *a, size_t i)
 {
@@ -333,6 +334,20 @@ struct fleet_agent *fleet_caller(const struct fleet *f, str agent_id, str sessio
 	for (struct fleet_agent *a = f->newest; a; a = a->older)
 		if ((!str_empty(session) && str_eq(session, str_of(a->session))) ||
 			(str_empty(session) && a->has_id && str_eq(agent_id, str_of(a->name))))
+			return a;
+	return NULL;
+}
+
+void fleet_restart(struct fleet_agent *a, str effort, str prompt)
+{
+	set_name(&a->restart_effort, effort);
+	set_text(&a->restart, prompt, FLEET_TEXT_MAX);
+}
+
+struct fleet_agent *fleet_watched(const struct fleet *f, str watch)
+{
+	for (struct fleet_agent *a = f->newest; a && !str_empty(watch); a = a->older)
+		if (str_eq(watch, str_of(a->watch)))
 			return a;
 	return NULL;
 }

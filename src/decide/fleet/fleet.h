@@ -47,6 +47,8 @@ struct fleet_agent {
 	/* Never NULL; "" is none. agent: which program. name: AGENT_ID, a tmux pane, or the session. */
 	char *agent, *session, *name, *label, *parent, *manages, *cwd, *watch;
 	char *pane, *socket; /* of tmux */
+	/* Its context was full under a supervisor: for which effort it is to be started again, and with which words. */
+	char *restart, *restart_effort;
 	enum agent_status status;
 	char subject[64];          /* what that is about, in a word */
 	int64_t since_us, seen_us; /* the clock of its events */
@@ -80,6 +82,11 @@ struct fleet_agent *fleet_find(const struct fleet *f, str who);
 bool fleet_is(const struct fleet_agent *a, str who);
 /* An agent that a caller's variables, and the session it says it is in, mean. */
 struct fleet_agent *fleet_caller(const struct fleet *f, str agent_id, str session);
+
+/* Its supervisor is to end it and start it again. */
+void fleet_restart(struct fleet_agent *a, str effort, str prompt);
+/* The one that this supervisor has started last. */
+struct fleet_agent *fleet_watched(const struct fleet *f, str watch);
 
 /* done, attention, error, any of these, or change: whether a status is meant. */
 bool fleet_means(str wanted, enum agent_status status);

@@ -129,6 +129,7 @@ int op_plan(struct op_call *call);
 int op_fleet_list(struct op_call *call);
 int op_fleet_focus(struct op_call *call);
 int op_fleet_wait(struct op_call *call);
+int op_fleet_supervise(struct op_call *call);
 int op_fleet_listen(struct op_call *call);
 int op_fleet_listeners(struct op_call *call);
 int op_fleet_drop(struct op_call *call);

@@ -20,6 +20,7 @@ struct waiter {
 	str names[NAMES_MAX]; /* in the request's arena; none: any agent */
 	size_t nnames;
 	str wanted;
+	str watch; /* instead: the supervisor that wants to know of its agent */
 	int64_t since_us;
 	bool every;     /* all of the names, not the first */
 	bool unchecked; /* it came before anybody was known */
@@ -89,6 +90,17 @@ static void look_for_any(const struct waiter *w, const struct fleet *f, struct f
 		}
 }
 
+/* A supervisor's agent is to be started again, or is at a limit. */
+static bool look_for_watched(const struct waiter *w, const struct fleet *f, struct found *ret)
+{
+	const struct fleet_agent *a = fleet_watched(f, w->watch);
+	bool limited = a && a->changed_us > w->since_us && str_eq(str_of(a->subject), STR("rate_limit"));
+
+	if (a && (a->restart[0] || limited))
+		ret->met[ret->nmet++] = a;
+	return ret->nmet;
+}
+
 static bool has_happened(const struct waiter *w, struct found *ret)
 {
 	const struct fleet *f = engine_fleet(w->all->engine);
@@ -97,6 +109,8 @@ static bool has_happened(const struct waiter *w, struct found *ret)
 	/* Who is there is not known yet. */
 	if (!fleet_known(f))
 		return false;
+	if (str_is_set(w->watch))
+		return look_for_watched(w, f, ret);
 	if (!w->nnames) {
 		look_for_any(w, f, ret);
 		return ret->nmet;
@@ -110,6 +124,19 @@ static int say_unknown(struct err *err, str name)
 	char shown[NAME_SHOWN];
 
 	return err_set(err, -ENOENT, "there is no agent '%s'; list them with: hookd fleet", name_shown(name, shown));
+}
+
+/* Once: who is told starts it again, or does not. */
+static void write_orders(const struct waiter *w, struct json_writer *out, const struct fleet_agent *met)
+{
+	struct fleet_agent *a = fleet_watched(engine_fleet(w->all->engine), w->watch);
+
+	jw_field_str(out, "event", met->restart[0] ? STR("overflow") : STR("rate_limit"));
+	if (!met->restart[0] || !a)
+		return;
+	jw_field_str(out, "prompt", str_of(met->restart));
+	jw_field_str(out, "effort", str_of(met->restart_effort));
+	fleet_restart(a, STR(""), STR(""));
 }
 
 /* -- answering --------------------------------------------------------------------------------- */
@@ -144,6 +171,8 @@ static void answer(struct waiter *w, const struct found *found)
 
 	jw_object(&out);
 	jw_field_bool(&out, "happened", found->nmet);
+	if (str_is_set(w->watch) && found->nmet)
+		write_orders(w, &out, found->met[0]);
 	jw_key(&out, "agents");
 	jw_array(&out);
 	for (size_t i = 0; i < found->nmet; i++)
@@ -235,8 +264,7 @@ static int check_names(struct op_call *call, const struct waiter *w)
 	return 0;
 }
 
-/* The bytes of the request live until the answer. */
-int op_fleet_wait(struct op_call *call)
+static int begin(struct op_call *call, str watch)
 {
 	struct waiting *all = api_waiting(call->api);
 	struct waiter *w;
@@ -248,10 +276,11 @@ int op_fleet_wait(struct op_call *call)
 	w = xcalloc(1, sizeof *w);
 	*w = (struct waiter){ .all = all,
 		.later = call->later,
-		.wanted = op_has(call, "for") ? op_text(call, "for") : STR("any"),
+		.wanted = str_empty(watch) && op_has(call, "for") ? op_text(call, "for") : STR("any"),
+		.watch = watch,
 		.since_us = op_int(call, "since_us"),
-		.every = op_bool(call, "every") };
-	r = take_names(call, w);
+		.every = str_empty(watch) && op_bool(call, "every") };
+	r = str_empty(watch) ? take_names(call, w) : 0;
 	if (r == 0)
 		r = check_names(call, w);
 	if (r < 0) {
@@ -266,4 +295,15 @@ int op_fleet_wait(struct op_call *call)
 	/* What is so already is told at once, but not from inside this function. */
 	loop_timer_set(w->timer, has_happened(w, &found) ? 0 : op_int(call, "timeout_ms") * USEC_PER_MSEC);
 	return 0;
+}
+
+/* The bytes of the request live until the answer. */
+int op_fleet_wait(struct op_call *call)
+{
+	return begin(call, STR_NONE);
+}
+
+int op_fleet_supervise(struct op_call *call)
+{
+	return begin(call, op_text(call, "watch"));
 }

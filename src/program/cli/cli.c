@@ -38,6 +38,7 @@ const struct cmd *const cmds[] = {
 	&cmd_task,
 	&cmd_fleet,
 	&cmd_wait,
+	&cmd_watch,
 	&cmd_plans,
 	&cmd_remember,
 	&cmd_memories,

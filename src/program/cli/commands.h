@@ -10,7 +10,7 @@ extern const struct cmd cmd_run, cmd_start, cmd_stop, cmd_restart, cmd_status, c
 	cmd_get, cmd_related, cmd_usage, cmd_stats, cmd_import, cmd_transcript, cmd_export, cmd_decisions, cmd_project,
 	cmd_logs, cmd_config, cmd_hooks, cmd_trust, cmd_untrust, cmd_db, cmd_backup, cmd_restore, cmd_purge,
 	cmd_retention, cmd_guard, cmd_rules, cmd_reload, cmd_rpc, cmd_mcp, cmd_url, cmd_token, cmd_model, cmd_offline,
-	cmd_keeper, cmd_indexer, cmd_index, cmd_code, cmd_symbols, cmd_map, cmd_effort, cmd_task, cmd_fleet, cmd_wait,
+	cmd_keeper, cmd_indexer, cmd_index, cmd_code, cmd_symbols, cmd_map, cmd_effort, cmd_task, cmd_fleet, cmd_wait, cmd_watch,
 	cmd_version, cmd_help;
 
 const struct cmd *cli_find(const char *name);

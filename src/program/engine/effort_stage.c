@@ -523,6 +523,36 @@ static void keep_snapshot(struct turn *t, struct effort_window *w)
 	keep(t, &w->effort->uid, EFFORT_OP_SNAPSHOT, &b, &out);
 }
 
+static str variable(const struct event *e, const char *name)
+{
+	str key = str_of(name);
+
+	for (size_t i = 0; i < e->nenv; i++)
+		if (str_starts(e->env[i], key) && e->env[i].n > key.n && e->env[i].p[key.n] == '=')
+			return str_from(e->env[i], key.n + 1);
+	return STR("");
+}
+
+/* Under `hookd watch` a full context ends here: another window goes on with the effort. Without, or if a person asked
+ * for it, the agent compacts as it would have. */
+static void end_overflowed(struct turn *t, struct effort_window *w)
+{
+	const struct effort *one = w->effort;
+	struct fleet_agent *a = fleet_watched(t->engine->fleet, variable(&t->event, "HOOKD_WATCH"));
+	char uid[ULID_TEXT + 1];
+	str prompt;
+
+	if (!a || w->agent_id[0] || !str_eq(json_str(json_get(t->event.payload, STR("trigger"))), STR("auto")))
+		return;
+	prompt = effort_prompt(&t->arena, &one->uid, one->ordinal, str_of(one->skill), str_of(one->task));
+	ulid_format(&one->uid, uid);
+	keep_message(t, w, "restart", prompt, STR_NONE);
+	keep_end(t, w, STR("overflow"));
+	effort_window_end(t->engine->efforts, w);
+	fleet_restart(a, str_of(uid), prompt);
+	t->engine->fleet_moved = true;
+}
+
 void effort_take_reply(struct turn *t, const struct context_reply *r)
 {
 	struct effort_window *w = window_of(t);
@@ -535,6 +565,7 @@ void effort_take_reply(struct turn *t, const struct context_reply *r)
 	if (t->wants->snapshot) {
 		if (str_is_set(r->standing))
 			keep_snapshot(t, w);
+		end_overflowed(t, w);
 		return;
 	}
 	for (size_t i = 0; i < r->nreads; i++) {
@@ -559,7 +590,9 @@ void effort_missed(struct turn *t)
 {
 	struct effort_window *w = window_of(t);
 
-	if (w && t->wants->begins && !t->wants->snapshot)
+	if (w && t->wants->snapshot)
+		end_overflowed(t, w);
+	else if (w && t->wants->begins)
 		w->owes_start = true;
 	for (size_t i = 0; w && i < t->wants->nowed; i++)
 		effort_window_owes(w, t->wants->owed[i]);
