@@ -433,3 +433,23 @@ def test_purging_a_text_takes_listeners_with_it(world, project):
     assert listeners(world, "--all") == {}
     world.stop()
     assert not [p for p in world.contains(b"xylophone") if "owner" not in p.name]
+
+
+# -- time that agents waited ---------------------------------------------------------------------------------
+
+def test_time_that_agents_waited_is_in_stats_and_usage(world, project):
+    """From attention to the next work; not what nobody answered."""
+    a, b = agent(world, project, "a"), agent(world, project, "b")
+    for x in (a, b):
+        x.start()
+        x.prompt("go on, " + x.session)
+        asks(x)
+    time.sleep(1.2)
+    a.bash("make deploy")
+    b.end()
+    waited = one(world, "a")["waited_us"]
+    assert 1200000 <= waited < 30000000
+    assert world.json("stats", "--json")["waited_us"] == world.json("usage", "--json")["waited_us"] == waited
+    assert world.json("stats", "--json", "--agent", "codex")["waited_us"] == 0
+    for command in ("stats", "usage"):
+        assert f"agents waited for you for {waited // 1000000} s" in world.hookd(command).stdout.decode()

@@ -108,6 +108,8 @@ void fleet_apply(struct fleet *f, const struct json *payload, int64_t at_us);
 const struct fleet_listener *fleet_due(const struct fleet *f, const struct fleet_agent *a);
 /* One whose news this agent is to be told; NULL: none. */
 const struct fleet_listener *fleet_message(const struct fleet *f, const struct fleet_agent *a);
+/* When work was last there to be claimed; our clock. */
+int64_t fleet_work_us(const struct fleet *f);
 unsigned fleet_listeners(const struct fleet *f);
 
 #endif

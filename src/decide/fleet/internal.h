@@ -10,6 +10,7 @@ struct fleet {
 	struct fleet_agent *buckets[AGENT_BUCKETS], *newest, *oldest;
 	unsigned n;
 	bool filled;
+	int64_t work_us;
 	struct fleet_listener *listeners, **last_listener;
 	unsigned nlisteners;
 };

@@ -116,6 +116,8 @@ void fleet_apply(struct fleet *f, const struct json *payload, int64_t at_us)
 		check(f, payload, at_us);
 	if (!ulid_parse(json_str(json_get(payload, STR("uid"))), &uid))
 		return;
+	if (str_eq(op, STR("work")) && str_eq(json_str(json_get(payload, STR("state"))), STR("delegated")))
+		f->work_us = clock_wall_us();
 	if (str_eq(op, STR("listen")))
 		(void)add(f, &uid, payload, at_us);
 	at = place_of(f, &uid);
@@ -140,6 +142,11 @@ const struct fleet_listener *fleet_message(const struct fleet *f, const struct f
 		if (l->heard && fleet_is(a, str_of(l->told)))
 			return l;
 	return NULL;
+}
+
+int64_t fleet_work_us(const struct fleet *f)
+{
+	return f->work_us;
 }
 
 unsigned fleet_listeners(const struct fleet *f)

@@ -20,7 +20,9 @@ struct waiter {
 	str names[NAMES_MAX]; /* in the request's arena; none: any agent */
 	size_t nnames;
 	str wanted;
-	str watch; /* instead: the supervisor that wants to know of its agent */
+	str watch;  /* instead: the supervisor that wants to know of its agent */
+	str parent; /* instead: agents with this parent, and work for them */
+	bool work;
 	int64_t since_us;
 	bool every;     /* all of the names, not the first */
 	bool unchecked; /* it came before anybody was known */
@@ -90,6 +92,18 @@ static void look_for_any(const struct waiter *w, const struct fleet *f, struct f
 		}
 }
 
+/* What its children want comes before new work. */
+static bool look_for_children(const struct waiter *w, const struct fleet *f, struct found *ret)
+{
+	for (const struct fleet_agent *a = fleet_first(f); a; a = a->older)
+		if (str_eq(w->parent, str_of(a->parent)) && fleet_means(STR("any"), a->status) &&
+			(!ret->nmet || a->status > ret->met[0]->status)) {
+			ret->met[0] = a;
+			ret->nmet = 1;
+		}
+	return ret->nmet || (w->work && fleet_work_us(f) > w->since_us);
+}
+
 /* A supervisor's agent is to be started again, or is at a limit. */
 static bool look_for_watched(const struct waiter *w, const struct fleet *f, struct found *ret)
 {
@@ -109,6 +123,8 @@ static bool has_happened(const struct waiter *w, struct found *ret)
 	/* Who is there is not known yet. */
 	if (!fleet_known(f))
 		return false;
+	if (str_is_set(w->parent))
+		return look_for_children(w, f, ret);
 	if (str_is_set(w->watch))
 		return look_for_watched(w, f, ret);
 	if (!w->nnames) {
@@ -278,6 +294,8 @@ static int begin(struct op_call *call, str watch)
 		.later = call->later,
 		.wanted = str_empty(watch) && op_has(call, "for") ? op_text(call, "for") : STR("any"),
 		.watch = watch,
+		.parent = str_empty(watch) ? op_text(call, "parent") : STR_NONE,
+		.work = str_empty(watch) && op_bool(call, "work"),
 		.since_us = op_int(call, "since_us"),
 		.every = str_empty(watch) && op_bool(call, "every") };
 	r = str_empty(watch) ? take_names(call, w) : 0;

@@ -39,6 +39,7 @@ const struct cmd *const cmds[] = {
 	&cmd_fleet,
 	&cmd_wait,
 	&cmd_watch,
+	&cmd_queue,
 	&cmd_plans,
 	&cmd_remember,
 	&cmd_memories,
