@@ -415,6 +415,38 @@ def test_a_listener_says_who_asks_by_its_variables(world, project):
     assert "Agent worker waits for its user" in boss.prompt()
 
 
+def test_a_message_waits_for_an_answer_that_can_carry_it(world, project):
+    """Callers that ask by name are given no text before a tool; a call that is denied is not the place either."""
+    worker, boss = agent(world, project, "worker"), agent(world, project, "boss")
+    for a in (worker, boss):
+        a.start()
+        a.prompt("go on, " + a.session)
+    uid = listen(world, "worker", "boss")
+    stop(worker)
+    use = {"toolName": "Bash", "toolInput": {"command": "ls"}, "toolUseId": "x"}
+    world.rpc("hooks.preToolUse", sessionId=boss.session, cwd=str(project), **use)
+    assert boss.bash("echo hookd-selftest-deny") and "look at its branch" not in "".join(boss.texts)
+    assert listeners(world) == {uid: "heard"}
+    assert "look at its branch" in world.rpc("hooks.postToolUse", sessionId=boss.session, cwd=str(project), toolResponse={}, **use)["additionalContext"]
+    assert listeners(world) == {}
+
+
+def test_what_comes_late_counts(world, project):
+    """A hook whose caller has given up still says what its agent does."""
+    from world import hook, read_frame
+    a = agent(world, project, "w1")
+    a.start()
+    a.prompt()
+    p = waiting(world, "--agent", "w1", "--for", "done")
+    until_it_waits(world)
+    time.sleep(0.3)  # it happens after the prompt, by the clock of its sender
+    told = {"session_id": a.session, "hook_event_name": "Stop", "cwd": str(project), "stop_hook_active": False}
+    with world.connect() as s:
+        s.sendall(hook(json.dumps(told).encode(), event=b"Stop", deadline_ms=1, at_ms=int(time.time() * 1000) - 200))
+        read_frame(s)
+    assert outcome(p)[:2] == (0, "w1  done\n")
+
+
 def test_a_listener_is_taken_back(world, project):
     for n in ("worker", "boss"):
         agent(world, project, n).start()

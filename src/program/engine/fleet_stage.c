@@ -58,7 +58,7 @@ static void tell_listeners(struct engine *e, const struct fleet_agent *a)
 {
 	const struct fleet_listener *l;
 
-	while ((l = fleet_due(e->fleet, a))) {
+	for (int i = 0; i < FLEET_LISTENERS_MAX && (l = fleet_due(e->fleet, a)); i++) {
 		struct ulid uid = l->uid;
 
 		keep(e, &uid, "heard", a->status);
@@ -88,6 +88,18 @@ static void give_messages(struct turn *t, const struct fleet_agent *a)
 	}
 }
 
+/* What is given now reaches the model. Callers that ask by name (hooks.*) are answered with a text at these only. */
+static bool listens(const struct turn *t)
+{
+	enum event_kind kind = t->event.kind;
+
+	if (t->late || t->verdict.action == VERDICT_DENY || !str_empty(t->event.agent_id))
+		return false;
+	return t->call.encode
+		? kind == EVENT_SESSION_START || kind == EVENT_USER_PROMPT_SUBMIT || kind == EVENT_POST_TOOL_USE
+		: turn_takes_context(t);
+}
+
 enum stage_result stage_fleet(struct turn *t)
 {
 	bool changed;
@@ -99,7 +111,7 @@ enum stage_result stage_fleet(struct turn *t)
 		tell_listeners(t->engine, a);
 		t->engine->fleet_moved = true;
 	}
-	if (fleet_listeners(t->engine->fleet) && str_empty(t->event.agent_id) && turn_takes_context(t))
+	if (fleet_listeners(t->engine->fleet) && listens(t))
 		give_messages(t, a);
 	return STAGE_DONE;
 }

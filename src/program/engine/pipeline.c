@@ -61,7 +61,7 @@ static const struct stage {
 	{ "guard", LEADS | FOLLOWS | LATE, stage_guard },
 	{ "asked before", LEADS | FOLLOWS, stage_asked_before },
 	{ "leader", FOLLOWS, stage_leader },
-	{ "fleet", LEADS, stage_fleet },
+	{ "fleet", LEADS | LATE, stage_fleet },
 	{ "effort", LEADS, stage_effort },
 	{ "hooks", LEADS, stage_hooks },
 	{ "late hooks", LATE, stage_late_hooks },
