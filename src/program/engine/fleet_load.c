@@ -1,4 +1,5 @@
 /* The agents as the store knows them: at the start, and when events have come by the spool, of which no stage hears. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -34,6 +35,9 @@ static void work(void *arg)
 		store_close(s);
 	else
 		readers_give_back(l->readers, s);
+	/* A page that only this looks at: whoever asks next finds it repaired. */
+	if (l->result == -EUCLEAN)
+		writer_suspect(l->engine->writer);
 }
 
 static void done(void *arg)
