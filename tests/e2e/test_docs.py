@@ -1,6 +1,7 @@
 """What the documentation says is so: its commands exist and run, its shapes are the program's."""
 import json
 import re
+import shlex
 import subprocess
 
 import pytest
@@ -135,3 +136,36 @@ def test_the_body_the_signature_and_the_program_of_the_outbox_page(world):
         wait_for(lambda: (world.top / "said").exists() and (world.top / "said").read_text() == "an agent is done in shop\n", what="the program")
     finally:
         receiver.close()
+
+
+def test_the_commands_of_the_efforts_page_in_their_order(world):
+    """Every block of commands is typed as it stands, and then its skill is read."""
+    project = world.top / "shop"
+    (project / ".git").mkdir(parents=True)
+    lines = [line for block in blocks("efforts.md", "sh") for line in block.splitlines()]
+    assert len(lines) > 15
+    for line in lines:
+        words = shlex.split(line)
+        assert words[0] == "hookd"
+        if words[1:3] == ["effort", "resume"] and "--agent" not in words:
+            world.hookd("effort", "start", "review", cwd=project)  # the one above is finished
+        done = world.hookd(*words[1:], cwd=project)
+        assert done.stdout, line
+    skill, = blocks("efforts.md", "markdown")
+    (project / ".hookd/skills/review").mkdir(parents=True)
+    (project / ".hookd/skills/review/SKILL.md").write_text(skill)
+    config = json.loads(world.hookd("effort", "skill", "review", "--json", cwd=project).stdout)["config"]
+    assert config["phases"] == ["1: Read", "2: Judge"] and config["gates"] == {"heartbeat": 10, "checklists": True}
+    assert config["modes"] == ["quick", "deep"] and config["preload"] == ["docs/architecture.md"] and config["directives"] == ["TESTING"]
+
+
+def test_gates_of_the_efforts_page(world):
+    """Each row is a gate that can be switched on as the page says."""
+    project = world.top / "shop"
+    (project / ".git").mkdir(parents=True)
+    page = (ROOT / "docs/efforts.md").read_text().split("## Gates")[1].split("##")[0]
+    gates = re.findall(r"^\| `(\w+)` \|", page, re.M)
+    world.hookd("effort", "start", "review", cwd=project)
+    for gate in gates:
+        world.hookd("effort", "gate", gate, "on", cwd=project)
+    assert set(json.loads(world.hookd("effort", "gate", "--json", cwd=project).stdout)["metadata"]["gates"]) == set(gates)

@@ -48,7 +48,7 @@ def test_every_tool_has_what_clients_insist_on(world):
     assert {"sessions", "search", "show", "plans", "stats", "usage", "decisions", "timeline", "get", "context", "remember",
             "forget"} <= {t["name"] for t in tools}
     changes = {"remember", "forget", "effort_start", "effort_phase", "effort_finish", "effort_log", "effort_checkpoint",
-               "effort_artifact", "effort_checklist"}
+               "effort_artifact", "effort_checklist", "fleet.listen", "work.add", "work.claim", "work.done", "work.release"}
     for t in tools:
         assert t["description"] and t["inputSchema"]["type"] == "object" and t["outputSchema"]["type"] == "object"
         assert t["inputSchema"]["additionalProperties"] is False

@@ -50,7 +50,7 @@ class World:
 
     # What changes what runs, or destroys: without a terminal it needs the owner's token.
     OWNER = {"config", "rules", "reload", "hooks", "purge", "retention", "restore", "untrust", "rpc", "memory", "review", "model", "remember", "outbox",
-             "sinks"}
+             "sinks", "queue"}
 
     def hookd(self, *args, input=b"", ok=True, env=None, seconds=HANG, cwd=None, owner=True):
         args = [str(a) for a in args]

@@ -20,7 +20,7 @@ LAYERS = {
     1: 'os json match event wire config loop project encoder',
     2: 'agents redact server http otlp shell journal store retrieve net chunk',
     3: 'transcript guard trust hooks install jobs llm',
-    4: 'history capture memory index outbox effort remind',
+    4: 'history capture memory index outbox effort remind fleet',
     5: 'context',
     6: 'engine',
     7: 'api daemon',

@@ -123,6 +123,10 @@ const struct option options[OPTION_ID_MAX] = {
 	[OPTION_EXTRACT_SKIP] = { "extract.skip_tools", OPTION_LIST,
 		"ListMcpResourcesTool SlashCommand Skill TodoWrite AskUserQuestion",
 		.text = "Tools from whose use nothing is learned. Their events are stored like all others." },
+	[OPTION_FLEET_TMUX] = { "fleet.tmux", OPTION_BOOL, "false",
+		.text = "Whether panes and windows of tmux have the colour of what the agents in them are doing. "
+			"Selecting a pane then notes that you have looked. When an agent ends, what was set is "
+			"unset." },
 	[OPTION_GUARD_DISABLE] = { "guard.disable", OPTION_LIST, "",
 		.text = "Guard rules that are switched off, built-in or your own." },
 	[OPTION_GUARD_MODE] = { "guard.mode", OPTION_ENUM, "enforce", .choices = guard_modes,

@@ -80,6 +80,7 @@ enum event_kind {
 	EVENT_MEMORY,    /* something learned, or a change to it */
 	EVENT_INJECTION, /* what it added to a conversation */
 	EVENT_EFFORT,    /* something happened to an effort */
+	EVENT_FLEET,     /* an agent was looked at, is to be told something, or work was queued */
 	EVENT_KIND_MAX,
 };
 
@@ -222,6 +223,34 @@ void event_own(enum event_kind kind, const struct event *about, str payload, str
 uint64_t event_same_key(const struct event *e);
 /* Whether calls with the same key may be duplicates: their ids agree where both have one. *ret_by_id: both have one. */
 bool event_ids_agree(const struct event *a, const struct event *b, bool *ret_by_id);
+
+/* -- status.c: what an agent is doing ----------------------------------------------------------- */
+
+/* In increasing urgency: in a display the most urgent one stands for many. Stores know them by these numbers. */
+enum agent_status {
+	AGENT_STATUS_UNKNOWN,
+	AGENT_STATUS_DONE,
+	AGENT_STATUS_CHECKED, /* somebody has looked at it since it was done or wanted attention */
+	AGENT_STATUS_WORKING,
+	AGENT_STATUS_ATTENTION, /* it waits for a person */
+	AGENT_STATUS_ERROR,
+	AGENT_STATUS_MAX,
+};
+
+extern const char *const agent_status_names[AGENT_STATUS_MAX];
+
+/* What ended a turn beside the agent's will: told to whoever looks, and nothing is done about it. */
+enum agent_trouble { AGENT_NO_TROUBLE, AGENT_RATE_LIMIT, AGENT_CONTEXT_FULL };
+
+extern const char *const agent_trouble_names[]; /* "", "rate_limit", "context_full" */
+
+/* error: the agent's own word, or STR_NONE; said: what it said last. */
+enum agent_trouble agent_trouble_of(str error, str said);
+
+/* What an event says of its agent; AGENT_STATUS_UNKNOWN: nothing. A subagent's say nothing of the agent that has it. */
+enum agent_status agent_status_of(const struct event *e);
+/* What that is about, in a word: a tool, a kind of notice, a trouble. */
+str agent_status_subject(const struct event *e);
 
 /* -- record ------------------------------------------------------------------------------------ */
 

@@ -31,6 +31,7 @@ static const char allowed[][30] = {
 	"CURSOR_TRANSCRIPT_PATH",
 	"CURSOR_VERSION",
 	"HOOKD_HOOK",
+	"HOOKD_WATCH",
 	"GEMINI_CLI",
 	"GEMINI_CWD",
 	"GEMINI_PLANS_DIR",

@@ -72,6 +72,9 @@ bool effort_is_name(str name);
 /* "3_REVIEW_LOG.md": the file of an artifact in its task's directory. */
 str effort_artifact_name(struct arena *a, int64_t ordinal, str skill, str type);
 
+/* What an agent that is started for it begins with. */
+str effort_prompt(struct arena *a, const struct ulid *uid, int64_t ordinal, str skill, str task);
+
 /* -- phase.c: which may follow which ----------------------------------------------------------- */
 
 /* "2: Build" or "2.1: Draft". A phase with a number behind the point is part of the one without. */
@@ -349,31 +352,5 @@ struct effort_judgement {
 /* Counts the call and applies the gates of the window's effort. *ret is in the arena. */
 void effort_before_tool(struct efforts *all, struct effort_window *w, const struct event *e, struct arena *a,
 	struct effort_judgement *ret);
-
-/* -- status.c: what an agent is doing ----------------------------------------------------------- */
-
-/* In increasing urgency: in a display the most urgent one stands for many. */
-enum agent_status {
-	AGENT_STATUS_UNKNOWN,
-	AGENT_STATUS_DONE,
-	AGENT_STATUS_CHECKED, /* somebody has looked at it since it was done or wanted attention */
-	AGENT_STATUS_WORKING,
-	AGENT_STATUS_ATTENTION, /* it waits for a person */
-	AGENT_STATUS_ERROR,
-	AGENT_STATUS_MAX,
-};
-
-extern const char *const agent_status_names[AGENT_STATUS_MAX];
-
-/* What ended a turn beside the agent's will: told to whoever looks, and nothing is done about it. */
-enum effort_trouble { EFFORT_NO_TROUBLE, EFFORT_RATE_LIMIT, EFFORT_CONTEXT_FULL };
-
-extern const char *const effort_trouble_names[]; /* "", "rate_limit", "context_full" */
-
-/* error: the agent's own word, or STR_NONE; said: what it said last. */
-enum effort_trouble effort_trouble_of(str error, str said);
-
-/* What an event says of its agent; AGENT_STATUS_UNKNOWN: nothing. A subagent's say nothing of the agent that has it. */
-enum agent_status agent_status_of(const struct event *e);
 
 #endif

@@ -69,3 +69,15 @@ str effort_artifact_name(struct arena *a, int64_t ordinal, str skill, str type)
 	return arena_strf(a, "%lld_" STR_FMT "_" STR_FMT ".md", (long long)ordinal, STR_ARG(in_capitals(a, skill)),
 		STR_ARG(in_capitals(a, type)));
 }
+
+str effort_prompt(struct arena *a, const struct ulid *uid, int64_t ordinal, str skill, str task)
+{
+	char id[ULID_TEXT + 1];
+
+	ulid_format(uid, id);
+	return arena_strf(a,
+		"Continue effort %s (" STR_FMT ", number %lld of " STR_FMT
+		"). Where it stands was given to you at the start of this session; `hookd effort show %s` says it "
+		"again.",
+		id, STR_ARG(skill), (long long)ordinal, STR_ARG(task), id);
+}

@@ -10,6 +10,7 @@
 #include "api/follow.h"
 #include "api/ops.h"
 #include "api/ops_store.h"
+#include "api/waiting.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/limits.h"
@@ -26,6 +27,7 @@ struct api {
 	struct request *pending; /* with a worker, or on their way to one */
 	struct request *later;   /* answered when what they began has ended */
 	struct changes changes;
+	struct waiting *waiting;
 	struct follow *follow;
 };
 
@@ -353,6 +355,11 @@ struct changes *api_changes(struct api *a)
 	return &a->changes;
 }
 
+struct waiting *api_waiting(struct api *a)
+{
+	return a->waiting;
+}
+
 void api_resume(void *arg)
 {
 	purge_resume(&((struct api *)arg)->ctx);
@@ -375,6 +382,7 @@ struct api *api_new(const struct api_context *ctx)
 
 	a->ctx = *ctx;
 	a->follow = follow_new(ctx);
+	a->waiting = waiting_new(ctx);
 	return a;
 }
 
@@ -394,5 +402,6 @@ void api_free(struct api *a)
 		drop(q);
 	}
 	follow_free(a->follow);
+	waiting_free(a->waiting);
 	free(a);
 }

@@ -43,16 +43,35 @@ static void give_up(struct effort_change *c, const char *why)
 
 /* -- the way ----------------------------------------------------------------------------------- */
 
+static void add(struct effort_change *c, const struct event *e)
+{
+	unsigned secrets;
+
+	c->events[c->n] = *e;
+	engine_redact(c->call.ctx->engine, c->call.arena, &c->events[c->n], &c->records[c->n], &secrets);
+	c->n++;
+}
+
 void change_add(struct effort_change *c, const struct ulid *effort, str payload)
 {
 	struct ulid id = ulid_make();
-	unsigned secrets;
+	struct event e;
 
 	if (c->n == CHANGE_EVENTS)
 		return;
-	effort_event(&id, effort, payload, c->call.arena, &c->events[c->n]);
-	engine_redact(c->call.ctx->engine, c->call.arena, &c->events[c->n], &c->records[c->n], &secrets);
-	c->n++;
+	effort_event(&id, effort, payload, c->call.arena, &e);
+	add(c, &e);
+}
+
+void change_add_fleet(struct effort_change *c, const struct ulid *uid, str payload)
+{
+	struct ulid id = ulid_make();
+	struct event e;
+
+	if (c->n == CHANGE_EVENTS)
+		return;
+	fleet_event(&id, uid, payload, c->call.arena, &e);
+	add(c, &e);
 }
 
 str change_stored(struct effort_change *c, const char *member)

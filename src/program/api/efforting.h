@@ -10,6 +10,7 @@
 
 #include "api/ops.h"
 #include "effort/effort.h"
+#include "fleet/fleet.h"
 
 enum { CHANGE_EVENTS = 4 };
 
@@ -51,6 +52,8 @@ int change_submit(struct op_call *call, int (*prepare)(struct effort_change *c),
 
 /* For prepare(): an event about an effort (NULL: about none). */
 void change_add(struct effort_change *c, const struct ulid *effort, str payload);
+/* … about something of the fleet. */
+void change_add_fleet(struct effort_change *c, const struct ulid *uid, str payload);
 /* A member of the last one's payload, as it will be stored: without secrets. */
 str change_stored(struct effort_change *c, const char *member);
 

@@ -81,6 +81,9 @@ void op_read_filter(const struct op_call *call, struct op_filter *ret);
 #define OP_FILTER_TYPES "ksiii"
 #define OP_FILTER_ARGS(f) (f)->project, (f)->agent, (f)->since_us, (f)->until_us, (int64_t)(f)->all
 
+/* "waited_us" of an open object: how long agents have waited for their user, in sessions of a filter. */
+int op_write_waited(struct op_call *call, const struct op_filter *f);
+
 /* One session's object, as sessions and show have it. -ENOENT when there is none. */
 int op_write_session(struct op_call *call, int64_t key);
 
@@ -126,6 +129,20 @@ int op_session_events(struct op_call *call);
 int op_activities(struct op_call *call);
 int op_plans(struct op_call *call);
 int op_plan(struct op_call *call);
+int op_fleet_list(struct op_call *call);
+int op_fleet_focus(struct op_call *call);
+int op_fleet_wait(struct op_call *call);
+int op_fleet_supervise(struct op_call *call);
+int op_work_add(struct op_call *call);
+int op_work_approve(struct op_call *call);
+int op_work_claim(struct op_call *call);
+int op_work_done(struct op_call *call);
+int op_work_release(struct op_call *call);
+int op_work_drop(struct op_call *call);
+int op_work_list(struct op_call *call);
+int op_fleet_listen(struct op_call *call);
+int op_fleet_listeners(struct op_call *call);
+int op_fleet_drop(struct op_call *call);
 int op_efforts(struct op_call *call);
 int op_effort(struct op_call *call);
 int op_effort_start(struct op_call *call);

@@ -420,7 +420,6 @@ static int prepare_resume(struct effort_change *c)
 {
 	struct op_call *call = &c->call;
 	str as = op_text(call, "as");
-	char uid[ULID_TEXT + 1];
 	PAYLOAD(b, w);
 	int r = effort_resolve_active(call, &c->effort);
 
@@ -434,15 +433,9 @@ static int prepare_resume(struct effort_change *c)
 	change_add(c, &c->effort.uid, effort_close(call, &b, &w));
 	if (!str_empty(as))
 		c->effort.agent = as;
-	ulid_format(&c->effort.uid, uid);
 	answer_head(c);
 	jw_field_str(&c->w, "prompt",
-		arena_strf(call->arena,
-			"Continue effort %s (" STR_FMT ", number %lld of " STR_FMT
-			"). Where it stands was given to you at the start of this session; `hookd effort show %s` says "
-			"it "
-			"again.",
-			uid, STR_ARG(c->effort.skill), (long long)c->effort.ordinal, STR_ARG(c->effort.task), uid));
+		effort_prompt(call->arena, &c->effort.uid, c->effort.ordinal, c->effort.skill, c->effort.task));
 	jw_end_object(&c->w);
 	return 0;
 }

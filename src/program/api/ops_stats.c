@@ -105,6 +105,17 @@ static int write_sections(struct op_call *call, struct query *q)
 	return got < 0 ? got : 0;
 }
 
+int op_write_waited(struct op_call *call, const struct op_filter *f)
+{
+	int64_t us = 0;
+	int got = store_number(call->store, &us,
+		"SELECT coalesce(sum(s.waited_us), 0) FROM sessions s WHERE " OP_FILTER_SQL, OP_FILTER_TYPES,
+		OP_FILTER_ARGS(f));
+
+	jw_field_int(call->w, "waited_us", us);
+	return MIN(got, 0);
+}
+
 int op_stats(struct op_call *call)
 {
 	struct op_filter f;
@@ -121,6 +132,8 @@ int op_stats(struct op_call *call)
 			(int64_t)ROWS_MAX));
 	if (r == 0)
 		r = write_decided(call, &f);
+	if (r == 0)
+		r = op_write_waited(call, &f);
 	jw_end_object(call->w);
 	return r;
 }

@@ -145,6 +145,7 @@ int op_usage(struct op_call *call)
 	jw_end_array(call->w);
 	jw_key(call->w, "total");
 	write_row(call, total.n ? &total.list[0] : &(struct row){ 0 }, NULL);
+	r = op_write_waited(call, &f);
 	jw_end_object(call->w);
-	return 0;
+	return r;
 }

@@ -44,6 +44,10 @@
 	{                                                                            \
 		"all", OP_BOOL, .text = "include sessions in which nothing happened" \
 	}
+#define WORK                                                                            \
+	{                                                                               \
+		"work", OP_TEXT, OP_REQUIRED | OP_OR_NUMBER, .text = "its number or id" \
+	}
 #define DRY_RUN                                                              \
 	{                                                                    \
 		"dry_run", OP_BOOL, .text = "only report what would be done" \
@@ -54,6 +58,8 @@ static const char *const job_states[] = { "waiting", "done", "dead", NULL };
 static const char *const delivery_states[] = { "waiting", "delivered", "dead", NULL };
 static const char *const open_states[] = { "waiting", "dead", NULL };
 static const char *const sources[] = { "startup", "resume", "clear", "compact", NULL };
+static const char *const told_of[] = { "done", "attention", "error", "any", NULL };
+static const char *const waited_for[] = { "done", "attention", "error", "any", "change", NULL };
 static const char *const statuses[] = { "active", "completed", NULL };
 static const char *const decisions[] = { "allow", "ask", "deny", NULL };
 static const char *const groupings[] = { "day", "week", "project", "agent", "model", "session", "total", NULL };
@@ -210,6 +216,79 @@ const struct op ops[] = {
 			{ "agent", OP_TEXT, .text = "without what this agent reads by itself" },
 			{ "names", OP_TEXT, OP_REPEATED, .text = "TESTING, PITFALLS, CONTRIBUTING, TEMPLATE as well" },
 			{ "texts", OP_BOOL, .text = "with what they say" }, { 0 } } },
+	{ "fleet.list", "The agents: who works, waits for its user, is stuck or done; the most urgent first.",
+		READS_FOR_AGENTS, .run = op_fleet_list,
+		.params = PARAMS{ PROJECT, { "all", OP_BOOL, .text = "with those that have ended" },
+			{ "since", OP_TIME, .text = "that did something since (default: a day ago)" },
+			{ "stuck", OP_INT, .min = 1, .max = 10000, .fallback = 10,
+				.text = "minutes without an event after which one that works is stuck" },
+			LIMIT(100, 1000), { 0 } } },
+	{ "fleet.focus", "Somebody has looked: what is done or wants attention is checked.", OP_LATER, op_fleet_focus,
+		.flags = OP_MUTATES | OP_IDEMPOTENT,
+		.params = PARAMS{ { "who", OP_TEXT, .text = "its name, label, pane or session" },
+			{ "pane", OP_TEXT, .text = "a pane of tmux, such as %3" },
+			{ "socket", OP_TEXT, .text = "of that tmux" }, { "all", OP_BOOL, .text = "all of them" },
+			{ 0 } } },
+	{ "fleet.wait", "Waits until an agent is done, wants attention or has failed; answers at once if it is so.",
+		OP_LATER, op_fleet_wait, .flags = OP_IS_READ | OP_MCP, .scope = OP_AGENT,
+		.params = PARAMS{ { "who", OP_TEXT, OP_REPEATED,
+					  .text = "names, labels, panes or sessions (default: whichever comes first)" },
+			{ "for", OP_ENUM, .choices = waited_for, .text = "what is waited for (default: any)" },
+			{ "every", OP_BOOL, .text = "all of them, not the first" },
+			{ "parent", OP_TEXT,
+				.text = "instead: whichever agent has this parent, the most urgent first" },
+			{ "work", OP_BOOL, .text = "also when work is delegated or released after since_us" },
+			{ "since_us", OP_TIME, .text = "only what changed after this time" },
+			{ "timeout_ms", OP_INT, .min = 1, .max = 60000, .fallback = 30000,
+				.text = "answers that nothing happened after that long" },
+			{ 0 } } },
+	{ "fleet.supervise", "For hookd watch: waits until its agent is to be started again, or is at a limit.",
+		OP_LATER, op_fleet_supervise, .flags = OP_MUTATES,
+		.params = PARAMS{ { "watch", OP_TEXT, OP_REQUIRED, .text = "HOOKD_WATCH of the agent" },
+			{ "since_us", OP_TIME, .text = "only a limit that was met after this time" },
+			{ "timeout_ms", OP_INT, .min = 1, .max = 60000, .fallback = 30000,
+				.text = "answers that nothing happened after that long" },
+			{ 0 } } },
+	{ "fleet.listen", "Has an agent told, once, when another one stops, wants attention or fails.", OP_LATER,
+		op_fleet_listen, .flags = OP_MUTATES | OP_MCP, .scope = OP_AGENT,
+		.params = PARAMS{ { "who", OP_TEXT, OP_REQUIRED, .text = "the one that is listened to" },
+			{ "to", OP_TEXT, .text = "the one that is told (default: whoever asks)" },
+			{ "for", OP_ENUM, .choices = told_of, .text = "what it is told of (default: any)" },
+			{ "text", OP_TEXT, .text = "what it is told beside that" },
+			{ "agent", OP_TEXT, .text = "the asking agent's AGENT_ID" },
+			{ "session", OP_TEXT, .text = "the asking agent's own session id" },
+			{ "cwd", OP_TEXT, .text = "the directory of whoever asks" }, { 0 } } },
+	{ "fleet.listeners", "What is still to be told to agents.", READS_FOR_AGENTS, .run = op_fleet_listeners,
+		.params = PARAMS{ { "all", OP_BOOL, .text = "with what was told" }, LIMIT(50, 1000), { 0 } } },
+	{ "fleet.drop", "Takes back what was to be told.", OP_LATER, op_fleet_drop, .flags = OP_MUTATES | OP_IDEMPOTENT,
+		.scope = OP_AGENT, .params = PARAMS{ { "listener", OP_TEXT, OP_REQUIRED, .text = "its id" }, { 0 } } },
+	{ "work.list", "Work that waits for an agent, oldest first.", READS_FOR_AGENTS, .run = op_work_list,
+		.params = PARAMS{ PROJECT, { "role", OP_TEXT, .text = "only for this role" },
+			{ "all", OP_BOOL, .text = "with what is done or was dropped" }, LIMIT(100, 10000), { 0 } } },
+	{ "work.add", "Asks for work to be done; it is delegated once a person has approved it.", OP_LATER, op_work_add,
+		.flags = OP_MUTATES | OP_MCP, .scope = OP_AGENT,
+		.params = PARAMS{ { "text", OP_TEXT, OP_REQUIRED, .text = "what is to be done" },
+			{ "role", OP_TEXT, .text = "who may claim it (default: anybody)" },
+			{ "task", OP_TEXT, .text = "the directory it belongs to (default: the root of the project)" },
+			{ "agent", OP_TEXT, .text = "who asks: AGENT_ID" },
+			{ "session", OP_TEXT, .text = "the asking agent's own session id" },
+			{ "cwd", OP_TEXT, .text = "the directory of whoever asks" }, { 0 } } },
+	{ "work.approve", "A person agrees: agents may claim it.", OP_LATER, op_work_approve, .flags = OP_MUTATES,
+		.owner = true, .params = PARAMS{ WORK, { 0 } } },
+	{ "work.claim", "Claims work for an agent: this, or the oldest for its role. Nothing: there is none.", OP_LATER,
+		op_work_claim, .flags = OP_MUTATES | OP_MCP, .scope = OP_AGENT,
+		.params = PARAMS{ { "agent", OP_TEXT, .text = "who claims it: AGENT_ID" },
+			{ "role", OP_TEXT, .text = "what it can do" },
+			{ "work", OP_TEXT, OP_OR_NUMBER, .text = "its number or id" }, { 0 } } },
+	{ "work.done", "The agent that has claimed work has done it.", OP_LATER, op_work_done,
+		.flags = OP_MUTATES | OP_MCP, .scope = OP_AGENT,
+		.params = PARAMS{ WORK, { "agent", OP_TEXT, .text = "who has claimed it: AGENT_ID" },
+			{ "result", OP_TEXT, .text = "what came of it" }, { 0 } } },
+	{ "work.release", "The agent that has claimed work leaves it to others.", OP_LATER, op_work_release,
+		.flags = OP_MUTATES | OP_MCP, .scope = OP_AGENT,
+		.params = PARAMS{ WORK, { "agent", OP_TEXT, .text = "who has claimed it: AGENT_ID" }, { 0 } } },
+	{ "work.drop", "Work that is not wanted any more.", OP_LATER, op_work_drop, .flags = OP_MUTATES,
+		.params = PARAMS{ WORK, { 0 } } },
 	{ "tasks", "Tasks: directories that collect efforts.", READS_FOR_AGENTS, .run = op_tasks,
 		.params = PARAMS{ PROJECT, LIMIT(50, 10000), { 0 } } },
 	{ "task", "The task of a directory, with its efforts.", READS_FOR_AGENTS, .run = op_task,

@@ -15,7 +15,7 @@
 static const char *const session_variables[] = { "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "GEMINI_SESSION_ID",
 	"QWEN_CODE_SESSION_ID" };
 
-static int add_caller(struct cli *cli, struct json_writer *w)
+int cli_add_caller(struct cli *cli, struct json_writer *w)
 {
 	const char *agent = cli_value(cli, "as", getenv("AGENT_ID"));
 	char here[PATH_MAX];
@@ -559,7 +559,7 @@ static int run_action(struct cli *cli, const struct action *a)
 	int r;
 
 	jw_object(&w);
-	r = a->is_list ? EXIT_DONE : add_caller(cli, &w);
+	r = a->is_list ? EXIT_DONE : cli_add_caller(cli, &w);
 	if (r == EXIT_DONE)
 		r = a->fill(cli, &w);
 	jw_end_object(&w);

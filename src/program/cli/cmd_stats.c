@@ -68,6 +68,7 @@ static int print_stats(struct cli *cli, const struct json *result)
 		(long long)cell_int(total, "sessions"), (long long)cell_int(total, "prompts"),
 		(long long)cell_int(total, "calls"), (long long)cell_int(total, "failed"),
 		(long long)cell_int(total, "denied"));
+	cli_print_waited(result);
 	for (size_t i = 0; i < countof(sections); i++)
 		print_section(cli, json_get(result, str_of(sections[i].name)), sections[i].label, sections[i].title);
 	print_rules(cli, json_get(result, STR("rules")));

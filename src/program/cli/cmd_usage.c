@@ -47,6 +47,7 @@ static int print_usage(struct cli *cli, const struct json *result, const char *b
 
 	if (!cell_int(total, "answers")) {
 		puts("no tokens are known for that time; they come from transcripts, see: hookd import");
+		cli_print_waited(result);
 		return EXIT_DONE;
 	}
 	snprintf(title, sizeof title, "%s", by);
@@ -65,6 +66,7 @@ static int print_usage(struct cli *cli, const struct json *result, const char *b
 	if (cell_int(total, "unpriced_tokens"))
 		printf("  " STR_FMT " tokens belong to models without a known price and are not included\n",
 			STR_ARG(tokens(cli, cell_int(total, "unpriced_tokens"))));
+	cli_print_waited(result);
 	return EXIT_DONE;
 }
 

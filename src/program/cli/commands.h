@@ -10,11 +10,15 @@ extern const struct cmd cmd_run, cmd_start, cmd_stop, cmd_restart, cmd_status, c
 	cmd_get, cmd_related, cmd_usage, cmd_stats, cmd_import, cmd_transcript, cmd_export, cmd_decisions, cmd_project,
 	cmd_logs, cmd_config, cmd_hooks, cmd_trust, cmd_untrust, cmd_db, cmd_backup, cmd_restore, cmd_purge,
 	cmd_retention, cmd_guard, cmd_rules, cmd_reload, cmd_rpc, cmd_mcp, cmd_url, cmd_token, cmd_model, cmd_offline,
-	cmd_keeper, cmd_indexer, cmd_index, cmd_code, cmd_symbols, cmd_map, cmd_effort, cmd_task, cmd_version, cmd_help;
+	cmd_keeper, cmd_indexer, cmd_index, cmd_code, cmd_symbols, cmd_map, cmd_effort, cmd_task, cmd_fleet, cmd_wait,
+	cmd_watch, cmd_queue, cmd_version, cmd_help;
 
 const struct cmd *cli_find(const char *name);
 void cli_print_help(const struct cmd *c);
 void cli_print_overview(void);
+
+/* cmd_effort.c: who asks, and from where, as members of an open object. An exit code. */
+int cli_add_caller(struct cli *cli, struct json_writer *w);
 
 /* Prints a result as it came, with a newline. */
 int cli_print_json(const struct json *v);
@@ -64,6 +68,8 @@ str cell_time(struct cli *cli, const struct json *row, const char *name);
 str cell_age(struct cli *cli, const struct json *row, const char *name);
 str cell_text(const struct json *row, const char *name);
 int64_t cell_int(const struct json *row, const char *name);
+/* One line about how long agents have waited for their user, if they have. */
+void cli_print_waited(const struct json *result);
 /* "1.5 MB" */
 str cell_size(struct cli *cli, int64_t bytes);
 

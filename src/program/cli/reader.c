@@ -118,3 +118,16 @@ str cell_size(struct cli *cli, int64_t bytes)
 			return arena_strf(&cli->arena, "%.1f %s", (double)bytes / sizes[i].unit, sizes[i].name);
 	return arena_strf(&cli->arena, "%lld bytes", (long long)bytes);
 }
+
+void cli_print_waited(const struct json *result)
+{
+	int64_t seconds = cell_int(result, "waited_us") / 1000000;
+
+	if (seconds >= 3600)
+		printf("agents waited for you for %lld h %lld min\n", (long long)(seconds / 3600),
+			(long long)(seconds / 60 % 60));
+	else if (seconds >= 60)
+		printf("agents waited for you for %lld min\n", (long long)(seconds / 60));
+	else if (seconds > 0)
+		printf("agents waited for you for %lld s\n", (long long)seconds);
+}

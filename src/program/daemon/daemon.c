@@ -25,6 +25,7 @@
 #include "daemon/mutes.h"
 #include "daemon/recall.h"
 #include "daemon/spawn.h"
+#include "daemon/tmux.h"
 #include "daemon/upkeep.h"
 #include "engine/learn.h"
 #include "llm/llm.h"
@@ -60,6 +61,7 @@ struct daemon {
 	struct writer *writer;
 	struct journal_syncer *syncer;
 	struct readers *readers;
+	struct tmux *tmux;
 	struct recall *recall;
 	struct indexing *indexing;
 	struct learner *learner;
@@ -384,6 +386,7 @@ static void on_spool(int what, void *arg)
 	(void)what;
 	os_watch_drain(d->spool_watch);
 	writer_notify_spool(d->writer);
+	engine_load_fleet(d->engine, d->readers);
 }
 
 static void start_watching(struct daemon *d)
@@ -471,6 +474,14 @@ static void listen_to_capture(struct daemon *d)
 			.forget = outbox_forget,
 			.arg = d->outbox });
 	engine_set_urgent(d->engine, outbox_kinds(d->outbox));
+}
+
+/* Who hears of events beside the store. */
+static void start_hearing(struct daemon *d)
+{
+	d->indexing = indexing_new(d->loop, d->paths, &d->config);
+	engine_on_event(d->engine, indexing_hear, d->indexing);
+	d->tmux = tmux_new(d->loop, d->engine, d->paths, &d->config);
 }
 
 static void start_writer(struct daemon *d)
@@ -617,8 +628,7 @@ static int build(struct daemon *d, struct err *err)
 	api.memories = recall_memories(d->recall);
 	api.context = recall_context(d->recall);
 	api.code = recall_code(d->recall);
-	d->indexing = indexing_new(d->loop, d->paths, &d->config);
-	engine_on_event(d->engine, indexing_hear, d->indexing);
+	start_hearing(d);
 	api.writer = d->writer;
 	api.syncer = d->syncer;
 	api.capture = d->capture;
@@ -686,6 +696,7 @@ static void take_apart(struct daemon *d)
 	api_free(d->api);
 	web_free(d->web);
 	server_free(d->server);
+	tmux_free(d->tmux);
 	engine_free(d->engine);
 	guard_free(d->guard);
 	indexing_free(d->indexing);

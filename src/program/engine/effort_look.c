@@ -37,15 +37,15 @@ static void done(void *arg)
 {
 	struct look *l = arg;
 	struct effort_window *w = effort_window_find(l->engine->efforts, l->agent, l->session, STR(""));
-	enum effort_trouble trouble;
+	enum agent_trouble trouble;
 
 	if (w) {
 		w->looks = false;
 		if (l->result == 0 && l->fill.tokens)
 			effort_window_uses(w, l->fill.tokens,
 				effort_context_max(l->agent, str_of(l->fill.model), l->fill.max));
-		trouble = l->result == 0 && l->ends ? effort_trouble_of(STR_NONE, str_of(l->fill.last))
-						    : EFFORT_NO_TROUBLE;
+		trouble =
+			l->result == 0 && l->ends ? agent_trouble_of(STR_NONE, str_of(l->fill.last)) : AGENT_NO_TROUBLE;
 		if (w->effort && trouble)
 			effort_report(l->engine, w, &l->event, trouble, str_of(l->fill.last));
 	}

@@ -101,15 +101,10 @@ static void keep_message(struct turn *t, struct effort_window *w, const char *ki
 
 /* -- saying ------------------------------------------------------------------------------------ */
 
-static bool takes_context(const struct turn *t)
-{
-	return t->call.encode || agent_takes(t->agent, &t->event) & TAKES_CONTEXT;
-}
-
 /* Now, or with the next event at which the agent listens. */
 static void say(struct turn *t, struct effort_window *w, str text)
 {
-	if (takes_context(t))
+	if (turn_takes_context(t))
 		verdict_add_context(&t->verdict, &t->arena, STR("effort"), text);
 	else
 		effort_window_queue(w, text);
@@ -119,7 +114,7 @@ static void say_queued(struct turn *t, struct effort_window *w)
 {
 	str text;
 
-	while (takes_context(t) && effort_window_next(w, &t->arena, &text)) {
+	while (turn_takes_context(t) && effort_window_next(w, &t->arena, &text)) {
 		verdict_add_context(&t->verdict, &t->arena, STR("effort"), text);
 		sight_add_injection(&t->sight, &t->arena, text);
 	}
@@ -198,7 +193,7 @@ static void want_rest(struct turn *t, struct effort_window *w)
 	const char *phase = w->effort->phase;
 	struct context_effort *q;
 
-	if (!takes_context(t))
+	if (!turn_takes_context(t))
 		return;
 	if (w->owes_start) {
 		want_start(t, w);
@@ -303,7 +298,7 @@ static void on_after(struct turn *t, struct effort_window *w)
 
 	if (e->tool_class == TOOL_READ)
 		effort_window_loads(w, e->file_path);
-	if (takes_context(t))
+	if (turn_takes_context(t))
 		want_directives(t, w, folder_of(e));
 	if (wants_usage(w->effort))
 		effort_look(t, w, false);
@@ -352,7 +347,7 @@ static str session_line(struct turn *t, const struct effort_window *w)
 static void on_prompt(struct turn *t, struct effort_window *w)
 {
 	t->sight.line = session_line(t, w);
-	if (takes_context(t))
+	if (turn_takes_context(t))
 		verdict_add_context(&t->verdict, &t->arena, STR("effort"), t->sight.line);
 	say_queued(t, w);
 	want_rest(t, w);
@@ -361,14 +356,14 @@ static void on_prompt(struct turn *t, struct effort_window *w)
 static void on_start(struct turn *t, struct effort_window *w)
 {
 	w->owes_start = true;
-	if (takes_context(t))
+	if (turn_takes_context(t))
 		want_start(t, w);
 }
 
 /* It is said once, to the user and in the effort. What to do about a limit is the user's decision. */
 static void on_stop(struct turn *t, struct effort_window *w)
 {
-	enum effort_trouble trouble = effort_trouble_of(t->event.error, t->event.message);
+	enum agent_trouble trouble = agent_trouble_of(t->event.error, t->event.message);
 
 	t->sight.trouble = trouble;
 	if (trouble && !(t->record.marks & EVENT_PRIVATE))
@@ -528,6 +523,36 @@ static void keep_snapshot(struct turn *t, struct effort_window *w)
 	keep(t, &w->effort->uid, EFFORT_OP_SNAPSHOT, &b, &out);
 }
 
+static str variable(const struct event *e, const char *name)
+{
+	str key = str_of(name);
+
+	for (size_t i = 0; i < e->nenv; i++)
+		if (str_starts(e->env[i], key) && e->env[i].n > key.n && e->env[i].p[key.n] == '=')
+			return str_from(e->env[i], key.n + 1);
+	return STR("");
+}
+
+/* Under `hookd watch` a full context ends here: another window goes on with the effort. Without, or if a person asked
+ * for it, the agent compacts as it would have. */
+static void end_overflowed(struct turn *t, struct effort_window *w)
+{
+	const struct effort *one = w->effort;
+	struct fleet_agent *a = fleet_watched(t->engine->fleet, variable(&t->event, "HOOKD_WATCH"));
+	char uid[ULID_TEXT + 1];
+	str prompt;
+
+	if (!a || w->agent_id[0] || !str_eq(json_str(json_get(t->event.payload, STR("trigger"))), STR("auto")))
+		return;
+	prompt = effort_prompt(&t->arena, &one->uid, one->ordinal, str_of(one->skill), str_of(one->task));
+	ulid_format(&one->uid, uid);
+	keep_message(t, w, "restart", prompt, STR_NONE);
+	keep_end(t, w, STR("overflow"));
+	effort_window_end(t->engine->efforts, w);
+	fleet_restart(a, str_of(uid), prompt);
+	t->engine->fleet_moved = true;
+}
+
 void effort_take_reply(struct turn *t, const struct context_reply *r)
 {
 	struct effort_window *w = window_of(t);
@@ -540,6 +565,7 @@ void effort_take_reply(struct turn *t, const struct context_reply *r)
 	if (t->wants->snapshot) {
 		if (str_is_set(r->standing))
 			keep_snapshot(t, w);
+		end_overflowed(t, w);
 		return;
 	}
 	for (size_t i = 0; i < r->nreads; i++) {
@@ -564,7 +590,9 @@ void effort_missed(struct turn *t)
 {
 	struct effort_window *w = window_of(t);
 
-	if (w && t->wants->begins && !t->wants->snapshot)
+	if (w && t->wants->snapshot)
+		end_overflowed(t, w);
+	else if (w && t->wants->begins)
 		w->owes_start = true;
 	for (size_t i = 0; w && i < t->wants->nowed; i++)
 		effort_window_owes(w, t->wants->owed[i]);
@@ -573,7 +601,7 @@ void effort_missed(struct turn *t)
 /* -- reports ----------------------------------------------------------------------------------- */
 
 /* No turn stands behind it: a worker may have found it later. */
-void effort_report(struct engine *e, struct effort_window *w, const struct ulid *event, enum effort_trouble trouble,
+void effort_report(struct engine *e, struct effort_window *w, const struct ulid *event, enum agent_trouble trouble,
 	str said)
 {
 	struct arena a = { 0 };
@@ -585,7 +613,7 @@ void effort_report(struct engine *e, struct effort_window *w, const struct ulid 
 	effort_open(&out, &w->effort->uid, EFFORT_OP_MESSAGE);
 	jw_field_str(&out, "kind", STR("report"));
 	jw_field_str(&out, "text",
-		arena_strf(&a, "%s: " STR_FMT, effort_trouble_names[trouble], STR_ARG(str_cut_utf8(said, ERROR_KEPT))));
+		arena_strf(&a, "%s: " STR_FMT, agent_trouble_names[trouble], STR_ARG(str_cut_utf8(said, ERROR_KEPT))));
 	jw_end_object(&out);
 	effort_event(&id, &w->effort->uid, arena_str(&a, buf_str(&b)), &a, &made);
 	buf_release(&b);

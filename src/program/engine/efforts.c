@@ -81,6 +81,7 @@ void engine_load_efforts(struct engine *e, struct readers *readers)
 		.writer = e->writer,
 		.seen = journal_end(e->config.journal) };
 	efforts_empty(e->efforts);
+	engine_load_fleet(e, readers);
 	loop_submit_lane(e->config.loop, LOOP_BACKGROUND, work, done, l);
 }
 
@@ -152,7 +153,7 @@ str sight_write(const struct sight *s, struct arena *a)
 	jw_field_bool(&w, "overflowWarning", s->overflow);
 	jw_field_str(&w, "sessionContext", s->line);
 	if (s->trouble)
-		jw_field_str(&w, "trouble", str_of(effort_trouble_names[s->trouble]));
+		jw_field_str(&w, "trouble", str_of(agent_trouble_names[s->trouble]));
 	if (str_is_set(s->standing)) {
 		jw_key(&w, "dehydratedContext");
 		jw_raw(&w, s->standing);

@@ -14,6 +14,8 @@
  *   rescue.c       what the journal cannot take goes to the spool
  *   twins.c        duplicate calls about one event
  *   efforts.c      the active efforts: read once, then changed by their events
+ *   fleet_load.c   the agents as the store knows them
+ *   fleet_stage.c  a stage: what each agent is doing, and what it is told of others
  *   live.c         what is known of a session between its events
  *   learn.c        what was captured becomes memories, classes, summaries: runs jobs (learn.h)
  *   learn_turn.c   the job of a turn            learn_session.c  the job of a session
@@ -77,13 +79,26 @@ void engine_on_event(struct engine *e, void (*fn)(const struct event *event, voi
 /* Where to look for what is added to conversations; set once, before the loop runs. */
 void engine_set_context(struct engine *e, struct context *c);
 
-/* Has the active efforts read from the store; until that is done nothing is known of any. After engine_set_writer(). */
+/* Has the active efforts, and the agents, read from the store; until that is done nothing is known of any. After
+ * engine_set_writer(). */
 struct readers;
 void engine_load_efforts(struct engine *e, struct readers *readers);
 /* Calls fn on the loop once they are read, at once if they are. One at a time: the last who asks is called. */
 void engine_await_efforts(struct engine *e, void (*fn)(void *arg), void *arg);
+/* The agents again: events came by the spool. */
+void engine_load_fleet(struct engine *e, struct readers *readers);
 /* How full the context of a session is, from whoever knows; tokens, and what it holds at all. On the loop. */
 void engine_context_used(struct engine *e, str agent, str session, int64_t tokens, int64_t max);
+/* The agents, for operations; on the loop. */
+struct fleet;
+struct fleet *engine_fleet(struct engine *e);
+/* Called when agents do something else than before, and the events that say so are in the journal; and when they were
+ * read from the store. */
+enum { FLEET_WATCHERS_MAX = 4 };
+/* On the loop: the record of an event of hookd's own, for engine_store(). */
+void engine_note(struct engine *e, struct arena *a, const struct event *event, struct record *ret);
+void engine_on_fleet(struct engine *e, void (*fn)(void *arg), void *arg);
+
 /* Skills that were read; any thread. */
 struct effort_skills *engine_skills(struct engine *e);
 

@@ -61,6 +61,7 @@ static const struct stage {
 	{ "guard", LEADS | FOLLOWS | LATE, stage_guard },
 	{ "asked before", LEADS | FOLLOWS, stage_asked_before },
 	{ "leader", FOLLOWS, stage_leader },
+	{ "fleet", LEADS | LATE, stage_fleet },
 	{ "effort", LEADS, stage_effort },
 	{ "reminders", LEADS, stage_remind },
 	{ "hooks", LEADS, stage_hooks },

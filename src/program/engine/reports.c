@@ -41,6 +41,8 @@ void engine_tell(struct engine *e, const struct record *records, size_t n)
 		e->state.kinds[records[i].kind]++;
 		if (records[i].kind == EVENT_EFFORT)
 			efforts_note(e, &records[i]);
+		if (records[i].kind == EVENT_FLEET)
+			fleet_note(e, &records[i]);
 		if (e->stored)
 			e->stored(&records[i], e->stored_arg);
 	}

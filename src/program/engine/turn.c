@@ -97,6 +97,11 @@ void turn_unpin(struct turn *t)
 		let_go(t);
 }
 
+bool turn_takes_context(const struct turn *t)
+{
+	return t->call.encode || agent_takes(t->agent, &t->event) & TAKES_CONTEXT;
+}
+
 void turn_hold(struct turn *t)
 {
 	t->holds++;
@@ -297,6 +302,7 @@ void engine_before_sleep(void *arg)
 	while ((e->unflushed.first || e->audit_waits || e->reports) && round++ < FLUSH_ROUNDS)
 		flush_once(e);
 	log_flush();
+	fleet_tell(e);
 	if (e->unflushed.first || e->reports)
 		loop_post(e->config.loop, nothing, NULL);
 	/* Turns that are not answered by now wait for something: a worker, a child, the disk, another call. */
@@ -364,6 +370,7 @@ struct engine *engine_new(const struct engine_config *config)
 	e->live = live_new(e->hooks);
 	e->twins = twins_new();
 	e->efforts = efforts_new();
+	e->fleet = fleet_new();
 	e->skills = effort_skills_new();
 	return e;
 }
@@ -397,6 +404,7 @@ void engine_free(struct engine *e)
 	reports_free(e);
 	twins_free(e->twins);
 	efforts_free(e->efforts);
+	fleet_free(e->fleet);
 	effort_skills_free(e->skills);
 	loop_timer_free(e->patience);
 	pthread_mutex_destroy(&e->worker_lock);

@@ -12,6 +12,7 @@
 #include "context/context.h"
 #include "effort/effort.h"
 #include "engine/engine.h"
+#include "fleet/fleet.h"
 #include "hooks/hooks.h"
 #include "llm/llm.h"
 #include "redact/redact.h"
@@ -26,7 +27,7 @@ enum stage_result {
 /* What an effort had to say about an event, for callers that ask by name (hooks.*). */
 struct sight {
 	bool found, overflow;
-	enum effort_trouble trouble;
+	enum agent_trouble trouble;
 	struct ulid effort, window;
 	str task, skill, phase, config;
 	int64_t heartbeat, usage; /* usage: per cent, -1 unknown */
@@ -102,6 +103,14 @@ struct engine {
 	struct context *context; /* NULL: nothing is added */
 	int64_t learned_us;      /* monotonic: when the last memory was journaled */
 	struct live_table *live;
+	struct fleet *fleet;
+	struct fleet_watcher {
+		void (*fn)(void *arg);
+		void *arg;
+	} fleet_watchers[FLEET_WATCHERS_MAX];
+	size_t nfleet_watchers;
+	enum { FLEET_LOADS_NOT, FLEET_LOADS, FLEET_LOADS_AGAIN } fleet_loads;
+	bool fleet_moved; /* somebody does something else than before */
 	struct efforts *efforts;
 	void (*efforts_awaited)(void *arg); /* NULL: nobody waits until they are read */
 	void *efforts_awaiter;
@@ -137,6 +146,9 @@ void model_ask(const struct hook_question *q, void *arg);
 bool model_is_own(str prompt, void *arg);
 
 struct turn *turn_new(struct engine *e, const struct hook_call *call);
+
+/* Its answer may carry text for the model. */
+bool turn_takes_context(const struct turn *t);
 
 /* Puts a record into the journal's batch. */
 int turn_journal(struct engine *e, struct record *r);
@@ -242,7 +254,7 @@ void effort_take_reply(struct turn *t, const struct context_reply *r);
 void effort_missed(struct turn *t);
 
 /* Once for each trouble that ended a turn: kept with the effort. */
-void effort_report(struct engine *e, struct effort_window *w, const struct ulid *event, enum effort_trouble trouble,
+void effort_report(struct engine *e, struct effort_window *w, const struct ulid *event, enum agent_trouble trouble,
 	str said);
 
 /* effort_look.c: has the transcript of the event read. */
@@ -256,6 +268,16 @@ str sight_write(const struct sight *s, struct arena *a);
 
 /* An Effort event was journaled. */
 void efforts_note(struct engine *e, const struct record *r);
+
+/* -- fleet_stage.c: what an agent is doing, and what it is told ---------------------------------- */
+
+enum stage_result stage_fleet(struct turn *t);
+/* The table was read from the store. */
+void fleet_filled(struct engine *e);
+/* After the journal's write: whoever waits for changes is told. */
+void fleet_tell(struct engine *e);
+/* A Fleet event was journaled. */
+void fleet_note(struct engine *e, const struct record *r);
 
 /* -- twins.c: duplicate calls about one event -------------------------------------------------- */
 

@@ -42,7 +42,9 @@ int efforts_count_chosen(struct store *s, const struct capture_choice *c, int64_
 {
 	int r = count(s, "SELECT count(*) " CHOSEN_EFFORTS, c, ret);
 
-	return r < 0 ? r : count(s, "SELECT count(*) " CHOSEN_TASKS, c, ret);
+	if (r == 0)
+		r = count(s, "SELECT count(*) " CHOSEN_TASKS, c, ret);
+	return r < 0 ? r : fleet_count_chosen(s, c, ret);
 }
 
 /* -- one effort -------------------------------------------------------------------------------- */
@@ -118,5 +120,7 @@ int efforts_purge(struct capture *c, struct store *s, const struct capture_choic
 {
 	int r = purge_each(c, s, choice, "SELECT ulid_text(uid) " CHOSEN_EFFORTS " LIMIT 1", purge_effort, ret);
 
-	return r < 0 ? r : purge_each(c, s, choice, "SELECT path " CHOSEN_TASKS " LIMIT 1", purge_task, ret);
+	if (r == 0)
+		r = purge_each(c, s, choice, "SELECT path " CHOSEN_TASKS " LIMIT 1", purge_task, ret);
+	return r < 0 ? r : fleet_purge(s, choice, ret);
 }

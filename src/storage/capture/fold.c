@@ -96,6 +96,8 @@ int fold_apply(struct step *t)
 		r = handlers[t->record.kind][i](t);
 	if (r == 0 && !t->same_as && t->record.marks & (EVENT_INCOMPLETE | EVENT_NOT_JSON))
 		r = activity_on_error(t);
+	if (r == 0 && !t->same_as)
+		r = fleet_on_agent(t);
 	if (r == 0 && t->same_as)
 		r = mark_same(t);
 	return r < 0 ? r : session_save(t);
@@ -209,13 +211,19 @@ static int find_session(struct step *t)
 	return got == 0 ? session_find(t->store, &t->record, &t->session) : MIN(got, 0);
 }
 
-/* Memories and efforts belong to no session, and outlive those they came from. */
+/* They belong to no session, and outlive those they came from. */
+static int (*const lasting[EVENT_KIND_MAX])(struct step *t) = {
+	[EVENT_MEMORY] = memory_on_event,
+	[EVENT_EFFORT] = effort_on_event,
+	[EVENT_FLEET] = fleet_on_event,
+};
+
 static int fold_lasting(struct step *t)
 {
 	int r = fold_insert_event(t);
 
 	if (r == 0)
-		r = t->record.kind == EVENT_MEMORY ? memory_on_event(t) : effort_on_event(t);
+		r = lasting[t->record.kind](t);
 	return r < 0 ? r : 1;
 }
 
@@ -235,7 +243,7 @@ int capture_fold(struct capture *c, struct store *s, const struct record *r)
 	got = purged_is_kept_out(&t);
 	if (got != 0)
 		return got < 0 ? got : 0;
-	if (r->kind == EVENT_MEMORY || r->kind == EVENT_EFFORT)
+	if (lasting[r->kind])
 		return fold_lasting(&t);
 	got = find_session(&t);
 	if (got == 0 && r->marks & EVENT_IMPORTED && (got = imported_is_told(&t)) == 1)

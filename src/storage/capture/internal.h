@@ -20,6 +20,8 @@ struct session {
 	int64_t key, project, window, batch, last_batch, prompts, tools;
 	int64_t last_ord; /* of the last event that was applied, with its id */
 	struct ulid last_id;
+	enum agent_status doing; /* the agent, since doing_at_us */
+	int64_t doing_at_us;
 	bool judged; /* there are decisions about its calls */
 	bool fresh;  /* made by this event */
 };
@@ -167,6 +169,14 @@ struct unlearn_choice {
 
 int unlearn_count(struct store *s, const struct unlearn_choice *c, int64_t *ret);
 int unlearn(struct store *s, const struct unlearn_choice *c, int64_t *forgotten);
+
+/* fleet.c: what an event says of its agent. */
+int fleet_on_agent(struct step *t);
+/* t->session is not set. */
+int fleet_on_event(struct step *t);
+/* Like those of effort_gone.c: work, and what is to be told. */
+int fleet_count_chosen(struct store *s, const struct capture_choice *c, int64_t *ret);
+int fleet_purge(struct store *s, const struct capture_choice *c, int64_t *ret);
 
 /* imported.c: 1: what this imported record says is known from elsewhere. */
 int imported_is_told(struct step *t);

@@ -55,7 +55,8 @@ int rewind_clear(struct store *s, int64_t session)
 		"events = 0, last_ord = 0, unsettled = 0, "
 		"  last_id = NULL, title = NULL, last_user = NULL, last_assistant = NULL, parent = NULL, "
 		"parent_reason = NULL, "
-		"  project = NULL, transcript = NULL, cwd = NULL, model = NULL, last_at = 0, started_at = "
+		"  project = NULL, transcript = NULL, cwd = NULL, model = NULL, doing = NULL, doing_at = NULL, "
+		"doing_for = NULL, waited_us = 0, last_at = 0, started_at = "
 		"9223372036854775807 WHERE key = ?1",
 	};
 	int r = 0;

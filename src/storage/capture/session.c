@@ -15,7 +15,7 @@ static int label_rank(str agent)
 
 #define SESSION_COLUMNS                                                                \
 	"key, project, window, batch, last_batch, prompts, tools, last_ord, last_id, " \
-	"EXISTS (SELECT 1 FROM decisions d WHERE d.session = sessions.key)"
+	"EXISTS (SELECT 1 FROM decisions d WHERE d.session = sessions.key), doing, doing_at"
 
 static void read_session(struct query *q, struct session *ret)
 {
@@ -29,7 +29,9 @@ static void read_session(struct query *q, struct session *ret)
 		.prompts = query_int(q, 5),
 		.tools = query_int(q, 6),
 		.last_ord = query_int(q, 7),
-		.judged = query_int(q, 9) };
+		.judged = query_int(q, 9),
+		.doing = (enum agent_status)query_int(q, 10),
+		.doing_at_us = query_int(q, 11) };
 	if (last_id.n == ULID_BYTES)
 		memcpy(ret->last_id.b, last_id.p, ULID_BYTES);
 }
