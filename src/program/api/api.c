@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "api/efforting.h"
-#include "api/follow.h"
 #include "api/ops.h"
 #include "api/ops_store.h"
 #include "base/alloc.h"
@@ -26,7 +25,6 @@ struct api {
 	struct request *pending; /* with a worker, or on their way to one */
 	struct request *later;   /* answered when what they began has ended */
 	struct changes changes;
-	struct follow *follow;
 };
 
 /* One open request. */
@@ -358,11 +356,6 @@ void api_resume(void *arg)
 	purge_resume(&((struct api *)arg)->ctx);
 }
 
-void api_turn_ended(void *arg)
-{
-	follow_soon(((struct api *)arg)->follow);
-}
-
 static void drop(struct request *q)
 {
 	q->asked.done(NULL, q->asked.arg);
@@ -374,7 +367,6 @@ struct api *api_new(const struct api_context *ctx)
 	struct api *a = xcalloc(1, sizeof *a);
 
 	a->ctx = *ctx;
-	a->follow = follow_new(ctx);
 	return a;
 }
 
@@ -393,6 +385,5 @@ void api_free(struct api *a)
 		next = q->next;
 		drop(q);
 	}
-	follow_free(a->follow);
 	free(a);
 }

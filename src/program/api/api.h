@@ -198,9 +198,6 @@ void rpc_call(struct api *a, str text, bool over_tcp, void (*done)(str reply, vo
 /* Handler of the server: a line has arrived. arg is the api. */
 void api_line(struct conn *c, str line, void *arg);
 
-/* An agent's turn has ended, so its transcript has new lines. arg is the api. */
-void api_turn_ended(void *arg);
-
 const struct api_context *api_context_of(const struct api *a);
 
 /* What an earlier daemon had begun and could not finish; on a worker, once, after the start. arg is the api. */

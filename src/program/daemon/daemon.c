@@ -26,6 +26,7 @@
 #include "daemon/recall.h"
 #include "daemon/spawn.h"
 #include "daemon/upkeep.h"
+#include "engine/follow.h"
 #include "engine/learn.h"
 #include "llm/llm.h"
 #include "outbox/outbox.h"
@@ -63,6 +64,7 @@ struct daemon {
 	struct indexing *indexing;
 	struct learner *learner;
 	struct outbox *outbox;
+	struct follow *follow;
 	struct api *api;
 	struct web *web;
 	struct janitor *janitor;
@@ -511,11 +513,6 @@ static void on_records(struct conn *c, str body, void *arg)
 	api_records(c, body, ((struct daemon *)arg)->api);
 }
 
-static void on_turn_end(void *arg)
-{
-	api_turn_ended(((struct daemon *)arg)->api);
-}
-
 /* Once, when the start is over. */
 static void on_started(void *arg)
 {
@@ -536,6 +533,17 @@ static void start_learning(struct daemon *d)
 		.home = d->paths->home };
 
 	d->learner = learner_new(&c);
+}
+
+static void start_following(struct daemon *d)
+{
+	d->follow = follow_new(&(struct follow_config){ .loop = d->loop,
+		.journal = d->journal,
+		.writer = d->writer,
+		.capture = d->capture,
+		.home = d->paths->home,
+		.store = d->paths->store });
+	engine_on_turn_end(d->engine, follow_soon, d->follow);
 }
 
 static void on_index(const char *root, void *arg)
@@ -618,7 +626,7 @@ static int build(struct daemon *d, struct err *err)
 	d->api = api_new(&api);
 	d->web = web_start(d->api, d->paths, &d->config);
 	engine_on_record(d->engine, web_tell, d->web);
-	engine_on_turn_end(d->engine, on_turn_end, d);
+	start_following(d);
 	start_learning(d);
 	d->started_timer = loop_timer_new(d->loop, on_started, d);
 	loop_timer_set(d->started_timer, STARTED_MS * USEC_PER_MSEC);
@@ -675,6 +683,7 @@ static void take_apart(struct daemon *d)
 	loop_timer_free(d->stop_timer);
 	loop_timer_free(d->started_timer);
 	loop_timer_free(d->relisten_timer);
+	follow_free(d->follow);
 	api_free(d->api);
 	web_free(d->web);
 	server_free(d->server);
