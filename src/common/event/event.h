@@ -80,6 +80,7 @@ enum event_kind {
 	EVENT_MEMORY,    /* something learned, or a change to it */
 	EVENT_INJECTION, /* what it added to a conversation */
 	EVENT_EFFORT,    /* something happened to an effort */
+	EVENT_OUTPUT,    /* what an agent said in the midst of a turn */
 	EVENT_KIND_MAX,
 };
 

@@ -61,6 +61,7 @@ const struct event_kind_info event_kinds[EVENT_KIND_MAX] = {
 	[EVENT_MEMORY] = { "Memory", OWN, "EVENT", "Something was learned, or what is known of it has changed." },
 	[EVENT_INJECTION] = { "Injection", OWN, "EVENT", "hookd added memories to a conversation." },
 	[EVENT_EFFORT] = { "Effort", OWN, "EVENT", "An effort or a task has begun, changed or ended." },
+	[EVENT_OUTPUT] = { "Output", OWN, "EVENT", "What an agent said while its turn ran, from its transcript." },
 	[EVENT_MODEL_USAGE] = { "ModelUsage", OWN, "EVENT", "Tokens one answer of the model cost, from a transcript." },
 };
 

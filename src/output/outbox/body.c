@@ -67,6 +67,10 @@ static const struct field fields[] = {
 	OF_EVENT("duration_ms", FIELD_NUMBER, duration_ms, OTHER),
 	OF_EVENT("tool_input", FIELD_TREE, tool_input, OTHER),
 	OF_EVENT("tool_response", FIELD_TREE, tool_response, OTHER),
+	OF_NOTICE("text", FIELD_TEXT, text, OTHER),
+	OF_NOTICE("seq", FIELD_TREE, seq, OTHER),
+	OF_NOTICE("final", FIELD_TREE, final, OTHER),
+	OF_NOTICE("skipped_bytes", FIELD_TREE, skipped_bytes, OTHER),
 	OF_NOTICE("title", FIELD_TEXT, title, STOP | END),
 	OF_NOTICE("summary", FIELD_TEXT, summary, STOP | END),
 	OF_NOTICE("transcript", FIELD_TEXT, transcript, STOP),
@@ -293,6 +297,7 @@ void notice_gist(const struct outbox_notice *n, size_t max, struct buf *ret)
 		[OUTBOX_ERROR] = str_empty(n->why) ? n->event->error : n->why,
 		[OUTBOX_OTHER] = !str_empty(n->event->command) ? n->event->command
 			: !str_empty(n->event->file_path)      ? n->event->file_path
+			: !str_empty(n->text)                  ? n->text
 							       : n->message,
 	};
 

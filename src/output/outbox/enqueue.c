@@ -92,6 +92,19 @@ static str id_text(const struct ulid *id, struct arena *a)
 	return arena_str(a, str_of(text));
 }
 
+/* What only hookd's own events have. */
+static void take_own(struct outbox_notice *n)
+{
+	const struct json *p = n->event->payload;
+
+	if (n->event->kind != EVENT_OUTPUT)
+		return;
+	n->text = json_str(json_get(p, STR("text")));
+	n->seq = json_get(p, STR("seq"));
+	n->final = json_get(p, STR("final"));
+	n->skipped_bytes = json_get(p, STR("skipped_bytes"));
+}
+
 static void begin_notice(const struct captured *c, const struct outbox_meaning *m, struct outbox_notice *n)
 {
 	const struct event *e = c->event;
@@ -122,6 +135,7 @@ static void begin_notice(const struct captured *c, const struct outbox_meaning *
 		.heading = json_str(json_get(e->payload, STR("title"))),
 		.details = json_get(e->payload, STR("details")),
 		.why = why_of(m, c->arena) };
+	take_own(n);
 }
 
 /* -- into the queue ---------------------------------------------------------------------------- */

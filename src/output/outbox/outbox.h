@@ -99,6 +99,8 @@ struct outbox_notice {
 	str project, project_path;
 	str native_session, transcript_path, cwd, model, notification_type;
 	str prompt, answer, message, heading, title, summary, transcript;
+	str text; /* what was said */
+	const struct json *seq, *final, *skipped_bytes;
 	const struct json *details;
 	str why;
 };

@@ -205,10 +205,11 @@ static bool take_form(struct reader *r, const struct sink_field *f, const struct
 
 /* -- which events ------------------------------------------------------------------------------ */
 
-/* What only hookd makes is not told, but for its decisions. */
+/* What only hookd makes is not told, but for its decisions and what it hears. */
 static bool may_be_named(enum event_kind k)
 {
-	return k != EVENT_UNKNOWN && (!(event_kinds[k].flags & EVENT_IS_OWN) || k == EVENT_DECISION);
+	return k != EVENT_UNKNOWN &&
+		(!(event_kinds[k].flags & EVENT_IS_OWN) || k == EVENT_DECISION || k == EVENT_OUTPUT);
 }
 
 static void complain_event(struct reader *r, const struct json *v)

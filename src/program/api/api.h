@@ -55,6 +55,7 @@ struct api_context {
 	struct code *code;
 	struct llm *llm; /* NULL: none is ever asked */
 	struct outbox *outbox;
+	struct outputs *outputs;
 	struct web **web;                           /* where the web is, once there is one */
 	void (*stop)(void *arg);                    /* asks the daemon to stop */
 	void (*has_jobs)(void *arg);                /* jobs may be due; on the loop */

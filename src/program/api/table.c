@@ -132,7 +132,11 @@ const struct op ops[] = {
 			{ 0 } } },
 	{ "events", "The newest events, or those after a given number.", READS, .run = op_events,
 		.params = PARAMS{ PROJECT, AGENT, SESSION, LIMIT(20, 100000),
-			{ "after", OP_INT, .text = "an event's number: only later events, oldest first" }, { 0 } } },
+			{ "after", OP_INT, .text = "an event's number: only later events, oldest first" },
+			{ "output", OP_BOOL,
+				.text = "also what agents say while a turn runs: their transcripts are read for it, "
+					"for some seconds from now" },
+			{ 0 } } },
 	{ "event", "One event by its key.", READS, .run = op_event,
 		.params = PARAMS{ { "id", OP_TEXT, OP_REQUIRED, .text = "its key (26 characters)" }, { 0 } } },
 	{ "session_events", "All events of a session in order.", SCANS, .run = op_session_events,

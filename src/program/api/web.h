@@ -30,6 +30,9 @@ void web_free(struct web *w);
 /* An event was stored; for /events. From the daemon's loop. arg is the web. */
 void web_tell(const struct record *r, void *arg);
 
+/* Whether anybody follows /events; any thread. */
+bool web_is_followed(const struct web *w);
+
 /* Something that is no event; for /events, under this name. From the daemon's loop. */
 void web_announce(struct web *w, const char *name, str json);
 

@@ -28,6 +28,7 @@
 #include "daemon/upkeep.h"
 #include "engine/follow.h"
 #include "engine/learn.h"
+#include "engine/output.h"
 #include "llm/llm.h"
 #include "outbox/outbox.h"
 #include "os/os.h"
@@ -65,6 +66,7 @@ struct daemon {
 	struct learner *learner;
 	struct outbox *outbox;
 	struct follow *follow;
+	struct outputs *outputs;
 	struct api *api;
 	struct web *web;
 	struct janitor *janitor;
@@ -535,6 +537,33 @@ static void start_learning(struct daemon *d)
 	d->learner = learner_new(&c);
 }
 
+static void on_event(const struct event *e, void *arg)
+{
+	struct daemon *d = arg;
+
+	indexing_hear(e, d->indexing);
+	outputs_hear(e, d->outputs);
+}
+
+static bool wants_output(void *arg)
+{
+	const struct daemon *d = arg;
+
+	return *outbox_kinds(d->outbox) >> EVENT_OUTPUT & 1 || web_is_followed(d->web);
+}
+
+/* Who hears of events before they are answered. */
+static void start_hearing(struct daemon *d)
+{
+	d->indexing = indexing_new(d->loop, d->paths, &d->config);
+	d->outputs = outputs_new(&(struct output_config){ .loop = d->loop,
+		.engine = d->engine,
+		.home = d->paths->home,
+		.wanted = wants_output,
+		.arg = d });
+	engine_on_event(d->engine, on_event, d);
+}
+
 static void start_following(struct daemon *d)
 {
 	d->follow = follow_new(&(struct follow_config){ .loop = d->loop,
@@ -611,14 +640,14 @@ static int build(struct daemon *d, struct err *err)
 	api.readers = d->readers = readers_new(d->paths->store);
 	api.outbox = d->outbox;
 	outbox_start(d->outbox, d->writer, d->readers);
+	start_hearing(d);
+	api.outputs = d->outputs;
 	d->recall = recall_new(d->loop, d->readers, d->paths, &d->config, d->token);
 	engine_set_context(d->engine, recall_context(d->recall));
 	engine_load_efforts(d->engine, d->readers);
 	api.memories = recall_memories(d->recall);
 	api.context = recall_context(d->recall);
 	api.code = recall_code(d->recall);
-	d->indexing = indexing_new(d->loop, d->paths, &d->config);
-	engine_on_event(d->engine, indexing_hear, d->indexing);
 	api.writer = d->writer;
 	api.syncer = d->syncer;
 	api.capture = d->capture;
@@ -684,6 +713,7 @@ static void take_apart(struct daemon *d)
 	loop_timer_free(d->started_timer);
 	loop_timer_free(d->relisten_timer);
 	follow_free(d->follow);
+	outputs_free(d->outputs);
 	api_free(d->api);
 	web_free(d->web);
 	server_free(d->server);

@@ -15,6 +15,7 @@
  *   efforts.c      the active efforts: read once, then changed by their events
  *   live.c         what is known of a session between its events
  *   follow.c       what transcripts tell that no hook did (follow.h)
+ *   output.c       what agents say while a turn runs (output.h)
  *   learn.c        what was captured becomes memories, classes, summaries: runs jobs (learn.h)
  *   learn_turn.c   the job of a turn            learn_session.c  the job of a session
  *   learn_model.c  the same with a model
