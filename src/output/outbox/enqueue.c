@@ -97,6 +97,11 @@ static void take_own(struct outbox_notice *n)
 {
 	const struct json *p = n->event->payload;
 
+	if (n->event->kind == EVENT_INBOUND) {
+		n->inbound_type = json_str(json_get(p, STR("type")));
+		n->inbound_at = json_str(json_get(p, STR("timestamp")));
+		n->properties = json_get(p, STR("properties"));
+	}
 	if (n->event->kind != EVENT_OUTPUT)
 		return;
 	n->text = json_str(json_get(p, STR("text")));
@@ -246,7 +251,7 @@ static int tell_all(struct outbox *o, struct store *s, const struct sinks *sinks
 	return r;
 }
 
-static struct sinks *sinks_now(struct outbox *o)
+struct sinks *outbox_sinks(struct outbox *o)
 {
 	struct sinks *s;
 
@@ -274,7 +279,7 @@ int outbox_tell(struct store *s, const struct captured *c, void *arg)
 	if (r == 0)
 		r = state_count(o, s);
 	if (r == 0) {
-		sinks = sinks_now(o);
+		sinks = outbox_sinks(o);
 		r = tell_all(o, s, sinks, c, &n, batch);
 		sinks_unref(sinks);
 	}

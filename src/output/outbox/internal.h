@@ -28,6 +28,8 @@ bool wild_match(str pattern, str text);
 /* What `data` of the body has under this name, as text. False: nothing. What is no text, number or truth is there, but
  * empty. */
 bool notice_property(const struct outbox_notice *n, str name, struct arena *a, str *ret);
+/* The same of a member of a tree. */
+bool tree_property(const struct json *tree, str name, str *ret);
 /* The body that programs read: {id, event_type, session_id, …, data}. */
 void notice_write(const struct outbox_notice *n, struct buf *ret);
 /* The same with texts shortened more the higher the level; ret->full if it does not fit. */

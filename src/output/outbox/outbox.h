@@ -8,6 +8,7 @@
  *   enqueue.c    in the fold's transaction: who wants it, is there room
  *   deliver.c    the threads that send
  *   state.c      how the sinks fare
+ *   inbound.c    what may come in: whether it is signed, and what it says
  *
  * DESIGN (docs/decisions/0022-outbox.md, for users docs/outbox.md). What a sink wants becomes a job of kind `deliver`
  * (jobs/) in the transaction that stores the event; its body is made then, from what was stored, and never changes.
@@ -46,7 +47,10 @@ enum {
 	SINK_WORDS = 32,  /* of a command, a list of names, a list of values */
 	SINK_HEADERS = 4, /* of one's own */
 	SINK_PROPERTIES = 16,
-	OUTBOX_AT_ONCE = 2, /* deliveries on their way */
+	INBOUND_MAX = 16,
+	INBOUND_BODY = 1 << 20,
+	INBOUND_WINDOW_S = 300, /* how old, or how far ahead, a signature may be */
+	OUTBOX_AT_ONCE = 2,     /* deliveries on their way */
 	OUTBOX_BREAK = 3,
 	OUTBOX_BODY = 256 << 10,
 	OUTBOX_SAMPLES = 512, /* lags that percentiles are made of, for each sink */
@@ -101,6 +105,8 @@ struct outbox_notice {
 	str prompt, answer, message, heading, title, summary, transcript;
 	str text; /* what was said */
 	const struct json *seq, *final, *skipped_bytes;
+	str inbound_type, inbound_at; /* what came in */
+	const struct json *properties;
 	const struct json *details;
 	str why;
 };
@@ -148,6 +154,22 @@ struct sink {
 	unsigned line;
 };
 
+/* What may come in from elsewhere, at POST /hooks/inbound/NAME. */
+enum inbound_type { INBOUND_GENERIC, INBOUND_GITHUB, INBOUND_TYPE_MAX };
+
+struct inbound {
+	str name;
+	enum inbound_type type;
+	bool enabled;
+	str secret_file; /* absolute */
+	struct sink_test events;
+	struct sink_criteria when; /* type and properties */
+	struct {
+		struct sink_test session, agent, project;
+	} to; /* whom it is told; without any of them nobody */
+	unsigned line;
+};
+
 struct sink_problem {
 	struct sink_problem *next;
 	struct err err;
@@ -160,6 +182,8 @@ struct sinks {
 	struct sink *list[SINKS_MAX];
 	size_t n;
 	uint64_t kinds; /* of events that any of them may want: bits */
+	struct inbound *inbound[INBOUND_MAX];
+	size_t ninbound;
 	struct sink_problem *problems;
 	unsigned nproblems;
 };
@@ -173,6 +197,7 @@ void sinks_unref(struct sinks *s);
 const struct sink *sinks_find(const struct sinks *s, str name);
 
 extern const char *const sink_type_names[SINK_TYPE_MAX];
+extern const char *const inbound_type_names[INBOUND_TYPE_MAX];
 
 /* Whether a sink wants this notice. */
 bool sink_wants(const struct sink *s, const struct outbox_notice *n);
@@ -180,9 +205,37 @@ bool sink_wants(const struct sink *s, const struct outbox_notice *n);
 /* The body as this sink gets it, at most OUTBOX_BODY bytes. */
 void sink_write(const struct sink *s, const struct outbox_notice *n, struct buf *ret);
 
+/* -- what comes in ----------------------------------------------------------------------------- */
+
+/* A request as it came. */
+struct inbound_request {
+	str signature; /* of the header that the type has */
+	str timestamp; /* seconds since 1970, as text; not with GitHub */
+	str delivery, event;
+	str body;
+};
+
+const struct inbound *inbound_find(const struct sinks *s, str name);
+
+/* Whether it was signed with the secret of this one, and within the window. -EPERM: it was not; -ESTALE: its time is
+ * past; else our side is to blame: err. ret: its digest, the same whenever the same is sent. Reads the secret's
+ * file. */
+int inbound_check(const struct inbound *in, const struct inbound_request *q, int64_t now_us, uint8_t ret[SHA256_BYTES],
+	struct err *err);
+/* The payload of an Inbound event: {source, type, timestamp, properties}. -EBADMSG: no JSON object; -ENOENT: it is not
+ * one of those that are wanted. */
+int inbound_normalise(const struct inbound *in, const struct inbound_request *q, int64_t now_us, struct arena *a,
+	str *ret);
+/* Whether it is for this session, by its agent and the project's path. */
+bool inbound_is_for(const struct inbound *in, str agent, str session, str cwd);
+bool inbound_tells(const struct inbound *in);
+
 /* -- the outbox -------------------------------------------------------------------------------- */
 
 struct outbox;
+
+/* What is in force now; to be given back with sinks_unref(). Any thread. */
+struct sinks *outbox_sinks(struct outbox *o);
 
 /* Everything in it outlives the outbox. */
 struct outbox_config {

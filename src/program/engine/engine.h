@@ -5,6 +5,7 @@
  *   asked.c        two stages: what a person has said yes to is not asked again
  *   hooks_stage.c  a stage: the user's own hooks
  *   context_stage.c  a stage: memories that fit
+ *   told.c         a stage: what came in from outside
  *   notice.c       a stage: one line for the user after a problem
  *   audit.c        a stage: what was decided, as events of hookd's own
  *   turn.c         what one call owns while it is open; exactly one answer
@@ -133,6 +134,11 @@ void engine_store(struct engine *e, struct record *records, size_t n, void (*don
 
 /* Records that were stored without the journal: they are counted, and whoever listens hears of them. */
 void engine_tell(struct engine *e, const struct record *records, size_t n);
+
+/* What came in from outside is told to the next event of a session that it is for. On the loop. */
+struct inbound;
+struct sinks;
+void engine_tell_inbound(struct engine *e, struct sinks *sinks, const struct inbound *in, str payload);
 
 /* Handler of the server: a frame from hookc has arrived. arg is the engine. */
 void engine_hook(struct conn *c, str body, void *arg);

@@ -66,6 +66,7 @@ static const struct stage {
 	{ "late hooks", LATE, stage_late_hooks },
 	{ "guard again", LEADS, stage_guard_again },
 	{ "context", LEADS, stage_context },
+	{ "told from outside", LEADS, stage_told },
 	{ "notice", LEADS, stage_notice },
 	{ "audit", LEADS | LATE, stage_audit },
 	{ "answers", LEADS, stage_note_answers },

@@ -396,6 +396,7 @@ void engine_free(struct engine *e)
 	rescue_free(e);
 	reports_free(e);
 	twins_free(e->twins);
+	told_free(e->told);
 	efforts_free(e->efforts);
 	effort_skills_free(e->skills);
 	loop_timer_free(e->patience);

@@ -106,6 +106,7 @@ struct engine {
 	void *efforts_awaiter;
 	struct effort_skills *skills;
 	struct twins *twins;
+	struct told_list *told; /* NULL: nothing ever came in */
 	struct turn_list unflushed, unsynced;
 	struct rescue *rescues;
 	bool spool_fails;
@@ -227,6 +228,13 @@ void live_free(struct live_table *t);
 struct live *live_get(struct live_table *t, const struct event *e);
 void live_put(struct live_table *t, struct live *l);
 unsigned live_count(const struct live_table *t);
+
+/* -- told.c: what came in from outside --------------------------------------------------------- */
+
+struct told_list;
+
+enum stage_result stage_told(struct turn *t);
+void told_free(struct told_list *l);
 
 /* -- effort_stage.c: which effort an event belongs to, and what that asks for ------------------- */
 

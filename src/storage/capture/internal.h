@@ -102,7 +102,8 @@ int session_save(struct step *t);
  * else. */
 static inline bool session_is_apart(enum event_kind kind)
 {
-	return kind == EVENT_MODEL_USAGE || kind == EVENT_DECISION || kind == EVENT_INJECTION || kind == EVENT_OUTPUT;
+	return kind == EVENT_MODEL_USAGE || kind == EVENT_DECISION || kind == EVENT_INJECTION || kind == EVENT_OUTPUT ||
+		kind == EVENT_INBOUND;
 }
 int session_link_parent(struct step *t);
 /* Does the record come after everything that was applied to the session? */
