@@ -247,6 +247,7 @@ static void run_errand(struct errand *j)
 	s = state_of(o, j->sink->name);
 	if (s && s->on_way)
 		learn(j, s);
+	state_note_urgent(o);
 }
 
 /* -- the threads ------------------------------------------------------------------------------- */
@@ -446,6 +447,7 @@ static void put_in_force(struct outbox *o, struct sinks *sinks)
 	sinks_unref(o->sinks);
 	o->sinks = sinks;
 	o->kinds = sinks->kinds;
+	state_note_urgent(o);
 }
 
 struct outbox *outbox_new(const struct outbox_config *config)
@@ -518,6 +520,11 @@ const _Atomic uint64_t *outbox_kinds(const struct outbox *o)
 }
 
 void outbox_stop(struct outbox *o)
+const _Atomic uint64_t *outbox_urgent(const struct outbox *o)
+{
+	return &o->urgent;
+}
+
 {
 	if (!o)
 		return;

@@ -113,7 +113,7 @@ struct outbox {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct sinks *sinks; /* in force */
-	_Atomic uint64_t kinds;
+	_Atomic uint64_t kinds, urgent;
 	struct sink_state *states[SINKS_MAX]; /* of each of them, in their order */
 	/* Deliveries that are on their way, one for each thread. */
 	struct {
@@ -141,6 +141,8 @@ void state_failed(struct sink_state *s, const char *why, int retry_after_s);
 void state_refused(struct sink_state *s, const char *why);
 void state_unusable(struct sink_state *s, const char *why);
 /* More seems to wait than what is on its way, and one more. */
+/* Whose events are urgent, after one of them fared otherwise than before. */
+void state_note_urgent(struct outbox *o);
 bool state_has_more(const struct outbox *o);
 /* On the writer thread: what must be counted is; nothing is known any more. */
 int state_count(struct outbox *o, struct store *s);

@@ -144,6 +144,7 @@ struct sink {
 	bool enabled, markdown;
 	bool types[OUTBOX_TYPE_MAX]; /* wanted; OTHER: by kind */
 	uint64_t kinds;              /* canonical events that are named: bits */
+	uint64_t hears;              /* of all that may become something for it */
 	struct sink_criteria when;
 	int64_t timeout_s, max_mb;
 	str url, topic;
@@ -271,6 +272,8 @@ void outbox_committed(struct outbox *o);
 /* Deliveries may have been changed otherwise (retried, dropped, purged): a job of the writer, in their transaction or
  * in another. 0 or -errno. */
 int outbox_recount(struct outbox *o, struct store *s);
+/* Those of them that are folded at once: a sink that has failed several times in a row can wait. */
+const _Atomic uint64_t *outbox_urgent(const struct outbox *o);
 
 /* {…} of each sink that is configured, from any thread: what it is and how it fares. */
 void outbox_write_state(struct outbox *o, struct json_writer *w);

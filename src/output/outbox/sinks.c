@@ -613,7 +613,7 @@ struct sinks *sinks_parse(str text, const char *home)
 	take_text(&r, &a);
 	arena_release(&a);
 	for (size_t i = 0; i < s->n; i++)
-		s->kinds |= kinds_of(s->list[i]);
+		s->kinds |= s->list[i]->hears = kinds_of(s->list[i]);
 	return s;
 }
 

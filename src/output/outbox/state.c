@@ -67,6 +67,15 @@ void state_unusable(struct sink_state *s, const char *why)
 	rest(s, UNUSABLE_S);
 }
 
+void state_note_urgent(struct outbox *o)
+{
+	uint64_t urgent = 0;
+
+	for (size_t i = 0; i < o->sinks->n; i++)
+		urgent |= o->states[i]->failures < OUTBOX_BREAK ? o->sinks->list[i]->hears : 0;
+	o->urgent = urgent;
+}
+
 bool state_has_more(const struct outbox *o)
 {
 	for (size_t i = 0; i < o->sinks->n; i++)

@@ -473,7 +473,7 @@ static void listen_to_capture(struct daemon *d)
 			.tell = outbox_tell,
 			.forget = outbox_forget,
 			.arg = d->outbox });
-	engine_set_urgent(d->engine, outbox_kinds(d->outbox));
+	engine_set_urgent(d->engine, outbox_urgent(d->outbox));
 }
 
 static void start_writer(struct daemon *d)
