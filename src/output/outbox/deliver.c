@@ -459,12 +459,13 @@ struct outbox *outbox_new(const struct outbox_config *config)
 
 	o->config = *config;
 	pthread_mutex_init(&o->lock, NULL);
+	pthread_mutex_init(&o->contracts, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&o->changed, &attr);
 	pthread_condattr_destroy(&attr);
 	o->wake[0] = o->wake[1] = -1;
-	sinks = sinks_load(config->config, config->home, &err);
+	sinks = sinks_load(config->config, config->contracts, config->home, &err);
 	if (!sinks) {
 		log_warn(LOG_OUTBOX, "there are no sinks: %s", err.text);
 		sinks = sinks_parse(STR(""), config->home);
@@ -499,7 +500,7 @@ void outbox_start(struct outbox *o, struct writer *w, struct readers *r)
 
 int outbox_reload(struct outbox *o, unsigned *ret_problems, struct err *err)
 {
-	struct sinks *sinks = sinks_load(o->config.config, o->config.home, err);
+	struct sinks *sinks = sinks_load(o->config.config, o->config.contracts, o->config.home, err);
 
 	*ret_problems = 0;
 	if (!sinks)
@@ -519,12 +520,12 @@ const _Atomic uint64_t *outbox_kinds(const struct outbox *o)
 	return &o->kinds;
 }
 
-void outbox_stop(struct outbox *o)
 const _Atomic uint64_t *outbox_urgent(const struct outbox *o)
 {
 	return &o->urgent;
 }
 
+void outbox_stop(struct outbox *o)
 {
 	if (!o)
 		return;
@@ -559,5 +560,6 @@ void outbox_free(struct outbox *o)
 		os_wake_close(o->wake);
 	pthread_cond_destroy(&o->changed);
 	pthread_mutex_destroy(&o->lock);
+	pthread_mutex_destroy(&o->contracts);
 	free(o);
 }

@@ -13,6 +13,8 @@ const struct sink_field sink_fields[] = {
 	{ "events", SINK_FIELD_EVENTS, AT(types), ANY,
 		.text = "a list of names: session_start, prompt, stop, notification, session_end, error, or events by "
 			"their own names (PostToolUse)" },
+	{ "expires", SINK_FIELD_INT, AT(expires_s), ANY, .minimum = 1, .maximum = INT64_C(253402300799),
+		.text = "seconds since 1970" },
 	{ "when", SINK_FIELD_WHEN, AT(when), ANY, .text = "an object with type, agent, project and properties" },
 	{ "timeout", SINK_FIELD_INT, AT(timeout_s), ANY & ~(1 << SINK_FILE), .minimum = 1, .maximum = 120,
 		.text = "a whole number of seconds from 1 to 120" },

@@ -111,6 +111,7 @@ struct outbox {
 	struct writer *writer; /* NULL: not started yet */
 	struct readers *readers;
 	pthread_mutex_t lock;
+	pthread_mutex_t contracts; /* one at a time changes their file */
 	pthread_cond_t changed;
 	struct sinks *sinks; /* in force */
 	_Atomic uint64_t kinds, urgent;
@@ -140,9 +141,9 @@ void state_good(struct sink_state *s, int64_t lag_us);
 void state_failed(struct sink_state *s, const char *why, int retry_after_s);
 void state_refused(struct sink_state *s, const char *why);
 void state_unusable(struct sink_state *s, const char *why);
-/* More seems to wait than what is on its way, and one more. */
 /* Whose events are urgent, after one of them fared otherwise than before. */
 void state_note_urgent(struct outbox *o);
+/* More seems to wait than what is on its way, and one more. */
 bool state_has_more(const struct outbox *o);
 /* On the writer thread: what must be counted is; nothing is known any more. */
 int state_count(struct outbox *o, struct store *s);

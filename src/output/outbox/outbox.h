@@ -8,6 +8,7 @@
  *   enqueue.c    in the fold's transaction: who wants it, is there room
  *   deliver.c    the threads that send
  *   state.c      how the sinks fare
+ *   contracts.c  sinks that were added by an operation, for a time
  *   inbound.c    what may come in: whether it is signed, and what it says
  *
  * DESIGN (docs/decisions/0022-outbox.md, for users docs/outbox.md). What a sink wants becomes a job of kind `deliver`
@@ -145,6 +146,8 @@ struct sink {
 	bool types[OUTBOX_TYPE_MAX]; /* wanted; OTHER: by kind */
 	uint64_t kinds;              /* canonical events that are named: bits */
 	uint64_t hears;              /* of all that may become something for it */
+	bool contract;               /* added by an operation, not by the user's file */
+	int64_t expires_s;           /* seconds since 1970; 0: never */
 	struct sink_criteria when;
 	int64_t timeout_s, max_mb;
 	str url, topic;
@@ -191,8 +194,9 @@ struct sinks {
 
 /* Reads the sinks of a config file. What is wrong with one leaves it out and is a problem; home: for ~/. Never NULL. */
 struct sinks *sinks_parse(str text, const char *home);
-/* The same from a file; one that is not there has none. NULL, with err: it cannot be read. */
-struct sinks *sinks_load(const char *path, const char *home, struct err *err);
+/* The same from a file, and from one with contracts (NULL: without); one that is not there has none. NULL, with err:
+ * it cannot be read. */
+struct sinks *sinks_load(const char *path, const char *contracts, const char *home, struct err *err);
 struct sinks *sinks_ref(struct sinks *s);
 void sinks_unref(struct sinks *s);
 const struct sink *sinks_find(const struct sinks *s, str name);
@@ -240,9 +244,10 @@ struct sinks *outbox_sinks(struct outbox *o);
 
 /* Everything in it outlives the outbox. */
 struct outbox_config {
-	const char *config; /* the user's file */
-	const char *home;   /* the user's */
-	int64_t max;        /* deliveries that may wait for one sink */
+	const char *config;    /* the user's file */
+	const char *contracts; /* hookd's own: sinks that operations added */
+	const char *home;      /* the user's */
+	int64_t max;           /* deliveries that may wait for one sink */
 };
 
 /* Before the writer is started, because it tells us what is new. */
@@ -259,8 +264,15 @@ void outbox_free(struct outbox *o);
  * parts of them are ignored. Blocks. */
 int outbox_reload(struct outbox *o, unsigned *ret_problems, struct err *err);
 
-/* Bits of the kinds of events that may be wanted: they are folded at once. Changes under whoever looks. */
+/* Adds a sink (or replaces one that was added so), or takes one away: kept in a file, and in force at once. Blocks.
+ * -EINVAL, -EEXIST, -ENOENT or what the disk says, with err. */
+int contract_add(struct outbox *o, str name, str entry, struct err *err);
+int contract_remove(struct outbox *o, str name, struct err *err);
+
+/* Bits of the kinds of events that may be wanted. Changes under whoever looks. */
 const _Atomic uint64_t *outbox_kinds(const struct outbox *o);
+/* Those of them that are folded at once: a sink that has failed several times in a row can wait. */
+const _Atomic uint64_t *outbox_urgent(const struct outbox *o);
 
 /* For capture_listen(); arg is the outbox. On the writer thread. */
 struct captured;
@@ -272,8 +284,6 @@ void outbox_committed(struct outbox *o);
 /* Deliveries may have been changed otherwise (retried, dropped, purged): a job of the writer, in their transaction or
  * in another. 0 or -errno. */
 int outbox_recount(struct outbox *o, struct store *s);
-/* Those of them that are folded at once: a sink that has failed several times in a row can wait. */
-const _Atomic uint64_t *outbox_urgent(const struct outbox *o);
 
 /* {…} of each sink that is configured, from any thread: what it is and how it fares. */
 void outbox_write_state(struct outbox *o, struct json_writer *w);

@@ -22,6 +22,7 @@ struct reader {
 	struct sink_problem **tail;
 	struct sink *sink; /* the one at hand */
 	bool broken;       /* it has a mistake */
+	bool contracts;    /* the file is hookd's own */
 };
 
 /* -- complaints -------------------------------------------------------------------------------- */
@@ -520,7 +521,8 @@ static void take_sink(struct reader *r, const struct json *v)
 		return;
 	}
 	r->sink = r->sinks->list[r->sinks->n] = arena_new(&r->sinks->arena, struct sink);
-	*r->sink = (struct sink){ .enabled = true, .timeout_s = TIMEOUT_S, .max_mb = FILE_MB };
+	*r->sink =
+		(struct sink){ .contract = r->contracts, .enabled = true, .timeout_s = TIMEOUT_S, .max_mb = FILE_MB };
 	r->broken = false;
 	json_locate(r->text, v->begin, &r->sink->line, &col);
 	t.at = r->sink;
@@ -598,10 +600,11 @@ static void take_text(struct reader *r, struct arena *a)
 		return;
 	}
 	take_list(r, json_get(root, STR("sinks")), "sinks", take_sink);
-	take_list(r, json_get(root, STR("inbound")), "inbound", take_inbound);
+	if (!r->contracts)
+		take_list(r, json_get(root, STR("inbound")), "inbound", take_inbound);
 }
 
-struct sinks *sinks_parse(str text, const char *home)
+static struct sinks *parse_both(str text, str contracts, const char *home)
 {
 	struct sinks *s = xcalloc(1, sizeof *s);
 	struct reader r = { .text = text, .home = home, .sinks = s, .tail = &s->problems };
@@ -611,23 +614,38 @@ struct sinks *sinks_parse(str text, const char *home)
 	arena_init(&s->arena);
 	arena_init(&a);
 	take_text(&r, &a);
+	r.text = contracts;
+	r.contracts = true;
+	take_text(&r, &a);
 	arena_release(&a);
 	for (size_t i = 0; i < s->n; i++)
 		s->kinds |= s->list[i]->hears = kinds_of(s->list[i]);
 	return s;
 }
 
-struct sinks *sinks_load(const char *path, const char *home, struct err *err)
+struct sinks *sinks_parse(str text, const char *home)
 {
-	struct buf b = BUF_INIT(LIMIT_CONFIG);
-	struct sinks *s = NULL;
-	int r = fs_read_file(path, &b);
+	return parse_both(text, STR(""), home);
+}
+
+static bool read_file(const char *path, struct buf *b, struct err *err)
+{
+	int r = path ? fs_read_file(path, b) : 0;
 
 	if (r < 0 && r != -ENOENT)
 		err_set(err, r, "%.200s cannot be read: %s", path, strerror(-r));
-	else
-		s = sinks_parse(buf_str(&b), home);
+	return r >= 0 || r == -ENOENT;
+}
+
+struct sinks *sinks_load(const char *path, const char *contracts, const char *home, struct err *err)
+{
+	struct buf b = BUF_INIT(LIMIT_CONFIG), more = BUF_INIT(LIMIT_CONFIG);
+	struct sinks *s = NULL;
+
+	if (read_file(path, &b, err) && read_file(contracts, &more, err))
+		s = parse_both(buf_str(&b), buf_str(&more), home);
 	buf_release(&b);
+	buf_release(&more);
 	return s;
 }
 

@@ -65,6 +65,7 @@ struct daemon {
 	struct indexing *indexing;
 	struct learner *learner;
 	struct outbox *outbox;
+	char contracts[FS_PATH]; /* of the outbox */
 	struct follow *follow;
 	struct outputs *outputs;
 	struct api *api;
@@ -465,7 +466,10 @@ static void on_committed(void *arg)
 
 static void listen_to_capture(struct daemon *d)
 {
+	if (fs_join(d->contracts, d->paths->state, "contracts.json") < 0)
+		d->contracts[0] = 0;
 	d->outbox = outbox_new(&(struct outbox_config){ .config = d->paths->config,
+		.contracts = d->contracts[0] ? d->contracts : NULL,
 		.home = d->paths->home,
 		.max = config_number(&d->config, OPTION_OUTBOX_MAX) });
 	capture_listen(d->capture,
