@@ -6,6 +6,7 @@
  *   hooks_stage.c  a stage: the user's own hooks
  *   context_stage.c  a stage: memories that fit
  *   told.c         a stage: what came in from outside
+ *   available.c    which agents' models cannot be reached
  *   notice.c       a stage: one line for the user after a problem
  *   audit.c        a stage: what was decided, as events of hookd's own
  *   turn.c         what one call owns while it is open; exactly one answer
@@ -163,6 +164,10 @@ struct hooks *engine_hooks(struct engine *e);
 /* Turns that have not been answered yet. */
 unsigned engine_turns(const struct engine *e);
 
+/* Whether an agent's model can be reached, as the ends of its turns tell. */
+enum agent_available { AGENT_AVAILABLE, AGENT_DEGRADED, AGENT_UNAVAILABLE };
+extern const char *const available_names[];
+
 /* What was seen of an agent. */
 enum { AGENTS_SEEN_MAX = 16 };
 
@@ -171,6 +176,9 @@ struct agent_seen {
 	int64_t last_us;
 	uint64_t before, after; /* tool events */
 	bool reported;
+	enum agent_available available;
+	int64_t since_us, until_us; /* wall clock; until 0: nobody knows */
+	char why[32];
 };
 
 struct engine_state {
@@ -191,6 +199,9 @@ struct engine_state {
 };
 
 void engine_get_state(const struct engine *e, struct engine_state *ret);
+
+/* As it is now: what was said to end has ended. */
+enum agent_available engine_available(const struct agent_seen *a, int64_t now_us);
 
 /* The agent reports tools only after they ran: its PreToolUse hook is missing, and no rule can stop a call. */
 bool engine_misses_before(const struct agent_seen *a);

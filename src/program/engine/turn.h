@@ -277,6 +277,8 @@ void twin_leave(struct turn *t);
 /* -- notice.c ---------------------------------------------------------------------------------- */
 
 void notice_count_agent(struct engine_state *s, const struct event *e);
+/* available.c: the end of a turn says whether the model could be reached. */
+void available_note(struct agent_seen *a, const struct event *e);
 enum stage_result stage_notice(struct turn *t);
 
 /* -- audit.c ----------------------------------------------------------------------------------- */
