@@ -252,6 +252,17 @@ def test_an_event_that_lacks_what_it_must_bring_is_an_error(world, receiver):
     assert prompt["event_type"] == "prompt"
 
 
+@pytest.mark.parametrize("event", ["BeforeTool", "AfterTool", "BeforeModel", "AfterModel", "BeforeToolSelection", "PreCompress"])
+def test_gemini_other_events_refresh_the_transcript_path_and_drive_nothing(world, receiver, event):
+    configure(world, receiver.sink())
+    tell(world, "SessionStart", agent="gemini", source="startup", transcript_path="/t/first.json")
+    tell(world, event, agent="gemini", transcript_path="/t/second.json", tool_name="read_file", tool_input={"file_path": "/x"})
+    tell(world, "SessionEnd", agent="gemini", reason="exit")
+    start, end = arrived(receiver, 2)
+    assert (start["event_type"], end["event_type"]) == ("session_start", "session_end")
+    assert (start["data"]["transcript_path"], end["data"]["transcript_path"]) == ("/t/first.json", "/t/second.json")
+
+
 # -- how it is sent ----------------------------------------------------------------------------------
 
 
