@@ -159,6 +159,53 @@ def test_codex_is_followed_too(world, receiver):
     wait_for(lambda: said(receiver) == ["I look first."], what="the thought")
 
 
+def test_a_document_that_is_rewritten_is_told_once(world, receiver):
+    """Older Gemini CLI keeps a session as one JSON document, written anew for every message."""
+    configure(world, receiver.sink(events=["output"]))
+    session = "5f3a0000-0000-4000-8000-00000000000a"
+    path = world.home / ".gemini/tmp/project/chats/session-2026-11-19T04-05-5f3a0000.json"
+    path.parent.mkdir(parents=True)
+    messages = []
+
+    def write(kind, text, **more):
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()) + f".{int(time.time() * 1000) % 1000:03d}Z"
+        messages.append({"id": f"m{len(messages)}", "timestamp": stamp, "type": kind, "content": text, **more})
+        new = path.with_suffix(".new")
+        new.write_text(json.dumps({"sessionId": session, "projectHash": "a" * 64, "startTime": stamp, "lastUpdated": stamp,
+                                   "messages": messages}))
+        new.rename(path)
+
+    def tell(event, **more):
+        assert world.hookc(event, payload(event, session, transcript_path=str(path), **more), agent="gemini").returncode == 0
+
+    write("user", "Hello")
+    tell("BeforeAgent", prompt="Hello")
+    calls = [{"id": "c", "name": "read_file", "args": {"file_path": "/x"}, "status": "success"}]
+    for n in range(70):  # more than what is remembered of what was told
+        write("gemini", f"Thought {n}.", toolCalls=calls)
+        if n % 20 == 0:
+            wait_for(lambda: n == 0 or f"Thought {n - 1}." in "\n".join(said(receiver)), what="the thoughts so far")
+    wait_for(lambda: "Thought 68." in "\n".join(said(receiver)), what="the thoughts")
+    write("gemini", "The answer.")
+    tell("AfterAgent", prompt="Hello", prompt_response="The answer.")
+    wait_for(lambda: any(o.get("final") for o in outputs(receiver)), what="the end")
+    assert "\n".join(said(receiver)).split() == [w for n in range(70) for w in ("Thought", f"{n}.")]
+
+
+def test_a_session_that_goes_on_in_another_file_is_followed_there(world, receiver):
+    configure(world, receiver.sink(events=["output"]))
+    turns = Turns(world)
+    turns.ask("Fix it")
+    turns.say("Before.")
+    wait_for(lambda: said(receiver) == ["Before."], what="the first")
+    turns.path = turns.path.with_name("another.jsonl")
+    turns.path.write_bytes(b"")
+    turns.log.rows = []
+    turns.tell("PreToolUse", tool_name="Read", tool_use_id="t1", tool_input={"file_path": "/x"})
+    turns.say("After.")
+    wait_for(lambda: said(receiver) == ["Before.", "After."], what="the second")
+
+
 def test_half_a_line_waits_for_its_end(world, receiver):
     configure(world, receiver.sink(events=["output"]))
     turns = Turns(world)

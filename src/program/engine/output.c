@@ -67,8 +67,10 @@ struct followed {
 	int64_t offset;
 	struct buf identity, state;
 	uint32_t held_id;
-	struct buf held, out; /* the newest answer; what is to be told now */
-	uint64_t passed;      /* bytes of the file that nobody looked at */
+	int64_t held_us, told_us; /* when they were said: the held one, the last that was told */
+	bool again;               /* the file is read from its beginning */
+	struct buf held, out;     /* the newest answer; what is to be told now */
+	uint64_t passed;          /* bytes of the file that nobody looked at */
 	uint32_t seq;
 	struct told told[TOLD];
 	unsigned ntold;
@@ -129,6 +131,7 @@ static void tell_held(struct followed *f)
 	str text = buf_str(&f->held);
 
 	if (f->held.len && !is_in_answer(f, text)) {
+		f->told_us = MAX(f->told_us, f->held_us);
 		text = untold(f, f->held_id, text);
 		if (text.n && f->out.len)
 			buf_add_str(&f->out, STR("\n\n"));
@@ -147,12 +150,14 @@ static void take(struct followed *f, const struct transcript_item *item, struct 
 		return;
 	if (item->kind != TRANSCRIPT_ANSWER || id != f->held_id)
 		tell_held(f);
-	if (item->kind != TRANSCRIPT_ANSWER || item->failed || item->at_us < f->since_us)
+	if (item->kind != TRANSCRIPT_ANSWER || item->failed || item->at_us < f->since_us ||
+		(f->again && item->at_us < f->told_us))
 		return;
 	text = transcript_plain_text(scratch, item->text);
 	buf_clear(&f->held);
-	buf_add_str(&f->held, str_head(text, LOOK_BYTES));
+	buf_add_str(&f->held, str_cut_utf8(text, LOOK_BYTES));
 	f->held_id = id;
+	f->held_us = item->at_us;
 }
 
 /* -- a look, on a worker ----------------------------------------------------------------------- */
@@ -162,9 +167,17 @@ static void read_on(struct followed *f, struct transcript *t, int64_t tail)
 	struct transcript_position at;
 	struct transcript_item item;
 	struct arena scratch = { 0 };
-	int64_t from = transcript_was_replaced(t) ? 0 : f->offset;
+	bool document = str_ends(str_of(f->path), STR(".json"));
+	int64_t from;
 
-	if (f->offset && transcript_size(t) - from > tail)
+	f->again = transcript_was_replaced(t);
+	from = f->again ? 0 : f->offset;
+	/* A document has all of it again, also what is held. */
+	if (f->again && !document)
+		tell_held(f);
+	else if (f->again)
+		buf_clear(&f->held);
+	if (!document && f->offset && transcript_size(t) - from > tail)
 		f->passed += (uint64_t)(transcript_size(t) - from - tail);
 	while (transcript_next(t, &item) == 1) {
 		take(f, &item, &scratch);
@@ -317,6 +330,7 @@ static void open_turn(struct followed *f, int64_t since_us)
 	f->wait_us = LOOK_MS * USEC_PER_MSEC;
 	f->due_us = clock_mono_us() + f->wait_us;
 	f->ntold = 0;
+	f->told_us = 0;
 	free(TAKE(f->answer));
 }
 
@@ -546,6 +560,10 @@ void outputs_hear(const struct event *e, void *arg)
 		str_starts(e->session, STR("hookd-doctor-")) || e->session.n > LIMIT_NAME || e->agent.n > LIMIT_NAME)
 		return;
 	f = find(o, e);
+	if (f && !f->busy && str_is_set(e->transcript_path) && !str_eq(e->transcript_path, str_of(f->path))) {
+		clear(f); /* it goes on in another file */
+		f = NULL;
+	}
 	if (!f && (ends_turn(e) || !is_wanted(o) || !(f = add(o, e))))
 		return;
 	f->heard_us = clock_mono_us();
