@@ -1,5 +1,5 @@
-/* Whether an agent's model can be reached, as the ends of its turns tell. Shown to people, never acted on: hookd neither
- * waits for a limit to be over nor starts anything in its place. In memory alone; the next turn tells again. */
+/* Whether an agent's model can be reached, as the ends of its turns tell. Shown to people, never acted on: hookd
+ * neither waits for a limit to be over nor starts anything in its place. In memory alone; the next turn tells again. */
 #include <stdio.h>
 
 #include "base/clock.h"
