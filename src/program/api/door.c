@@ -135,10 +135,21 @@ static bool is_encoded(const struct http_head *h)
 
 /* -- what -------------------------------------------------------------------------------------- */
 
+/* As sinks and the like are called. */
+static bool is_name(str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (!s.p[i] || !strchr("abcdefghijklmnopqrstuvwxyz0123456789-_", s.p[i]))
+			return false;
+	return s.n > 0;
+}
+
 static bool is_path(const struct route *r, str path)
 {
 	str own = str_of(r->path);
 
+	if (r->flags & ROUTE_SIGNED)
+		return str_starts(path, own) && is_name(str_from(path, own.n));
 	return r->flags & ROUTE_PREFIX ? str_starts(path, own) && path.n > own.n : str_eq(path, own);
 }
 
