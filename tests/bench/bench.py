@@ -24,6 +24,7 @@ import time
 
 import asking
 import cost
+import sending
 import ways
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -57,6 +58,7 @@ GOALS = {
     "cold_start": ("start to first answer, existing store", "ms", 50, False),
     **ways.GOALS,
     **asking.GOALS,
+    **sending.GOALS,
 }
 
 MB = 1000 * 1000
@@ -450,9 +452,13 @@ class Bench:
         self.part(self.system_calls, "strace")
         self.ways()
         self.models()
+        self.sending()
 
     def models(self):
         asking.measure(self)
+
+    def sending(self):
+        sending.measure(self)
 
     def rows(self):
         for name, (title, unit, goal, more) in GOALS.items():
@@ -516,6 +522,7 @@ def main():
                         help="folder with hookd and hookc")
     parser.add_argument("--ways", action="store_true", help="HTTP and telemetry only")
     parser.add_argument("--models", action="store_true", help="hookc beside language models that misbehave, only")
+    parser.add_argument("--sending", action="store_true", help="what goes out only")
     parser.add_argument("--quick", action="store_true", help="fewer runs: a look, not a figure")
     args = parser.parse_args()
     build = args.build.resolve()
@@ -526,7 +533,7 @@ def main():
         bench = Bench(build, args.quick)
     except Unmeasured as e:
         sys.exit(f"bench: the tools could not be compiled: {e}")
-    (bench.ways if args.ways else bench.models if args.models else bench.all)()
+    (bench.ways if args.ways else bench.models if args.models else bench.sending if args.sending else bench.all)()
     bench.print()
     bench.save()
     return 1 if bench.missing else 0

@@ -252,6 +252,17 @@ def test_an_event_that_lacks_what_it_must_bring_is_an_error(world, receiver):
     assert prompt["event_type"] == "prompt"
 
 
+@pytest.mark.parametrize("event", ["BeforeTool", "AfterTool", "BeforeModel", "AfterModel", "BeforeToolSelection", "PreCompress"])
+def test_gemini_other_events_refresh_the_transcript_path_and_drive_nothing(world, receiver, event):
+    configure(world, receiver.sink())
+    tell(world, "SessionStart", agent="gemini", source="startup", transcript_path="/t/first.json")
+    tell(world, event, agent="gemini", transcript_path="/t/second.json", tool_name="read_file", tool_input={"file_path": "/x"})
+    tell(world, "SessionEnd", agent="gemini", reason="exit")
+    start, end = arrived(receiver, 2)
+    assert (start["event_type"], end["event_type"]) == ("session_start", "session_end")
+    assert (start["data"]["transcript_path"], end["data"]["transcript_path"]) == ("/t/first.json", "/t/second.json")
+
+
 # -- how it is sent ----------------------------------------------------------------------------------
 
 
@@ -731,6 +742,73 @@ def test_what_is_long_over_goes(world, receiver):
     wait_for(lambda: db.execute("SELECT count(*) FROM deliveries").fetchone() == (0,), seconds=90, what="them to go")
     assert db.execute("SELECT count(*) FROM jobs WHERE kind = 'deliver'").fetchone() == (0,)
     db.close()
+
+
+# -- contracts ---------------------------------------------------------------------------------------
+
+
+def test_a_contract_is_added_kept_and_removed(world, receiver):
+    world.start()
+    assert world.json("rpc", "contracts_add", json.dumps({
+        "name": "dash", "url": receiver.url, "events": ["stop", "PostToolUse"],
+        "when": {"agent": ["claude", "cod*"], "properties": {"answer": True}}, "ttl_s": 3600})) == {"name": "dash"}
+    state = sink_state(world, "dash")
+    assert state["origin"] == "api" and 3500e6 < state["expires_us"] - time.time() * 1e6 < 3700e6
+    assert stat.S_IMODE((world.dir / "contracts.json").stat().st_mode) == 0o600
+    a_turn(world)
+    assert [b["event_type"] for b in arrived(receiver, 1)] == ["stop"]
+    world.stop()
+    world.start()  # it outlives the daemon
+    tell(world, "Stop", "another-session-0123456789", last_assistant_message="done")
+    arrived(receiver, 2)
+    world.rpc("contracts_remove", name="dash")
+    tell(world, "Stop", last_assistant_message="again")
+    world.events()
+    assert world.json("sinks", "--json")["sinks"] == [] and len(receiver.got) == 2
+
+
+def test_a_contract_ends_with_its_time(world, receiver):
+    world.start()
+    world.rpc("contracts_add", name="brief", url=receiver.url, ttl_s=1)
+    wait_for(lambda: sink_state(world, "brief")["state"] == "expired", what="its time to be over")
+    tell(world, "Stop", last_assistant_message="done")
+    world.events()
+    assert receiver.got == [] and deliveries(world) == []
+    world.rpc("contracts_add", name="other", url=receiver.url)
+    assert [s["name"] for s in json.loads((world.dir / "contracts.json").read_text())["sinks"]] == ["other"]
+
+
+def test_a_contract_takes_nothing_from_the_users_file(world, receiver):
+    configure(world, receiver.sink())
+    world.start()
+    for params, said in (({"name": "team", "url": receiver.url}, "user's own file"),
+                         ({"name": "x", "url": "http://example.com/"}, "url"),
+                         ({"name": "X y", "url": receiver.url}, "small letters"),
+                         ({"name": "x", "url": receiver.url, "events": ["nonsense"]}, "no event"),
+                         ({"name": "x", "url": receiver.url, "when": {"who": "x"}}, "no criterion"),
+                         ({"name": "x", "url": receiver.url, "ttl_s": 0}, "ttl_s")):
+        done = world.hookd("rpc", "contracts_add", json.dumps(params), ok=False)
+        assert done.returncode != 0 and said in (done.stdout + done.stderr).decode(), params
+    assert not (world.dir / "contracts.json").exists()
+    done = world.hookd("rpc", "contracts_remove", json.dumps({"name": "team"}), ok=False)
+    assert done.returncode != 0 and b"no contract" in done.stdout + done.stderr
+    assert sink_state(world)["origin"] == "config"
+
+
+def test_a_broken_file_of_contracts_keeps_the_users_sinks(world, receiver):
+    configure(world, receiver.sink())
+    (world.dir / "contracts.json").write_text('{"sinks": [')
+    tell(world, "UserPromptSubmit", prompt="hello")
+    arrived(receiver, 1)
+    world.rpc("contracts_add", name="dash", url=receiver.url)
+    assert {s["name"] for s in world.json("sinks", "--json")["sinks"]} == {"team", "dash"}
+
+
+def test_contracts_are_for_the_owner(world, receiver):
+    world.start()
+    for method, params in (("contracts_add", {"name": "dash", "url": receiver.url}), ("contracts_remove", {"name": "dash"})):
+        done = world.hookd("rpc", method, json.dumps(params), ok=False, owner=False)
+        assert done.returncode != 0 and b"owner" in done.stdout + done.stderr
 
 
 # -- too much ----------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 from outside import DENY, FINE, call, decisions, frozen, says, send
 from world import field, frame, hook, in_threads, payload, read_frame, tool, wait_for
 
-OWN = ["Decision", "ModelUsage", "Injection", "Memory", "Effort", "decision", "model_usage", "MODEL-USAGE"]
+OWN = ["Decision", "ModelUsage", "Injection", "Memory", "Effort", "Output", "Inbound", "decision", "model_usage", "MODEL-USAGE"]
 
 
 def well(world, n=900):

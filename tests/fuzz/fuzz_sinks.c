@@ -1,5 +1,6 @@
 /* Whatever the file says, each sink that is taken is one that could be used, and what it is sent is JSON of the allowed
  * size. The first byte chooses which event. */
+#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -56,14 +57,39 @@ static void check_writing(const struct sink *s, str text, unsigned choice)
 	buf_release(&b);
 }
 
+/* Whatever was signed: what is kept of it is JSON of the allowed size. */
+static void check_inbound(const struct inbound *in, str body)
+{
+	const struct inbound_request q = { .delivery = str_head(body, 40), .event = str_head(body, 20), .body = body };
+	struct json *root;
+	struct arena a;
+	str payload;
+	int r;
+
+	arena_init(&a);
+	r = inbound_normalise(in, &q, 0, &a, &payload);
+	require(r == 0 || r == -EBADMSG || r == -ENOENT);
+	require(r != 0 || (payload.n < LIMIT_RECORD && json_parse(&a, payload, JSON_LENIENT_UTF8, &root, NULL) == 0));
+	arena_release(&a);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	struct inbound in = { .name = STR("ci") };
 	str text = str_n((const char *)data + (size > 0), size ? size - 1 : 0);
 	struct sinks *s;
 
 	if (size > KIB(64))
 		return 0;
+	for (in.type = 0; in.type < INBOUND_TYPE_MAX; in.type++)
+		check_inbound(&in, text);
 	s = sinks_parse(text, "/home/dev");
+	require(s->ninbound <= INBOUND_MAX);
+	for (size_t i = 0; i < s->ninbound; i++) {
+		require(s->inbound[i]->secret_file.p[0] == '/' &&
+			inbound_find(s, s->inbound[i]->name) == s->inbound[i]);
+		check_inbound(s->inbound[i], text);
+	}
 	require(s->n <= SINKS_MAX);
 	for (size_t i = 0; i < s->n; i++)
 		check_sink(s, s->list[i]);

@@ -56,6 +56,8 @@ PUBLIC = {
     'api/web.h': 'HTTP, which the daemon starts',
     'retrieve/vectors.h': 'files of vectors, for memory and index',
     'engine/learn.h': 'learning, which the daemon starts',
+    'engine/output.h': 'reading what is said on the way, which the daemon starts and operations ask for',
+    'engine/follow.h': 'reading transcripts, which the daemon starts',
     'daemon/spawn.h': 'starting a daemon must not link one',
 }
 

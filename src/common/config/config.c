@@ -121,7 +121,7 @@ static bool read_elsewhere(size_t first, unsigned level, str key)
 
 	if (level == 1)
 		return str_eq(group, STR("hooks")) || (str_eq(group, STR("guard")) && str_eq(key, STR("rules")));
-	return level == 0 && (str_eq(key, STR("$schema")) || str_eq(key, STR("sinks")));
+	return level == 0 && (str_eq(key, STR("$schema")) || str_eq(key, STR("sinks")) || str_eq(key, STR("inbound")));
 }
 
 /* An unknown name: the likely one, or the right way to write a dotted one. */

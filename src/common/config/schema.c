@@ -69,6 +69,7 @@ static void write_object(struct json_writer *w, size_t first, size_t end, unsign
 		jw_key(w, "$schema");
 		jw_raw(w, STR("{\"type\":\"string\"}"));
 		write_list(w, "sinks", "Where events are sent, see docs/outbox.md; hookd config validate checks them.");
+		write_list(w, "inbound", "What may come in, see docs/outbox.md; hookd config validate checks it.");
 	}
 	if (level == 1 && str_eq(option_step(&options[first], 0), STR("guard"))) {
 		write_list(w, "rules", "Your own rules, see docs/guard.md; hookd guard validate checks them.");

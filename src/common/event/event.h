@@ -81,6 +81,8 @@ enum event_kind {
 	EVENT_INJECTION, /* what it added to a conversation */
 	EVENT_EFFORT,    /* something happened to an effort */
 	EVENT_FLEET,     /* an agent was looked at, is to be told something, or work was queued */
+	EVENT_OUTPUT,    /* what an agent said in the midst of a turn */
+	EVENT_INBOUND,   /* what came in from elsewhere */
 	EVENT_KIND_MAX,
 };
 

@@ -63,6 +63,8 @@ const struct event_kind_info event_kinds[EVENT_KIND_MAX] = {
 	[EVENT_EFFORT] = { "Effort", OWN, "EVENT", "An effort or a task has begun, changed or ended." },
 	[EVENT_FLEET] = { "Fleet", OWN, "EVENT",
 		"An agent was looked at, is to be told something, or work was queued." },
+	[EVENT_OUTPUT] = { "Output", OWN, "EVENT", "What an agent said while its turn ran, from its transcript." },
+	[EVENT_INBOUND] = { "Inbound", OWN, "EVENT", "Something was told over HTTP by one of the user's `inbound`." },
 	[EVENT_MODEL_USAGE] = { "ModelUsage", OWN, "EVENT", "Tokens one answer of the model cost, from a transcript." },
 };
 

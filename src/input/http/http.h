@@ -53,6 +53,8 @@ struct http_head {
 	uint64_t length;
 	str host, origin, authorization, cookie, accept, content_type, content_encoding, sec_fetch_site, last_event_id;
 	str mcp_version, mcp_method, mcp_name;
+	str signature, timestamp, delivery, event;  /* of another hookd, or of whoever writes as it does */
+	str hub_signature, hub_delivery, hub_event; /* of GitHub */
 };
 
 /* How many bytes the head at the beginning of `in` takes; its parts point into them. 0: it is not complete; -EBADMSG:

@@ -23,6 +23,13 @@ static const struct field {
 	{ "mcp-protocol-version", offsetof(struct http_head, mcp_version) },
 	{ "mcp-method", offsetof(struct http_head, mcp_method) },
 	{ "mcp-name", offsetof(struct http_head, mcp_name) },
+	{ "x-hookd-signature", offsetof(struct http_head, signature) },
+	{ "x-hookd-timestamp", offsetof(struct http_head, timestamp) },
+	{ "x-hookd-event", offsetof(struct http_head, event) },
+	{ "idempotency-key", offsetof(struct http_head, delivery) },
+	{ "x-hub-signature-256", offsetof(struct http_head, hub_signature) },
+	{ "x-github-delivery", offsetof(struct http_head, hub_delivery) },
+	{ "x-github-event", offsetof(struct http_head, hub_event) },
 };
 
 static bool is_token_char(unsigned char c)

@@ -319,6 +319,11 @@ static void go_to(struct transcript *t, const struct transcript_request *q)
 		restart(t);
 		offset = 0;
 	}
+	/* The line it begins in is cut: it is skipped like one that is too long. */
+	if (q->tail > 0 && !t->document && t->size - offset > q->tail) {
+		offset = t->size - q->tail;
+		t->now.number[MEMORY_SKIPPING] = 1;
+	}
 	t->before_offset = offset;
 	lines_init(&t->lines, t->fd, offset, t->size, t->now.number[MEMORY_SKIPPING] != 0);
 	t->now.number[MEMORY_SKIPPING] = 0;

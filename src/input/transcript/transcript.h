@@ -91,6 +91,7 @@ struct transcript_request {
 	str identity;      /* of the file as it was read last, or STR_NONE */
 	int64_t offset;    /* where to go on, with state as it was there */
 	str state;
+	int64_t tail; /* lines that begin before the last so many bytes of the file are passed over; 0: none */
 };
 
 /* -EINVAL: not a plain file; -EPERM: somebody else's; -ENOMSG: no transcript of an agent we know; -EFBIG: one JSON

@@ -67,6 +67,13 @@ static const struct field fields[] = {
 	OF_EVENT("duration_ms", FIELD_NUMBER, duration_ms, OTHER),
 	OF_EVENT("tool_input", FIELD_TREE, tool_input, OTHER),
 	OF_EVENT("tool_response", FIELD_TREE, tool_response, OTHER),
+	OF_NOTICE("type", FIELD_TEXT, inbound_type, OTHER),
+	OF_NOTICE("timestamp", FIELD_TEXT, inbound_at, OTHER),
+	OF_NOTICE("properties", FIELD_TREE, properties, OTHER),
+	OF_NOTICE("text", FIELD_TEXT, text, OTHER),
+	OF_NOTICE("seq", FIELD_TREE, seq, OTHER),
+	OF_NOTICE("final", FIELD_TREE, final, OTHER),
+	OF_NOTICE("skipped_bytes", FIELD_TREE, skipped_bytes, OTHER),
 	OF_NOTICE("title", FIELD_TEXT, title, STOP | END),
 	OF_NOTICE("summary", FIELD_TEXT, summary, STOP | END),
 	OF_NOTICE("transcript", FIELD_TEXT, transcript, STOP),
@@ -82,9 +89,23 @@ static const void *at(const struct field *f, const struct outbox_notice *n)
 	return (const char *)(f->of_event ? (const void *)n->event : (const void *)n) + f->offset;
 }
 
+bool tree_property(const struct json *tree, str name, str *ret)
+{
+	const struct json *v = json_get(tree, name);
+
+	*ret = STR("");
+	if (v && v->type == JSON_BOOL)
+		*ret = v->flag ? STR("true") : STR("false");
+	else if (v && (v->type == JSON_STRING || v->type == JSON_NUMBER))
+		*ret = v->text;
+	return v && v->type != JSON_NULL;
+}
+
 bool notice_property(const struct outbox_notice *n, str name, struct arena *a, str *ret)
 {
 	*ret = STR("");
+	if (str_starts(name, STR("properties.")))
+		return tree_property(n->properties, str_from(name, 11), ret);
 	for (size_t i = 0; i < countof(fields); i++) {
 		const struct field *f = &fields[i];
 
@@ -293,6 +314,8 @@ void notice_gist(const struct outbox_notice *n, size_t max, struct buf *ret)
 		[OUTBOX_ERROR] = str_empty(n->why) ? n->event->error : n->why,
 		[OUTBOX_OTHER] = !str_empty(n->event->command) ? n->event->command
 			: !str_empty(n->event->file_path)      ? n->event->file_path
+			: !str_empty(n->text)                  ? n->text
+			: !str_empty(n->inbound_type)          ? n->inbound_type
 							       : n->message,
 	};
 

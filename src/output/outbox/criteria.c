@@ -77,6 +77,7 @@ bool sink_wants(const struct sink *s, const struct outbox_notice *n)
 {
 	const struct sink_criteria *c = &s->when;
 
-	return s->enabled && wants_type(s, n) && test_holds(&c->type, n->type, true) &&
-		test_holds(&c->agent, n->agent, true) && project_holds(&c->project, n) && properties_hold(c, n);
+	return s->enabled && (!s->expires_s || clock_wall_us() / USEC_PER_SEC < s->expires_s) && wants_type(s, n) &&
+		test_holds(&c->type, n->type, true) && test_holds(&c->agent, n->agent, true) &&
+		project_holds(&c->project, n) && properties_hold(c, n);
 }

@@ -247,6 +247,7 @@ static void run_errand(struct errand *j)
 	s = state_of(o, j->sink->name);
 	if (s && s->on_way)
 		learn(j, s);
+	state_note_urgent(o);
 }
 
 /* -- the threads ------------------------------------------------------------------------------- */
@@ -446,6 +447,7 @@ static void put_in_force(struct outbox *o, struct sinks *sinks)
 	sinks_unref(o->sinks);
 	o->sinks = sinks;
 	o->kinds = sinks->kinds;
+	state_note_urgent(o);
 }
 
 struct outbox *outbox_new(const struct outbox_config *config)
@@ -457,12 +459,13 @@ struct outbox *outbox_new(const struct outbox_config *config)
 
 	o->config = *config;
 	pthread_mutex_init(&o->lock, NULL);
+	pthread_mutex_init(&o->contracts, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&o->changed, &attr);
 	pthread_condattr_destroy(&attr);
 	o->wake[0] = o->wake[1] = -1;
-	sinks = sinks_load(config->config, config->home, &err);
+	sinks = sinks_load(config->config, config->contracts, config->home, &err);
 	if (!sinks) {
 		log_warn(LOG_OUTBOX, "there are no sinks: %s", err.text);
 		sinks = sinks_parse(STR(""), config->home);
@@ -497,7 +500,7 @@ void outbox_start(struct outbox *o, struct writer *w, struct readers *r)
 
 int outbox_reload(struct outbox *o, unsigned *ret_problems, struct err *err)
 {
-	struct sinks *sinks = sinks_load(o->config.config, o->config.home, err);
+	struct sinks *sinks = sinks_load(o->config.config, o->config.contracts, o->config.home, err);
 
 	*ret_problems = 0;
 	if (!sinks)
@@ -515,6 +518,11 @@ int outbox_reload(struct outbox *o, unsigned *ret_problems, struct err *err)
 const _Atomic uint64_t *outbox_kinds(const struct outbox *o)
 {
 	return &o->kinds;
+}
+
+const _Atomic uint64_t *outbox_urgent(const struct outbox *o)
+{
+	return &o->urgent;
 }
 
 void outbox_stop(struct outbox *o)
@@ -552,5 +560,6 @@ void outbox_free(struct outbox *o)
 		os_wake_close(o->wake);
 	pthread_cond_destroy(&o->changed);
 	pthread_mutex_destroy(&o->lock);
+	pthread_mutex_destroy(&o->contracts);
 	free(o);
 }

@@ -92,6 +92,24 @@ static str id_text(const struct ulid *id, struct arena *a)
 	return arena_str(a, str_of(text));
 }
 
+/* What only hookd's own events have. */
+static void take_own(struct outbox_notice *n)
+{
+	const struct json *p = n->event->payload;
+
+	if (n->event->kind == EVENT_INBOUND) {
+		n->inbound_type = json_str(json_get(p, STR("type")));
+		n->inbound_at = json_str(json_get(p, STR("timestamp")));
+		n->properties = json_get(p, STR("properties"));
+	}
+	if (n->event->kind != EVENT_OUTPUT)
+		return;
+	n->text = json_str(json_get(p, STR("text")));
+	n->seq = json_get(p, STR("seq"));
+	n->final = json_get(p, STR("final"));
+	n->skipped_bytes = json_get(p, STR("skipped_bytes"));
+}
+
 static void begin_notice(const struct captured *c, const struct outbox_meaning *m, struct outbox_notice *n)
 {
 	const struct event *e = c->event;
@@ -122,6 +140,7 @@ static void begin_notice(const struct captured *c, const struct outbox_meaning *
 		.heading = json_str(json_get(e->payload, STR("title"))),
 		.details = json_get(e->payload, STR("details")),
 		.why = why_of(m, c->arena) };
+	take_own(n);
 }
 
 /* -- into the queue ---------------------------------------------------------------------------- */
@@ -232,7 +251,7 @@ static int tell_all(struct outbox *o, struct store *s, const struct sinks *sinks
 	return r;
 }
 
-static struct sinks *sinks_now(struct outbox *o)
+struct sinks *outbox_sinks(struct outbox *o)
 {
 	struct sinks *s;
 
@@ -260,7 +279,7 @@ int outbox_tell(struct store *s, const struct captured *c, void *arg)
 	if (r == 0)
 		r = state_count(o, s);
 	if (r == 0) {
-		sinks = sinks_now(o);
+		sinks = outbox_sinks(o);
 		r = tell_all(o, s, sinks, c, &n, batch);
 		sinks_unref(sinks);
 	}

@@ -17,17 +17,20 @@ enum sink_field_type {
 	SINK_FIELD_EVENTS,  /* a list of names */
 	SINK_FIELD_FORM,    /* "markdown" or "none" */
 	SINK_FIELD_WHEN,    /* an object: the criteria */
+	SINK_FIELD_KIND,    /* of what comes in: its type */
+	SINK_FIELD_TEST,    /* a text, or a list of them */
+	SINK_FIELD_TO,      /* an object: to whom it is told */
 };
 
 struct sink_field {
 	const char *name;
 	enum sink_field_type type;
-	size_t offset;          /* in struct sink */
+	size_t offset;          /* in struct sink or struct inbound */
 	unsigned types, needed; /* bits of enum sink_type: where it may stand, where it must */
 	int64_t minimum, maximum;
 	const char *text; /* what it must be, for messages */
 };
 
-extern const struct sink_field sink_fields[]; /* ends with a row without a name */
+extern const struct sink_field sink_fields[], inbound_fields[]; /* end with a row without a name */
 
 #endif

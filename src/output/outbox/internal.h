@@ -28,6 +28,8 @@ bool wild_match(str pattern, str text);
 /* What `data` of the body has under this name, as text. False: nothing. What is no text, number or truth is there, but
  * empty. */
 bool notice_property(const struct outbox_notice *n, str name, struct arena *a, str *ret);
+/* The same of a member of a tree. */
+bool tree_property(const struct json *tree, str name, str *ret);
 /* The body that programs read: {id, event_type, session_id, …, data}. */
 void notice_write(const struct outbox_notice *n, struct buf *ret);
 /* The same with texts shortened more the higher the level; ret->full if it does not fit. */
@@ -109,9 +111,10 @@ struct outbox {
 	struct writer *writer; /* NULL: not started yet */
 	struct readers *readers;
 	pthread_mutex_t lock;
+	pthread_mutex_t contracts; /* one at a time changes their file */
 	pthread_cond_t changed;
 	struct sinks *sinks; /* in force */
-	_Atomic uint64_t kinds;
+	_Atomic uint64_t kinds, urgent;
 	struct sink_state *states[SINKS_MAX]; /* of each of them, in their order */
 	/* Deliveries that are on their way, one for each thread. */
 	struct {
@@ -138,6 +141,8 @@ void state_good(struct sink_state *s, int64_t lag_us);
 void state_failed(struct sink_state *s, const char *why, int retry_after_s);
 void state_refused(struct sink_state *s, const char *why);
 void state_unusable(struct sink_state *s, const char *why);
+/* Whose events are urgent, after one of them fared otherwise than before. */
+void state_note_urgent(struct outbox *o);
 /* More seems to wait than what is on its way, and one more. */
 bool state_has_more(const struct outbox *o);
 /* On the writer thread: what must be counted is; nothing is known any more. */

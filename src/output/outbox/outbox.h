@@ -8,6 +8,8 @@
  *   enqueue.c    in the fold's transaction: who wants it, is there room
  *   deliver.c    the threads that send
  *   state.c      how the sinks fare
+ *   contracts.c  sinks that were added by an operation, for a time
+ *   inbound.c    what may come in: whether it is signed, and what it says
  *
  * DESIGN (docs/decisions/0022-outbox.md, for users docs/outbox.md). What a sink wants becomes a job of kind `deliver`
  * (jobs/) in the transaction that stores the event; its body is made then, from what was stored, and never changes.
@@ -46,7 +48,10 @@ enum {
 	SINK_WORDS = 32,  /* of a command, a list of names, a list of values */
 	SINK_HEADERS = 4, /* of one's own */
 	SINK_PROPERTIES = 16,
-	OUTBOX_AT_ONCE = 2, /* deliveries on their way */
+	INBOUND_MAX = 16,
+	INBOUND_BODY = 1 << 20,
+	INBOUND_WINDOW_S = 300, /* how old, or how far ahead, a signature may be */
+	OUTBOX_AT_ONCE = 2,     /* deliveries on their way */
 	OUTBOX_BREAK = 3,
 	OUTBOX_BODY = 256 << 10,
 	OUTBOX_SAMPLES = 512, /* lags that percentiles are made of, for each sink */
@@ -99,6 +104,10 @@ struct outbox_notice {
 	str project, project_path;
 	str native_session, transcript_path, cwd, model, notification_type;
 	str prompt, answer, message, heading, title, summary, transcript;
+	str text; /* what was said */
+	const struct json *seq, *final, *skipped_bytes;
+	str inbound_type, inbound_at; /* what came in */
+	const struct json *properties;
 	const struct json *details;
 	str why;
 };
@@ -136,6 +145,9 @@ struct sink {
 	bool enabled, markdown;
 	bool types[OUTBOX_TYPE_MAX]; /* wanted; OTHER: by kind */
 	uint64_t kinds;              /* canonical events that are named: bits */
+	uint64_t hears;              /* of all that may become something for it */
+	bool contract;               /* added by an operation, not by the user's file */
+	int64_t expires_s;           /* seconds since 1970; 0: never */
 	struct sink_criteria when;
 	int64_t timeout_s, max_mb;
 	str url, topic;
@@ -143,6 +155,22 @@ struct sink {
 	struct sink_words command;
 	str headers[SINK_HEADERS]; /* "Name: value" */
 	size_t nheaders;
+	unsigned line;
+};
+
+/* What may come in from elsewhere, at POST /hooks/inbound/NAME. */
+enum inbound_type { INBOUND_GENERIC, INBOUND_GITHUB, INBOUND_TYPE_MAX };
+
+struct inbound {
+	str name;
+	enum inbound_type type;
+	bool enabled;
+	str secret_file; /* absolute */
+	struct sink_test events;
+	struct sink_criteria when; /* type and properties */
+	struct {
+		struct sink_test session, agent, project;
+	} to; /* whom it is told; without any of them nobody */
 	unsigned line;
 };
 
@@ -158,19 +186,23 @@ struct sinks {
 	struct sink *list[SINKS_MAX];
 	size_t n;
 	uint64_t kinds; /* of events that any of them may want: bits */
+	struct inbound *inbound[INBOUND_MAX];
+	size_t ninbound;
 	struct sink_problem *problems;
 	unsigned nproblems;
 };
 
 /* Reads the sinks of a config file. What is wrong with one leaves it out and is a problem; home: for ~/. Never NULL. */
 struct sinks *sinks_parse(str text, const char *home);
-/* The same from a file; one that is not there has none. NULL, with err: it cannot be read. */
-struct sinks *sinks_load(const char *path, const char *home, struct err *err);
+/* The same from a file, and from one with contracts (NULL: without); one that is not there has none. NULL, with err:
+ * it cannot be read. */
+struct sinks *sinks_load(const char *path, const char *contracts, const char *home, struct err *err);
 struct sinks *sinks_ref(struct sinks *s);
 void sinks_unref(struct sinks *s);
 const struct sink *sinks_find(const struct sinks *s, str name);
 
 extern const char *const sink_type_names[SINK_TYPE_MAX];
+extern const char *const inbound_type_names[INBOUND_TYPE_MAX];
 
 /* Whether a sink wants this notice. */
 bool sink_wants(const struct sink *s, const struct outbox_notice *n);
@@ -178,15 +210,44 @@ bool sink_wants(const struct sink *s, const struct outbox_notice *n);
 /* The body as this sink gets it, at most OUTBOX_BODY bytes. */
 void sink_write(const struct sink *s, const struct outbox_notice *n, struct buf *ret);
 
+/* -- what comes in ----------------------------------------------------------------------------- */
+
+/* A request as it came. */
+struct inbound_request {
+	str signature; /* of the header that the type has */
+	str timestamp; /* seconds since 1970, as text; not with GitHub */
+	str delivery, event;
+	str body;
+};
+
+const struct inbound *inbound_find(const struct sinks *s, str name);
+
+/* Whether it was signed with the secret of this one, and within the window. -EPERM: it was not; -ESTALE: its time is
+ * past; else our side is to blame: err. ret: its digest, the same whenever the same is sent. Reads the secret's
+ * file. */
+int inbound_check(const struct inbound *in, const struct inbound_request *q, int64_t now_us, uint8_t ret[SHA256_BYTES],
+	struct err *err);
+/* The payload of an Inbound event: {source, type, timestamp, properties}. -EBADMSG: no JSON object; -ENOENT: it is not
+ * one of those that are wanted. */
+int inbound_normalise(const struct inbound *in, const struct inbound_request *q, int64_t now_us, struct arena *a,
+	str *ret);
+/* Whether it is for this session, by its agent and the project's path. */
+bool inbound_is_for(const struct inbound *in, str agent, str session, str cwd);
+bool inbound_tells(const struct inbound *in);
+
 /* -- the outbox -------------------------------------------------------------------------------- */
 
 struct outbox;
 
+/* What is in force now; to be given back with sinks_unref(). Any thread. */
+struct sinks *outbox_sinks(struct outbox *o);
+
 /* Everything in it outlives the outbox. */
 struct outbox_config {
-	const char *config; /* the user's file */
-	const char *home;   /* the user's */
-	int64_t max;        /* deliveries that may wait for one sink */
+	const char *config;    /* the user's file */
+	const char *contracts; /* hookd's own: sinks that operations added */
+	const char *home;      /* the user's */
+	int64_t max;           /* deliveries that may wait for one sink */
 };
 
 /* Before the writer is started, because it tells us what is new. */
@@ -203,8 +264,15 @@ void outbox_free(struct outbox *o);
  * parts of them are ignored. Blocks. */
 int outbox_reload(struct outbox *o, unsigned *ret_problems, struct err *err);
 
-/* Bits of the kinds of events that may be wanted: they are folded at once. Changes under whoever looks. */
+/* Adds a sink (or replaces one that was added so), or takes one away: kept in a file, and in force at once. Blocks.
+ * -EINVAL, -EEXIST, -ENOENT or what the disk says, with err. */
+int contract_add(struct outbox *o, str name, str entry, struct err *err);
+int contract_remove(struct outbox *o, str name, struct err *err);
+
+/* Bits of the kinds of events that may be wanted. Changes under whoever looks. */
 const _Atomic uint64_t *outbox_kinds(const struct outbox *o);
+/* Those of them that are folded at once: a sink that has failed several times in a row can wait. */
+const _Atomic uint64_t *outbox_urgent(const struct outbox *o);
 
 /* For capture_listen(); arg is the outbox. On the writer thread. */
 struct captured;

@@ -22,6 +22,7 @@ struct reader {
 	struct sink_problem **tail;
 	struct sink *sink; /* the one at hand */
 	bool broken;       /* it has a mistake */
+	bool contracts;    /* the file is hookd's own */
 };
 
 /* -- complaints -------------------------------------------------------------------------------- */
@@ -205,10 +206,12 @@ static bool take_form(struct reader *r, const struct sink_field *f, const struct
 
 /* -- which events ------------------------------------------------------------------------------ */
 
-/* What only hookd makes is not told, but for its decisions. */
+/* What only hookd makes is not told, but for its decisions and what it hears. */
 static bool may_be_named(enum event_kind k)
 {
-	return k != EVENT_UNKNOWN && (!(event_kinds[k].flags & EVENT_IS_OWN) || k == EVENT_DECISION);
+	return k != EVENT_UNKNOWN &&
+		(!(event_kinds[k].flags & EVENT_IS_OWN) || k == EVENT_DECISION || k == EVENT_OUTPUT ||
+			k == EVENT_INBOUND);
 }
 
 static void complain_event(struct reader *r, const struct json *v)
@@ -341,6 +344,47 @@ static bool take_when(struct reader *r, const struct sink_field *f, const struct
 	return true;
 }
 
+/* -- what comes in ----------------------------------------------------------------------------- */
+
+static bool take_kind(struct reader *r, const struct sink_field *f, const struct json *v, void *to)
+{
+	(void)r, (void)f;
+	for (enum inbound_type t = 0; t < INBOUND_TYPE_MAX; t++)
+		if (str_eq(json_str(v), str_of(inbound_type_names[t]))) {
+			*(enum inbound_type *)to = t;
+			return true;
+		}
+	return false;
+}
+
+static bool take_list_of_types(struct reader *r, const struct sink_field *f, const struct json *v, void *to)
+{
+	(void)f;
+	return v->type != JSON_BOOL && take_test(r, v, to);
+}
+
+static bool take_to(struct reader *r, const struct sink_field *f, const struct json *v, void *to)
+{
+	struct inbound *in = (struct inbound *)((char *)to - f->offset);
+	const struct {
+		const char *name;
+		struct sink_test *test;
+	} tests[] = { { "session", &in->to.session }, { "agent", &in->to.agent }, { "project", &in->to.project } };
+
+	if (v->type != JSON_OBJECT || !v->count)
+		return false;
+	json_each(m, v) {
+		size_t i = 0;
+
+		while (i < countof(tests) && !str_eq(m->key, str_of(tests[i].name)))
+			i++;
+		if (i == countof(tests) || tests[i].test->how != TEST_NONE || m->type == JSON_BOOL ||
+			!take_test(r, m, tests[i].test))
+			return false;
+	}
+	return true;
+}
+
 /* -- a sink ------------------------------------------------------------------------------------ */
 
 static take_fn *const takers[] = {
@@ -355,73 +399,83 @@ static take_fn *const takers[] = {
 	[SINK_FIELD_EVENTS] = take_events,
 	[SINK_FIELD_FORM] = take_form,
 	[SINK_FIELD_WHEN] = take_when,
+	[SINK_FIELD_KIND] = take_kind,
+	[SINK_FIELD_TEST] = take_list_of_types,
+	[SINK_FIELD_TO] = take_to,
 };
 
-static const struct sink_field *find_field(str name)
+/* What is read: a sink, or what may come in. */
+struct target {
+	const struct sink_field *fields;
+	const char *noun, *type_name;
+	unsigned type;
+	void *at;
+};
+
+static const struct sink_field *find_field(const struct sink_field *fields, str name)
 {
-	for (const struct sink_field *f = sink_fields; f->name; f++)
+	for (const struct sink_field *f = fields; f->name; f++)
 		if (str_eq(name, str_of(f->name)))
 			return f;
 	return NULL;
 }
 
-static void complain_unknown(struct reader *r, const struct json *m, size_t at)
+static void complain_unknown(struct reader *r, const struct target *t, const struct json *m, size_t at)
 {
 	struct name_suggestion near = { 0 };
 	char shown[NAME_SHOWN];
 
-	for (const struct sink_field *f = sink_fields; f->name; f++)
+	for (const struct sink_field *f = t->fields; f->name; f++)
 		name_suggest(&near, m->key, str_of(f->name));
 	if (near.best.p)
-		complain(r, at, "'%s' means nothing in a sink; did you mean '" STR_FMT "'?", name_shown(m->key, shown),
-			STR_ARG(near.best));
+		complain(r, at, "'%s' means nothing in %s; did you mean '" STR_FMT "'?", name_shown(m->key, shown),
+			t->noun, STR_ARG(near.best));
 	else
-		complain(r, at, "'%s' means nothing in a sink; see docs/outbox.md", name_shown(m->key, shown));
+		complain(r, at, "'%s' means nothing in %s; see docs/outbox.md", name_shown(m->key, shown), t->noun);
 }
 
-static void take_field(struct reader *r, const struct sink_field *f, const struct json *m)
+static void take_field(struct reader *r, const struct target *t, const struct sink_field *f, const struct json *m)
 {
-	struct sink *s = r->sink;
-
-	if (!(f->types >> s->type & 1))
-		complain(r, m->begin, "a sink of type %s has no '%s'", sink_types[s->type].name, f->name);
-	else if (!takers[f->type](r, f, m, (char *)s + f->offset))
+	if (!(f->types >> t->type & 1))
+		complain(r, m->begin, "%s of type %s has no '%s'", t->noun, t->type_name, f->name);
+	else if (!takers[f->type](r, f, m, (char *)t->at + f->offset))
 		complain_unfit(r, m, f->name, f->text);
 }
 
 /* The type first: it says what else may stand there. */
-static bool take_first(struct reader *r, const struct json *v)
+static bool take_first(struct reader *r, const struct target *t, const struct json *v)
 {
 	const struct json *type = json_get(v, STR("type"));
-	const struct sink_field *f = find_field(STR("type"));
+	const struct sink_field *f = find_field(t->fields, STR("type"));
 
-	if (!type)
-		complain(r, v->begin, "a sink needs a 'type': %s", f->text);
-	else if (!take_type(r, f, type, &r->sink->type))
+	if (v->type != JSON_OBJECT)
+		complain(r, v->begin, "%s must be an object, not %s", t->noun, json_type_name(v->type));
+	else if (!type)
+		complain(r, v->begin, "%s needs a 'type': %s", t->noun, f->text);
+	else if (!takers[f->type](r, f, type, (char *)t->at + f->offset))
 		complain_unfit(r, type, "type", f->text);
 	return !r->broken;
 }
 
-static void take_members(struct reader *r, const struct json *v)
+static void take_members(struct reader *r, const struct target *t, const struct json *v)
 {
 	uint32_t seen = 0;
 
 	json_each(m, v) {
-		const struct sink_field *f = find_field(m->key);
-		uint32_t bit = f ? UINT32_C(1) << (f - sink_fields) : 0;
+		const struct sink_field *f = find_field(t->fields, m->key);
+		uint32_t bit = f ? UINT32_C(1) << (f - t->fields) : 0;
 
 		if (!f)
-			complain_unknown(r, m, m->begin);
+			complain_unknown(r, t, m, m->begin);
 		else if (seen & bit)
-			complain(r, m->begin, "'%s' appears a second time in this sink", f->name);
+			complain(r, m->begin, "'%s' appears a second time here", f->name);
 		else
-			take_field(r, f, m);
+			take_field(r, t, f, m);
 		seen |= bit;
 	}
-	for (const struct sink_field *f = sink_fields; f->name; f++)
-		if (f->needed >> r->sink->type & 1 && !(seen >> (f - sink_fields) & 1))
-			complain(r, v->begin, "a sink of type %s needs '%s': %s", sink_types[r->sink->type].name,
-				f->name, f->text);
+	for (const struct sink_field *f = t->fields; f->name; f++)
+		if (f->needed >> t->type & 1 && !(seen >> (f - t->fields) & 1))
+			complain(r, v->begin, "%s of type %s needs '%s': %s", t->noun, t->type_name, f->name, f->text);
 }
 
 /* An address of ntfy ends with the topic, and messages go to the server. */
@@ -459,6 +513,7 @@ static void finish_sink(struct reader *r, const struct json *v)
 
 static void take_sink(struct reader *r, const struct json *v)
 {
+	struct target t = { .fields = sink_fields, .noun = "a sink" };
 	unsigned col;
 
 	if (r->sinks->n == SINKS_MAX) {
@@ -466,17 +521,47 @@ static void take_sink(struct reader *r, const struct json *v)
 		return;
 	}
 	r->sink = r->sinks->list[r->sinks->n] = arena_new(&r->sinks->arena, struct sink);
-	*r->sink = (struct sink){ .enabled = true, .timeout_s = TIMEOUT_S, .max_mb = FILE_MB };
+	*r->sink =
+		(struct sink){ .contract = r->contracts, .enabled = true, .timeout_s = TIMEOUT_S, .max_mb = FILE_MB };
 	r->broken = false;
 	json_locate(r->text, v->begin, &r->sink->line, &col);
-	if (v->type != JSON_OBJECT)
-		complain(r, v->begin, "a sink must be an object, not %s", json_type_name(v->type));
-	else if (take_first(r, v))
-		take_members(r, v);
+	t.at = r->sink;
+	if (take_first(r, &t, v)) {
+		t.type = r->sink->type;
+		t.type_name = sink_types[t.type].name;
+		take_members(r, &t, v);
+	}
 	if (!r->broken)
 		finish_sink(r, v);
 	if (!r->broken)
 		r->sinks->n++;
+}
+
+static void take_inbound(struct reader *r, const struct json *v)
+{
+	struct target t = { .fields = inbound_fields, .noun = "an entry of 'inbound'" };
+	struct inbound *in;
+	unsigned col;
+
+	if (r->sinks->ninbound == INBOUND_MAX) {
+		complain(r, v->begin, "there are more than %d entries of 'inbound'; this one is ignored", INBOUND_MAX);
+		return;
+	}
+	t.at = in = arena_new(&r->sinks->arena, struct inbound);
+	*in = (struct inbound){ .enabled = true };
+	r->broken = false;
+	json_locate(r->text, v->begin, &in->line, &col);
+	if (take_first(r, &t, v)) {
+		t.type = in->type;
+		t.type_name = inbound_type_names[t.type];
+		take_members(r, &t, v);
+	}
+	if (!r->broken && inbound_find(r->sinks, in->name))
+		complain(r, v->begin, "there is an entry '" STR_FMT "' of 'inbound' already", STR_ARG(in->name));
+	if (!r->broken && (in->when.agent.how != TEST_NONE || in->when.project.how != TEST_NONE))
+		complain(r, v->begin, "'when' of what comes in has type and properties, not agent and project");
+	if (!r->broken)
+		r->sinks->inbound[r->sinks->ninbound++] = in;
 }
 
 /* -- the file ---------------------------------------------------------------------------------- */
@@ -491,9 +576,19 @@ static uint64_t kinds_of(const struct sink *s)
 	return s->enabled ? kinds : 0;
 }
 
+static void take_list(struct reader *r, const struct json *list, const char *name,
+	void (*take)(struct reader *r, const struct json *v))
+{
+	if (list && list->type != JSON_ARRAY)
+		complain(r, list->begin, "'%s' must be a list of objects, not %s", name, json_type_name(list->type));
+	else
+		json_each(v, list)
+			take(r, v);
+}
+
 static void take_text(struct reader *r, struct arena *a)
 {
-	struct json *root, *list;
+	struct json *root;
 	struct err err;
 
 	if (str_starts(r->text, STR("\xEF\xBB\xBF")))
@@ -504,15 +599,12 @@ static void take_text(struct reader *r, struct arena *a)
 		*add_problem(r) = err;
 		return;
 	}
-	list = json_get(root, STR("sinks"));
-	if (list && list->type != JSON_ARRAY)
-		complain(r, list->begin, "'sinks' must be a list of objects, not %s", json_type_name(list->type));
-	else
-		json_each(v, list)
-			take_sink(r, v);
+	take_list(r, json_get(root, STR("sinks")), "sinks", take_sink);
+	if (!r->contracts)
+		take_list(r, json_get(root, STR("inbound")), "inbound", take_inbound);
 }
 
-struct sinks *sinks_parse(str text, const char *home)
+static struct sinks *parse_both(str text, str contracts, const char *home)
 {
 	struct sinks *s = xcalloc(1, sizeof *s);
 	struct reader r = { .text = text, .home = home, .sinks = s, .tail = &s->problems };
@@ -522,23 +614,38 @@ struct sinks *sinks_parse(str text, const char *home)
 	arena_init(&s->arena);
 	arena_init(&a);
 	take_text(&r, &a);
+	r.text = contracts;
+	r.contracts = true;
+	take_text(&r, &a);
 	arena_release(&a);
 	for (size_t i = 0; i < s->n; i++)
-		s->kinds |= kinds_of(s->list[i]);
+		s->kinds |= s->list[i]->hears = kinds_of(s->list[i]);
 	return s;
 }
 
-struct sinks *sinks_load(const char *path, const char *home, struct err *err)
+struct sinks *sinks_parse(str text, const char *home)
 {
-	struct buf b = BUF_INIT(LIMIT_CONFIG);
-	struct sinks *s = NULL;
-	int r = fs_read_file(path, &b);
+	return parse_both(text, STR(""), home);
+}
+
+static bool read_file(const char *path, struct buf *b, struct err *err)
+{
+	int r = path ? fs_read_file(path, b) : 0;
 
 	if (r < 0 && r != -ENOENT)
 		err_set(err, r, "%.200s cannot be read: %s", path, strerror(-r));
-	else
-		s = sinks_parse(buf_str(&b), home);
+	return r >= 0 || r == -ENOENT;
+}
+
+struct sinks *sinks_load(const char *path, const char *contracts, const char *home, struct err *err)
+{
+	struct buf b = BUF_INIT(LIMIT_CONFIG), more = BUF_INIT(LIMIT_CONFIG);
+	struct sinks *s = NULL;
+
+	if (read_file(path, &b, err) && read_file(contracts, &more, err))
+		s = parse_both(buf_str(&b), buf_str(&more), home);
 	buf_release(&b);
+	buf_release(&more);
 	return s;
 }
 

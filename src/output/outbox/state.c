@@ -67,6 +67,15 @@ void state_unusable(struct sink_state *s, const char *why)
 	rest(s, UNUSABLE_S);
 }
 
+void state_note_urgent(struct outbox *o)
+{
+	uint64_t urgent = 0;
+
+	for (size_t i = 0; i < o->sinks->n; i++)
+		urgent |= o->states[i]->failures < OUTBOX_BREAK ? o->sinks->list[i]->hears : 0;
+	o->urgent = urgent;
+}
+
 bool state_has_more(const struct outbox *o)
 {
 	for (size_t i = 0; i < o->sinks->n; i++)
@@ -174,6 +183,8 @@ static const char *word_of(const struct sink *sink, const struct sink_state *s)
 {
 	if (!sink->enabled)
 		return "off";
+	if (sink->expires_s && clock_wall_us() / USEC_PER_SEC >= sink->expires_s)
+		return "expired";
 	if (s->trouble[0])
 		return s->rest_until_us > clock_mono_us() ? "resting" : "failing";
 	return s->last_good_us ? "ok" : "not used yet";
@@ -187,6 +198,9 @@ static void write_one(struct json_writer *w, const struct sink *sink, const stru
 	jw_field_str(w, "name", sink->name);
 	jw_field_str(w, "type", str_of(sink_types[sink->type].name));
 	jw_field_str(w, "state", str_of(word_of(sink, s)));
+	jw_field_str(w, "origin", sink->contract ? STR("api") : STR("config"));
+	if (sink->expires_s)
+		jw_field_int(w, "expires_us", sink->expires_s * USEC_PER_SEC);
 	jw_field_int(w, "waiting", MAX(s->waiting, INT64_C(0)));
 	jw_field_int(w, "dead", MAX(s->dead, INT64_C(0)));
 	jw_field_int(w, "delivered", (int64_t)s->delivered);

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "api/efforting.h"
-#include "api/follow.h"
 #include "api/ops.h"
 #include "api/ops_store.h"
 #include "api/waiting.h"
@@ -28,7 +27,6 @@ struct api {
 	struct request *later;   /* answered when what they began has ended */
 	struct changes changes;
 	struct waiting *waiting;
-	struct follow *follow;
 };
 
 /* One open request. */
@@ -365,11 +363,6 @@ void api_resume(void *arg)
 	purge_resume(&((struct api *)arg)->ctx);
 }
 
-void api_turn_ended(void *arg)
-{
-	follow_soon(((struct api *)arg)->follow);
-}
-
 static void drop(struct request *q)
 {
 	q->asked.done(NULL, q->asked.arg);
@@ -381,7 +374,6 @@ struct api *api_new(const struct api_context *ctx)
 	struct api *a = xcalloc(1, sizeof *a);
 
 	a->ctx = *ctx;
-	a->follow = follow_new(ctx);
 	a->waiting = waiting_new(ctx);
 	return a;
 }
@@ -401,7 +393,6 @@ void api_free(struct api *a)
 		next = q->next;
 		drop(q);
 	}
-	follow_free(a->follow);
 	waiting_free(a->waiting);
 	free(a);
 }

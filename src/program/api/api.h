@@ -55,6 +55,7 @@ struct api_context {
 	struct code *code;
 	struct llm *llm; /* NULL: none is ever asked */
 	struct outbox *outbox;
+	struct outputs *outputs;
 	struct web **web;                           /* where the web is, once there is one */
 	void (*stop)(void *arg);                    /* asks the daemon to stop */
 	void (*has_jobs)(void *arg);                /* jobs may be due; on the loop */
@@ -197,9 +198,6 @@ void rpc_call(struct api *a, str text, bool over_tcp, void (*done)(str reply, vo
 
 /* Handler of the server: a line has arrived. arg is the api. */
 void api_line(struct conn *c, str line, void *arg);
-
-/* An agent's turn has ended, so its transcript has new lines. arg is the api. */
-void api_turn_ended(void *arg);
 
 const struct api_context *api_context_of(const struct api *a);
 

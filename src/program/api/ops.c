@@ -178,6 +178,19 @@ static void write_privacy(struct json_writer *w)
 	jw_end_object(w);
 }
 
+static void write_available(struct json_writer *w, const struct agent_seen *a)
+{
+	enum agent_available is = engine_available(a, clock_wall_us());
+
+	jw_field_str(w, "available", str_of(available_names[is]));
+	if (is == AGENT_AVAILABLE)
+		return;
+	jw_field_str(w, "why", str_of(a->why));
+	jw_field_int(w, "since_us", a->since_us);
+	if (a->until_us)
+		jw_field_int(w, "until_us", a->until_us);
+}
+
 static void write_agents(struct json_writer *w, const struct engine_state *e)
 {
 	jw_key(w, "agents");
@@ -189,6 +202,7 @@ static void write_agents(struct json_writer *w, const struct engine_state *e)
 		jw_field_int(w, "tools_before", (int64_t)a->before);
 		jw_field_int(w, "tools_after", (int64_t)a->after);
 		jw_field_bool(w, "misses_before", engine_misses_before(a));
+		write_available(w, a);
 		jw_end_object(w);
 	}
 	jw_end_array(w);

@@ -198,6 +198,8 @@ int op_outbox_retry(struct op_call *call);
 int op_outbox_drop(struct op_call *call);
 int op_sinks(struct op_call *call);
 int op_sinks_test(struct op_call *call);
+int op_contracts_add(struct op_call *call);
+int op_contracts_remove(struct op_call *call);
 int op_vectors(struct op_call *call);
 int op_why(struct op_call *call);
 int op_preview(struct op_call *call);

@@ -4,6 +4,7 @@
 
 #include "api/ops.h"
 #include "base/clock.h"
+#include "engine/output.h"
 
 /* -- events ------------------------------------------------------------------------------------ */
 
@@ -62,8 +63,8 @@ static void write_event_row(struct op_call *call, struct query *q)
 #define EVENT_FROM "FROM events e JOIN sessions s ON s.key = e.session "
 
 /* What an answer cost is read from transcripts afterwards, and `usage` sums it up; what was added to a conversation is
- * told by `why`. Here both would only be noise. */
-#define NO_NOISE(table_) table_ "kind NOT IN ('ModelUsage', 'Injection') "
+ * told by `why`. Here both would only be noise, and so is what an agent said on its way, unless it is asked for. */
+#define NO_NOISE(table_) table_ "kind NOT IN ('ModelUsage', 'Injection') AND (?9 OR " table_ "kind <> 'Output') "
 
 /* A session that is asked for by name may be the doctor's: it looks for what it sent. */
 #define EVENTS_FILTER "(s.key = ?8 OR (?8 IS NULL AND " OP_NOT_DOCTOR ")) AND " OP_SCOPE_SQL
@@ -104,9 +105,13 @@ int op_events(struct op_call *call)
 						    "?6) "
 						    "ORDER BY e.seq DESC LIMIT ?6) ORDER BY ord, seq";
 	bool after = op_has(call, "after");
+	bool output = op_bool(call, "output");
 	int64_t last = op_int(call, "after"), session = op_int(call, "session");
 	struct op_filter f;
 	int r;
+
+	if (output)
+		outputs_listen(call->ctx->outputs);
 
 	op_read_filter(call, &f);
 	f.all = true;
@@ -116,7 +121,7 @@ int op_events(struct op_call *call)
 			after                                                 ? follow
 				: session || f.project || str_is_set(f.agent) ? newest_of
 									      : newest,
-			OP_FILTER_TYPES "iik", OP_FILTER_ARGS(&f), f.limit, last, session),
+			OP_FILTER_TYPES "iiki", OP_FILTER_ARGS(&f), f.limit, last, session, (int64_t)output),
 		&last);
 	jw_field_int(call->w, "last", last);
 	jw_end_object(call->w);

@@ -135,6 +135,55 @@ int op_sinks(struct op_call *call)
 	return r;
 }
 
+/* -- contracts --------------------------------------------------------------------------------- */
+
+static void write_contract(struct op_call *call, struct json_writer *w)
+{
+	jw_object(w);
+	jw_field_str(w, "name", op_text(call, "name"));
+	jw_field_str(w, "type", STR("webhook"));
+	jw_field_str(w, "url", op_text(call, "url"));
+	jw_field_str(w, "secret_file", op_has(call, "secret_file") ? op_text(call, "secret_file") : STR_NONE);
+	if (op_json(call, "events")) {
+		jw_key(w, "events");
+		jw_value(w, op_json(call, "events"));
+	}
+	if (op_json(call, "when")) {
+		jw_key(w, "when");
+		jw_value(w, op_json(call, "when"));
+	}
+	jw_field_int(w, "expires", clock_wall_us() / USEC_PER_SEC + op_int(call, "ttl_s"));
+	jw_end_object(w);
+}
+
+static int write_known_contract(struct op_call *call, int r)
+{
+	if (r < 0)
+		return r;
+	jw_object(call->w);
+	jw_field_str(call->w, "name", op_text(call, "name"));
+	jw_end_object(call->w);
+	return 0;
+}
+
+int op_contracts_add(struct op_call *call)
+{
+	struct buf b = BUF_INIT(KIB(64));
+	struct json_writer w = JSON_WRITER(&b);
+	int r;
+
+	write_contract(call, &w);
+	r = b.full ? err_set(call->err, -E2BIG, "the contract is too long")
+		   : contract_add(call->ctx->outbox, op_text(call, "name"), buf_str(&b), call->err);
+	buf_release(&b);
+	return write_known_contract(call, r);
+}
+
+int op_contracts_remove(struct op_call *call)
+{
+	return write_known_contract(call, contract_remove(call->ctx->outbox, op_text(call, "name"), call->err));
+}
+
 /* On a worker: it takes as long as the sink does. */
 int op_sinks_test(struct op_call *call)
 {

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/limits.h"
 #include "otlp/otlp.h"
+#include "outbox/outbox.h"
 
 /* -- health and login -------------------------------------------------------------------------- */
 
@@ -200,6 +201,7 @@ const struct route routes[] = {
 	{ "POST", "/api/sessions/complete", web_run_mem_complete, LIMIT_PAYLOAD, ROUTE_JSON },
 	{ "POST", "/api/processing", web_run_mem_processing, LIMIT_RPC_LINE, ROUTE_JSON },
 	{ "POST", "/api/oak/ci/", web_run_oak, LIMIT_PAYLOAD, ROUTE_JSON | ROUTE_PREFIX },
+	{ "POST", "/hooks/inbound/", web_run_inbound, INBOUND_BODY, ROUTE_JSON | ROUTE_PREFIX | ROUTE_SIGNED },
 	{ "POST", "/mcp", run_mcp, LIMIT_RPC_LINE, ROUTE_JSON },
 	{ "POST", "/v1/logs", run_otlp_logs, OTLP_BODY_MAX, ROUTE_OTLP, OTLP_GZIP_MAX },
 	{ 0 },

@@ -162,7 +162,7 @@ void web_tell(const struct record *r, void *arg)
 		return;
 	p = xcalloc(1, sizeof *p);
 	p->web = w;
-	buf_init(&p->text, KIB(8));
+	buf_init(&p->text, KIB(8) + (r->kind == EVENT_OUTPUT ? r->payload.n : 0));
 	ulid_format(&r->id, id);
 	buf_addf(&p->text, "id: %s\ndata: ", id);
 	out = (struct json_writer)JSON_WRITER(&p->text);
@@ -173,9 +173,18 @@ void web_tell(const struct record *r, void *arg)
 	jw_field_str(&out, "session", r->session);
 	jw_field_str(&out, "event", str_of(event_kinds[r->kind].name));
 	jw_field_str(&out, "tool", r->tool_name);
+	if (r->kind == EVENT_OUTPUT) {
+		jw_key(&out, "output");
+		jw_raw(&out, r->payload);
+	}
 	jw_end_object(&out);
 	buf_add_str(&p->text, STR("\n\n"));
 	loop_post(w->loop, push, p);
+}
+
+bool web_is_followed(const struct web *w)
+{
+	return w && w->streams;
 }
 
 void web_announce(struct web *w, const char *name, str json)

@@ -7,6 +7,7 @@
  * The door (door.c) is the only place that decides who may go on, and it decides before a byte of the body is read:
  * on the Unix socket the peer's uid is enough; over TCP the Host must be ours, an Origin or Sec-Fetch-Site must not be
  * another page's, and there must be the bearer token or the cookie of a login. Only GET /api/health is open.
+ * What comes in from elsewhere (inbound.c) has a signature instead, which is checked before anything of it is parsed.
  *
  * TCP is opened on demand, on 127.0.0.1 only. The bearer token lies in <state>/http.token; it is less than the owner's
  * token, which operations that change what runs want as well. */
@@ -29,6 +30,9 @@ void web_free(struct web *w);
 
 /* An event was stored; for /events. From the daemon's loop. arg is the web. */
 void web_tell(const struct record *r, void *arg);
+
+/* Whether anybody follows /events; any thread. */
+bool web_is_followed(const struct web *w);
 
 /* Something that is no event; for /events, under this name. From the daemon's loop. */
 void web_announce(struct web *w, const char *name, str json);
@@ -58,7 +62,8 @@ enum {
 	ROUTE_STREAM = 1 << 1,
 	ROUTE_PREFIX = 1 << 2,
 	ROUTE_JSON = 1 << 3,
-	ROUTE_OTLP = 1 << 4, /* JSON or protobuf, and gzip of them */
+	ROUTE_OTLP = 1 << 4,   /* JSON or protobuf, and gzip of them */
+	ROUTE_SIGNED = 1 << 5, /* its signature is looked at when the body is there, instead of a token */
 };
 
 struct route {
@@ -125,7 +130,8 @@ void web_ask(struct web_call *c, const char *method, str params,
 void web_ask_sums(struct web_call *c, str session, const char *which,
 	void (*done)(const struct op_answer *answer, void *arg));
 
-void web_run_oak(struct web_call *c); /* oak.c */
+void web_run_oak(struct web_call *c);     /* oak.c */
+void web_run_inbound(struct web_call *c); /* inbound.c */
 
 /* -- mem.c ------------------------------------------------------------------------------------- */
 

@@ -279,7 +279,7 @@ static int validate(struct cli *cli)
 		return cli_fail("%s: %s", path, strerror(errno));
 	config_load(path, &c, &problems);
 	/* A file that is no JSON is one problem. */
-	sinks = problems && problems->err.code == -EBADMSG ? NULL : sinks_load(path, cli->paths.home, NULL);
+	sinks = problems && problems->err.code == -EBADMSG ? NULL : sinks_load(path, NULL, cli->paths.home, NULL);
 	valid = !problems && !(sinks && sinks->problems);
 	if (cli_has(cli, "json")) {
 		jw_object(&w);

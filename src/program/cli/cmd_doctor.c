@@ -499,7 +499,7 @@ static void check_user_hooks(struct doctor *d)
 static void check_sinks(struct doctor *d)
 {
 	struct err err = { 0 };
-	struct sinks *sinks = sinks_load(d->cli->paths.config, d->cli->paths.home, &err);
+	struct sinks *sinks = sinks_load(d->cli->paths.config, NULL, d->cli->paths.home, &err);
 	struct json *status = NULL;
 	char text[200];
 

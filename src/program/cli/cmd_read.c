@@ -142,6 +142,7 @@ const struct cmd cmd_show = {
 static str gist(const struct json *payload)
 {
 	static const char *const paths[][2] = {
+		{ "text", NULL },
 		{ "prompt", NULL },
 		{ "tool_input", "command" },
 		{ "tool_input", "file_path" },
@@ -232,6 +233,8 @@ static str tail_params(struct cli *cli, int64_t limit, int64_t after)
 	if (after >= 0)
 		jw_field_int(&w, "after", after);
 	jw_field_str(&w, "session", str_of(cli_value(cli, "session", NULL)));
+	if (cli_has(cli, "output"))
+		jw_field_bool(&w, "output", true);
 	jw_end_object(&w);
 	params = arena_str(&cli->arena, buf_str(&b));
 	buf_release(&b);
@@ -271,6 +274,7 @@ static const struct cmd_option tail_options[] = {
 	{ "follow", 'f', NULL, false, "keep printing events as they arrive" },
 	{ "lines", 'n', "N", false, "start with the last N (default 20)" },
 	{ "session", 0, "ID", false, "only this session" },
+	{ "output", 0, NULL, false, "also what agents say while a turn runs, from their transcripts" },
 	OPTION_PROJECT,
 	OPTION_AGENT,
 	{ "json", 0, NULL, false, "print one JSON object per line" },

@@ -159,6 +159,24 @@ static int print_sinks(struct cli *cli, const struct json *s)
 	return troubles;
 }
 
+/* Its model could not be reached when a turn ended last. */
+static void print_available(const struct json *a)
+{
+	str is = json_str(json_get(a, STR("available")));
+	char since[CLOCK_TEXT], until[CLOCK_TEXT] = "";
+	int64_t at = 0;
+
+	if (str_empty(is) || str_eq(is, STR("available")))
+		return;
+	json_int(json_get(a, STR("since_us")), &at);
+	clock_format_age(clock_wall_us() - at, since);
+	if (json_int(json_get(a, STR("until_us")), &at))
+		clock_format(at, 1, until);
+	print_line("agent", STR_FMT " is " STR_FMT ", since %s ago (" STR_FMT ")%s%s",
+		STR_ARG(json_str(json_get(a, STR("agent")))), STR_ARG(is), since,
+		STR_ARG(json_str(json_get(a, STR("why")))), until[0] ? ", until " : "", until);
+}
+
 static void print_agents(const struct json *s)
 {
 	json_each(a, json_get(s, STR("agents"))) {
@@ -168,6 +186,7 @@ static void print_agents(const struct json *s)
 		json_int(json_get(a, STR("last_us")), &last);
 		clock_format_age(clock_wall_us() - last, ago);
 		print_line("agent", STR_FMT ", last event %s ago", STR_ARG(json_str(json_get(a, STR("agent")))), ago);
+		print_available(a);
 	}
 }
 

@@ -27,7 +27,9 @@
 #include "daemon/spawn.h"
 #include "daemon/tmux.h"
 #include "daemon/upkeep.h"
+#include "engine/follow.h"
 #include "engine/learn.h"
+#include "engine/output.h"
 #include "llm/llm.h"
 #include "outbox/outbox.h"
 #include "os/os.h"
@@ -66,6 +68,9 @@ struct daemon {
 	struct indexing *indexing;
 	struct learner *learner;
 	struct outbox *outbox;
+	char contracts[FS_PATH]; /* of the outbox */
+	struct follow *follow;
+	struct outputs *outputs;
 	struct api *api;
 	struct web *web;
 	struct janitor *janitor;
@@ -465,7 +470,10 @@ static void on_committed(void *arg)
 
 static void listen_to_capture(struct daemon *d)
 {
+	if (fs_join(d->contracts, d->paths->state, "contracts.json") < 0)
+		d->contracts[0] = 0;
 	d->outbox = outbox_new(&(struct outbox_config){ .config = d->paths->config,
+		.contracts = d->contracts[0] ? d->contracts : NULL,
 		.home = d->paths->home,
 		.max = config_number(&d->config, OPTION_OUTBOX_MAX) });
 	capture_listen(d->capture,
@@ -473,15 +481,7 @@ static void listen_to_capture(struct daemon *d)
 			.tell = outbox_tell,
 			.forget = outbox_forget,
 			.arg = d->outbox });
-	engine_set_urgent(d->engine, outbox_kinds(d->outbox));
-}
-
-/* Who hears of events beside the store. */
-static void start_hearing(struct daemon *d)
-{
-	d->indexing = indexing_new(d->loop, d->paths, &d->config);
-	engine_on_event(d->engine, indexing_hear, d->indexing);
-	d->tmux = tmux_new(d->loop, d->engine, d->paths, &d->config);
+	engine_set_urgent(d->engine, outbox_urgent(d->outbox));
 }
 
 static void start_writer(struct daemon *d)
@@ -523,11 +523,6 @@ static void on_records(struct conn *c, str body, void *arg)
 	api_records(c, body, ((struct daemon *)arg)->api);
 }
 
-static void on_turn_end(void *arg)
-{
-	api_turn_ended(((struct daemon *)arg)->api);
-}
-
 /* Once, when the start is over. */
 static void on_started(void *arg)
 {
@@ -548,6 +543,45 @@ static void start_learning(struct daemon *d)
 		.home = d->paths->home };
 
 	d->learner = learner_new(&c);
+}
+
+static void on_event(const struct event *e, void *arg)
+{
+	struct daemon *d = arg;
+
+	indexing_hear(e, d->indexing);
+	outputs_hear(e, d->outputs);
+}
+
+static bool wants_output(void *arg)
+{
+	const struct daemon *d = arg;
+
+	return *outbox_kinds(d->outbox) >> EVENT_OUTPUT & 1 || web_is_followed(d->web);
+}
+
+/* Who hears of events before they are answered. */
+static void start_hearing(struct daemon *d)
+{
+	d->indexing = indexing_new(d->loop, d->paths, &d->config);
+	d->outputs = outputs_new(&(struct output_config){ .loop = d->loop,
+		.engine = d->engine,
+		.home = d->paths->home,
+		.wanted = wants_output,
+		.arg = d });
+	engine_on_event(d->engine, on_event, d);
+	d->tmux = tmux_new(d->loop, d->engine, d->paths, &d->config);
+}
+
+static void start_following(struct daemon *d)
+{
+	d->follow = follow_new(&(struct follow_config){ .loop = d->loop,
+		.journal = d->journal,
+		.writer = d->writer,
+		.capture = d->capture,
+		.home = d->paths->home,
+		.store = d->paths->store });
+	engine_on_turn_end(d->engine, follow_soon, d->follow);
 }
 
 static void on_index(const char *root, void *arg)
@@ -622,13 +656,14 @@ static int build(struct daemon *d, struct err *err)
 	api.readers = d->readers = readers_new(d->paths->store);
 	api.outbox = d->outbox;
 	outbox_start(d->outbox, d->writer, d->readers);
+	start_hearing(d);
+	api.outputs = d->outputs;
 	d->recall = recall_new(d->loop, d->readers, d->paths, &d->config, d->token);
 	engine_set_context(d->engine, recall_context(d->recall));
 	engine_load_efforts(d->engine, d->readers);
 	api.memories = recall_memories(d->recall);
 	api.context = recall_context(d->recall);
 	api.code = recall_code(d->recall);
-	start_hearing(d);
 	api.writer = d->writer;
 	api.syncer = d->syncer;
 	api.capture = d->capture;
@@ -636,7 +671,7 @@ static int build(struct daemon *d, struct err *err)
 	d->api = api_new(&api);
 	d->web = web_start(d->api, d->paths, &d->config);
 	engine_on_record(d->engine, web_tell, d->web);
-	engine_on_turn_end(d->engine, on_turn_end, d);
+	start_following(d);
 	start_learning(d);
 	d->started_timer = loop_timer_new(d->loop, on_started, d);
 	loop_timer_set(d->started_timer, STARTED_MS * USEC_PER_MSEC);
@@ -693,6 +728,8 @@ static void take_apart(struct daemon *d)
 	loop_timer_free(d->stop_timer);
 	loop_timer_free(d->started_timer);
 	loop_timer_free(d->relisten_timer);
+	follow_free(d->follow);
+	outputs_free(d->outputs);
 	api_free(d->api);
 	web_free(d->web);
 	server_free(d->server);

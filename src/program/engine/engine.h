@@ -6,6 +6,8 @@
  *   remind_stage.c a stage: what the agent is reminded of
  *   hooks_stage.c  a stage: the user's own hooks
  *   context_stage.c  a stage: memories that fit
+ *   told.c         a stage: what came in from outside
+ *   available.c    which agents' models cannot be reached
  *   notice.c       a stage: one line for the user after a problem
  *   audit.c        a stage: what was decided, as events of hookd's own
  *   turn.c         what one call owns while it is open; exactly one answer
@@ -17,6 +19,8 @@
  *   fleet_load.c   the agents as the store knows them
  *   fleet_stage.c  a stage: what each agent is doing, and what it is told of others
  *   live.c         what is known of a session between its events
+ *   follow.c       what transcripts tell that no hook did (follow.h)
+ *   output.c       what agents say while a turn runs (output.h)
  *   learn.c        what was captured becomes memories, classes, summaries: runs jobs (learn.h)
  *   learn_turn.c   the job of a turn            learn_session.c  the job of a session
  *   learn_model.c  the same with a model
@@ -152,6 +156,11 @@ void engine_store(struct engine *e, struct record *records, size_t n, void (*don
 /* Records that were stored without the journal: they are counted, and whoever listens hears of them. */
 void engine_tell(struct engine *e, const struct record *records, size_t n);
 
+/* What came in from outside is told to the next event of a session that it is for. On the loop. */
+struct inbound;
+struct sinks;
+void engine_tell_inbound(struct engine *e, struct sinks *sinks, const struct inbound *in, str payload);
+
 /* Handler of the server: a frame from hookc has arrived. arg is the engine. */
 void engine_hook(struct conn *c, str body, void *arg);
 
@@ -175,6 +184,10 @@ struct hooks *engine_hooks(struct engine *e);
 /* Turns that have not been answered yet. */
 unsigned engine_turns(const struct engine *e);
 
+/* Whether an agent's model can be reached, as the ends of its turns tell. */
+enum agent_available { AGENT_AVAILABLE, AGENT_DEGRADED, AGENT_UNAVAILABLE };
+extern const char *const available_names[];
+
 /* What was seen of an agent. */
 enum { AGENTS_SEEN_MAX = 16 };
 
@@ -183,6 +196,9 @@ struct agent_seen {
 	int64_t last_us;
 	uint64_t before, after; /* tool events */
 	bool reported;
+	enum agent_available available;
+	int64_t since_us, until_us; /* wall clock; until 0: nobody knows */
+	char why[32];
 };
 
 struct engine_state {
@@ -203,6 +219,9 @@ struct engine_state {
 };
 
 void engine_get_state(const struct engine *e, struct engine_state *ret);
+
+/* As it is now: what was said to end has ended. */
+enum agent_available engine_available(const struct agent_seen *a, int64_t now_us);
 
 /* The agent reports tools only after they ran: its PreToolUse hook is missing, and no rule can stop a call. */
 bool engine_misses_before(const struct agent_seen *a);

@@ -20,6 +20,8 @@ void notice_count_agent(struct engine_state *s, const struct event *e)
 	a->last_us = e->at_us;
 	a->before += e->kind == EVENT_PRE_TOOL_USE;
 	a->after += e->kind == EVENT_POST_TOOL_USE || e->kind == EVENT_POST_TOOL_USE_FAILURE;
+	if (!str_starts(e->session, STR("hookd-doctor-")))
+		available_note(a, e);
 }
 
 bool engine_misses_before(const struct agent_seen *a)

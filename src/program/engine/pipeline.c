@@ -69,6 +69,7 @@ static const struct stage {
 	{ "hold once", LEADS | LATE, stage_hold_once },
 	{ "guard again", LEADS, stage_guard_again },
 	{ "context", LEADS, stage_context },
+	{ "told from outside", LEADS, stage_told },
 	{ "notice", LEADS, stage_notice },
 	{ "audit", LEADS | LATE, stage_audit },
 	{ "answers", LEADS, stage_note_answers },

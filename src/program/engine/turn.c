@@ -403,6 +403,7 @@ void engine_free(struct engine *e)
 	rescue_free(e);
 	reports_free(e);
 	twins_free(e->twins);
+	told_free(e->told);
 	efforts_free(e->efforts);
 	fleet_free(e->fleet);
 	effort_skills_free(e->skills);

@@ -116,6 +116,7 @@ struct engine {
 	void *efforts_awaiter;
 	struct effort_skills *skills;
 	struct twins *twins;
+	struct told_list *told; /* NULL: nothing ever came in */
 	struct turn_list unflushed, unsynced;
 	struct rescue *rescues;
 	bool spool_fails;
@@ -246,6 +247,13 @@ void live_put(struct live_table *t, struct live *l);
 struct live *live_find(const struct live_table *t, str agent, str session);
 unsigned live_count(const struct live_table *t);
 
+/* -- told.c: what came in from outside --------------------------------------------------------- */
+
+struct told_list;
+
+enum stage_result stage_told(struct turn *t);
+void told_free(struct told_list *l);
+
 /* -- effort_stage.c: which effort an event belongs to, and what that asks for ------------------- */
 
 enum stage_result stage_effort(struct turn *t);
@@ -297,6 +305,8 @@ void twin_leave(struct turn *t);
 /* -- notice.c ---------------------------------------------------------------------------------- */
 
 void notice_count_agent(struct engine_state *s, const struct event *e);
+/* available.c: the end of a turn says whether the model could be reached. */
+void available_note(struct agent_seen *a, const struct event *e);
 enum stage_result stage_notice(struct turn *t);
 
 /* -- audit.c ----------------------------------------------------------------------------------- */

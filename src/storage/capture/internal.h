@@ -100,10 +100,12 @@ str project_relative(struct store *s, struct arena *a, int64_t project, str path
 int session_find(struct store *s, const struct record *r, struct session *ret);
 int session_load(struct store *s, int64_t key, struct session *ret);
 int session_save(struct step *t);
-/* Events outside the fold (tokens, hookd's own decisions): they may arrive at any time, and change nothing else. */
+/* Events outside the fold (tokens, output, hookd's own decisions): they may arrive at any time, and change nothing
+ * else. */
 static inline bool session_is_apart(enum event_kind kind)
 {
-	return kind == EVENT_MODEL_USAGE || kind == EVENT_DECISION || kind == EVENT_INJECTION;
+	return kind == EVENT_MODEL_USAGE || kind == EVENT_DECISION || kind == EVENT_INJECTION || kind == EVENT_OUTPUT ||
+		kind == EVENT_INBOUND;
 }
 int session_link_parent(struct step *t);
 /* Does the record come after everything that was applied to the session? */

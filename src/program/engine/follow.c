@@ -8,11 +8,10 @@
 #include <stdlib.h>
 
 #include "agents/agents.h"
-#include "api/follow.h"
-#include "api/ops.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "engine/follow.h"
 #include "history/history.h"
 
 enum {
@@ -25,7 +24,7 @@ enum {
 };
 
 struct follow {
-	struct api_context ctx;
+	struct follow_config config;
 	struct loop_timer *timer;
 	struct redactor *redactor;
 	bool running, again;
@@ -35,7 +34,7 @@ struct follow {
 static int store_frame(struct follow *f, struct history *h, const char *path, struct buf *records)
 {
 	struct buf frame = BUF_INIT(LIMIT_FRAME), head = BUF_INIT(MIB(1));
-	struct capture_frame m = { .capture = f->ctx.capture, .purpose = "tokens" };
+	struct capture_frame m = { .capture = f->config.capture, .purpose = "tokens" };
 	int r;
 
 	history_write_head(h, path, &head);
@@ -43,7 +42,7 @@ static int store_frame(struct follow *f, struct history *h, const char *path, st
 	buf_add_str(&frame, buf_str(records));
 	buf_clear(records);
 	m.body = buf_str(&frame);
-	r = frame.full ? -E2BIG : writer_call(f->ctx.writer, capture_take_frame, &m);
+	r = frame.full ? -E2BIG : writer_call(f->config.writer, capture_take_frame, &m);
 	buf_release(&frame);
 	buf_release(&head);
 	return r;
@@ -53,7 +52,7 @@ static int store_frame(struct follow *f, struct history *h, const char *path, st
 static int settle(struct store *s, void *arg)
 {
 	struct follow *f = arg;
-	int left = capture_refold_due(f->ctx.capture, s, SESSIONS);
+	int left = capture_refold_due(f->config.capture, s, SESSIONS);
 
 	return left < 0 ? left : 0;
 }
@@ -98,7 +97,7 @@ static int read_tokens(struct follow *f, struct history *h, const struct candida
 	if (result == 0)
 		result = store_frame(f, h, path, &records);
 	if (result == 0 && said)
-		result = writer_call(f->ctx.writer, settle, f);
+		result = writer_call(f->config.writer, settle, f);
 	*budget -= (int64_t)n.bytes;
 	f->again |= got == 1;
 	buf_release(&records);
@@ -146,11 +145,11 @@ static void work(void *arg)
 	struct store *s = NULL;
 	struct err err = { 0 };
 	int64_t budget = BYTES_AT_ONCE;
-	const char *home = f->ctx.paths->home;
+	const char *home = f->config.home;
 	struct candidate *list = NULL;
 
-	(void)writer_wait(f->ctx.writer, f->seen, CATCH_UP_MS);
-	if (home[0] && store_open(f->ctx.paths->store, STORE_READ, NULL, &s, &err) == 0)
+	(void)writer_wait(f->config.writer, f->seen, CATCH_UP_MS);
+	if (home[0] && store_open(f->config.store, STORE_READ, NULL, &s, &err) == 0)
 		list = find_candidates(s, &arena);
 	store_close(s);
 	for (struct candidate *c = list; c && budget > 0; c = c->next) {
@@ -187,24 +186,26 @@ static void begin(void *arg)
 	if (!f->redactor)
 		f->redactor = redactor_new();
 	f->running = true;
-	f->seen = journal_end(f->ctx.journal);
-	loop_submit_lane(f->ctx.loop, LOOP_BACKGROUND, work, worked, f);
+	f->seen = journal_end(f->config.journal);
+	loop_submit_lane(f->config.loop, LOOP_BACKGROUND, work, worked, f);
 }
 
-void follow_soon(struct follow *f)
+void follow_soon(void *arg)
 {
+	struct follow *f = arg;
+
 	if (f->running)
 		f->again = true;
 	else
 		loop_timer_set(f->timer, AFTER_MS * USEC_PER_MSEC);
 }
 
-struct follow *follow_new(const struct api_context *ctx)
+struct follow *follow_new(const struct follow_config *config)
 {
 	struct follow *f = xcalloc(1, sizeof *f);
 
-	f->ctx = *ctx;
-	f->timer = loop_timer_new(ctx->loop, begin, f);
+	f->config = *config;
+	f->timer = loop_timer_new(config->loop, begin, f);
 	return f;
 }
 
