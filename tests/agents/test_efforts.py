@@ -73,6 +73,26 @@ def test_a_new_session_goes_on_with_it(claude, begun, model):
     assert saw_after(m, NEXT, 0) and m.saw("Port the parser")
 
 
+def test_watch_starts_it_again_when_its_context_is_full(claude, hookd, model, rig):
+    """The overflow story with the real program: its context is full, it would compact, the supervisor ends it and starts
+    it again, and the new window begins with the checkpoint instead of a summary."""
+    (rig.project / "next.txt").write_text(NEXT)
+    hookd.init("claude")
+    hookd.start()
+    begin = steps_of_beginning(hookd)
+    # The first may have asked for a summary before it is ended: then the second step is the second window's.
+    know = say("I know where we are.", wait=1)
+    m = model([*begin, checkpoint(hookd, tokens=990_000), know, know])
+    done = rig.run([hookd.program, "watch", "--", claude.program, "--dangerously-skip-permissions", "-p", "port the parser"],
+                   env={**claude.env(m), "IS_SANDBOX": "1"}).ok()
+    assert "the context was full; going on with effort" in done.err and "I know where we are." in done.out
+    assert saw_after(m, NEXT, len(begin) + 1), "the checkpoint did not reach the model of the second window"
+    [one] = efforts(hookd)
+    show = json.loads(hookd.call("effort", "show", one["effort"], "--json").ok().out)
+    assert one["state"] == "active" and len({w["session"] for w in show["windows"]}) == 2
+    assert [w["end_reason"] for w in show["windows"]][1:] == ["overflow"], show["windows"]
+
+
 @pytest.mark.parametrize("other", list(OTHERS))
 def test_another_vendors_agent_goes_on_with_it(request, other, begun, model):
     agent = request.getfixturevalue(other)

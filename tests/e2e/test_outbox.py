@@ -357,7 +357,8 @@ def test_a_refusal_is_final_and_the_session_goes_on(world, receiver, how, status
     configure(world, receiver.sink())
     a_turn(world)
     assert [b["event_type"] for b in arrived(receiver, 2)] == ["prompt", "stop"]
-    dead, = wait_for(lambda: deliveries(world), what="the dead one")
+    # What went out is noted a moment after the answer came.
+    dead, = wait_for(lambda: len(deliveries(world)) == 1 and deliveries(world), what="the dead one alone")
     assert (dead["state"], dead["tries"], dead["type"]) == ("dead", 1, "session_start") and str(status) in dead["error"]
     assert b"session_start" in world.hookd("outbox").stdout
     assert b"1 deliveries" in world.hookd("outbox", "retry", "--dry-run").stdout

@@ -150,6 +150,8 @@ static void read_store(struct request *q)
 		q->failed = store_exec(s, "BEGIN");
 	if (q->failed == 0)
 		run_op(q, s);
+	if (q->failed == -EUCLEAN)
+		err_set(&q->err, q->failed, "the store is damaged and is being repaired; try again");
 	if (q->failed == -ECANCELED)
 		err_set(&q->err, q->failed, "this takes longer than %u s; ask for less", q->op->budget_ms / 1000);
 	store_limit(s, 0, NULL);

@@ -63,7 +63,7 @@ static const struct stage {
 	{ "leader", FOLLOWS, stage_leader },
 	{ "fleet", LEADS | LATE, stage_fleet },
 	{ "effort", LEADS, stage_effort },
-	{ "reminders", LEADS, stage_remind },
+	{ "reminders", LEADS | LATE, stage_remind },
 	{ "hooks", LEADS, stage_hooks },
 	{ "late hooks", LATE, stage_late_hooks },
 	{ "hold once", LEADS | LATE, stage_hold_once },

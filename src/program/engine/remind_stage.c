@@ -88,7 +88,8 @@ static void hold_up(struct turn *t, const struct reminding *r)
 	verdict_add_ruling(v, &t->arena, &ruling);
 }
 
-/* Nothing is said beside a denial, and nothing to subagents, who have a part of the task only. */
+/* Nothing is said beside a denial or to a caller that has given up, and nothing to subagents, who have a part of the task
+ * only. */
 enum stage_result stage_remind(struct turn *t)
 {
 	const struct event *e = &t->event;
@@ -102,7 +103,7 @@ enum stage_result stage_remind(struct turn *t)
 	tally_add(t->live->tally, e);
 	if (mask & REMIND_CHECKPOINT && e->kind == EVENT_POST_TOOL_USE && e->tool_class == TOOL_SHELL)
 		look_at_disk(t);
-	if (t->verdict.action == VERDICT_DENY || t->verdict.end_turn)
+	if (t->late || t->verdict.action == VERDICT_DENY || t->verdict.end_turn)
 		return STAGE_DONE;
 	remind(t->live->tally, mask, e, listens(t), &t->arena, &r);
 	if (str_is_set(r.text) && r.go_on)

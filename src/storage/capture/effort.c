@@ -206,6 +206,7 @@ static int add_load(struct step *t, const struct ulid *uid, const struct ulid *w
 		(size_t)ULID_BYTES, t->record.at_us);
 }
 
+/* What ended it first did: an agent that was ended because its context was full also says good-bye. */
 static int on_end(struct step *t, const struct ulid *uid)
 {
 	struct ulid window;
@@ -214,9 +215,8 @@ static int on_end(struct step *t, const struct ulid *uid)
 	if (!ulid_parse(member(t, "window", NAME_MAX_BYTES), &window))
 		return 0;
 	r = store_do(t->store,
-		"UPDATE effort_windows SET ended_at = ?2, end_reason = ?3, checkpoint = coalesce(?4, checkpoint) WHERE "
-		"id "
-		"= ?1",
+		"UPDATE effort_windows SET ended_at = coalesce(ended_at, ?2), end_reason = coalesce(end_reason, ?3), "
+		"checkpoint = coalesce(?4, checkpoint) WHERE id = ?1",
 		"biss", window.b, (size_t)ULID_BYTES, t->record.at_us, member(t, "reason", NAME_MAX_BYTES),
 		tree(t, "checkpoint"));
 	json_each(path, json_get(t->event.payload, STR("loads")))
