@@ -88,8 +88,8 @@ static void hold_up(struct turn *t, const struct reminding *r)
 	verdict_add_ruling(v, &t->arena, &ruling);
 }
 
-/* Nothing is said beside a denial or to a caller that has given up, and nothing to subagents, who have a part of the task
- * only. */
+/* Nothing is said beside a denial or to a caller that has given up, and nothing to subagents, who have a part of the
+ * task only. */
 enum stage_result stage_remind(struct turn *t)
 {
 	const struct event *e = &t->event;
