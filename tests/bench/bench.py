@@ -24,6 +24,7 @@ import time
 
 import asking
 import cost
+import gates
 import sending
 import ways
 
@@ -59,6 +60,7 @@ GOALS = {
     **ways.GOALS,
     **asking.GOALS,
     **sending.GOALS,
+    **gates.GOALS,
 }
 
 MB = 1000 * 1000
@@ -453,12 +455,16 @@ class Bench:
         self.ways()
         self.models()
         self.sending()
+        self.efforts()
 
     def models(self):
         asking.measure(self)
 
     def sending(self):
         sending.measure(self)
+
+    def efforts(self):
+        self.part(lambda: gates.measure(self), "effort_us")
 
     def rows(self):
         for name, (title, unit, goal, more) in GOALS.items():
@@ -523,6 +529,7 @@ def main():
     parser.add_argument("--ways", action="store_true", help="HTTP and telemetry only")
     parser.add_argument("--models", action="store_true", help="hookc beside language models that misbehave, only")
     parser.add_argument("--sending", action="store_true", help="what goes out only")
+    parser.add_argument("--efforts", action="store_true", help="what an effort costs before a tool only")
     parser.add_argument("--quick", action="store_true", help="fewer runs: a look, not a figure")
     args = parser.parse_args()
     build = args.build.resolve()
@@ -533,7 +540,8 @@ def main():
         bench = Bench(build, args.quick)
     except Unmeasured as e:
         sys.exit(f"bench: the tools could not be compiled: {e}")
-    (bench.ways if args.ways else bench.models if args.models else bench.sending if args.sending else bench.all)()
+    (bench.ways if args.ways else bench.models if args.models else bench.sending if args.sending else
+     bench.efforts if args.efforts else bench.all)()
     bench.print()
     bench.save()
     return 1 if bench.missing else 0
