@@ -198,8 +198,12 @@ void judge_delete(struct run *x, const struct cmd *c, str word, bool recursive)
 		action = VERDICT_ASK; /* another machine: what is its project is not known */
 	if (recursive && place == PLACE_SYSTEM_IN && str_in(path, "/tmp/\2 /var/tmp/\2"))
 		action = VERDICT_ASK;
-	if (!recursive && place == PLACE_IN_HOME)
+	if (!recursive && (place == PLACE_IN_HOME || (place == PLACE_UNKNOWN && is_personal(x, path, &whole))))
 		action = secrecy_of(x, path) == SECRET_KEY ? VERDICT_DENY : loss_of_files(x, path);
+	else if (!recursive && path_is_dynamic(path) && has_mark(path, "\4"))
+		action = VERDICT_ASK; /* whatever another program's answer says */
+	else if (!recursive && place == PLACE_ELSEWHERE && str_eq(str_base(path), STR("\2")))
+		action = VERDICT_ASK; /* all that is in a directory, of whatever that is */
 	else if (!recursive && place == PLACE_IN_PROJECT && str_eq(str_base(path), STR("\2")))
 		action = VERDICT_ASK; /* all that is in a directory */
 	else if (recursive && action == VERDICT_DENY && is_like_output(str_base(path)) &&

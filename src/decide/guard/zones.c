@@ -29,13 +29,17 @@ static const char made_names[] =
 /* The same in a project, and in what a tool keeps for itself; elsewhere they are names like any other. */
 static const char made_here[] = "build builds out output dist target venv cache caches coverage tmp temp logs log obj "
 				"Debug Release debug release artifacts";
-static const char made_patterns[] =
-	"*.egg-info cmake-build-* *.dSYM *.pyc *.pyo *.o *.class *.tmp *.log *.bak *.swp *~ "
-	"*.tsbuildinfo core.* *.orig *.rej .DS_Store npm-debug.log* *_cache *-cache *.gcda "
-	"*.gcno *.profraw *.lock *.lockb *-lock.json *-lock.yaml";
+static const char made_patterns[] = "*.egg-info cmake-build-* *.dSYM *.pyc *.pyo *.o *.class *.swp *.tsbuildinfo "
+				    ".DS_Store npm-debug.log* *.gcda *.gcno *.profraw";
+/* The same, but not among what a person keeps: there a copy or a log may be the only one. */
+static const char made_or_kept[] = "*.tmp *.log *.bak *~ core.* *.orig *.rej *_cache *-cache *.lock *.lockb "
+				   "*-lock.json *-lock.yaml";
 static const char made_patterns_here[] = "build-* build_* *-build";
 
-static bool is_made_name(str part, bool here)
+/* Where a name is: what else it may be taken for. */
+enum around { AROUND_PERSON, AROUND_ANYTHING, AROUND_PROJECT };
+
+static bool is_made_name(str part, enum around around)
 {
 	char certain[64];
 
@@ -48,25 +52,26 @@ static bool is_made_name(str part, bool here)
 		part = str_n(certain, part.n);
 	}
 	return str_in(part, made_names) || glob_any(part, made_patterns) ||
-		(here && (str_in(part, made_here) || glob_any(part, made_patterns_here)));
+		(around != AROUND_PERSON && glob_any(part, made_or_kept)) ||
+		(around == AROUND_PROJECT && (str_in(part, made_here) || glob_any(part, made_patterns_here)));
 }
 
 bool is_like_output(str name)
 {
-	return is_made_name(name, /* here= */ true);
+	return is_made_name(name, AROUND_PROJECT);
 }
 
 /* Deeper than any build goes; what is not looked at is not taken for build output. */
 enum { PARTS_MAX = 48 };
 
-/* Some part of the path, from `from` on, is made by tools. here: in a project, where more names say so. */
-static bool has_made_part(str path, size_t from, bool here)
+/* Some part of the path, from `from` on, is made by tools. */
+static bool has_made_part(str path, size_t from, enum around around)
 {
 	str rest = str_from(path, from), part;
 	unsigned parts = 0;
 
 	while (str_split(&rest, '/', &part) && parts++ < PARTS_MAX)
-		if (part.n && is_made_name(part, here))
+		if (part.n && is_made_name(part, around))
 			return true;
 	return false;
 }
@@ -131,7 +136,7 @@ static enum place place_with_hole(struct run *x, str path)
 			slash = n;
 		n++;
 	}
-	if (!has_mark(last, MARKS_ANY) && is_made_name(last, true))
+	if (!has_mark(last, MARKS_ANY) && is_made_name(last, AROUND_PROJECT))
 		return PLACE_MADE;
 	if (path_is_dynamic(path) || slash == 0)
 		return PLACE_UNKNOWN;
@@ -151,7 +156,7 @@ static enum place place_in_project(str path, str root)
 	if (str_eq(rest, STR(".git")) || str_starts(rest, STR(".git/")) || str_ends(rest, STR("/.git")) ||
 		(has_mark(rest, "\2\3") && path_like(".git", rest)))
 		return PLACE_GIT;
-	return has_made_part(path, root.n, true) ? PLACE_MADE : PLACE_IN_PROJECT;
+	return has_made_part(path, root.n, AROUND_PROJECT) ? PLACE_MADE : PLACE_IN_PROJECT;
 }
 
 /* A live pattern that a home or the project fits. */
@@ -167,6 +172,7 @@ static enum place place_known(struct run *x, str path, bool all)
 {
 	str root = x->c->root.n ? x->c->root : x->c->cwd;
 	size_t home;
+	bool whole;
 
 	if (str_eq(path, STR("/")))
 		return PLACE_ROOT;
@@ -195,13 +201,17 @@ static enum place place_known(struct run *x, str path, bool all)
 			return PLACE_TEMP;
 	}
 	if (home) /* ~/.npm/cache: what begins with a dot is a tool's */
-		return has_made_part(path, home, home + 1 < path.n && path.p[home + 1] == '.') ? PLACE_MADE
-											       : PLACE_IN_HOME;
+		return has_made_part(path, home,
+			       home + 1 < path.n && path.p[home + 1] == '.' ? AROUND_PROJECT
+				       : is_personal(x, path, &whole)       ? AROUND_PERSON
+									    : AROUND_ANYTHING)
+			? PLACE_MADE
+			: PLACE_IN_HOME;
 	if (below_system_dir(path) && !path_below(path, STR("/srv")) && !path_below(path, STR("/mnt")) &&
 		!path_below(path, STR("/opt")) && !path_below(path, STR("/media")) &&
 		!path_below(path, STR("/Volumes")))
 		return PLACE_SYSTEM_IN;
-	return has_made_part(path, 0, /* here= */ x->remote) ? PLACE_MADE : PLACE_ELSEWHERE;
+	return has_made_part(path, 0, x->remote ? AROUND_PROJECT : AROUND_ANYTHING) ? PLACE_MADE : PLACE_ELSEWHERE;
 }
 
 enum place place_of(struct run *x, str path)
