@@ -308,8 +308,10 @@ void judge_write(struct run *x, const struct cmd *c, str word, str content, bool
 		return;
 	}
 	guarded = guarded_of(x, path);
-	/* An agent's own tool shows the person what it writes into the project. */
-	if (guarded == GUARDED_AGENT && !x->depth && path_below(path, x->c->root.n ? x->c->root : x->c->cwd))
+	/* An agent's own tool shows the person what it writes into the project; what servers it would start is more
+	 * than a text. */
+	if (guarded == GUARDED_AGENT && !x->depth && !glob_any(str_base(path), "*mcp*.json") &&
+		path_below(path, x->c->root.n ? x->c->root : x->c->cwd))
 		guarded = GUARDED_NOT;
 	/* What is written here runs later: it is judged as what it will be. */
 	if (content.n && !has_mark(str_head(content, 1), MARKS_HOLE) &&

@@ -13,6 +13,8 @@ static const char document_patterns[] =
 	"*.doc *.docx *.odt *.xls *.xlsx *.ods *.ppt *.pptx *.pdf *.tex *.rtf *.pages *.numbers *.key *.jpg *.jpeg *.png "
 	"*.heic *.raw *.psd *.mp4 *.mov *.kdbx *.csv *.zip *.7z *.tar *.tar.gz *.tgz *.epub *.mp3 *.flac *.wav *.svg";
 
+static const char settings_patterns[] = "*.json *.jsonc *.yaml *.yml *.toml *.conf *.cfg *.ini *.xml *.plist *rc";
+
 /* In a place where people keep what they made, outside of the project. ret_whole: all of such a place. */
 bool is_personal(struct run *x, str path, bool *ret_whole)
 {
@@ -70,16 +72,20 @@ void judge_overwriting(struct run *x, const struct cmd *c, str path, str content
 	if (!content.n && is_many(path) && ((place = place_of(x, path)) == PLACE_IN_PROJECT || place == PLACE_PROJECT))
 		FAULT(x, c, RULE_TRUNCATE, VERDICT_ASK, "this would empty many files of the project: " STR_FMT,
 			STR_ARG(path));
+	if (x->depth && !content.n && !is_many(path) && place_of(x, path) == PLACE_IN_HOME &&
+		glob_any(str_base(path), settings_patterns) && path_presence(x, path) != PRESENCE_NOT &&
+		!fact_find(x, x->fs, FACT_FILE, path))
+		FAULT(x, c, RULE_TRUNCATE, VERDICT_ASK, "this would empty settings of the user's: " STR_FMT,
+			STR_ARG(path));
 	if (is_lost(x, path, content))
 		FAULT(x, c, RULE_TRUNCATE, VERDICT_ASK,
 			"this would overwrite something of the user's that may have no copy: " STR_FMT, STR_ARG(path));
 }
 
-/* Files of other projects or programs, by a pattern or by the directory that they are in. */
-static bool is_many_settings(struct run *x, str path)
+/* Files of other projects or programs, by a pattern. */
+static bool is_many_of_others(struct run *x, str path)
 {
-	return x->depth && place_of(x, path) == PLACE_IN_HOME &&
-		(has_mark(str_base(path), "\2\3") || str_find_char(str_from(str_base(path), 1), '.') < 0);
+	return x->depth && has_mark(path, "\2\3") && place_of(x, path) == PLACE_IN_HOME;
 }
 
 void judge_edit(struct run *x, const struct cmd *c, str word)
@@ -89,7 +95,7 @@ void judge_edit(struct run *x, const struct cmd *c, str word)
 	bool own = fact_find(x, x->fs, FACT_FILE, path) != NULL;
 
 	judge_write(x, c, word, STR("\1"), true);
-	if (!own && (is_personal(x, path, &whole) || is_many_settings(x, path)))
+	if (!own && (is_personal(x, path, &whole) || is_many_of_others(x, path)))
 		FAULT(x, c, RULE_TRUNCATE, VERDICT_ASK,
 			"this would change something of the user's that may have no copy: " STR_FMT, STR_ARG(path));
 }
