@@ -1,5 +1,5 @@
 /* judge: what deleting, writing and reading a path means; and how findings are kept. */
-#include "guard/internal.h"
+#include "guard/descriptor.h"
 
 enum { FINDINGS_MAX = 64, REASON_MAX = 400 };
 
@@ -22,10 +22,33 @@ static str in_words(struct run *x, enum rule rule, enum verdict_action action, s
 		r->advice ? r->advice : "", way_out(x, r, action));
 }
 
+/* In a container that is thrown away and sees nothing of the host these are about the container. */
+static bool is_about_machine(enum rule rule)
+{
+	static const bool rules[RULE_MAX] = {
+		[RULE_CHMOD] = true,
+		[RULE_CHOWN] = true,
+		[RULE_MV] = true,
+		[RULE_PERSIST] = true,
+		[RULE_PKG_REMOVE] = true,
+		[RULE_POWER] = true,
+		[RULE_KILL] = true,
+		[RULE_CRON] = true,
+		[RULE_SERVICE] = true,
+		[RULE_USER] = true,
+		[RULE_SUDOERS] = true,
+		[RULE_SETUID] = true,
+	};
+
+	return rules[rule];
+}
+
 void find_fault(struct run *x, const struct cmd *c, enum rule rule, enum verdict_action action, str reason)
 {
 	str text = text_for_people(x->a, reason);
 
+	if (x->contained && !x->mounts && is_about_machine(rule))
+		return;
 	/* What a script of the project starts by a name that only its run knows is ordinary. */
 	if (x->on_disk && rule == RULE_EXEC_DYNAMIC)
 		return;
@@ -294,6 +317,17 @@ static bool is_shell_file(str path)
 			".xsession config.fish");
 }
 
+/* A line more in a table, or a program that nothing has the name of: installing does that. */
+static bool adds_to_system(struct run *x, str path, enum guarded guarded, bool append)
+{
+	if (guarded != GUARDED_SYSTEM)
+		return false;
+	if (append && str_in(path, "/etc/hosts /etc/fstab"))
+		return true;
+	return glob_any(path, "/bin/* /sbin/* /usr/bin/* /usr/sbin/*") && !has_mark(path, MARKS_ANY) &&
+		!descriptor_of(str_base(path)) && path_presence(x, path) != PRESENCE_THERE;
+}
+
 void judge_write(struct run *x, const struct cmd *c, str word, str content, bool append)
 {
 	str path = changed_path(x, c, word);
@@ -319,8 +353,8 @@ void judge_write(struct run *x, const struct cmd *c, str word, str content, bool
 			((guarded == GUARDED_STARTUP || guarded == GUARDED_GITHOOK) && is_shell_file(path))))
 		(void)run_child_text(x, content, STR_NONE);
 	if (guarded != GUARDED_NOT)
-		FAULT(x, c, writings[guarded].rule, writings[guarded].action, "this would write to %s: " STR_FMT,
-			writings[guarded].what, STR_ARG(path));
+		FAULT(x, c, writings[guarded].rule, adds_to_system(x, path, guarded, append) ? VERDICT_ASK : writings[guarded].action,
+			"this would write to %s: " STR_FMT, writings[guarded].what, STR_ARG(path));
 	else if (!is_inside(x, path) && place_of(x, path) == PLACE_DEVICE)
 		FAULT(x, c, RULE_DD, VERDICT_DENY, "this would write straight to a disk: " STR_FMT, STR_ARG(path));
 	else if (path_below(path, STR("/etc")) && !is_inside(x, path))

@@ -27,14 +27,20 @@ static const char made_names[] =
 	"bazel-testlogs .pio .lsp .clj-kondo .cpcache .nx .swc .webpack .rollup.cache .tsbuildinfo __snapshots_tmp__ "
 	".scannerwork .trunk buck-out .idea .vs lib-cov";
 /* The same in a project, and in what a tool keeps for itself; elsewhere they are names like any other. */
-static const char made_here[] = "build builds out output dist target venv cache caches coverage tmp temp logs log obj "
+static const char made_here[] = "gen generated reports _sources build builds out output dist target venv cache caches coverage tmp temp logs log obj "
 				"Debug Release debug release artifacts";
 static const char made_patterns[] = "*.egg-info cmake-build-* *.dSYM *.pyc *.pyo *.o *.class *.swp *.tsbuildinfo "
 				    ".DS_Store npm-debug.log* *.gcda *.gcno *.profraw";
 /* The same, but not among what a person keeps: there a copy or a log may be the only one. */
 static const char made_or_kept[] = "*.tmp *.log *.bak *~ core.* *.orig *.rej *_cache *-cache *.lock *.lockb "
 				   "*-lock.json *-lock.yaml";
-static const char made_patterns_here[] = "build-* build_* *-build";
+static const char made_patterns_here[] = "build-* build_* *-build *_build *_dist *-dist dist-* dist_* *-compiled *_generated* "
+					 "*.gem *.whl *.tgz *.tar.gz *.deb *.rpm *.apk *.jar *.pb.go *.vsix";
+/* Where tools keep what they have fetched, below a home. */
+static const char *const stores_in_home[] = { ".m2/repository", ".ansible/collections", ".ansible/tmp", ".cargo/registry",
+	".cargo/git", ".npm", ".nuget/packages", ".ivy2/cache", ".bundle/cache", ".gem/ruby", "go/pkg/mod", ".rustup/toolchains",
+	".nvm/versions", ".pyenv/versions", ".rbenv/versions", ".local/share/pnpm/store", ".bun/install/cache", ".yarn/berry",
+	".vscode/extensions", ".terraform.d/plugin-cache", ".local/share/virtualenvs" };
 
 /* Where a name is: what else it may be taken for. */
 enum around { AROUND_PERSON, AROUND_ANYTHING, AROUND_PROJECT };
@@ -156,7 +162,7 @@ static enum place place_in_project(str path, str root)
 	if (str_eq(rest, STR(".git")) || str_starts(rest, STR(".git/")) || str_ends(rest, STR("/.git")) ||
 		(has_mark(rest, "\2\3") && path_like(".git", rest)))
 		return PLACE_GIT;
-	return has_made_part(path, root.n, AROUND_PROJECT) ? PLACE_MADE : PLACE_IN_PROJECT;
+	return has_made_part(path, root.n, AROUND_PROJECT) || path_below(rest, STR("vendor/bundle")) ? PLACE_MADE : PLACE_IN_PROJECT;
 }
 
 /* A live pattern that a home or the project fits. */
@@ -200,6 +206,9 @@ static enum place place_known(struct run *x, str path, bool all)
 		if (path_below(path, str_of(temp_dirs[i])))
 			return PLACE_TEMP;
 	}
+	for (size_t i = 0; home && i < countof(stores_in_home); i++)
+		if (path_below(str_from(path, home + 1), str_of(stores_in_home[i])))
+			return PLACE_MADE;
 	if (home) /* ~/.npm/cache: what begins with a dot is a tool's */
 		return has_made_part(path, home,
 			       home + 1 < path.n && path.p[home + 1] == '.' ? AROUND_PROJECT
@@ -207,6 +216,9 @@ static enum place place_known(struct run *x, str path, bool all)
 									    : AROUND_ANYTHING)
 			? PLACE_MADE
 			: PLACE_IN_HOME;
+	/* Lists and archives of packages, which the next update fetches again. */
+	if (path_below(path, STR("/var/cache")) || path_below(path, STR("/var/lib/apt/lists")))
+		return PLACE_MADE;
 	if (below_system_dir(path) && !path_below(path, STR("/srv")) && !path_below(path, STR("/mnt")) &&
 		!path_below(path, STR("/opt")) && !path_below(path, STR("/media")) &&
 		!path_below(path, STR("/Volumes")))
