@@ -26,7 +26,7 @@ PROSE = re.compile(r'^\([^)]*\)[:.]?\s|^[A-Z][a-z]+ [a-z]+ [a-z]+ |^\$\w+ *$|^\(
 PYTHON = re.compile(r'^(import|from|with|def|class|return|raise|try|except|print|assert|for \w+ in .*:$|if .*:$)\b.*[):\w]$|^[\w.]+\(.*\)$|'
                     r'^\w+(\.\w+)+\(|^with .*:$')
 CONTROL = re.compile(r'^(if|then|else|elif|fi|for|while|until|do|done|case|esac|function|\{|\}|\)|;;|EOF|select)\b|^[\w./-]+\)\s*$|^[)}]')
-PROMPT = r'^(\([\w -]+\))? ?[$%] ?(?=[a-z])'
+PROMPT = r'^(\([\w -]+\)[\w/~]*)? ?[$%] ?(?=[A-Za-z])'
 KINDS = (('workflow', re.compile(r'^\.github/workflows/.*\.ya?ml$')), ('make', re.compile(r'(^|/)(Makefile|GNUmakefile|.*\.mk)$')),
          ('package', re.compile(r'(^|/)package\.json$')), ('docker', re.compile(r'(^|/)Dockerfile[^/]*$')),
          ('docs', re.compile(r'\.(md|rst|mdx)$')))
@@ -122,7 +122,8 @@ def recipes(text):
 
 def from_make(text):
     values = {'RM': 'rm -f', 'CC': 'cc', 'CXX': 'c++', 'AR': 'ar', 'MAKE': 'make', 'INSTALL': 'install', 'CURDIR': '.'}
-    values |= dict(re.findall(r'^(\w+)\s*[?:]?=\s*([^\n#]*?)\s*$', text, re.M))
+    values |= {name: value for name, value in re.findall(r'^(\w+)\s*[?:]?=\s*([^\n#]*?)\s*$', text, re.M)
+               if name not in value}  # NAME=$(NAME)-more has no one value
     for line in logical_lines('\n'.join(recipes(text))):
         line = re.sub(r'^[@+-]+', '', line)
         for _ in range(4):
@@ -151,10 +152,12 @@ def from_docker(text):
 
 
 def from_docs(text):
+    # A bracket behind a word is a sentence or a call of another language.
+    sentence = re.compile(r'[\w.:,\[]\s*\((?!\))')
     for m in re.finditer(r'^```(?:bash|sh|shell|console|zsh)\b[^\n]*\n(.*?)^```', text, re.M | re.S):
         lines = list(logical_lines(m[1]))
         prompts = [re.sub(PROMPT, '', l) for l in lines if re.match(PROMPT, l)]
-        yield from prompts or lines
+        yield from (l for l in prompts or lines if not sentence.search(re.sub(r"'[^']*'|\"[^\"]*\"|[\w\[]*=\(|\w+ *\(\)", ' ', l)))
 
 
 READERS = {'workflow': from_workflow, 'make': from_make, 'package': from_package, 'docker': from_docker, 'docs': from_docs}
@@ -163,9 +166,9 @@ READERS = {'workflow': from_workflow, 'make': from_make, 'package': from_package
 def is_command(line):
     """Not what a shell would not be given: comments, drawings, placeholders, halves of a loop."""
     return (2 < len(line) < LINE_MAX and re.match(r'[\w./~$"\'({\[!-]', line) and not re.match(r'[-|]{2}|- ', line) and line.isascii()
-            and not CONTROL.match(line) and '{{' not in line and not re.search(r'<[A-Za-z][\w -]*>|\.\.\. |\[[a-z-]+\] ', line)
+            and not CONTROL.match(line) and '{{' not in line and not re.search(r'<[A-Za-z][\w :|-]*>|\.\.\. |\[[a-z-]+\] ', line)
             and not POWERSHELL.search(line) and not PROSE.match(line) and not PYTHON.match(line) and not is_open(line)
-            and depth_of(line) == 0
+            and depth_of(line) == 0 and line.count('`') % 2 == 0 and not re.search(r'<%|\bifn?eq\b|^\w+> |^-|^(SELECT|INSERT|UPDATE) ', line)
             # An expression of the workflow as the program: what it would be nobody can tell from the file.
             and not re.search(r'(^|[;&|(`])\s*[\w./-]*"?\$VALUE', line)
             # Cut off, or a word of another language.

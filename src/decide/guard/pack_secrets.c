@@ -24,6 +24,8 @@ void judge_operands(struct run *x, struct cmd *c)
 		if (w.n > 1 && w.p[0] == '@')
 			w = str_from(w, 1);
 		s = secrecy_of(x, path_resolve(x, w));
+		if (!d && str_in(c->v[i - 1], "-i -k --key --key-file --keyfile --identity --private-key --ssh-key"))
+			continue; /* to be used; what is not known is asked about */
 		if (s == SECRET_KEY || (s != SECRET_NOT && reader && !names))
 			judge_read(x, c, w);
 	}

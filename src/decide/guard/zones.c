@@ -25,7 +25,7 @@ static const char made_names[] =
 	".pnpm-store .rpt2_cache .fusebox .dynamodb .wrangler .vercel .netlify .expo .import .godot bazel-bin "
 	"bazel-out "
 	"bazel-testlogs .pio .lsp .clj-kondo .cpcache .nx .swc .webpack .rollup.cache .tsbuildinfo __snapshots_tmp__ "
-	".scannerwork .trunk buck-out .idea .vs lib-cov";
+	".scannerwork .bundle .trunk buck-out .idea .vs lib-cov";
 /* The same in a project, and in what a tool keeps for itself; elsewhere they are names like any other. */
 static const char made_here[] = "gen generated reports _sources build builds out output dist target venv cache caches coverage tmp temp logs log obj "
 				"Debug Release debug release artifacts";
@@ -35,7 +35,7 @@ static const char made_patterns[] = "*.egg-info cmake-build-* *.dSYM *.pyc *.pyo
 static const char made_or_kept[] = "*.tmp *.log *.bak *~ core.* *.orig *.rej *_cache *-cache *.lock *.lockb "
 				   "*-lock.json *-lock.yaml";
 static const char made_patterns_here[] = "build-* build_* *-build *_build *_dist *-dist dist-* dist_* *-compiled *_generated* "
-					 "*.gem *.whl *.tgz *.tar.gz *.deb *.rpm *.apk *.jar *.pb.go *.vsix";
+					 "*_out tmp* .tmp* *.gem *.whl *.tgz *.tar.gz *.deb *.rpm *.apk *.jar *.pb.go *.vsix";
 /* Where tools keep what they have fetched, below a home. */
 static const char *const stores_in_home[] = { ".m2/repository", ".ansible/collections", ".ansible/tmp", ".cargo/registry",
 	".cargo/git", ".npm", ".nuget/packages", ".ivy2/cache", ".bundle/cache", ".gem/ruby", "go/pkg/mod", ".rustup/toolchains",
@@ -157,11 +157,14 @@ static enum place place_with_hole(struct run *x, str path)
 
 static enum place place_in_project(str path, str root)
 {
-	str rest = str_from(path, root.n + 1);
+	str rest = str_from(path, root.n + 1), last = str_base(path);
 
 	if (str_eq(rest, STR(".git")) || str_starts(rest, STR(".git/")) || str_ends(rest, STR("/.git")) ||
 		(has_mark(rest, "\2\3") && path_like(".git", rest)))
 		return PLACE_GIT;
+	/* cmd/tool/tool is what a build of cmd/tool leaves there. */
+	if (str_eq(last, str_base(str_head(path, (size_t)(last.p - path.p) - 1))) && str_find_char(last, '.') < 0 && str_has(rest, "/"))
+		return PLACE_MADE;
 	return has_made_part(path, root.n, AROUND_PROJECT) || path_below(rest, STR("vendor/bundle")) ? PLACE_MADE : PLACE_IN_PROJECT;
 }
 
