@@ -198,6 +198,15 @@ static void judge_where_it_stays(struct run *x, const struct cmd *c, str word, b
 			deletions[place].what, STR_ARG(path));
 }
 
+/* What somebody put there by hand, and would put there again; or what git fetches for itself. */
+static bool is_installed(str path)
+{
+	return !has_mark(path, MARKS_ANY) &&
+		glob_any(path,
+			"/opt/*-linux* /opt/*-[0-9]* /usr/local/share/?* /usr/local/lib/?* /usr/local/include/?* "
+			"/usr/local/go */.git/modules/?*");
+}
+
 void judge_delete(struct run *x, const struct cmd *c, str word, bool recursive)
 {
 	str path = changed_path(x, c, word);
@@ -220,6 +229,8 @@ void judge_delete(struct run *x, const struct cmd *c, str word, bool recursive)
 	if (recursive && x->remote && action == VERDICT_DENY && (place == PLACE_ELSEWHERE || place == PLACE_IN_HOME))
 		action = VERDICT_ASK; /* another machine: what is its project is not known */
 	if (recursive && place == PLACE_SYSTEM_IN && str_in(path, "/tmp/\2 /var/tmp/\2"))
+		action = VERDICT_ASK;
+	if (recursive && action == VERDICT_DENY && is_installed(path))
 		action = VERDICT_ASK;
 	if (!recursive && (place == PLACE_IN_HOME || (place == PLACE_UNKNOWN && is_personal(x, path, &whole))))
 		action = secrecy_of(x, path) == SECRET_KEY ? VERDICT_DENY : loss_of_files(x, path);

@@ -419,7 +419,7 @@ static void judge_rights(struct run *x, struct cmd *c, str word, str mode, bool 
 			"this would change the rights of a directory that is only known "
 			"when it runs");
 	else if (recursive && p == PLACE_SYSTEM_IN && !opens_to_all(mode) &&
-		glob_any(path, "/var/lib/?* /var/log/?* /var/run/?* /var/www* /var/spool/?* /usr/local/*"))
+		glob_any(path, "/var/lib/?* /var/log/?* /run/?* /var/www* /var/spool/?* /usr/local/*"))
 		FAULT(x, c, rule, VERDICT_ASK, "this would change the rights of what a service keeps: " STR_FMT, STR_ARG(path));
 	else if (recursive && p == PLACE_SYSTEM_IN)
 		FAULT(x, c, rule, VERDICT_DENY, "this would change the rights of a part of the system: " STR_FMT,

@@ -15,7 +15,7 @@ static const char *const temp_dirs[] = { "/tmp", "/var/tmp", "/private/tmp", "/d
 
 /* What builds, tests and tools make again by themselves, wherever it lies. */
 static const char made_names[] =
-	"_build node_modules bower_components __pycache__ .pytest_cache .mypy_cache .ruff_cache .hypothesis .tox .nox "
+	"_build .build node_modules bower_components __pycache__ .pytest_cache .mypy_cache .ruff_cache .hypothesis .tox .nox "
 	".venv .cache .next .nuxt .output .svelte-kit .parcel-cache .turbo .angular .vite .vite-temp .gradle "
 	".terraform "
 	".terragrunt-cache htmlcov .coverage .nyc_output .tmp .temp .eggs .stack-work dist-newstyle zig-out zig-cache "
