@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-FILE_MAX, LINE_MAX, PER_REPO = 400_000, 2_000, 1_500
+FILE_MAX, LINE_MAX, PER_REPO, SEED = 400_000, 2_000, 1_500, 7
 POWERSHELL = re.compile(r'^\$\w+(\.\w+)* *=|\b(Get|New|Set|Remove|Invoke|Write|Out|Add|Test|Select|ForEach|Where)-[A-Z]\w+')
 # Words in brackets, a sentence, an output.
 PROSE = re.compile(r'^\([^)]*\)[:.]?\s|^[A-Z][a-z]+ [a-z]+ [a-z]+ |^\$\w+ *$|^\([^()]*\)$|^\[[\w.]+\]$|^(INFO|WARN|ERRO)\b|^"\w+":|;;$|'
@@ -168,7 +168,7 @@ def is_command(line):
     return (2 < len(line) < LINE_MAX and re.match(r'[\w./~$"\'({\[!-]', line) and not re.match(r'[-|]{2}|- ', line) and line.isascii()
             and not CONTROL.match(line) and '{{' not in line and not re.search(r'<[A-Za-z][\w :|-]*>|\.\.\. |\[[a-z-]+\] ', line)
             and not POWERSHELL.search(line) and not PROSE.match(line) and not PYTHON.match(line) and not is_open(line)
-            and depth_of(line) == 0 and line.count('`') % 2 == 0 and not re.search(r'<%|\bifn?eq\b|^\w+> |^-|^(SELECT|INSERT|UPDATE) |^\w+ \{$|^\w+ \{\s|^\{ \w+:', line)
+            and depth_of(line) == 0 and line.count('`') % 2 == 0 and not re.search(r'<%|\bifn?eq\b|^\w+> |^-|^(SELECT|INSERT|UPDATE) |^\w+ [a-z]+[.,] [A-Z]|\$\([A-Z_]+\)|^\w+ \{$|^\w+ \{\s|^\{ \w+:', line)
             # One word that is a value: it stands in a list.
             and not re.fullmatch(r'"?(\$|https?:|/)[^\s"]*"?', line)
             # An expression of the workflow as the program: what it would be nobody can tell from the file.
@@ -223,7 +223,8 @@ def rate(hookd, path, sample):
     flagged = [(r, a) for r, a in zip(rows, answers) if a['decision'] != 'allow']
     rules = collections.Counter((a['rule'], a['decision']) for _, a in flagged)
     print('\n'.join('%5d %-5s %s' % (n, d, rule) for (rule, d), n in rules.most_common(40)))
-    for row, answer in random.Random(7).sample(flagged, min(sample, len(flagged))):
+    print('sample of seed %d' % SEED if sample else '')
+    for row, answer in random.Random(SEED).sample(flagged, min(sample, len(flagged))):
         print('%s %s [%s %s] %s' % (answer['decision'], answer['rule'], row['repo'], row['kind'], row['command'][:300]))
 
 

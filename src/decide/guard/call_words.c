@@ -1,6 +1,6 @@
-/* call_words: a tool of an MCP server as a command line. Its name is taken apart into words, members of its input become
- * options: github's delete_branch {"branch": "main"} is `mcp-tool github delete branch --branch=main`, about which
- * data/programs/mcp-tool.json says what it does. A tool that hands a line to a client is that client. */
+/* call_words: a tool of an MCP server as a command line. Its name is taken apart into words, members of its input are
+ * options: delete_branch of github with {"branch": "main"} is `mcp-tool github delete branch --branch=main`, and
+ * data/programs/mcp-tool.json says what that does. A tool that hands a line to a client is that client. */
 #include "guard/internal.h"
 
 /* Whose commands a tool takes that has one of these words in its name. */
@@ -43,13 +43,14 @@ static void add_members(struct run *x, const struct json *input, struct fields *
 	enum { VALUE_MAX = 200 };
 
 	json_each(m, input) {
-		str value = m->type == JSON_STRING              ? json_str(m)
+		str value = m->type == JSON_STRING            ? json_str(m)
 			: m->type == JSON_OBJECT && !m->count ? STR("{}")
 			: m->type == JSON_ARRAY && !m->count  ? STR("[]")
-								: STR_NONE;
+							      : STR_NONE;
 
 		if (str_is_set(value) && value.n < VALUE_MAX && m->key.n < VALUE_MAX)
-			fields_add(x->a, f, arena_strf(x->a, "--" STR_FMT "=" STR_FMT, STR_ARG(m->key), STR_ARG(value)));
+			fields_add(x->a, f,
+				arena_strf(x->a, "--" STR_FMT "=" STR_FMT, STR_ARG(m->key), STR_ARG(value)));
 	}
 }
 
@@ -60,7 +61,8 @@ static void run_client(struct run *x, const struct fields *words, str command)
 			if (str_in(words->v[k], clients[i].words) &&
 				!str_starts(str_trim(command), str_of(clients[i].program))) {
 				(void)run_child_text(x,
-					arena_strf(x->a, "%s " STR_FMT, clients[i].program, STR_ARG(command)), STR_NONE);
+					arena_strf(x->a, "%s " STR_FMT, clients[i].program, STR_ARG(command)),
+					STR_NONE);
 				return;
 			}
 }

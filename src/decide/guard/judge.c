@@ -364,7 +364,8 @@ void judge_write(struct run *x, const struct cmd *c, str word, str content, bool
 			((guarded == GUARDED_STARTUP || guarded == GUARDED_GITHOOK) && is_shell_file(path))))
 		(void)run_child_text(x, content, STR_NONE);
 	if (guarded != GUARDED_NOT)
-		FAULT(x, c, writings[guarded].rule, adds_to_system(x, path, guarded, append) ? VERDICT_ASK : writings[guarded].action,
+		FAULT(x, c, writings[guarded].rule,
+			adds_to_system(x, path, guarded, append) ? VERDICT_ASK : writings[guarded].action,
 			"this would write to %s: " STR_FMT, writings[guarded].what, STR_ARG(path));
 	else if (!is_inside(x, path) && place_of(x, path) == PLACE_DEVICE)
 		FAULT(x, c, RULE_DD, VERDICT_DENY, "this would write straight to a disk: " STR_FMT, STR_ARG(path));

@@ -10,7 +10,8 @@ static const char personal_dirs[] =
 	"Nextcloud Bilder Dokumente Images";
 
 static const char document_patterns[] =
-	"*.doc *.docx *.odt *.xls *.xlsx *.ods *.ppt *.pptx *.pdf *.tex *.rtf *.pages *.numbers *.key *.jpg *.jpeg *.png "
+	"*.doc *.docx *.odt *.xls *.xlsx *.ods *.ppt *.pptx *.pdf *.tex *.rtf *.pages *.numbers *.key *.jpg *.jpeg "
+	"*.png "
 	"*.heic *.raw *.psd *.mp4 *.mov *.kdbx *.csv *.zip *.7z *.tar *.tar.gz *.tgz *.epub *.mp3 *.flac *.wav *.svg";
 
 static const char settings_patterns[] = "*.json *.jsonc *.yaml *.yml *.toml *.conf *.cfg *.ini *.xml *.plist *rc";

@@ -492,8 +492,8 @@ static str out_find(struct run *x, const struct cmd *c)
 	}
 	/* What is known of a name; of several files of which none is, both marks say so. */
 	name = str_is_set(name) && !str_in(name, "* .* *.* ?*") ? map_tr(x->a, name, STR("*?"), STR("\2\3"), false)
-		: narrowed                                     ? STR("\1\2")
-							       : STR("\2");
+		: narrowed                                      ? STR("\1\2")
+								: STR("\2");
 	for (i = first; i < c->n && (!c->v[i].n || !strchr("-(!", c->v[i].p[0])); i++) {
 		text_add(&t, c->v[i]);
 		text_char(&t, '/');

@@ -39,7 +39,9 @@ static void judge_mount(struct run *x, struct cmd *c, str spec)
 	if (source.n && (source.p[0] == '/' || source.p[0] == '~' || source.p[0] == '.') && is_host_path(x, source) &&
 		!(read_only && !str_eq(source, STR("/"))) && !str_in(source, "/etc/localtime /etc/timezone"))
 		FAULT(x, c, RULE_DOCKER_ESCAPE,
-			is_socket(source) || is_setting_of_service(x, source) || str_eq(source, STR("/var/log")) ? VERDICT_ASK : VERDICT_DENY,
+			is_socket(source) || is_setting_of_service(x, source) || str_eq(source, STR("/var/log"))
+				? VERDICT_ASK
+				: VERDICT_DENY,
 			"this gives a container power over the host: " STR_FMT, STR_ARG(source));
 	if (source.n && secrecy_of(x, path_resolve(x, source)) == SECRET_KEY && !read_only)
 		FAULT(x, c, RULE_SECRET_READ, VERDICT_ASK, "this gives private keys to a container: " STR_FMT,
@@ -111,8 +113,7 @@ static void run_inside(struct run *x, struct cmd *c, size_t from, bool fresh)
 		} else if (arg_is(&a, 'w', "workdir")) {
 			dir = a.value;
 		} else if (arg_is(&a, 0, "privileged") && !str_eq(a.value, STR("false"))) {
-			FAULT(x, c, RULE_DOCKER_ESCAPE,
-				cmd_has(c, "--pid") ? VERDICT_DENY : VERDICT_ASK,
+			FAULT(x, c, RULE_DOCKER_ESCAPE, cmd_has(c, "--pid") ? VERDICT_DENY : VERDICT_ASK,
 				"this gives a container power over the host");
 		} else if (arg_is(&a, 0, "pid") && str_eq(a.value, STR("host"))) {
 			FAULT(x, c, RULE_DOCKER_ESCAPE, VERDICT_ASK,

@@ -162,7 +162,8 @@ static void do_fd(struct run *x, struct cmd *c)
 		return;
 	if (operands.n && !str_in(operands.v[0], ". .* * ^") && str_eq(found, STR("\2")))
 		found = arena_strf(x->a, "\1\2" STR_FMT, STR_ARG(whole_name(x, operands.v[0])));
-	item = arena_strf(x->a, STR_FMT "/" STR_FMT, STR_ARG(operands.n > 1 ? operands.v[1] : STR(".")), STR_ARG(found));
+	item = arena_strf(x->a, STR_FMT "/" STR_FMT, STR_ARG(operands.n > 1 ? operands.v[1] : STR(".")),
+		STR_ARG(found));
 	for (size_t i = 0, placed = 0; i <= words.n; i++) {
 		if (i == words.n) {
 			if (!placed)
@@ -420,7 +421,8 @@ static void judge_rights(struct run *x, struct cmd *c, str word, str mode, bool 
 			"when it runs");
 	else if (recursive && p == PLACE_SYSTEM_IN && !opens_to_all(mode) &&
 		glob_any(path, "/var/lib/?* /var/log/?* /run/?* /var/www* /var/spool/?* /usr/local/*"))
-		FAULT(x, c, rule, VERDICT_ASK, "this would change the rights of what a service keeps: " STR_FMT, STR_ARG(path));
+		FAULT(x, c, rule, VERDICT_ASK, "this would change the rights of what a service keeps: " STR_FMT,
+			STR_ARG(path));
 	else if (recursive && p == PLACE_SYSTEM_IN)
 		FAULT(x, c, rule, VERDICT_DENY, "this would change the rights of a part of the system: " STR_FMT,
 			STR_ARG(path));

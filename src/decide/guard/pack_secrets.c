@@ -46,7 +46,8 @@ static void do_echo(struct run *x, struct cmd *c)
 /* openssl: most of it uses a key and shows nothing of it; some prints what -in holds, or puts it into -out. */
 static void do_openssl(struct run *x, struct cmd *c)
 {
-	bool shows = c->n > 1 && str_in(c->v[1], "rsa ec dsa pkey pkcs8 pkcs12 enc base64 rsautl pkeyutl cms smime"), out = false;
+	bool shows = c->n > 1 && str_in(c->v[1], "rsa ec dsa pkey pkcs8 pkcs12 enc base64 rsautl pkeyutl cms smime"),
+	     out = false;
 	str content = STR("\1");
 
 	for (size_t i = 1; i < c->n; i++) {

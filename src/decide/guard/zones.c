@@ -15,7 +15,8 @@ static const char *const temp_dirs[] = { "/tmp", "/var/tmp", "/private/tmp", "/d
 
 /* What builds, tests and tools make again by themselves, wherever it lies. */
 static const char made_names[] =
-	"_build .build node_modules bower_components __pycache__ .pytest_cache .mypy_cache .ruff_cache .hypothesis .tox .nox "
+	"_build .build node_modules bower_components __pycache__ .pytest_cache .mypy_cache .ruff_cache .hypothesis "
+	".tox .nox "
 	".venv .cache .next .nuxt .output .svelte-kit .parcel-cache .turbo .angular .vite .vite-temp .gradle "
 	".terraform "
 	".terragrunt-cache htmlcov .coverage .nyc_output .tmp .temp .eggs .stack-work dist-newstyle zig-out zig-cache "
@@ -27,20 +28,23 @@ static const char made_names[] =
 	"bazel-testlogs .pio .lsp .clj-kondo .cpcache .nx .swc .webpack .rollup.cache .tsbuildinfo __snapshots_tmp__ "
 	".scannerwork .bundle .trunk buck-out .idea .vs lib-cov";
 /* The same in a project, and in what a tool keeps for itself; elsewhere they are names like any other. */
-static const char made_here[] = "gen generated reports _sources build builds out output dist target venv cache caches coverage tmp temp logs log obj "
+static const char made_here[] = "gen generated reports _sources build builds out output dist target venv cache caches "
+				"coverage tmp temp logs log obj "
 				"Debug Release debug release artifacts";
 static const char made_patterns[] = "*.egg-info cmake-build-* *.dSYM *.pyc *.pyo *.o *.class *.swp *.tsbuildinfo "
 				    ".DS_Store npm-debug.log* *.gcda *.gcno *.profraw";
 /* The same, but not among what a person keeps: there a copy or a log may be the only one. */
 static const char made_or_kept[] = "*.tmp *.log *.bak *~ core.* *.orig *.rej *_cache *-cache *.lock *.lockb "
 				   "*-lock.json *-lock.yaml";
-static const char made_patterns_here[] = "build-* build_* *-build *_build *_dist *-dist dist-* dist_* *-compiled *_generated* "
-					 "*_out tmp* .tmp* *.gem *.whl *.tgz *.tar.gz *.deb *.rpm *.apk *.jar *.pb.go *.vsix";
+static const char made_patterns_here[] =
+	"build-* build_* *-build *_build *_dist *-dist dist-* dist_* *-compiled *_generated* "
+	"*_out *_output *_built tmp* .tmp* *.gem *.whl *.tgz *.tar.gz *.deb *.rpm *.apk *.jar *.pb.go *.vsix";
 /* Where tools keep what they have fetched, below a home. */
-static const char *const stores_in_home[] = { ".m2/repository", ".ansible/collections", ".ansible/tmp", ".cargo/registry",
-	".cargo/git", ".npm", ".nuget/packages", ".ivy2/cache", ".bundle/cache", ".gem/ruby", "go/pkg/mod", ".rustup/toolchains",
-	".nvm/versions", ".pyenv/versions", ".rbenv/versions", ".local/share/pnpm/store", ".bun/install/cache", ".yarn/berry",
-	".vscode/extensions", ".terraform.d/plugin-cache", ".local/share/virtualenvs" };
+static const char *const stores_in_home[] = { ".m2/repository", ".ansible/collections", ".ansible/tmp",
+	".cargo/registry", ".cargo/git", ".npm", ".nuget/packages", ".ivy2/cache", ".bundle/cache", ".gem/ruby",
+	"go/pkg/mod", ".rustup/toolchains", ".nvm/versions", ".pyenv/versions", ".rbenv/versions",
+	".local/share/pnpm/store", ".bun/install/cache", ".yarn/berry", ".vscode/extensions",
+	".terraform.d/plugin-cache", ".local/share/virtualenvs" };
 
 /* Where a name is: what else it may be taken for. */
 enum around { AROUND_PERSON, AROUND_ANYTHING, AROUND_PROJECT };
@@ -142,6 +146,8 @@ static enum place place_with_hole(struct run *x, str path)
 			slash = n;
 		n++;
 	}
+	if (str_eq(last, STR("\2")) && path.n > 2)
+		last = str_base(str_head(path, path.n - 2)); /* all that is in a directory is the directory */
 	if (!has_mark(last, MARKS_ANY) && is_made_name(last, AROUND_PROJECT))
 		return PLACE_MADE;
 	if (path_is_dynamic(path) || slash == 0)
@@ -163,9 +169,11 @@ static enum place place_in_project(str path, str root)
 		(has_mark(rest, "\2\3") && path_like(".git", rest)))
 		return PLACE_GIT;
 	/* cmd/tool/tool is what a build of cmd/tool leaves there. */
-	if (str_eq(last, str_base(str_head(path, (size_t)(last.p - path.p) - 1))) && str_find_char(last, '.') < 0 && str_has(rest, "/"))
+	if (str_eq(last, str_base(str_head(path, (size_t)(last.p - path.p) - 1))) && str_find_char(last, '.') < 0 &&
+		str_has(rest, "/"))
 		return PLACE_MADE;
-	return has_made_part(path, root.n, AROUND_PROJECT) || path_below(rest, STR("vendor/bundle")) ? PLACE_MADE : PLACE_IN_PROJECT;
+	return has_made_part(path, root.n, AROUND_PROJECT) || path_below(rest, STR("vendor/bundle")) ? PLACE_MADE
+												     : PLACE_IN_PROJECT;
 }
 
 /* A live pattern that a home or the project fits. */
@@ -220,7 +228,7 @@ static enum place place_known(struct run *x, str path, bool all)
 			? PLACE_MADE
 			: PLACE_IN_HOME;
 	/* Lists and archives of packages, which the next update fetches again. */
-	if (path_below(path, STR("/var/cache")) || path_below(path, STR("/var/lib/apt/lists")))
+	if (str_starts(path, STR("/var/cache/")) || path_below(path, STR("/var/lib/apt/lists")))
 		return PLACE_MADE;
 	if (below_system_dir(path) && !path_below(path, STR("/srv")) && !path_below(path, STR("/mnt")) &&
 		!path_below(path, STR("/opt")) && !path_below(path, STR("/media")) &&
