@@ -120,7 +120,7 @@ static void run_inside(struct run *x, struct cmd *c, size_t from, bool fresh)
 				"this lets a container see and end every process of the host");
 		} else if (arg_is(&a, 0, "cap-add") &&
 			str_in_nocase(a.value,
-				"ALL SYS_ADMIN SYS_PTRACE SYS_MODULE SYS_RAWIO "
+				"ALL SYS_ADMIN SYS_MODULE SYS_RAWIO "
 				"DAC_READ_SEARCH")) {
 			FAULT(x, c, RULE_DOCKER_ESCAPE, VERDICT_ASK, "this gives a container power over the host");
 		} else if (arg_is(&a, 0, "device") && place_of(x, a.value) == PLACE_DEVICE) {

@@ -28,9 +28,10 @@ static const char made_names[] =
 	"bazel-testlogs .pio .lsp .clj-kondo .cpcache .nx .swc .webpack .rollup.cache .tsbuildinfo __snapshots_tmp__ "
 	".scannerwork .bundle .trunk buck-out .idea .vs lib-cov";
 /* The same in a project, and in what a tool keeps for itself; elsewhere they are names like any other. */
-static const char made_here[] = "gen generated reports _sources build builds out output dist target venv cache caches "
-				"coverage tmp temp logs log obj "
-				"Debug Release debug release artifacts";
+static const char made_here[] =
+	"site-packages gen generated reports _sources build builds out output dist target venv cache caches "
+	"coverage tmp temp logs log obj "
+	"Debug Release debug release artifacts";
 static const char made_patterns[] = "*.egg-info cmake-build-* *.dSYM *.pyc *.pyo *.o *.class *.swp *.tsbuildinfo "
 				    ".DS_Store npm-debug.log* *.gcda *.gcno *.profraw";
 /* The same, but not among what a person keeps: there a copy or a log may be the only one. */
@@ -287,13 +288,26 @@ static enum secrecy secrecy_of_class(enum secret_file_class class)
 	return class == FILE_IS_KEY ? SECRET_KEY : class == FILE_IS_SECRET ? SECRET_PROJECT : SECRET_NOT;
 }
 
+static bool may_be(char in_pattern, char in_path)
+{
+	return strchr("*?[]", in_pattern) || (unsigned char)in_path < ' ' || (in_pattern | 0x20) == (in_path | 0x20);
+}
+
+/* Both ends of most patterns are plain, and differ from most paths. */
+static bool may_fit(str pattern, str path)
+{
+	return pattern.n && path.n && may_be(pattern.p[0], path.p[0]) &&
+		may_be(pattern.p[pattern.n - 1], path.p[path.n - 1]);
+}
+
 /* The strictest row that the path may be. */
 static enum secrecy secrecy_by(const struct secret_file *rows, size_t n, str path)
 {
 	enum secrecy worst = SECRET_NOT;
 
 	for (size_t i = 0; i < n && worst != SECRET_KEY; i++)
-		if (secrecy_of_class(rows[i].class) > worst && path_like(rows[i].pattern.p, path))
+		if (secrecy_of_class(rows[i].class) > worst && may_fit(rows[i].pattern, path) &&
+			path_like(rows[i].pattern.p, path))
 			worst = secrecy_of_class(rows[i].class);
 	return worst;
 }
