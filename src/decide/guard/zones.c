@@ -320,6 +320,8 @@ static enum secrecy secrecy_of_name(str path)
 	if (has_mark(last, MARKS_HOLE) || (has_mark(last, "\2\3") && last.n < 4))
 		return SECRET_NOT;
 	s = secrecy_by(secret_files_by_name, nsecret_files_by_name, last);
+	if (s == SECRET_NOT)
+		return s;
 	/* Of what a live pattern may cover only keys and .env count: *.json would cover half of the list. */
 	if (has_mark(last, "\2\3") && s == SECRET_PROJECT && !path_like(".env", last) &&
 		!glob_any(last, "*.pem *.key *.env .env.*"))
@@ -395,7 +397,7 @@ static const char *const own_in_system[] = { "/etc/hookd/**", "/etc/hookd", "/et
 static bool any_like(const char *const *patterns, size_t n, str path)
 {
 	for (size_t i = 0; i < n; i++)
-		if (path_like(patterns[i], path))
+		if (may_fit(str_of(patterns[i]), path) && path_like(patterns[i], path))
 			return true;
 	return false;
 }
