@@ -17,12 +17,16 @@ import subprocess
 import sys
 import tempfile
 
-FILE_MAX, LINE_MAX, PER_REPO = 400_000, 2_000, 1_500
+FILE_MAX, LINE_MAX, PER_REPO, SEED = 400_000, 2_000, 1_500, 7
 POWERSHELL = re.compile(r'^\$\w+(\.\w+)* *=|\b(Get|New|Set|Remove|Invoke|Write|Out|Add|Test|Select|ForEach|Where)-[A-Z]\w+')
 # Words in brackets, a sentence, an output.
 PROSE = re.compile(r'^\([^)]*\)[:.]?\s|^[A-Z][a-z]+ [a-z]+ [a-z]+ |^\$\w+ *$|^\([^()]*\)$|^\[[\w.]+\]$|^(INFO|WARN|ERRO)\b|^"\w+":|;;$|'
-                   r'^[A-Z]+ {2,}[A-Z]|^-\w, --|^\w+ = ')
+                   r'^[A-Z]+ {2,}[A-Z]|^-\w, --|^\w+ = |^\w+: |^https?://|^\[[^ ]|^at \w|^\w+\(\d*\)|<%|%>|\w+:\d+:\d+\)|^[A-Z][\w-]+: <')
+# A statement of Python, which steps of a workflow may be written in.
+PYTHON = re.compile(r'^(import|from|with|def|class|return|raise|try|except|print|assert|for \w+ in .*:$|if .*:$)\b.*[):\w]$|^[\w.]+\(.*\)$|'
+                    r'^\w+(\.\w+)+\(|^with .*:$')
 CONTROL = re.compile(r'^(if|then|else|elif|fi|for|while|until|do|done|case|esac|function|\{|\}|\)|;;|EOF|select)\b|^[\w./-]+\)\s*$|^[)}]')
+PROMPT = r'^(\([\w -]+\)[\w/~]*)? ?[$%] ?(?=[A-Za-z])'
 KINDS = (('workflow', re.compile(r'^\.github/workflows/.*\.ya?ml$')), ('make', re.compile(r'(^|/)(Makefile|GNUmakefile|.*\.mk)$')),
          ('package', re.compile(r'(^|/)package\.json$')), ('docker', re.compile(r'(^|/)Dockerfile[^/]*$')),
          ('docs', re.compile(r'\.(md|rst|mdx)$')))
@@ -32,13 +36,25 @@ def kind_of(path):
     return next((kind for kind, pattern in KINDS if pattern.search(path)), None) if 'node_modules' not in path else None
 
 
+def depth_of(line):
+    """How many brackets are open at the end of a line; below 0 when one is closed that was not opened."""
+    bare = re.sub(r"'[^']*'|\\\\.|(^|\s)#.*", ' ', line)
+    bare = re.sub(r'\$\{[^{}]*\}', ' ', bare)
+    depth = 0
+    for mark in re.findall(r'\(|\)|(?:^|(?<=\s))\{(?=\s|$)|(?:^|(?<=[\s;]))\}', bare):
+        depth += 1 if mark in '({' else -1
+        if depth < 0:
+            return depth
+    return depth
+
+
 def is_open(line):
-    """A quote that is not closed yet: the command goes on in the next line."""
+    """A quote or a bracket that is not closed yet: the command goes on in the next line."""
     try:
         shlex.split(line, comments=True)
     except ValueError:
         return True
-    return False
+    return depth_of(line) > 0
 
 
 def logical_lines(text):
@@ -66,7 +82,7 @@ def logical_lines(text):
         line = ''
 
 
-def is_powershell(lines, at, indent):
+def is_other_language(lines, at, indent):
     """The step says so, or what it would run in by default does."""
     step = []
     for direction in (range(at - 1, max(at - 12, -1), -1), range(at + 1, min(at + 4, len(lines)))):
@@ -74,14 +90,14 @@ def is_powershell(lines, at, indent):
             if lines[i].strip() and len(lines[i]) - len(lines[i].lstrip()) < indent:
                 break
             step.append(lines[i])
-    return bool(re.search(r'shell:\s*(pwsh|powershell|cmd)', '\n'.join(step)))
+    return bool(re.search(r'shell:\s*(pwsh|powershell|cmd|python)', '\n'.join(step)))
 
 
 def from_workflow(text):
     lines = text.splitlines()
     for i, line in enumerate(lines):
         m = re.match(r'^(\s*)(?:- )?run:\s*(.*)$', line)
-        if not m or is_powershell(lines, i, len(m[1])):
+        if not m or is_other_language(lines, i, len(m[1])):
             continue
         if m[2] and m[2][0] not in '|>':
             quoted = re.fullmatch(r'(["\'])(.*)\1', m[2].strip())
@@ -95,14 +111,25 @@ def from_workflow(text):
         yield from logical_lines('\n'.join(block))
 
 
+def recipes(text):
+    """Lines of recipes; not those that go on with a variable or a list of goals."""
+    in_list = False
+    for line in text.splitlines():
+        recipe = line.startswith('\t') and not in_list
+        in_list = not recipe and line.rstrip().endswith('\\')
+        yield line if recipe else ''
+
+
 def from_make(text):
-    values = dict(re.findall(r'^(\w+)\s*[?:]?=\s*([^\n#]*?)\s*$', text, re.M))
-    for line in logical_lines('\n'.join(l if l.startswith('\t') else '' for l in text.splitlines())):
+    values = {'RM': 'rm -f', 'CC': 'cc', 'CXX': 'c++', 'AR': 'ar', 'MAKE': 'make', 'INSTALL': 'install', 'CURDIR': '.'}
+    values |= {name: value for name, value in re.findall(r'^(\w+)\s*[?:]?=\s*([^\n#]*?)\s*$', text, re.M)
+               if name not in value}  # NAME=$(NAME)-more has no one value
+    for line in logical_lines('\n'.join(recipes(text))):
         line = re.sub(r'^[@+-]+', '', line)
         for _ in range(4):
             line = re.sub(r'\$[({](\w+)[)}]', lambda m: values.get(m[1], '${%s}' % m[1]) if m[1] in values else m[0], line)
         # What make alone can expand is not what a shell is given.
-        if not re.search(r'\$\((call|if|shell|foreach|wildcard|filter|patsubst|subst|word|info|error|warning|eval|or|and|addprefix|'
+        if not re.search(r'\$[({](call|if|shell|foreach|wildcard|filter|patsubst|subst|word|info|error|warning|eval|or|and|addprefix|'
                          r'notdir|dir|abspath|origin|strip|findstring|sort|firstword)\b|\$[@<^*?%+]', line) and \
                 not re.match(r'(cd \S+ *&& *)?\$[({]?\w', line):
             yield re.sub(r'\$\$', '$', re.sub(r'\$\((\w+)\)', r'$\1', line))
@@ -125,10 +152,12 @@ def from_docker(text):
 
 
 def from_docs(text):
+    # A bracket behind a word is a sentence or a call of another language.
+    sentence = re.compile(r'[\w.:,\[]\s*\((?!\))')
     for m in re.finditer(r'^```(?:bash|sh|shell|console|zsh)\b[^\n]*\n(.*?)^```', text, re.M | re.S):
         lines = list(logical_lines(m[1]))
-        prompts = [l[2:] for l in lines if l.startswith('$ ')]
-        yield from prompts or lines
+        prompts = [re.sub(PROMPT, '', l) for l in lines if re.match(PROMPT, l)]
+        yield from (l for l in prompts or lines if not sentence.search(re.sub(r"'[^']*'|\"[^\"]*\"|[\w\[]*=\(|\w+ *\(\)", ' ', l)))
 
 
 READERS = {'workflow': from_workflow, 'make': from_make, 'package': from_package, 'docker': from_docker, 'docs': from_docs}
@@ -137,8 +166,15 @@ READERS = {'workflow': from_workflow, 'make': from_make, 'package': from_package
 def is_command(line):
     """Not what a shell would not be given: comments, drawings, placeholders, halves of a loop."""
     return (2 < len(line) < LINE_MAX and re.match(r'[\w./~$"\'({\[!-]', line) and not re.match(r'[-|]{2}|- ', line) and line.isascii()
-            and not CONTROL.match(line) and '{{' not in line and not re.search(r'<[A-Za-z][\w -]*>|\.\.\. |\[[a-z-]+\] ', line)
-            and not POWERSHELL.search(line) and not PROSE.match(line) and not is_open(line))
+            and not CONTROL.match(line) and '{{' not in line and not re.search(r'<[A-Za-z][\w :|-]*>|\.\.\. |\[[a-z-]+\] ', line)
+            and not POWERSHELL.search(line) and not PROSE.match(line) and not PYTHON.match(line) and not is_open(line)
+            and depth_of(line) == 0 and line.count('`') % 2 == 0 and not re.search(r'<%|\bifn?eq\b|^\w+> |^-|^(SELECT|INSERT|UPDATE) |^\w+ [a-z]+[.,] [A-Z]|\$\([A-Z_]+\)|^\w+ \{$|^\w+ \{\s|^\{ \w+:', line)
+            # One word that is a value: it stands in a list.
+            and not re.fullmatch(r'"?(\$|https?:|/)[^\s"]*"?', line)
+            # An expression of the workflow as the program: what it would be nobody can tell from the file.
+            and not re.search(r'(^|[;&|(`])\s*[\w./-]*"?\$VALUE', line)
+            # Cut off, or a word of another language.
+            and not re.search(r'(&&|\|\||\|)\s*$|%%\w+%%', line))
 
 
 def git(repo, *args):
@@ -187,7 +223,8 @@ def rate(hookd, path, sample):
     flagged = [(r, a) for r, a in zip(rows, answers) if a['decision'] != 'allow']
     rules = collections.Counter((a['rule'], a['decision']) for _, a in flagged)
     print('\n'.join('%5d %-5s %s' % (n, d, rule) for (rule, d), n in rules.most_common(40)))
-    for row, answer in random.Random(7).sample(flagged, min(sample, len(flagged))):
+    print('sample of seed %d' % SEED if sample else '')
+    for row, answer in random.Random(SEED).sample(flagged, min(sample, len(flagged))):
         print('%s %s [%s %s] %s' % (answer['decision'], answer['rule'], row['repo'], row['kind'], row['command'][:300]))
 
 

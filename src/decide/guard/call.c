@@ -492,10 +492,27 @@ static void walk_text(struct call *k, str text, enum member member, unsigned dep
 	}
 }
 
+/* {"source": "a", "destination": "b"} of a tool that moves or copies */
+static void judge_moved(struct call *k, const struct json *object)
+{
+	static const char *const from[] = { "source", "src", "source_path", "from", "old_path" };
+	static const char *const to[] = { "destination", "dst", "destination_path", "to", "new_path" };
+	str name = str_lower(k->x->a, k->e->tool_name), v[3] = { STR("mv") };
+
+	for (size_t i = 0; i < countof(from); i++) {
+		v[1] = str_is_set(v[1]) ? v[1] : json_str(json_get(object, str_of(from[i])));
+		v[2] = str_is_set(v[2]) ? v[2] : json_str(json_get(object, str_of(to[i])));
+	}
+	if (v[1].n && v[2].n && (str_has(name, "move") || str_has(name, "rename")))
+		(void)run_argv(k->x, v, countof(v), STR_NONE);
+}
+
 static void walk_object(struct call *k, const struct json *object, unsigned depth)
 {
-	if (may_run(k->e))
+	if (may_run(k->e)) {
 		judge_joined(k, object);
+		judge_moved(k, object);
+	}
 	json_each(m, object)
 		walk(k, m, member_of(m->key), depth + 1);
 }
@@ -604,6 +621,8 @@ void judge_tool_call(struct run *x, const struct event *e)
 		return;
 	k.verb = verb_of_call(x, e);
 	go_to_place(&k);
+	if (may_run(e) && e->tool_class != TOOL_SHELL)
+		judge_tool_words(x, e);
 	if (e->command.n && may_run(e))
 		judge_main_command(&k);
 	else if (patch_is(e->command))

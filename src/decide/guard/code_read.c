@@ -60,7 +60,9 @@ static size_t read_string(struct code *k, str s, size_t i)
 		end = string_end(s, from, q);
 	}
 	text = str_n(s.p + from, MIN(end, s.n) - MIN(from, end));
-	if (q == '`' || (q == '"' && str_eq(k->language, STR("ruby"))))
+	if (q == '"' && str_eq(k->language, STR("perl")))
+		text = without_holes(k, text, "$ENV{");
+	else if (q == '`' || (q == '"' && str_eq(k->language, STR("ruby"))))
 		text = without_holes(k, text, q == '`' ? "${" : "#{");
 	else if (i && s.p[i - 1] == 'f' && str_eq(k->language, STR("python")))
 		text = without_holes(k, text, "{");

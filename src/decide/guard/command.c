@@ -38,7 +38,7 @@ static str program_name(struct run *x, str word)
 		name = str_from(name, 3);
 	else if (name.n > 1 && name.p[0] == '=') /* zsh's way to name a program by its path */
 		name = str_from(name, 1);
-	if (name.n > 4 && str_in_nocase(str_from(name, name.n - 4), ".exe .cmd .bat .ps1"))
+	if (name.n > 4 && str_in_nocase(str_from(name, name.n - 4), ".exe .cmd .bat"))
 		name = str_lower(x->a, str_head(name, name.n - 4));
 	/* Names of PowerShell are written in any case. */
 	if (name.n > 3 && name.p[0] >= 'A' && name.p[0] <= 'Z' && str_find_char(name, '-') > 0)

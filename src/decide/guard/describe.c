@@ -46,6 +46,7 @@ static const char *const role_names[ROLE_MAX] = {
 	[ROLE_SQL_FILE] = "sql-file",
 	[ROLE_READS] = "reads",
 	[ROLE_WRITES] = "writes",
+	[ROLE_EDITS] = "edits",
 	[ROLE_DELETES] = "deletes",
 	[ROLE_TREE] = "tree",
 	[ROLE_SENDS] = "sends",

@@ -36,6 +36,7 @@ enum role {
 	ROLE_SQL_FILE,
 	ROLE_READS,
 	ROLE_WRITES,
+	ROLE_EDITS, /* changes it in place */
 	ROLE_DELETES,
 	ROLE_TREE, /* deletes it with everything in it */
 	ROLE_SENDS,

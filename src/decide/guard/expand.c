@@ -20,12 +20,31 @@ static void end_field(struct making *m)
 	m->have = false;
 }
 
+/* !(a|b), @(a|b) and the like begin at i: where they end, or 0. */
+static size_t extended_end(str s, size_t i)
+{
+	size_t depth = 0;
+
+	if (!strchr("!@+?*", s.p[i]) || i + 1 >= s.n || s.p[i + 1] != '(')
+		return 0;
+	for (size_t k = i + 1; k < s.n; k++) {
+		depth += s.p[k] == '(';
+		if (s.p[k] == ')' && --depth == 0)
+			return k;
+	}
+	return 0;
+}
+
 static void add_live(struct making *m, str s)
 {
 	for (size_t i = 0; i < s.n; i++) {
 		char c = s.p[i];
+		size_t extended = extended_end(s, i);
 
-		if (c == '*' || c == '?') {
+		if (extended) {
+			text_char(&m->cur, MARK_STAR);
+			i = extended;
+		} else if (c == '*' || c == '?') {
 			text_char(&m->cur, c == '*' ? MARK_STAR : MARK_ANY);
 		} else if (c == '[') {
 			ptrdiff_t end = str_find_char(str_from(s, i + 1), ']');

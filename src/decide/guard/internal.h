@@ -344,6 +344,8 @@ void guard_apply(const struct guard_report *report, const struct event *e, struc
 #define SELFTEST_WORDS "hookd-selftest-deny"
 
 void judge_tool_call(struct run *x, const struct event *e);
+/* What the name of a tool and its input say, as a command that a descriptor knows (call_words.c). */
+void judge_tool_words(struct run *x, const struct event *e);
 /* What can be said of a command line before it is read. */
 void judge_whole(struct run *x, str command);
 /* c: the program that applies it, or NULL; e: the tool, or NULL. */

@@ -1,5 +1,5 @@
 /* judge: what deleting, writing and reading a path means; and how findings are kept. */
-#include "guard/internal.h"
+#include "guard/descriptor.h"
 
 enum { FINDINGS_MAX = 64, REASON_MAX = 400 };
 
@@ -22,10 +22,33 @@ static str in_words(struct run *x, enum rule rule, enum verdict_action action, s
 		r->advice ? r->advice : "", way_out(x, r, action));
 }
 
+/* In a container that is thrown away and sees nothing of the host these are about the container. */
+static bool is_about_machine(enum rule rule)
+{
+	static const bool rules[RULE_MAX] = {
+		[RULE_CHMOD] = true,
+		[RULE_CHOWN] = true,
+		[RULE_MV] = true,
+		[RULE_PERSIST] = true,
+		[RULE_PKG_REMOVE] = true,
+		[RULE_POWER] = true,
+		[RULE_KILL] = true,
+		[RULE_CRON] = true,
+		[RULE_SERVICE] = true,
+		[RULE_USER] = true,
+		[RULE_SUDOERS] = true,
+		[RULE_SETUID] = true,
+	};
+
+	return rules[rule];
+}
+
 void find_fault(struct run *x, const struct cmd *c, enum rule rule, enum verdict_action action, str reason)
 {
 	str text = text_for_people(x->a, reason);
 
+	if (x->contained && !x->mounts && is_about_machine(rule))
+		return;
 	/* What a script of the project starts by a name that only its run knows is ordinary. */
 	if (x->on_disk && rule == RULE_EXEC_DYNAMIC)
 		return;
@@ -175,6 +198,15 @@ static void judge_where_it_stays(struct run *x, const struct cmd *c, str word, b
 			deletions[place].what, STR_ARG(path));
 }
 
+/* What somebody put there by hand, and would put there again; or what git fetches for itself. */
+static bool is_installed(str path)
+{
+	return !has_mark(path, MARKS_ANY) &&
+		glob_any(path,
+			"/opt/*-linux* /opt/*-[0-9]* /usr/local/share/?* /usr/local/lib/?* /usr/local/include/?* "
+			"/usr/local/go */.git/modules/?*");
+}
+
 void judge_delete(struct run *x, const struct cmd *c, str word, bool recursive)
 {
 	str path = changed_path(x, c, word);
@@ -198,8 +230,14 @@ void judge_delete(struct run *x, const struct cmd *c, str word, bool recursive)
 		action = VERDICT_ASK; /* another machine: what is its project is not known */
 	if (recursive && place == PLACE_SYSTEM_IN && str_in(path, "/tmp/\2 /var/tmp/\2"))
 		action = VERDICT_ASK;
-	if (!recursive && place == PLACE_IN_HOME)
+	if (recursive && action == VERDICT_DENY && is_installed(path))
+		action = VERDICT_ASK;
+	if (!recursive && (place == PLACE_IN_HOME || (place == PLACE_UNKNOWN && is_personal(x, path, &whole))))
 		action = secrecy_of(x, path) == SECRET_KEY ? VERDICT_DENY : loss_of_files(x, path);
+	else if (!recursive && path_is_dynamic(path) && has_mark(path, "\4"))
+		action = VERDICT_ASK; /* whatever another program's answer says */
+	else if (!recursive && place == PLACE_ELSEWHERE && str_eq(str_base(path), STR("\2")))
+		action = VERDICT_ASK; /* all that is in a directory, of whatever that is */
 	else if (!recursive && place == PLACE_IN_PROJECT && str_eq(str_base(path), STR("\2")))
 		action = VERDICT_ASK; /* all that is in a directory */
 	else if (recursive && action == VERDICT_DENY && is_like_output(str_base(path)) &&
@@ -290,6 +328,17 @@ static bool is_shell_file(str path)
 			".xsession config.fish");
 }
 
+/* A line more in a table, or a program that nothing has the name of: installing does that. */
+static bool adds_to_system(struct run *x, str path, enum guarded guarded, bool append)
+{
+	if (guarded != GUARDED_SYSTEM)
+		return false;
+	if (append && str_in(path, "/etc/hosts /etc/fstab"))
+		return true;
+	return glob_any(path, "/bin/* /sbin/* /usr/bin/* /usr/sbin/*") && !has_mark(path, MARKS_ANY) &&
+		!descriptor_of(str_base(path)) && path_presence(x, path) != PRESENCE_THERE;
+}
+
 void judge_write(struct run *x, const struct cmd *c, str word, str content, bool append)
 {
 	str path = changed_path(x, c, word);
@@ -304,8 +353,10 @@ void judge_write(struct run *x, const struct cmd *c, str word, str content, bool
 		return;
 	}
 	guarded = guarded_of(x, path);
-	/* An agent's own tool shows the person what it writes into the project. */
-	if (guarded == GUARDED_AGENT && !x->depth && path_below(path, x->c->root.n ? x->c->root : x->c->cwd))
+	/* An agent's own tool shows the person what it writes into the project; what servers it would start is more
+	 * than a text. */
+	if (guarded == GUARDED_AGENT && !x->depth && !glob_any(str_base(path), "*mcp*.json") &&
+		path_below(path, x->c->root.n ? x->c->root : x->c->cwd))
 		guarded = GUARDED_NOT;
 	/* What is written here runs later: it is judged as what it will be. */
 	if (content.n && !has_mark(str_head(content, 1), MARKS_HOLE) &&
@@ -313,8 +364,9 @@ void judge_write(struct run *x, const struct cmd *c, str word, str content, bool
 			((guarded == GUARDED_STARTUP || guarded == GUARDED_GITHOOK) && is_shell_file(path))))
 		(void)run_child_text(x, content, STR_NONE);
 	if (guarded != GUARDED_NOT)
-		FAULT(x, c, writings[guarded].rule, writings[guarded].action, "this would write to %s: " STR_FMT,
-			writings[guarded].what, STR_ARG(path));
+		FAULT(x, c, writings[guarded].rule,
+			adds_to_system(x, path, guarded, append) ? VERDICT_ASK : writings[guarded].action,
+			"this would write to %s: " STR_FMT, writings[guarded].what, STR_ARG(path));
 	else if (!is_inside(x, path) && place_of(x, path) == PLACE_DEVICE)
 		FAULT(x, c, RULE_DD, VERDICT_DENY, "this would write straight to a disk: " STR_FMT, STR_ARG(path));
 	else if (path_below(path, STR("/etc")) && !is_inside(x, path))

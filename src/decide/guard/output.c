@@ -283,6 +283,14 @@ static str out_pgrep(struct run *x, const struct cmd *c)
 	return c->n > 1 ? c->v[c->n - 1] : STR("\1");
 }
 
+/* Passwords are typed at the wrong prompt. */
+static str out_history(struct run *x, const struct cmd *c)
+{
+	(void)x;
+	(void)c;
+	return STR("\5");
+}
+
 static str out_whoami(struct run *x, const struct cmd *c)
 {
 	(void)c;
@@ -482,22 +490,22 @@ static str out_find(struct run *x, const struct cmd *c)
 			"-atime -ctime -samefile -inum -xtype -links");
 		nul |= str_eq(c->v[i], STR("-print0"));
 	}
+	/* What is known of a name; of several files of which none is, both marks say so. */
+	name = str_is_set(name) && !str_in(name, "* .* *.* ?*") ? map_tr(x->a, name, STR("*?"), STR("\2\3"), false)
+		: narrowed                                      ? STR("\1\2")
+								: STR("\2");
 	for (i = first; i < c->n && (!c->v[i].n || !strchr("-(!", c->v[i].p[0])); i++) {
 		text_add(&t, c->v[i]);
 		text_char(&t, '/');
-		text_add(&t,
-			str_is_set(name) && !str_in(name, "* .* *.* ?*")
-				? map_tr(x->a, name, STR("*?"), STR("\2\3"), false)
-				: narrowed ? STR("\1")
-					   : STR("\2"));
+		/* At any depth of a home is also among what a person keeps. */
+		if (!str_eq(name, STR("\2")) && !cmd_has(c, "-maxdepth") &&
+			place_of(x, path_resolve(x, c->v[i])) == PLACE_HOMES)
+			text_add(&t, STR("\2/"));
+		text_add(&t, name);
 		text_char(&t, nul ? 0 : '\n');
 	}
 	if (i == first) {
-		text_add(&t,
-			str_is_set(name) && !str_in(name, "* .* *.* ?*")
-				? map_tr(x->a, name, STR("*?"), STR("\2\3"), false)
-				: narrowed ? STR("\1")
-					   : STR("\2"));
+		text_add(&t, name);
 		text_char(&t, nul ? 0 : '\n');
 	}
 	return text_str(&t);
@@ -533,6 +541,7 @@ static const struct {
 	{ "cut", out_cut },
 	{ "pgrep pidof", out_pgrep },
 	{ "pwd", out_pwd },
+	{ "history fc", out_history },
 	{ "whoami logname", out_whoami },
 	{ "mktemp", out_mktemp },
 	{ "basename", out_basename },

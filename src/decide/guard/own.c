@@ -24,6 +24,8 @@ static bool is_token_name(str name)
 {
 	bool live = has_mark(name, "\2\3"); /* *.py might be owner.token.py, but nobody means that */
 
+	if (!name.n || ((unsigned char)name.p[0] >= ' ' && !strchr("ohl", name.p[0])))
+		return false;
 	return path_like(live ? "owner.token" : "owner.token*", name) ||
 		path_like(live ? "http.token" : "http.token*", name) || path_like(live ? "llm.key" : "llm.key*", name);
 }

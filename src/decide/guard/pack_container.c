@@ -19,6 +19,14 @@ static bool is_host_path(struct run *x, str path)
 		path_below(path, STR("/proc")) || path_below(path, STR("/sys"));
 }
 
+/* /etc/app/app.conf, which an image may be meant to be given. */
+static bool is_setting_of_service(struct run *x, str path)
+{
+	path = path_resolve(x, path);
+	return path_below(path, STR("/etc")) && path.n > 5 && str_find_char(str_from(path, 5), '/') > 0 &&
+		guarded_of(x, path) == GUARDED_NOT && secrecy_of(x, path) == SECRET_NOT;
+}
+
 static void judge_mount(struct run *x, struct cmd *c, str spec)
 {
 	ptrdiff_t colon;
@@ -30,7 +38,10 @@ static void judge_mount(struct run *x, struct cmd *c, str spec)
 		source = str_head(source, (size_t)colon);
 	if (source.n && (source.p[0] == '/' || source.p[0] == '~' || source.p[0] == '.') && is_host_path(x, source) &&
 		!(read_only && !str_eq(source, STR("/"))) && !str_in(source, "/etc/localtime /etc/timezone"))
-		FAULT(x, c, RULE_DOCKER_ESCAPE, is_socket(source) ? VERDICT_ASK : VERDICT_DENY,
+		FAULT(x, c, RULE_DOCKER_ESCAPE,
+			is_socket(source) || is_setting_of_service(x, source) || str_eq(source, STR("/var/log"))
+				? VERDICT_ASK
+				: VERDICT_DENY,
 			"this gives a container power over the host: " STR_FMT, STR_ARG(source));
 	if (source.n && secrecy_of(x, path_resolve(x, source)) == SECRET_KEY && !read_only)
 		FAULT(x, c, RULE_SECRET_READ, VERDICT_ASK, "this gives private keys to a container: " STR_FMT,
@@ -102,15 +113,14 @@ static void run_inside(struct run *x, struct cmd *c, size_t from, bool fresh)
 		} else if (arg_is(&a, 'w', "workdir")) {
 			dir = a.value;
 		} else if (arg_is(&a, 0, "privileged") && !str_eq(a.value, STR("false"))) {
-			FAULT(x, c, RULE_DOCKER_ESCAPE,
-				cmd_has(c, "--pid") || cmd_has(c, "-v") ? VERDICT_DENY : VERDICT_ASK,
+			FAULT(x, c, RULE_DOCKER_ESCAPE, cmd_has(c, "--pid") ? VERDICT_DENY : VERDICT_ASK,
 				"this gives a container power over the host");
 		} else if (arg_is(&a, 0, "pid") && str_eq(a.value, STR("host"))) {
 			FAULT(x, c, RULE_DOCKER_ESCAPE, VERDICT_ASK,
 				"this lets a container see and end every process of the host");
 		} else if (arg_is(&a, 0, "cap-add") &&
 			str_in_nocase(a.value,
-				"ALL SYS_ADMIN SYS_PTRACE SYS_MODULE SYS_RAWIO "
+				"ALL SYS_ADMIN SYS_MODULE SYS_RAWIO "
 				"DAC_READ_SEARCH")) {
 			FAULT(x, c, RULE_DOCKER_ESCAPE, VERDICT_ASK, "this gives a container power over the host");
 		} else if (arg_is(&a, 0, "device") && place_of(x, a.value) == PLACE_DEVICE) {

@@ -140,14 +140,16 @@ static void do_fd(struct run *x, struct cmd *c)
 {
 	struct args it = { .c = c,
 		.shorts = "deEtcjSo",
-		.longs = "max-depth extension exclude type threads size base-directory" };
+		.longs = "max-depth extension exclude type threads size base-directory changed-within changed-before" };
 	struct fields operands = { 0 }, words = { 0 };
-	bool narrowed = false;
+	str found = STR("\2"), item;
 	struct arg a;
-	str item;
 
 	while (args_next(&it, &a)) {
-		narrowed |= arg_is(&a, 'e', "extension") || arg_is(&a, 'S', "size");
+		if (arg_is(&a, 'e', "extension"))
+			found = arena_strf(x->a, "\2." STR_FMT, STR_ARG(a.value));
+		else if (arg_is(&a, 'S', "size") || arg_is(&a, 0, "changed-within changed-before"))
+			found = STR("\1\2");
 		if (arg_is(&a, 'x', "exec") || arg_is(&a, 'X', "exec-batch")) {
 			for (size_t i = it.i; i < c->n && !str_eq(c->v[i], STR(";")); i++)
 				fields_add(x->a, &words, c->v[i]);
@@ -158,9 +160,10 @@ static void do_fd(struct run *x, struct cmd *c)
 	}
 	if (!words.n)
 		return;
-	narrowed |= operands.n && !str_in(operands.v[0], ". .* * ^");
-	item = arena_strf(x->a, STR_FMT "/%s" STR_FMT, STR_ARG(operands.n > 1 ? operands.v[1] : STR(".")),
-		narrowed ? "\1" : "\2", STR_ARG(operands.n ? whole_name(x, operands.v[0]) : STR("")));
+	if (operands.n && !str_in(operands.v[0], ". .* * ^") && str_eq(found, STR("\2")))
+		found = arena_strf(x->a, "\1\2" STR_FMT, STR_ARG(whole_name(x, operands.v[0])));
+	item = arena_strf(x->a, STR_FMT "/" STR_FMT, STR_ARG(operands.n > 1 ? operands.v[1] : STR(".")),
+		STR_ARG(found));
 	for (size_t i = 0, placed = 0; i <= words.n; i++) {
 		if (i == words.n) {
 			if (!placed)
@@ -416,6 +419,10 @@ static void judge_rights(struct run *x, struct cmd *c, str word, str mode, bool 
 		FAULT(x, c, rule, VERDICT_ASK,
 			"this would change the rights of a directory that is only known "
 			"when it runs");
+	else if (recursive && p == PLACE_SYSTEM_IN && !opens_to_all(mode) &&
+		glob_any(path, "/var/lib/?* /var/log/?* /run/?* /var/www* /var/spool/?* /usr/local/*"))
+		FAULT(x, c, rule, VERDICT_ASK, "this would change the rights of what a service keeps: " STR_FMT,
+			STR_ARG(path));
 	else if (recursive && p == PLACE_SYSTEM_IN)
 		FAULT(x, c, rule, VERDICT_DENY, "this would change the rights of a part of the system: " STR_FMT,
 			STR_ARG(path));

@@ -100,9 +100,26 @@ static void git_reset(struct git *g)
 		fault(g, RULE_GIT_RESET, VERDICT_ASK, "this may throw uncommitted work away");
 }
 
+/* What is ignored, and only where builds put it. */
+static bool cleans_only_builds(struct git *g)
+{
+	struct args it = { .c = &g->sub, .shorts = "e", .longs = "exclude" };
+	bool any = false;
+	struct arg a;
+
+	if (!has(g, "-X"))
+		return false;
+	while (args_next(&it, &a)) {
+		if (a.operand && place_of(g->x, path_resolve(g->x, a.value)) != PLACE_MADE)
+			return false;
+		any |= a.operand;
+	}
+	return any;
+}
+
 static void git_clean(struct git *g)
 {
-	if (has(g, "-n") || has(g, "--dry-run"))
+	if (has(g, "-n") || has(g, "--dry-run") || cleans_only_builds(g))
 		return;
 	if (has(g, "-i") || has(g, "--interactive"))
 		fault(g, RULE_GIT_CLEAN, VERDICT_ASK, "this deletes untracked files");
@@ -517,10 +534,26 @@ static void git_config(struct git *g)
 		git_setting(g, f.v[0], f.v[1], false);
 }
 
+/* Secrets that are added on purpose are pushed with the rest. */
+static void git_add(struct git *g)
+{
+	struct args it = { .c = &g->sub };
+	bool forced = has(g, "-f") || has(g, "--force");
+	struct arg a;
+
+	while (args_next(&it, &a)) {
+		enum secrecy s = a.operand ? secrecy_of(g->x, path_resolve(g->x, a.value)) : SECRET_NOT;
+
+		if (s == SECRET_KEY || (s != SECRET_NOT && forced))
+			fault(g, RULE_SECRET_EXFIL, VERDICT_ASK, "this puts secrets into the history of the project");
+	}
+}
+
 static const struct {
 	const char *names;
 	void (*judge)(struct git *g);
 } subcommands[] = {
+	{ "add", git_add },
 	{ "reset", git_reset },
 	{ "clean", git_clean },
 	{ "checkout switch", git_checkout },

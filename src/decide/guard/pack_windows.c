@@ -11,9 +11,9 @@ static bool is_drive(str p)
  * project's. */
 static void delete_windows(struct run *x, struct cmd *c, str path, bool recursive)
 {
-	if (is_drive(path) || str_has_nocase(path, "%userprofile%") || str_has_nocase(path, "$env:userprofile") ||
-		str_has_nocase(path, "$env:systemroot") || str_has_nocase(path, "%systemroot%") ||
-		str_has_nocase(path, "%windir%") || str_has_nocase(path, "$env:windir")) {
+	if (is_drive(path) || str_has_nocase(path, "%userprofile%") || str_has_nocase(path, ":userprofile") ||
+		str_has_nocase(path, ":systemroot") || str_has_nocase(path, "%systemroot%") ||
+		str_has_nocase(path, "%windir%") || str_has_nocase(path, ":windir")) { /* bash takes $env away */
 		if (recursive && !str_has_nocase(path, "temp") && !str_has_nocase(path, "node_modules"))
 			FAULT(x, c, RULE_RM_OUTSIDE, VERDICT_DENY, "this would delete everything in " STR_FMT,
 				STR_ARG(path));
@@ -66,6 +66,9 @@ static void words_of(struct run *x, str line, struct fields *out)
 	}
 }
 
+/* They have been looked at with the line as a whole. */
+static const char fetchers[] = "iex irm iwr invoke-expression invoke-webrequest invoke-restmethod";
+
 static void run_windows(struct run *x, struct cmd *c, str text)
 {
 	bool fetches = str_has_nocase(text, "downloadstring") || str_has_nocase(text, "iwr") ||
@@ -107,7 +110,7 @@ static void run_windows(struct run *x, struct cmd *c, str text)
 			do_remove(x, &sub);
 		} else if (str_in(f.v[0], "get-childitem gci dir ls get-item gi")) {
 			before = f;
-		} else if (!str_in(f.v[0], "iex irm iwr") && !has_mark(f.v[0], MARKS_ANY)) {
+		} else if (!str_in(f.v[0], fetchers) && !has_mark(f.v[0], MARKS_ANY)) {
 			(void)run_argv(x, f.v, f.n, STR_NONE);
 		}
 	}

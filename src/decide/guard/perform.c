@@ -98,6 +98,7 @@ static void do_role(struct doing *p, struct role_use use, str value, size_t at)
 	case ROLE_SQL_FILE: judge_sql(x, c, fs_content(x, path_resolve(x, value))); break;
 	case ROLE_READS: judge_read(x, c, value); break;
 	case ROLE_WRITES: judge_write(x, c, value, STR("\1"), false); break;
+	case ROLE_EDITS: judge_edit(x, c, map_tr(x->a, value, STR("*?"), STR("\2\3"), false)); break;
 	case ROLE_DELETES: judge_delete(x, c, value, false); break;
 	case ROLE_TREE: judge_delete(x, c, value, true); break;
 	case ROLE_SENDS: judge_send(x, c, value); break;

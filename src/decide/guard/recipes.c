@@ -269,7 +269,7 @@ static void do_make(struct run *x, struct cmd *c)
 			fields_add(x->a, &evals, a.value);
 		else if (arg_is(&a, 'f', "file makefile"))
 			fields_add(x->a, &files, a.value);
-		else if (a.operand && str_starts(a.value, STR("SHELL=")))
+		else if (a.operand && str_starts(a.value, STR("SHELL=")) && !has_mark(a.value, "\1"))
 			(void)run_child_text(x, str_from(a.value, 6), STR_NONE);
 		else if (a.operand && str_find_char(a.value, '=') < 0)
 			fields_add(x->a, &goals, a.value);

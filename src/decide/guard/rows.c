@@ -5,7 +5,7 @@
  * letters
  *   ..          any number of operands may stand between
  *   -f|--force  one of these options is there (bundles and abbreviations count; --x=v* looks at the
- * value too)
+ * value too, also where it is a word of its own)
  *   !-n|--dry   none of these options is there
  *   $           no operand may follow
  * Operands are the words that are neither options nor, as far as the program's descriptor knows, their values. */
@@ -22,6 +22,19 @@ static bool alternatives(str term, str word)
 	return false;
 }
 
+/* --x=v and --x v, the value being a pattern. */
+static bool value_there(const struct cmd *c, str term)
+{
+	ptrdiff_t eq = str_find_char(term, '=');
+
+	for (size_t i = 1; i < c->n; i++)
+		if (glob_match(term, c->v[i]) ||
+			(eq > 0 && i + 1 < c->n && str_eq(c->v[i], str_head(term, (size_t)eq)) &&
+				glob_match(str_from(term, (size_t)eq + 1), c->v[i + 1])))
+			return true;
+	return false;
+}
+
 static bool option_there(const struct cmd *c, str term)
 {
 	str one;
@@ -31,9 +44,8 @@ static bool option_there(const struct cmd *c, str term)
 		if (one.n >= sizeof(name))
 			continue;
 		if (str_find_char(one, '=') >= 0 || str_find_char(one, '*') >= 0) {
-			for (size_t i = 1; i < c->n; i++)
-				if (glob_match(one, c->v[i]))
-					return true;
+			if (value_there(c, one))
+				return true;
 			continue;
 		}
 		memcpy(name, one.p, one.n);

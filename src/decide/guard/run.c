@@ -483,6 +483,48 @@ static str run_fields(struct run *x, const struct shell_node *n, struct fields *
 	return run_cmd(x, c);
 }
 
+/* NAME=value before a command are the command's own; what it set itself stays: IFS= read -r line. */
+static void drop_assigned(struct run *x, const struct fact *own, struct fact *before)
+{
+	struct fact *first = before, **tail = &first;
+	const struct fact *f = x->st.facts;
+
+	for (; f && f != own && f != before && spend(x, 1); f = f->next) {
+		struct fact *copy = arena_new(x->a, struct fact);
+
+		*copy = *f;
+		*tail = copy;
+		tail = &copy->next;
+	}
+	*tail = before;
+	x->st.facts = f == own ? first : before;
+}
+
+/* jq . x > x: the shell empties the file before the command reads it. */
+static void judge_own_input(struct run *x, const struct cmd *c, const struct joint *j)
+{
+	const struct descriptor *d = j->outs ? descriptor_of(c->name) : NULL;
+
+	if (!d || d->touch != TOUCH_SHOWS)
+		return;
+	for (const struct joint_out *o = j->outs; o; o = o->next) {
+		bool pattern = d->pattern_first;
+		str path = path_resolve(x, o->path);
+		enum place place = place_of(x, path);
+
+		if (o->append || !o->output || place == PLACE_NULL || place == PLACE_TEMP || has_mark(path, MARKS_ANY))
+			continue;
+		for (size_t i = 1; i < c->n && spend(x, 2); i++) {
+			if (!c->v[i].n || c->v[i].p[0] == '-')
+				continue;
+			if (!pattern && str_eq(path_resolve(x, c->v[i]), path))
+				FAULT(x, c, RULE_TRUNCATE, place == PLACE_IN_HOME ? VERDICT_DENY : VERDICT_ASK,
+					"this empties " STR_FMT " before it is read", STR_ARG(path));
+			pattern = false;
+		}
+	}
+}
+
 static str run_simple(struct run *x, const struct shell_node *n, struct joint *j)
 {
 	struct fact *facts = x->st.facts;
@@ -510,10 +552,9 @@ static str run_simple(struct run *x, const struct shell_node *n, struct joint *j
 			(str_eq(c.name, STR("cat")) && f.n > 1 &&
 				str_in(f.v[1], "/dev/zero /dev/urandom /dev/random"))))
 		FAULT(x, &c, RULE_DISKFILL, VERDICT_ASK, "this writes until the disk is full");
-	if (n->assigns) { /* they were the command's own; what it set itself goes too, which only
-			     makes it unknown */
-		x->st.facts = facts;
-	}
+	judge_own_input(x, &c, j);
+	if (n->assigns)
+		drop_assigned(x, c.env, facts);
 	x->last_arg = f.v[f.n - 1];
 	return out;
 }

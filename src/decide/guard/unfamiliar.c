@@ -20,6 +20,9 @@ static bool is_only_program(str word)
 	return str_in(str_base(word), "rm sh bash zsh dash sudo doas find shred");
 }
 
+/* Of options: what they are given is a secret, to be used. */
+static const char given_secrets[] = "env secret secrets key tls cert";
+
 static bool is_part(str name, const char *parts)
 {
 	str part;
@@ -178,11 +181,11 @@ void judge_unfamiliar(struct run *x, struct cmd *c)
 	for (size_t i = 1; i < c->n && i < LOOKED_AT && spend(x, 1); i++) {
 		str value = value_in(c->v[i]);
 
-		/* --env-file .env, --secret-file .secrets: what such files are for */
+		/* --env-file .env, --tls-key server.key: what such files are for */
 		str option = value.n < c->v[i].n ? str_head(c->v[i], c->v[i].n - value.n) : c->v[i - 1];
 
 		if (is_path(value))
-			judge_given(x, c, value, str_has(option, "--env") || str_has(option, "--secret"), d != NULL);
+			judge_given(x, c, value, is_part(option, given_secrets), d != NULL);
 		if (removing && is_path(value) && c->v[i].p[0] != '-')
 			judge_removal(x, c, value);
 	}

@@ -15,7 +15,8 @@ static const char *const temp_dirs[] = { "/tmp", "/var/tmp", "/private/tmp", "/d
 
 /* What builds, tests and tools make again by themselves, wherever it lies. */
 static const char made_names[] =
-	"_build node_modules bower_components __pycache__ .pytest_cache .mypy_cache .ruff_cache .hypothesis .tox .nox "
+	"_build .build node_modules bower_components __pycache__ .pytest_cache .mypy_cache .ruff_cache .hypothesis "
+	".tox .nox "
 	".venv .cache .next .nuxt .output .svelte-kit .parcel-cache .turbo .angular .vite .vite-temp .gradle "
 	".terraform "
 	".terragrunt-cache htmlcov .coverage .nyc_output .tmp .temp .eggs .stack-work dist-newstyle zig-out zig-cache "
@@ -25,17 +26,31 @@ static const char made_names[] =
 	".pnpm-store .rpt2_cache .fusebox .dynamodb .wrangler .vercel .netlify .expo .import .godot bazel-bin "
 	"bazel-out "
 	"bazel-testlogs .pio .lsp .clj-kondo .cpcache .nx .swc .webpack .rollup.cache .tsbuildinfo __snapshots_tmp__ "
-	".scannerwork .trunk buck-out .idea .vs lib-cov";
+	".scannerwork .bundle .trunk buck-out .idea .vs lib-cov";
 /* The same in a project, and in what a tool keeps for itself; elsewhere they are names like any other. */
-static const char made_here[] = "build builds out output dist target venv cache caches coverage tmp temp logs log obj "
-				"Debug Release debug release artifacts";
-static const char made_patterns[] =
-	"*.egg-info cmake-build-* *.dSYM *.pyc *.pyo *.o *.class *.tmp *.log *.bak *.swp *~ "
-	"*.tsbuildinfo core.* *.orig *.rej .DS_Store npm-debug.log* *_cache *-cache *.gcda "
-	"*.gcno *.profraw *.lock *.lockb *-lock.json *-lock.yaml";
-static const char made_patterns_here[] = "build-* build_* *-build";
+static const char made_here[] =
+	"site-packages gen generated reports _sources build builds out output dist target venv cache caches "
+	"coverage tmp temp logs log obj "
+	"Debug Release debug release artifacts";
+static const char made_patterns[] = "*.egg-info cmake-build-* *.dSYM *.pyc *.pyo *.o *.class *.swp *.tsbuildinfo "
+				    ".DS_Store npm-debug.log* *.gcda *.gcno *.profraw";
+/* The same, but not among what a person keeps: there a copy or a log may be the only one. */
+static const char made_or_kept[] = "*.tmp *.log *.bak *~ core.* *.orig *.rej *_cache *-cache *.lock *.lockb "
+				   "*-lock.json *-lock.yaml";
+static const char made_patterns_here[] =
+	"build-* build_* *-build *_build *_dist *-dist dist-* dist_* *-compiled *_generated* "
+	"*_out *_output *_built tmp* .tmp* *.gem *.whl *.tgz *.tar.gz *.deb *.rpm *.apk *.jar *.pb.go *.vsix";
+/* Where tools keep what they have fetched, below a home. */
+static const char *const stores_in_home[] = { ".m2/repository", ".ansible/collections", ".ansible/tmp",
+	".cargo/registry", ".cargo/git", ".npm", ".nuget/packages", ".ivy2/cache", ".bundle/cache", ".gem/ruby",
+	"go/pkg/mod", ".rustup/toolchains", ".nvm/versions", ".pyenv/versions", ".rbenv/versions",
+	".local/share/pnpm/store", ".bun/install/cache", ".yarn/berry", ".vscode/extensions",
+	".terraform.d/plugin-cache", ".local/share/virtualenvs" };
 
-static bool is_made_name(str part, bool here)
+/* Where a name is: what else it may be taken for. */
+enum around { AROUND_PERSON, AROUND_ANYTHING, AROUND_PROJECT };
+
+static bool is_made_name(str part, enum around around)
 {
 	char certain[64];
 
@@ -48,25 +63,26 @@ static bool is_made_name(str part, bool here)
 		part = str_n(certain, part.n);
 	}
 	return str_in(part, made_names) || glob_any(part, made_patterns) ||
-		(here && (str_in(part, made_here) || glob_any(part, made_patterns_here)));
+		(around != AROUND_PERSON && glob_any(part, made_or_kept)) ||
+		(around == AROUND_PROJECT && (str_in(part, made_here) || glob_any(part, made_patterns_here)));
 }
 
 bool is_like_output(str name)
 {
-	return is_made_name(name, /* here= */ true);
+	return is_made_name(name, AROUND_PROJECT);
 }
 
 /* Deeper than any build goes; what is not looked at is not taken for build output. */
 enum { PARTS_MAX = 48 };
 
-/* Some part of the path, from `from` on, is made by tools. here: in a project, where more names say so. */
-static bool has_made_part(str path, size_t from, bool here)
+/* Some part of the path, from `from` on, is made by tools. */
+static bool has_made_part(str path, size_t from, enum around around)
 {
 	str rest = str_from(path, from), part;
 	unsigned parts = 0;
 
 	while (str_split(&rest, '/', &part) && parts++ < PARTS_MAX)
-		if (part.n && is_made_name(part, here))
+		if (part.n && is_made_name(part, around))
 			return true;
 	return false;
 }
@@ -131,7 +147,9 @@ static enum place place_with_hole(struct run *x, str path)
 			slash = n;
 		n++;
 	}
-	if (!has_mark(last, MARKS_ANY) && is_made_name(last, true))
+	if (str_eq(last, STR("\2")) && path.n > 2)
+		last = str_base(str_head(path, path.n - 2)); /* all that is in a directory is the directory */
+	if (!has_mark(last, MARKS_ANY) && is_made_name(last, AROUND_PROJECT))
 		return PLACE_MADE;
 	if (path_is_dynamic(path) || slash == 0)
 		return PLACE_UNKNOWN;
@@ -146,12 +164,17 @@ static enum place place_with_hole(struct run *x, str path)
 
 static enum place place_in_project(str path, str root)
 {
-	str rest = str_from(path, root.n + 1);
+	str rest = str_from(path, root.n + 1), last = str_base(path);
 
 	if (str_eq(rest, STR(".git")) || str_starts(rest, STR(".git/")) || str_ends(rest, STR("/.git")) ||
 		(has_mark(rest, "\2\3") && path_like(".git", rest)))
 		return PLACE_GIT;
-	return has_made_part(path, root.n, true) ? PLACE_MADE : PLACE_IN_PROJECT;
+	/* cmd/tool/tool is what a build of cmd/tool leaves there. */
+	if (str_eq(last, str_base(str_head(path, (size_t)(last.p - path.p) - 1))) && str_find_char(last, '.') < 0 &&
+		str_has(rest, "/"))
+		return PLACE_MADE;
+	return has_made_part(path, root.n, AROUND_PROJECT) || path_below(rest, STR("vendor/bundle")) ? PLACE_MADE
+												     : PLACE_IN_PROJECT;
 }
 
 /* A live pattern that a home or the project fits. */
@@ -167,6 +190,7 @@ static enum place place_known(struct run *x, str path, bool all)
 {
 	str root = x->c->root.n ? x->c->root : x->c->cwd;
 	size_t home;
+	bool whole;
 
 	if (str_eq(path, STR("/")))
 		return PLACE_ROOT;
@@ -194,14 +218,24 @@ static enum place place_known(struct run *x, str path, bool all)
 		if (path_below(path, str_of(temp_dirs[i])))
 			return PLACE_TEMP;
 	}
+	for (size_t i = 0; home && i < countof(stores_in_home); i++)
+		if (path_below(str_from(path, home + 1), str_of(stores_in_home[i])))
+			return PLACE_MADE;
 	if (home) /* ~/.npm/cache: what begins with a dot is a tool's */
-		return has_made_part(path, home, home + 1 < path.n && path.p[home + 1] == '.') ? PLACE_MADE
-											       : PLACE_IN_HOME;
+		return has_made_part(path, home,
+			       home + 1 < path.n && path.p[home + 1] == '.' ? AROUND_PROJECT
+				       : is_personal(x, path, &whole)       ? AROUND_PERSON
+									    : AROUND_ANYTHING)
+			? PLACE_MADE
+			: PLACE_IN_HOME;
+	/* Lists and archives of packages, which the next update fetches again. */
+	if (str_starts(path, STR("/var/cache/")) || path_below(path, STR("/var/lib/apt/lists")))
+		return PLACE_MADE;
 	if (below_system_dir(path) && !path_below(path, STR("/srv")) && !path_below(path, STR("/mnt")) &&
 		!path_below(path, STR("/opt")) && !path_below(path, STR("/media")) &&
 		!path_below(path, STR("/Volumes")))
 		return PLACE_SYSTEM_IN;
-	return has_made_part(path, 0, /* here= */ x->remote) ? PLACE_MADE : PLACE_ELSEWHERE;
+	return has_made_part(path, 0, x->remote ? AROUND_PROJECT : AROUND_ANYTHING) ? PLACE_MADE : PLACE_ELSEWHERE;
 }
 
 enum place place_of(struct run *x, str path)
@@ -254,13 +288,26 @@ static enum secrecy secrecy_of_class(enum secret_file_class class)
 	return class == FILE_IS_KEY ? SECRET_KEY : class == FILE_IS_SECRET ? SECRET_PROJECT : SECRET_NOT;
 }
 
+static bool may_be(char in_pattern, char in_path)
+{
+	return strchr("*?[]", in_pattern) || (unsigned char)in_path < ' ' || (in_pattern | 0x20) == (in_path | 0x20);
+}
+
+/* Both ends of most patterns are plain, and differ from most paths. */
+static bool may_fit(str pattern, str path)
+{
+	return pattern.n && path.n && may_be(pattern.p[0], path.p[0]) &&
+		may_be(pattern.p[pattern.n - 1], path.p[path.n - 1]);
+}
+
 /* The strictest row that the path may be. */
 static enum secrecy secrecy_by(const struct secret_file *rows, size_t n, str path)
 {
 	enum secrecy worst = SECRET_NOT;
 
 	for (size_t i = 0; i < n && worst != SECRET_KEY; i++)
-		if (secrecy_of_class(rows[i].class) > worst && path_like(rows[i].pattern.p, path))
+		if (secrecy_of_class(rows[i].class) > worst && may_fit(rows[i].pattern, path) &&
+			path_like(rows[i].pattern.p, path))
 			worst = secrecy_of_class(rows[i].class);
 	return worst;
 }
@@ -273,6 +320,8 @@ static enum secrecy secrecy_of_name(str path)
 	if (has_mark(last, MARKS_HOLE) || (has_mark(last, "\2\3") && last.n < 4))
 		return SECRET_NOT;
 	s = secrecy_by(secret_files_by_name, nsecret_files_by_name, last);
+	if (s == SECRET_NOT)
+		return s;
 	/* Of what a live pattern may cover only keys and .env count: *.json would cover half of the list. */
 	if (has_mark(last, "\2\3") && s == SECRET_PROJECT && !path_like(".env", last) &&
 		!glob_any(last, "*.pem *.key *.env .env.*"))
@@ -348,7 +397,7 @@ static const char *const own_in_system[] = { "/etc/hookd/**", "/etc/hookd", "/et
 static bool any_like(const char *const *patterns, size_t n, str path)
 {
 	for (size_t i = 0; i < n; i++)
-		if (path_like(patterns[i], path))
+		if (may_fit(str_of(patterns[i]), path) && path_like(patterns[i], path))
 			return true;
 	return false;
 }
