@@ -89,8 +89,8 @@ def in_a_world(test, wanted, given):
             given["here"] = project(world)
         test(**given)
     except Exception as e:  # noqa: the next rows are to be tried as well
-        last = traceback.extract_tb(e.__traceback__)[-1]
-        return f"{type(e).__name__} {str(e)[:700]} (line {[s.lineno for s in traceback.extract_tb(e.__traceback__) if s.filename == __file__][-1]}, {last.name})"
+        line = [s.lineno for s in traceback.extract_tb(e.__traceback__) if s.filename == __file__][-1]
+        return f"{type(e).__name__} in line {line}: {str(e)[:700]}"
     finally:
         world.close()
         if receiver:
@@ -379,7 +379,8 @@ def test_gates_hold_after_the_daemon_was_killed(world, here):
 
 @each("op,fires", [("gte", [2, 3, 4]), ("gt", [3, 4]), ("lt", [1]), ("lte", [1, 2]), ("eq", [2])])
 def test_a_rule_fires_by_its_operator(world, here, op, fires):
-    rule = {"ruleId": "mine", "inject": "always", "condition": {"field": "heartbeat_counter", "op": op, "value": 2}, "payload": {"text": "look up"}}
+    rule = {"ruleId": "mine", "inject": "always", "condition": {"field": "heartbeat_counter", "op": op, "value": 2},
+            "payload": {"text": "look up"}}
     begin(world, here, "review", *metadata(rules=[rule]))
     ask(world, "sessionStart", here)
     got = [ask(world, "preToolUse", here, tool_use_id=f"u{i}") for i in range(1, 5)]
@@ -538,7 +539,8 @@ def test_preloaded_files_come_from_the_project_only_and_within_a_budget(world, h
     (here / "docs/big.md").write_text("BIG " * 500_000)
     (world.top / "private").write_text("PRIVATE-OUTSIDE-TEXT")
     (here / "docs/link.md").symlink_to(world.top / "private")
-    skill(here, "review", GOOD.replace("modes:", f"preload: [docs/arch.md, docs/big.md, docs/link.md, ../private, {world.top}/private, nope.md]\nmodes:"))
+    skill(here, "review", GOOD.replace("modes:",
+            f"preload: [docs/arch.md, docs/big.md, docs/link.md, ../private, {world.top}/private, nope.md]\nmodes:"))
     begin(world, here, "review")
     told = Agent(world, here).start()
     assert "THE ARCHITECTURE" in told and "PRIVATE-OUTSIDE-TEXT" not in told and len(told) < 60_000
@@ -813,8 +815,10 @@ def test_session_start_over_rpc_without_an_effort_answers_nulls(world, here):
 def test_a_question_to_the_user_and_its_answer_are_kept(world, here):
     e = begin(world, here)["effort"]
     ask(world, "sessionStart", here)
-    given = {"questions": [{"question": "WHICH-CURRENCY", "header": "Money", "options": [{"label": "EUR"}, {"label": "USD"}], "multiSelect": False}]}
-    answer = ask(world, "postToolUse", here, tool_name="AskUserQuestion", tool_input=given, tool_response={"answers": {"WHICH-CURRENCY": "EUR-IT-IS"}})
+    given = {"questions": [{"question": "WHICH-CURRENCY", "header": "Money", "options": [{"label": "EUR"}, {"label": "USD"}],
+            "multiSelect": False}]}
+    answer = ask(world, "postToolUse", here, tool_name="AskUserQuestion", tool_input=given,
+            tool_response={"answers": {"WHICH-CURRENCY": "EUR-IT-IS"}})
     assert "WHICH-CURRENCY" in json.dumps(answer["dialogueEntry"]) and "EUR-IT-IS" in json.dumps(answer["dialogueEntry"])
     assert "EUR-IT-IS" in json.dumps(effort(world, "show", e)["messages"])
 
@@ -933,12 +937,18 @@ def test_waiting_ends_in_time_at_once_and_when_it_happens(world, here):
     assert world.hookd("wait", "--session", "a2", "--next", "--timeout", "1", ok=False).returncode == 1
 
 
-@each("args", [("--agent", "nobody", "--timeout", "1"), ("--any", "--timeout", "-1"), ("--any", "--timeout", "soon"), ("--any", "--for", "lunch"),
+@each("args", [("--agent", "nobody", "--timeout", "1"), ("--any", "--timeout", "-1"), ("--any", "--timeout", "soon"), ("--any", "--for",
+        "lunch"),
                                   ("--session", "a1", "--notify", "x", "--to", "nobody"), ()])
 def test_an_odd_wait_ends_with_an_error_and_does_not_hang(world, here, args):
     ask(world, "sessionStart", here, session="a1")
     done = world.hookd("wait", *args, ok=False, seconds=10)
     assert done.returncode in (1, 64), done
+
+
+@each("words", [("wait", "--any"), ("queue", "next", "--as", "boss")])
+def test_a_timeout_of_zero_does_not_wait_for_ever(world, here, words):
+    assert world.hookd(*words, "--timeout", "0", ok=False, cwd=here, seconds=6).returncode in (1, 64)
 
 
 def test_a_listener_survives_a_kill_and_tells_once(world, here):
@@ -1112,7 +1122,8 @@ def watch(world, cwd, plan, *options, words=(), seconds=60):
     """Runs `hookd watch` over the scripted agent: how it ended, and what each run of the agent noted."""
     file, out = world.top / "agent.py", world.top / "notes"
     file.write_text(SCRIPT)
-    done = world.hookd("watch", *options, "--", sys.executable, file, world.build / "hookc", cwd, out, plan, *words, ok=False, cwd=cwd, seconds=seconds)
+    done = world.hookd("watch", *options, "--", sys.executable, file, world.build / "hookc", cwd, out, plan, *words, ok=False, cwd=cwd,
+            seconds=seconds)
     lines = out.read_text().splitlines() if out.exists() else []
     return done, [json.loads(line[4:]) for line in lines if line.startswith("RUN")], "SURVIVED" in lines
 
@@ -1185,9 +1196,11 @@ def send_all(world, receiver, **more):
 
 
 MAPPING = [("claude", "SessionStart", {"source": "startup"}, "session_start"), ("claude", "UserPromptSubmit", {"prompt": "HELLO"}, "prompt"),
-           ("claude", "Stop", {"stop_hook_active": False}, "stop"), ("claude", "Notification", {"message": "m", "notification_type": "idle_prompt"}, "notification"),
+           ("claude", "Stop", {"stop_hook_active": False}, "stop"), ("claude", "Notification", {"message": "m",
+                   "notification_type": "idle_prompt"}, "notification"),
            ("claude", "SessionEnd", {"reason": "other"}, "session_end"), ("gemini", "SessionStart", {"source": "startup"}, "session_start"),
-           ("gemini", "BeforeAgent", {"prompt": "HELLO"}, "prompt"), ("gemini", "AfterAgent", {"prompt": "HELLO", "prompt_response": "y"}, "stop"),
+           ("gemini", "BeforeAgent", {"prompt": "HELLO"}, "prompt"), ("gemini", "AfterAgent", {"prompt": "HELLO", "prompt_response": "y"},
+                   "stop"),
            ("gemini", "Notification", {"message": "m", "notification_type": "ToolPermission", "details": {}}, "notification"),
            ("gemini", "SessionEnd", {"reason": "exit"}, "session_end"), ("claude", "UserPromptSubmit", {"user_prompt": "HELLO"}, "prompt")]
 
@@ -1195,7 +1208,8 @@ MAPPING = [("claude", "SessionStart", {"source": "startup"}, "session_start"), (
 def test_each_event_is_sent_as_the_type_that_seed_003_maps_it_to(world, receiver):
     cwd = send_all(world, receiver)
     for n, (agent, event, fields, kind) in enumerate(MAPPING):
-        world.hookc(event, {"session_id": f"m{n}", "cwd": str(cwd), "hook_event_name": event, "transcript_path": "/nowhere/t", **fields}, agent=agent)
+        world.hookc(event, {"session_id": f"m{n}", "cwd": str(cwd), "hook_event_name": event, "transcript_path": "/nowhere/t", **fields},
+                agent=agent)
     got = lambda: {b["data"]["session_id"]: b for b in receiver.bodies()}  # noqa
     soon(lambda: len(got()) == len(MAPPING), f"all of them, not {sorted(got())}")
     assert [got()[f"m{n}"]["event_type"] for n in range(len(MAPPING))] == [m[3] for m in MAPPING]
@@ -1205,8 +1219,10 @@ def test_each_event_is_sent_as_the_type_that_seed_003_maps_it_to(world, receiver
 
 def test_codex_notify_is_a_stop_with_the_last_prompt(world, receiver):
     send_all(world, receiver)
-    told = {"type": "agent-turn-complete", "thread-id": "cx1", "turn-id": "1", "cwd": "/tmp", "input-messages": ["first", "LAST"], "last-assistant-message": "DONE"}
-    done = subprocess.run([str(world.build / "hookc"), "codex", "notify", json.dumps(told)], env=world.env, capture_output=True, stdin=subprocess.DEVNULL)
+    told = {"type": "agent-turn-complete", "thread-id": "cx1", "turn-id": "1", "cwd": "/tmp", "input-messages": ["first", "LAST"],
+            "last-assistant-message": "DONE"}
+    done = subprocess.run([str(world.build / "hookc"), "codex", "notify", json.dumps(told)], env=world.env, capture_output=True,
+            stdin=subprocess.DEVNULL)
     assert done.returncode == 0
     body = soon(lambda: receiver.bodies("stop"), "the stop")[0]
     assert body["data"]["session_id"] == "cx1" and body["data"]["prompt"] == "LAST" and body["data"]["answer"] == "DONE"
@@ -1289,8 +1305,10 @@ def test_a_turn_that_is_reported_twice_is_sent_once(world, receiver):
     world.hookc("UserPromptSubmit", {**turn, "hook_event_name": "UserPromptSubmit", "prompt": "a"}, agent="codex")
     for _ in range(2):
         world.hookc("Stop", {**turn, "hook_event_name": "Stop", "last_assistant_message": "x"}, agent="codex")
-    told = {"type": "agent-turn-complete", "thread-id": "s1", "turn-id": "1", "cwd": str(cwd), "input-messages": ["a"], "last-assistant-message": "x"}
-    subprocess.run([str(world.build / "hookc"), "codex", "notify", json.dumps(told)], env=world.env, capture_output=True, stdin=subprocess.DEVNULL)
+    told = {"type": "agent-turn-complete", "thread-id": "s1", "turn-id": "1", "cwd": str(cwd), "input-messages": ["a"],
+            "last-assistant-message": "x"}
+    subprocess.run([str(world.build / "hookc"), "codex", "notify", json.dumps(told)], env=world.env, capture_output=True,
+            stdin=subprocess.DEVNULL)
     world.hookc("SessionEnd", {"session_id": "s1", "cwd": str(cwd), "hook_event_name": "SessionEnd", "reason": "other"}, agent="codex")
     soon(lambda: receiver.bodies("session_end"), "the end")
     assert len(receiver.bodies("stop")) == 1
@@ -1309,10 +1327,14 @@ def test_what_subagents_say_is_no_stop_and_no_prompt(world, receiver):
 
 
 def test_a_sink_gets_only_what_fits_its_criteria(world, receiver):
-    cwd = send_all(world, receiver, when={"type": "notification", "agent": ["claude"], "project": "pro*", "properties": {"notification_type": "permission*", "heading": False}})
-    for session, kind, more in (("yes", "permission_prompt", {}), ("kind", "idle_prompt", {}), ("head", "permission_prompt", {"title": "T"}), ("last", "permission_prompt", {})):
-        world.hookc("Notification", {"session_id": session, "cwd": str(cwd), "hook_event_name": "Notification", "message": "m", "notification_type": kind, **more})
-    world.hookc("Notification", {"session_id": "gem", "cwd": str(cwd), "hook_event_name": "Notification", "message": "m", "notification_type": "permission_x"}, agent="gemini")
+    cwd = send_all(world, receiver, when={"type": "notification", "agent": ["claude"], "project": "pro*",
+            "properties": {"notification_type": "permission*", "heading": False}})
+    for session, kind, more in (("yes", "permission_prompt", {}), ("kind", "idle_prompt", {}), ("head", "permission_prompt",
+            {"title": "T"}), ("last", "permission_prompt", {})):
+        world.hookc("Notification", {"session_id": session, "cwd": str(cwd), "hook_event_name": "Notification", "message": "m",
+                "notification_type": kind, **more})
+    world.hookc("Notification", {"session_id": "gem", "cwd": str(cwd), "hook_event_name": "Notification", "message": "m",
+            "notification_type": "permission_x"}, agent="gemini")
     soon(lambda: len(receiver.bodies()) >= 2, "those that fit")
     time.sleep(0.3)
     assert sorted(b["data"]["session_id"] for b in receiver.bodies()) == ["last", "yes"]
@@ -1381,7 +1403,8 @@ def post(address, body, headers, name="ci", method="POST"):
 
 def signed(body, word=b"very-private-word", when=None, **more):
     when = str(int(time.time()) if when is None else when)
-    return {"X-Hookd-Timestamp": when, "X-Hookd-Signature": "sha256=" + hmac.new(word, when.encode() + b"." + body, hashlib.sha256).hexdigest(), **more}
+    return {"X-Hookd-Timestamp": when, "X-Hookd-Signature": "sha256=" + hmac.new(word, when.encode() + b"." + body,
+            hashlib.sha256).hexdigest(), **more}
 
 
 def arrived(world):
@@ -1391,13 +1414,15 @@ def arrived(world):
 BUILD_FAILED = json.dumps({"type": "build.failed", "properties": {"branch": "main", "名": "ü"}}).encode()
 
 
-@each("wrong", ["none", "other word", "empty", "no prefix", "upper prefix", "short", "other body", "no time", "old", "future", "odd time", "sha1"])
+@each("wrong", ["none", "other word", "empty", "no prefix", "upper prefix", "short", "other body", "no time", "old", "future", "odd time",
+        "sha1"])
 def test_a_wrong_signature_is_refused_like_an_unknown_name(world, wrong):
     address = inbound(world)
     good = signed(BUILD_FAILED)
     now = int(time.time())
     headers = {"none": {}, "other word": signed(BUILD_FAILED, b"another"), "empty": {**good, "X-Hookd-Signature": ""},
-               "no prefix": {**good, "X-Hookd-Signature": good["X-Hookd-Signature"][7:]}, "upper prefix": {**good, "X-Hookd-Signature": "sha512=" + "0" * 128},
+               "no prefix": {**good, "X-Hookd-Signature": good["X-Hookd-Signature"][7:]}, "upper prefix": {**good,
+                       "X-Hookd-Signature": "sha512=" + "0" * 128},
                "short": {**good, "X-Hookd-Signature": good["X-Hookd-Signature"][:-1]}, "other body": signed(BUILD_FAILED + b" "),
                "no time": {"X-Hookd-Signature": good["X-Hookd-Signature"]}, "old": signed(BUILD_FAILED, when=now - 400),
                "future": signed(BUILD_FAILED, when=now + 400), "odd time": signed(BUILD_FAILED, when="soon"),
@@ -1466,7 +1491,8 @@ def test_an_agent_is_told_once_what_came_in_and_secrets_are_removed(world):
 def test_what_does_not_fit_is_answered_with_200_and_forgotten(world):
     address = inbound(world, events=["build.*"], when={"properties": {"branch": ["main", "release-*"]}})
     time.sleep(1.1)
-    for given, status in (({"type": "deploy.done", "properties": {"branch": "main"}}, 200), ({"type": "build.ok", "properties": {"branch": "x"}}, 200),
+    for given, status in (({"type": "deploy.done", "properties": {"branch": "main"}}, 200), ({"type": "build.ok",
+            "properties": {"branch": "x"}}, 200),
                           ({"type": "build.ok", "branch": "release-2"}, 202)):
         body = json.dumps(given).encode()
         assert post(address, body, signed(body))[0] == status, given
@@ -1475,7 +1501,8 @@ def test_what_does_not_fit_is_answered_with_200_and_forgotten(world):
 
 def test_github_is_known_by_its_own_signature(world):
     address = inbound(world)
-    body = json.dumps({"action": "opened", "number": 5, "pull_request": {"title": "T", "html_url": "https://x/5"}, "repository": {"full_name": "a/b"},
+    body = json.dumps({"action": "opened", "number": 5, "pull_request": {"title": "T", "html_url": "https://x/5"},
+            "repository": {"full_name": "a/b"},
                        "sender": {"login": "me"}}).encode()
     sign = lambda w: {"X-Hub-Signature-256": "sha256=" + hmac.new(w, body, hashlib.sha256).hexdigest(), "X-GitHub-Event": "pull_request"}  # noqa
     assert post(address, body, sign(b"hub-word"), name="hub")[0] == 202
