@@ -251,6 +251,9 @@ enum agent_trouble agent_trouble_of(str error, str said);
 
 /* What an event says of its agent; AGENT_STATUS_UNKNOWN: nothing. A subagent's say nothing of the agent that has it. */
 enum agent_status agent_status_of(const struct event *e);
+/* The AGENT_ID of the agent that it is about, where that may be another one than tells of it; STR_NONE: its own. A
+ * teammate may run inside its leader, and be told of there. */
+str agent_status_whose(const struct event *e);
 /* What that is about, in a word: a tool, a kind of notice, a trouble. */
 str agent_status_subject(const struct event *e);
 

@@ -55,6 +55,13 @@ enum agent_status agent_status_of(const struct event *e)
 	return AGENT_STATUS_UNKNOWN;
 }
 
+str agent_status_whose(const struct event *e)
+{
+	str name = e->kind == EVENT_TEAMMATE_IDLE ? json_str(json_get(e->payload, STR("teammate_name"))) : STR_NONE;
+
+	return str_empty(name) ? STR_NONE : name;
+}
+
 /* A name that the agent's makers have given, and nothing that anybody wrote. */
 str agent_status_subject(const struct event *e)
 {

@@ -258,11 +258,20 @@ static void count_subagents(struct fleet_agent *a, const struct event *e)
 		a->subagents = 0;
 }
 
+static struct fleet_agent *another(const struct fleet *f, const struct fleet_agent *than, str id)
+{
+	struct fleet_agent *a = str_empty(id) ? NULL : f->newest;
+
+	while (a && !(a != than && a->has_id && str_eq(id, str_of(a->name))))
+		a = a->older;
+	return a;
+}
+
 struct fleet_agent *fleet_see(struct fleet *f, const struct event *e, bool *ret_changed)
 {
 	uint64_t hash = hash_of(e->agent, e->session);
 	enum agent_status status = agent_status_of(e);
-	struct fleet_agent *a;
+	struct fleet_agent *a, *other;
 
 	*ret_changed = false;
 	if (str_empty(e->session) || str_starts(e->session, STR("hookd-doctor-")))
@@ -291,6 +300,11 @@ struct fleet_agent *fleet_see(struct fleet *f, const struct event *e, bool *ret_
 	if (!str_empty(e->cwd) && !a->cwd[0])
 		set_text(&a->cwd, e->cwd, KIB(4));
 	count_subagents(a, e);
+	other = another(f, a, agent_status_whose(e));
+	if (other) {
+		*ret_changed = set_status(other, status, STR(""), e->at_us);
+		return other;
+	}
 	if (!str_empty(e->agent_id) || status == AGENT_STATUS_UNKNOWN)
 		return a;
 	a->ended = e->kind == EVENT_SESSION_END;

@@ -72,8 +72,8 @@ int fleet_read(struct store *s, struct arena *a, str *ret);
 void fleet_fill(struct fleet *f, const struct json *rows);
 bool fleet_known(const struct fleet *f);
 
-/* An agent tells of something. Its agent, NULL for an event without a session; *ret_changed: it is doing something
- * else than before. */
+/* An agent tells of something. The agent that it is about, NULL for an event without a session; *ret_changed: that one
+ * is doing something else than before. */
 struct fleet_agent *fleet_see(struct fleet *f, const struct event *e, bool *ret_changed);
 /* The first of all, by last event. */
 struct fleet_agent *fleet_first(const struct fleet *f);

@@ -19,6 +19,8 @@ static const struct op_column agent_columns[] = { { "agent", 's' }, { "program",
 
 #define VARIABLE(name) "(h ->> '$.env." name "')"
 
+/* The formatter breaks SQL between macros into pieces of a few letters. */
+/* clang-format off */
 /* Names of variables by which a place on a screen is known, as agents.c of fleet/ has them. */
 #define AT(name) "'at ' || " VARIABLE(name)
 
@@ -29,199 +31,40 @@ static const struct op_column agent_columns[] = { { "agent", 's' }, { "program",
 #define WHO                                                                                             \
 	"coalesce('id ' || " VARIABLE("AGENT_ID") ", " AT("TMUX") " || " VARIABLE("TMUX_PANE") ", " AT( \
 		"KITTY_WINDOW_ID") ", " AT("WEZTERM_PANE") ", " AT("WT_SESSION") ", " AT("SSH_TTY") ", 's ' || key)"
-#define KNOWN                                                                                         \
-	"known AS (SELECT *, " VARIABLE("AGENT_ID") " AS id, " VARIABLE("TMUX_PANE") " AS pane, " WHO \
-										     " AS who FROM them)"
+#define KNOWN                                                                                                     \
+	"known AS (SELECT *, " VARIABLE("AGENT_ID") " AS id, " VARIABLE("TMUX_PANE") " AS pane, "                 \
+	VARIABLE("AGENT_LABEL") " AS label, " VARIABLE("AGENT_PARENT") " AS parent_agent, "                       \
+	VARIABLE("AGENT_MANAGES") " AS manages, " WHO " AS who FROM them)"
 /* An agent is its newest session. Who looked after it stopped has checked it. */
-#define RANKED                                                                                                 \
-	"ranked AS (SELECT *, row_number() OVER (PARTITION BY who ORDER BY last_at DESC, key DESC) AS place, " \
+#define RANKED                                                                                                    \
+	"ranked AS (SELECT *, row_number() OVER (PARTITION BY who ORDER BY last_at DESC, key DESC) AS place, "    \
 	"iif(doing <> 3 AND checked_at >= doing_at, 2, doing) AS now FROM known)"
-#define STUCK                                                                                      \
-	"CASE WHEN s.now <> 2 AND s.doing_for IN ('rate_limit', 'context_full') THEN s.doing_for " \
+#define STATUS                                                                                                    \
+	"CASE s.now WHEN 1 THEN 'done' WHEN 2 THEN 'checked' WHEN 3 THEN 'working' WHEN 4 THEN 'attention' "      \
+	"ELSE 'error' END"
+#define STUCK                                                                                                     \
+	"CASE WHEN s.now <> 2 AND s.doing_for IN ('rate_limit', 'context_full') THEN s.doing_for "                \
 	"WHEN s.now = 3 AND s.last_at < ?2 - ?3 THEN 'silent' END"
-#define SUBAGENTS                                                                                            \
-	"(SELECT count(*) FROM windows v WHERE v.session = s.key AND v.agent_id IS NOT NULL AND v.ended_at " \
+#define SUBAGENTS                                                                                                 \
+	"(SELECT count(*) FROM windows v WHERE v.session = s.key AND v.agent_id IS NOT NULL AND v.ended_at "      \
 	"IS NULL AND s.ended_at IS NULL)"
-#define LAST_WINDOW                                                                                 \
-	"(SELECT id FROM effort_windows x WHERE x.session = s.native_id AND x.agent = s.agent AND " \
+#define LAST_WINDOW                                                                                               \
+	"(SELECT id FROM effort_windows x WHERE x.session = s.native_id AND x.agent = s.agent AND "               \
 	"x.agent_id IS NULL ORDER BY started_at DESC LIMIT 1)"
 
 /* ?1 since, ?2 now, ?3 how long without an event is stuck, ?4 all, ?5 project, ?6 limit, ?7 when those that have ended
  * are not shown any more. */
 static const char list_sql[] =
-	"WITH " THEM ", " KNOWN ", " RANKED " SELECT coalesce(s.id, s.pane, s.native_id), s.agent, " VARIABLE(
-		"AGENT_LABEL") ", p.name, s.cwd, "
-			       "s.native_id, s.title, "
-			       "s.pane, " VARIABLE("AGENT_"
-						   "PARENT") ", " VARIABLE("AGENT_MANAGES") ", "
-											    "CASE"
-											    " s."
-											    "now "
-											    "WHEN"
-											    " 1 "
-											    "THEN"
-											    " '"
-											    "done"
-											    "' "
-											    "WHEN"
-											    " 2 "
-											    "THEN"
-											    " '"
-											    "chec"
-											    "ked'"
-											    " WHE"
-											    "N 3 "
-											    "THEN"
-											    " '"
-											    "work"
-											    "ing'"
-											    " WHE"
-											    "N 4 "
-											    "THEN"
-											    " '"
-											    "atte"
-											    "ntio"
-											    "n' "
-											    "ELSE"
-											    " '"
-											    "erro"
-											    "r' "
-											    "END,"
-											    " s."
-											    "doin"
-											    "g_"
-											    "at, "
-											    "s."
-											    "last"
-											    "_at,"
-											    " s."
-											    "doin"
-											    "g_"
-											    "for,"
-											    " " STUCK " AS "
-											    "stuc"
-											    "k,"
-											    " " SUBAGENTS ", "
-											    "s."
-											    "wait"
-											    "ed_"
-											    "us, "
-											    "ulid"
-											    "_tex"
-											    "t(f."
-											    "uid)"
-											    ", "
-											    "f."
-											    "ordi"
-											    "nal,"
-											    " f."
-											    "skil"
-											    "l, "
-											    "f."
-											    "phas"
-											    "e, "
-											    "s."
-											    "ende"
-											    "d_"
-											    "at "
-											    "IS "
-											    "NOT "
-											    "NULL"
-											    " FRO"
-											    "M "
-											    "rank"
-											    "ed "
-											    "s "
-											    "LEFT"
-											    " JOI"
-											    "N "
-											    "proj"
-											    "ects"
-											    " p "
-											    "ON "
-											    "p."
-											    "key "
-											    "= "
-											    "s."
-											    "proj"
-											    "ect "
-											    "LEFT"
-											    " "
-											    "JOIN"
-											    " eff"
-											    "ort_"
-											    "wind"
-											    "ows "
-											    "w "
-											    "ON "
-											    "w."
-											    "id "
-											    "="
-											    " " LAST_WINDOW " LEF"
-											    "T "
-											    "JOIN"
-											    " eff"
-											    "orts"
-											    " f "
-											    "ON "
-											    "f."
-											    "uid "
-											    "= "
-											    "w."
-											    "effo"
-											    "rt "
-											    "AND "
-											    "f."
-											    "stat"
-											    "e = "
-											    "'act"
-											    "ive'"
-											    " WHE"
-											    "RE "
-											    "s."
-											    "plac"
-											    "e = "
-											    "1 "
-											    "AND "
-											    "(?4 "
-											    "OR "
-											    "s."
-											    "ende"
-											    "d_"
-											    "at "
-											    "IS "
-											    "NULL"
-											    " OR "
-											    "(s."
-											    "now "
-											    "<> "
-											    "2 "
-											    "AND "
-											    "s."
-											    "ende"
-											    "d_"
-											    "at "
-											    "> "
-											    "?7))"
-											    " ORD"
-											    "ER "
-											    "BY "
-											    "s."
-											    "now "
-											    "DESC"
-											    ", "
-											    "stuc"
-											    "k "
-											    "IS "
-											    "NULL"
-											    ", "
-											    "s."
-											    "doin"
-											    "g_"
-											    "at "
-											    "LIMI"
-											    "T "
-											    "?6";
+	"WITH " THEM ", " KNOWN ", " RANKED
+	" SELECT coalesce(s.id, s.pane, s.native_id), s.agent, s.label, p.name, s.cwd, s.native_id, s.title, s.pane,"
+	" s.parent_agent, s.manages, " STATUS ", s.doing_at, s.last_at, s.doing_for, " STUCK " AS stuck, " SUBAGENTS
+	", s.waited_us, ulid_text(f.uid), f.ordinal, f.skill, f.phase, s.ended_at IS NOT NULL"
+	" FROM ranked s LEFT JOIN projects p ON p.key = s.project"
+	" LEFT JOIN effort_windows w ON w.id = " LAST_WINDOW
+	" LEFT JOIN efforts f ON f.uid = w.effort AND f.state = 'active'"
+	" WHERE s.place = 1 AND (?4 OR s.ended_at IS NULL OR (s.now <> 2 AND s.ended_at > ?7))"
+	" ORDER BY s.now DESC, stuck IS NULL, s.doing_at LIMIT ?6";
+/* clang-format on */
 
 int op_fleet_list(struct op_call *call)
 {

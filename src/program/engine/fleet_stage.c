@@ -93,7 +93,8 @@ static bool listens(const struct turn *t)
 {
 	enum event_kind kind = t->event.kind;
 
-	if (t->late || t->verdict.action == VERDICT_DENY || !str_empty(t->event.agent_id))
+	if (t->late || t->verdict.action == VERDICT_DENY || !str_empty(t->event.agent_id) ||
+		str_is_set(agent_status_whose(&t->event)))
 		return false;
 	return t->call.encode
 		? kind == EVENT_SESSION_START || kind == EVENT_USER_PROMPT_SUBMIT || kind == EVENT_POST_TOOL_USE

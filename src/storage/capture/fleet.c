@@ -1,5 +1,6 @@
 /* The fleet: what the agent of each session is doing, by its own events; and what Fleet events say: who has looked at
  * an agent, what is to be told to one, work that waits for one. */
+#include "base/clock.h"
 #include "base/limits.h"
 #include "capture/internal.h"
 
@@ -50,16 +51,35 @@ static int64_t waited(const struct session *s, enum agent_status now, int64_t at
 	return answered ? MAX(at_us - s->doing_at_us, 0) : 0;
 }
 
+/* Another agent has told of it: 1; 0: it is not known. */
+static int set_other(struct step *t, str name, enum agent_status now)
+{
+	int64_t key = 0;
+	int r = store_number(t->store, &key,
+		"SELECT key FROM sessions WHERE doing > 0 AND last_at > ?2 AND key <> ?3 AND "
+		"iif(json_valid(host), host ->> '$.env.AGENT_ID', NULL) = ?1 ORDER BY last_at DESC LIMIT 1",
+		"sii", name, t->record.at_us - 86400 * (int64_t)USEC_PER_SEC, t->session.key);
+
+	if (r <= 0)
+		return r;
+	r = store_do(t->store, "UPDATE sessions SET doing = ?2, doing_at = ?3, doing_for = NULL WHERE key = ?1", "iii",
+		key, (int64_t)now, t->record.at_us);
+	return r < 0 ? r : 1;
+}
+
 int fleet_on_agent(struct step *t)
 {
 	enum agent_status now = agent_status_of(&t->event);
+	str whose = agent_status_whose(&t->event);
 	int64_t at_us = t->record.at_us, more;
 	int r;
 
 	/* What was read from a transcript is long over, and what comes late is not how it ended. */
-	if (now == AGENT_STATUS_UNKNOWN || t->late_batch || t->retells || t->record.marks & EVENT_IMPORTED ||
-		!str_empty(t->event.agent_id))
+	if (now == AGENT_STATUS_UNKNOWN || t->late_batch || t->retells || t->record.marks & EVENT_IMPORTED)
 		return 0;
+	r = str_is_set(whose) ? set_other(t, whose, now) : 0;
+	if (r != 0 || !str_empty(t->event.agent_id))
+		return MIN(r, 0);
 	r = keep_host(t);
 	if (r < 0 || now == t->session.doing)
 		return r;
