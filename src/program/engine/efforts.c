@@ -3,10 +3,14 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "engine/turn.h"
 
-enum { WAIT_MS = 10000 };
+enum {
+	WAIT_MS = 10000,
+	PATIENCE_MS = 150, /* of a session that starts before they are read */
+};
 
 struct loading {
 	struct engine *engine;
@@ -55,6 +59,19 @@ void engine_await_efforts(struct engine *e, void (*fn)(void *arg), void *arg)
 		call_awaiter(e);
 }
 
+/* One that resumes may be answered, and others with it: start over with the list. */
+static void wake_waiting(struct engine *e)
+{
+	for (struct turn *t = e->open; t;) {
+		bool waits = t->efforts_until_us;
+
+		t->efforts_until_us = 0;
+		if (waits)
+			turn_arrive(t);
+		t = waits ? e->open : t->newer;
+	}
+}
+
 static void done(void *arg)
 {
 	struct loading *l = arg;
@@ -67,7 +84,9 @@ static void done(void *arg)
 		log_warn(LOG_ENGINE, "the active efforts cannot be read (%s); hooks go on without them",
 			strerror(-l->result));
 	efforts_fill(l->engine->efforts, rows);
+	l->engine->efforts_load--;
 	call_awaiter(l->engine);
+	wake_waiting(l->engine);
 	arena_release(&l->arena);
 	free(l);
 }
@@ -81,8 +100,28 @@ void engine_load_efforts(struct engine *e, struct readers *readers)
 		.writer = e->writer,
 		.seen = journal_end(e->config.journal) };
 	efforts_empty(e->efforts);
-	engine_load_fleet(e, readers);
+	e->efforts_load++;
 	loop_submit_lane(e->config.loop, LOOP_BACKGROUND, work, done, l);
+	engine_load_fleet(e, readers);
+}
+
+/* The agent that starts the daemon is the one that wants to know where it stands. */
+enum stage_result stage_await_efforts(struct turn *t)
+{
+	if (t->event.kind != EVENT_SESSION_START || !t->engine->efforts_load)
+		return STAGE_DONE;
+	turn_depart(t);
+	t->efforts_until_us = clock_mono_us() + PATIENCE_MS * USEC_PER_MSEC;
+	return turn_wait(t);
+}
+
+bool efforts_expire(struct turn *t, int64_t now)
+{
+	if (!t->efforts_until_us || now < t->efforts_until_us)
+		return false;
+	t->efforts_until_us = 0;
+	turn_arrive(t);
+	return true;
 }
 
 void sight_add_injection(struct sight *s, struct arena *a, str text)

@@ -62,6 +62,7 @@ static const struct stage {
 	{ "asked before", LEADS | FOLLOWS, stage_asked_before },
 	{ "leader", FOLLOWS, stage_leader },
 	{ "fleet", LEADS | LATE, stage_fleet },
+	{ "efforts are read", LEADS, stage_await_efforts },
 	{ "effort", LEADS, stage_effort },
 	{ "reminders", LEADS | LATE, stage_remind },
 	{ "hooks", LEADS, stage_hooks },

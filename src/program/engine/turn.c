@@ -218,7 +218,7 @@ static void be_patient(void *arg)
 		send_wait(t, now);
 	/* A turn that resumes may be answered, and others with it: start over with the list. */
 	for (struct turn *t = e->open; t;)
-		t = judge_expire(t, now) || context_expire(t, now) ? e->open : t->newer;
+		t = judge_expire(t, now) || efforts_expire(t, now) || context_expire(t, now) ? e->open : t->newer;
 	if (e->open)
 		set_patience(e);
 }

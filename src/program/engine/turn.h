@@ -51,6 +51,7 @@ struct turn {
 	struct redact_report report;
 	struct verdict verdict;
 	struct sight sight;
+	int64_t efforts_until_us;     /* monotonic; not 0: it waits so long until the efforts are read */
 	struct context_effort *wants; /* what is to be given of the effort; NULL: nothing */
 	struct live *live;            /* its session, counted; NULL: it has none */
 	struct twin *twin;            /* what it leads or follows, or NULL */
@@ -112,6 +113,7 @@ struct engine {
 	enum { FLEET_LOADS_NOT, FLEET_LOADS, FLEET_LOADS_AGAIN } fleet_loads;
 	bool fleet_moved; /* somebody does something else than before */
 	struct efforts *efforts;
+	unsigned efforts_load;              /* how often they are being read */
 	void (*efforts_awaited)(void *arg); /* NULL: nobody waits until they are read */
 	void *efforts_awaiter;
 	struct effort_skills *skills;
@@ -257,6 +259,10 @@ void told_free(struct told_list *l);
 /* -- effort_stage.c: which effort an event belongs to, and what that asks for ------------------- */
 
 enum stage_result stage_effort(struct turn *t);
+/* efforts.c: a session that starts before they are read waits for them, but not long. */
+enum stage_result stage_await_efforts(struct turn *t);
+/* Continues without them; true when it did. */
+bool efforts_expire(struct turn *t, int64_t now);
 /* What a worker found for t->wants; or that it took too long. */
 void effort_take_reply(struct turn *t, const struct context_reply *r);
 void effort_missed(struct turn *t);
