@@ -7,6 +7,7 @@ import pytest
 
 from test_learning import Session, memories
 from test_mcp import initialize, request, talk
+from world import wait_for
 
 GOTCHA = "Database connections leak under load: always use the context manager"
 ASKED = "the database connections leak when there is load, why?"
@@ -197,7 +198,8 @@ def test_results_of_tools_are_as_their_schemas_say(world, project):
     assert len(ids) >= 4
     assert call("timeline", id=ids[0])["timeline"]
     assert len(call("get", ids=ids)["items"]) == len(ids)
-    assert "gearbox" in call("context", task="run the gearbox test of the broker", project=str(project))["text"]
+    # What takes too long on a busy machine is left out.
+    wait_for(lambda: "gearbox" in call("context", task="run the gearbox test of the broker", project=str(project))["text"], what="the memory")
     assert call("memory", id=old)["concepts"] == ["pattern"]
     assert call("memories")["memories"]
     assert call("recall", queries=[{"id": 1, "query": "gearbox", "project": str(project)}, {"query": "x", "project": "nowhere"}])

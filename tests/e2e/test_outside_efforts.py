@@ -388,10 +388,10 @@ def test_a_rule_fires_by_its_operator(world, here, op, fires):
     assert all(g["allow"] for g in got)
 
 
-def test_the_overflow_warns_at_ninety_percent_of_the_real_context(world, here):
+def test_the_overflow_warns_at_ninety_percent_of_what_the_agent_lets_it_fill(world, here):
     begin(world, here, "review", *metadata(gates={"overflow": True}))
     ask(world, "sessionStart", here)
-    for tokens, warned in ((89_000, False), (91_000, True)):
+    for tokens, warned in ((71_000, False), (73_000, True)):  # Claude Code compacts at 80 %
         world.rpc("context_used", session="r1", tokens=tokens, max=100_000)
         answer = soon(lambda: (lambda a: a if a["contextUsage"] else None)(ask(world, "preToolUse", here, tool_use_id=f"t{tokens}")), "usage")
         assert answer["overflowWarning"] is warned
@@ -595,7 +595,8 @@ def test_the_next_window_begins_with_the_checkpoint(world, here, how):
         a.end()
         world.kill() if how == "killed" else world.stop()
         world.start()
-        told = Agent(world, here).start()
+        again = Agent(world, here)
+        told = again.start() or again.prompt()  # with the prompt, where reading the efforts takes long
     for word in ("GOAL-OF-IT", "NEXT-STEP", "DECIDED-SO", "pay.c", "WHO-KNOWS"):
         assert word in told, told
 
@@ -912,11 +913,10 @@ def test_a_parent_is_shown_and_an_ended_agent_only_with_all(world, here):
     assert of(world, "r1", "--all")["ended"] is True
 
 
-def test_an_agent_with_a_full_context_is_stuck(world, here):
+def test_an_agent_whose_turn_ended_because_its_context_is_full_is_stuck(world, here):
     ask(world, "sessionStart", here)
     ask(world, "userPrompt", here)
-    world.rpc("context_used", session="r1", tokens=100_000, max=100_000)
-    ask(world, "preToolUse", here)
+    ask(world, "stop", here, last_assistant_message="Prompt is too long")
     soon(lambda: "stuck" in world.hookd("fleet").stdout.decode(), "stuck")
 
 

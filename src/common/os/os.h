@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* The effective user of the process at the other end of a Unix socket. */
@@ -29,6 +30,9 @@ int os_self_path(char *out, size_t size);
 /* Gives back the pages of code and constants, most of which only the start needed; what is used again is mapped again,
  * at a microsecond for each few pages. */
 void os_release_code(void);
+
+/* The first process at or above this one that is no shell: who had a command run. 0: not known. */
+uint32_t os_program_above(uint32_t pid);
 
 /* realpath() from the kernel's cache alone, so that no file system is asked and nothing can block. 0; -ENOENT:
  * nothing is there; -EAGAIN: it is not cached (always, where the system has no such call). */

@@ -499,6 +499,8 @@ int effort_skill_parse(str text, struct arena *a, str *ret)
 
 	if (text.n > EFFORT_SKILL_MAX)
 		return -EFBIG;
+	if (str_starts(text, STR("\xef\xbb\xbf"))) /* a byte order mark, as some editors write it */
+		text = str_from(text, 3);
 	head = read_head(a, text, &body);
 	block = json_block(a, body);
 	labels_of_head(&labels, get(head, "phases"), a);

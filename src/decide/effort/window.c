@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "effort/internal.h"
+#include "os/os.h"
 
 enum { IDLE_US_S = 3600, LOAD_BYTES = 400 };
 
@@ -204,6 +205,9 @@ static void see_caller(struct effort_window *w, const struct event *e)
 	w->pid = pid_of(e);
 	if (!w->pid && w->ppid == e->ppid)
 		w->pid = e->ppid;
+	/* An agent that is killed before it calls again must not hold its effort for an hour. */
+	if (!w->pid && e->kind == EVENT_SESSION_START)
+		w->pid = os_program_above(e->ppid);
 	w->ppid = e->ppid;
 }
 

@@ -320,6 +320,17 @@ int effort_resolve(struct op_call *call, struct effort_state *ret)
 	return MIN(got, 0);
 }
 
+int effort_of_window(struct op_call *call, const struct ulid *window, struct effort_state *ret)
+{
+	*ret = (struct effort_state){ .ordinal = 0 };
+	return take_row(call,
+		store_ask(call->store,
+			"SELECT " STATE_COLUMNS " FROM efforts WHERE state = 'active' AND uid = (SELECT effort FROM "
+			"effort_windows WHERE id = ?1)",
+			"b", window->b, (size_t)ULID_BYTES),
+		ret);
+}
+
 int effort_resolve_active(struct op_call *call, struct effort_state *ret)
 {
 	char uid[ULID_TEXT + 1];

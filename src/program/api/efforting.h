@@ -59,7 +59,9 @@ str change_stored(struct effort_change *c, const char *member);
 
 /* The effort that the parameters `effort`, `agent`, `session` and `cwd` mean. -ENOENT: err says how to find one. */
 int effort_resolve(struct op_call *call, struct effort_state *ret);
-/* The same, and it must be active. */
+/* The active one in which a window is: 1; 0: none. */
+int effort_of_window(struct op_call *call, const struct ulid *window, struct effort_state *ret);
+/* As effort_resolve(), and it must be active. */
 int effort_resolve_active(struct op_call *call, struct effort_state *ret);
 
 /* Checks of parameters: 0, or -EINVAL with call->err. */

@@ -9,6 +9,7 @@
 #include "api/efforting.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "redact/redact.h"
 
 enum { ITEMS_MAX = 20, FILES_MAX = 8, ARTIFACT_MAX = 256 << 10 };
 
@@ -37,17 +38,29 @@ static str artifact_path(struct effort_change *c, str type)
 		STR_ARG(effort_artifact_name(c->call.arena, c->effort.ordinal, c->effort.skill, type)));
 }
 
+/* A link in its place, which a checkout may bring, would lead out of the project. */
+static int make_plain_dir(const char *path)
+{
+	struct stat st;
+
+	if (mkdir(path, 0755) == 0)
+		return 0;
+	if (errno != EEXIST || lstat(path, &st) < 0)
+		return -errno;
+	return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
+}
+
 /* The folder of a task is there; what lies below it is made. */
 static int make_dir(struct effort_change *c)
 {
 	str dir = effort_artifact_dir(&c->call, &c->effort),
 	    parent = arena_strf(c->call.arena, STR_FMT "/.hookd", STR_ARG(c->effort.task));
+	int r;
 
 	if (str_eq(dir, c->effort.task))
 		return 0;
-	if (mkdir(parent.p, 0755) < 0 && errno != EEXIST)
-		return -errno;
-	return mkdir(dir.p, 0755) < 0 && errno != EEXIST ? -errno : 0;
+	r = make_plain_dir(parent.p);
+	return r < 0 ? r : make_plain_dir(dir.p);
 }
 
 /* At its end; never through a link, which somebody may have put there. */
@@ -263,14 +276,18 @@ static int prepare_session_finish(struct effort_change *c)
 	str window = op_text(call, "window");
 	PAYLOAD(b, w);
 	PAYLOAD(e, end);
-	int r = effort_resolve_active(call, &c->effort);
 	struct ulid id;
 	char shown[NAME_SHOWN];
+	int r;
 
-	if (r < 0)
-		return r;
 	if (!ulid_parse(window, &id))
 		return err_set(call->err, -EINVAL, "'window' must be the sessionId that hooks.sessionStart gave");
+	/* A window says enough; a place beside it must agree. */
+	r = op_has(call, "effort") || op_has(call, "cwd") ? 0 : effort_of_window(call, &id, &c->effort);
+	if (r == 0)
+		r = effort_resolve_active(call, &c->effort);
+	if (r < 0)
+		return r;
 	r = store_number(call->store, &found, "SELECT 1 FROM effort_windows WHERE id = ?1 AND effort = ?2", "bb", id.b,
 		(size_t)ULID_BYTES, c->effort.uid.b, (size_t)ULID_BYTES);
 	if (r <= 0)
@@ -317,10 +334,12 @@ static int prepare_artifact(struct effort_change *c)
 static void write_artifact(struct effort_change *c)
 {
 	const struct note *n = c->more;
+	struct redactor *redactor = redactor_new();
 	int r = make_dir(c);
 
 	if (r == 0 && op_has(&c->call, "text"))
-		r = fs_replace_file(n->path.p, op_text(&c->call, "text"), false);
+		r = fs_replace_file(n->path.p, redact_text(redactor, c->call.arena, op_text(&c->call, "text")), false);
+	redactor_free(redactor);
 	answer_head(c);
 	jw_field_str(&c->w, "type", op_text(&c->call, "type"));
 	jw_field_str(&c->w, "file", n->path);

@@ -143,6 +143,8 @@ int op_work_add(struct op_call *call)
 
 	if (r == 0)
 		r = effort_check_text(call, "text");
+	if (r == 0 && str_empty(str_trim(op_text(call, "text"))))
+		r = err_set(call->err, -EINVAL, "'text' is empty; say what is to be done");
 	return r < 0 ? r : change_submit(call, prepare_add, NULL);
 }
 

@@ -280,6 +280,20 @@ const char *cli_value(const struct cli *cli, const char *option, const char *fal
 	return value ? value : fallback;
 }
 
+bool cli_timeout_ms(const struct cli *cli, int64_t *ret)
+{
+	enum { YEAR_S = 31536000 };
+	const char *value = cli_value(cli, "timeout", NULL);
+
+	*ret = -1;
+	if (!value)
+		return true;
+	if (!str_to_int(str_of(value), ret) || *ret < 0 || *ret > YEAR_S)
+		return false;
+	*ret *= 1000;
+	return true;
+}
+
 /* -- main -------------------------------------------------------------------------------------- */
 
 static int run_command(struct cli *cli)

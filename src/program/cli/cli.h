@@ -78,6 +78,8 @@ extern const struct cmd *const cmds[]; /* ends with NULL */
 /* Options that were given. */
 bool cli_has(const struct cli *cli, const char *option);
 const char *cli_value(const struct cli *cli, const char *option, const char *fallback);
+/* --timeout SECONDS, in milliseconds; -1: not given, so never. False: it is no such number. */
+bool cli_timeout_ms(const struct cli *cli, int64_t *ret);
 /* The i-th value of an option that may be repeated, or NULL. */
 const char *cli_value_at(const struct cli *cli, const char *option, int i);
 

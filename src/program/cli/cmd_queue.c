@@ -181,11 +181,11 @@ static int tell(struct cli *cli, const char *kind, const char *member, const str
 
 static int run_next(struct cli *cli)
 {
-	int64_t seconds, begun_us = clock_mono_us(), ms = 1;
+	int64_t timeout_ms, begun_us = clock_mono_us(), ms = 1;
 
 	if (!who_asks(cli))
 		return cli_usage_error(cli, "'queue next' needs AGENT_ID, or --as");
-	if (!str_to_int(str_of(cli_value(cli, "timeout", "0")), &seconds) || seconds < 0 || seconds > 31536000)
+	if (!cli_timeout_ms(cli, &timeout_ms))
 		return cli_usage_error(cli, "--timeout needs a number of seconds");
 	for (int64_t since_us = clock_wall_us();;) {
 		int64_t asked_us = clock_wall_us();
@@ -200,7 +200,7 @@ static int run_next(struct cli *cli)
 		if (json_get(work, STR("work")))
 			return tell(cli, "WORK", "work", work);
 		since_us = asked_us;
-		ms = seconds ? seconds * 1000 - (clock_mono_us() - begun_us) / USEC_PER_MSEC : ROUND_MS;
+		ms = timeout_ms >= 0 ? timeout_ms - (clock_mono_us() - begun_us) / USEC_PER_MSEC : ROUND_MS;
 		if (ms <= 0)
 			return tell(cli, "TIMEOUT", NULL, NULL);
 		ms = MIN(ms, (int64_t)ROUND_MS);

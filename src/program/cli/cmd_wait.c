@@ -101,15 +101,18 @@ static int await(struct cli *cli, int64_t timeout_ms)
 {
 	const struct timespec pause = { .tv_sec = 1 };
 	int64_t begun_us = clock_mono_us(), since = count_names(cli) && !cli_has(cli, "next") ? 0 : clock_wall_us();
+	bool asked = false;
 
 	for (int away = 0;;) {
-		int64_t left = timeout_ms ? timeout_ms - (clock_mono_us() - begun_us) / USEC_PER_MSEC : ROUND_MS;
+		int64_t left = timeout_ms >= 0 ? timeout_ms - (clock_mono_us() - begun_us) / USEC_PER_MSEC : ROUND_MS;
 		struct json *result = NULL;
 		struct err err = { 0 };
 		int r;
 
-		if (left <= 0)
+		if (left <= 0 && asked)
 			return time_is_up(cli);
+		left = MAX(left, (int64_t)1); /* with no time at all, what is so already counts */
+		asked = true;
 		cli->answer_ms = (int)MIN(left, (int64_t)ROUND_MS) + MORE_MS;
 		r = cli_call(cli, true, "fleet.wait", params_of(cli, since, MIN(left, (int64_t)ROUND_MS)), &result,
 			&err);
@@ -161,15 +164,15 @@ static int listen(struct cli *cli)
 
 static int run_wait(struct cli *cli)
 {
-	int64_t seconds;
+	int64_t ms;
 
-	if (!str_to_int(str_of(cli_value(cli, "timeout", "0")), &seconds) || seconds < 0 || seconds > 31536000)
+	if (!cli_timeout_ms(cli, &ms))
 		return cli_usage_error(cli, "--timeout needs a number of seconds");
 	if (cli_value(cli, "notify", NULL))
 		return listen(cli);
 	if (!count_names(cli) && !cli_has(cli, "any"))
 		return cli_usage_error(cli, "say for whom: --session, --agent, or --any");
-	return await(cli, seconds * 1000);
+	return await(cli, ms);
 }
 
 static const struct cmd_option options[] = {

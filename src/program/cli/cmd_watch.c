@@ -309,6 +309,15 @@ static int report(struct watch *w, int status)
 	return exit_code_of(status);
 }
 
+static int give_up(const struct watch *w, size_t times)
+{
+	const struct launch *known = launch_find(w->words[0]);
+
+	return cli_fail(
+		"the agent's context was full %zu times within an hour; go on with: hookd effort resume %s%s%s%s",
+		times, w->effort, known ? " --agent " : "", known ? known->agent : "", known ? " --run" : "");
+}
+
 static int supervise(struct watch *w)
 {
 	int r = start(w, first_argv(w)), status;
@@ -322,10 +331,7 @@ static int supervise(struct watch *w)
 		if (!w->ends || w->user_quit || w->limited)
 			return report(w, status);
 		if (before >= (size_t)w->max_restarts)
-			return cli_fail(
-				"the agent's context was full %zu times within an hour; go on with: hookd effort "
-				"resume %s --agent %s --run",
-				before + 1, w->effort, w->words[0]);
+			return give_up(w, before + 1);
 		if (!pause_for(w, before))
 			return exit_code_of(status);
 		w->restarts[w->nrestarts++ % RESTARTS_MAX] = clock_mono_us();
