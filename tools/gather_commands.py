@@ -166,13 +166,15 @@ READERS = {'workflow': from_workflow, 'make': from_make, 'package': from_package
 def is_command(line):
     """Not what a shell would not be given: comments, drawings, placeholders, halves of a loop."""
     return (2 < len(line) < LINE_MAX and re.match(r'[\w./~$"\'({\[!-]', line) and not re.match(r'[-|]{2}|- ', line) and line.isascii()
-            and not CONTROL.match(line) and '{{' not in line and not re.search(r'<[A-Za-z][\w :|-]*>|\.\.\. |\[[a-z-]+\] ', line)
+            and not CONTROL.match(line) and '{{' not in line and not re.search(r'<[A-Za-z/][^<>]*>|\.\.\. |\[[a-z-]+\] ', line)
             and not POWERSHELL.search(line) and not PROSE.match(line) and not PYTHON.match(line) and not is_open(line)
             and depth_of(line) == 0 and line.count('`') % 2 == 0 and not re.search(r'<%|\bifn?eq\b|^\w+> |^-|^(SELECT|INSERT|UPDATE) |^\w+ [a-z]+[.,] [A-Z]|\$\([A-Z_]+\)|^\w+ \{$|^\w+ \{\s|^\{ \w+:', line)
             # One word that is a value: it stands in a list.
             and not re.fullmatch(r'"?(\$|https?:|/)[^\s"]*"?', line)
             # An expression of the workflow as the program: what it would be nobody can tell from the file.
             and not re.search(r'(^|[;&|(`])\s*[\w./-]*"?\$VALUE', line)
+            # An assignment of make, half a loop.
+            and not re.match(r'\w+ *[+:?]=', line) and not re.search(r'; *(do|then)$', line)
             # Cut off, or a word of another language.
             and not re.search(r'(&&|\|\||\|)\s*$|%%\w+%%', line))
 

@@ -38,6 +38,7 @@ static bool is_about_machine(enum rule rule)
 		[RULE_USER] = true,
 		[RULE_SUDOERS] = true,
 		[RULE_SETUID] = true,
+		[RULE_NET_EXEC] = true,
 	};
 
 	return rules[rule];

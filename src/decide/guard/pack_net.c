@@ -28,14 +28,25 @@ static void sends_text(struct run *x, struct cmd *c)
 		FAULT(x, c, RULE_SECRET_EXFIL, VERDICT_DENY, "this sends secrets to another machine");
 }
 
+/* This machine, and not localhost.example.org or localhost@example.org. */
 static bool is_local_url(str url)
 {
 	ptrdiff_t at = str_find(url, STR("://"));
+	str host = at >= 0 ? str_from(url, (size_t)at + 3) : url;
 
-	if (at >= 0)
-		url = str_from(url, (size_t)at + 3);
-	return str_starts(url, STR("localhost")) || str_starts(url, STR("127.")) || str_starts(url, STR("[::1]")) ||
-		str_starts(url, STR("0.0.0.0"));
+	for (size_t i = 0; i < host.n; i++)
+		if (host.p[i] == '/' || host.p[i] == '?' || host.p[i] == '#')
+			host = str_head(host, i);
+	if (has_mark(host, MARKS_ANY) || str_find_char(host, '@') >= 0 || str_find_char(host, '\\') >= 0)
+		return false;
+	at = str_starts(host, STR("[")) ? str_find(host, STR("]:")) + 1 : str_find_char(host, ':');
+	host = at > 0 ? str_head(host, (size_t)at) : host;
+	if (str_eq(host, STR("localhost")) || str_eq(host, STR("[::1]")) || str_eq(host, STR("0.0.0.0")))
+		return true;
+	for (size_t i = 0; i < host.n; i++)
+		if (host.p[i] != '.' && (host.p[i] < '0' || host.p[i] > '9'))
+			return false;
+	return str_starts(host, STR("127."));
 }
 
 /* -- curl, wget ------------------------------------------------------------------------------- */
@@ -133,7 +144,7 @@ static void do_curl(struct run *x, struct cmd *c)
 	c->out = head || remote_name || (str_is_set(output) && !str_eq(output, STR("-"))) ? STR("") : STR("\4");
 	/* What a program on this machine answers is not from the network. */
 	if (urls.n == 1 && is_local_url(urls.v[0]) && c->out.n)
-		c->out = STR("\4");
+		c->out = STR("\1");
 }
 
 static void do_wget(struct run *x, struct cmd *c)

@@ -31,7 +31,8 @@ static struct kept *_Atomic read_already[FILES_MAX];
 
 static int compare_names(str a, str b)
 {
-	int r = memcmp(a.p, b.p, MIN(a.n, b.n));
+	size_t n = MIN(a.n, b.n);
+	int r = n ? memcmp(a.p, b.p, n) : 0; /* of nothing there may be no bytes to point at */
 
 	return r ? r : a.n < b.n ? -1 : a.n > b.n;
 }

@@ -128,8 +128,22 @@ static const struct {
 	{ "?", "0" },
 };
 
+/* A token's path, file or URL is not the token. */
+static bool names_a_place(str name)
+{
+	static const char *const ends[] = { "_PATH", "_FILE", "_DIR", "_URL", "_URI", "_ENDPOINT", "_ENDPOINTS",
+		"_NAME" };
+
+	for (size_t i = 0; i < countof(ends); i++)
+		if (str_ends(name, str_of(ends[i])))
+			return true;
+	return false;
+}
+
 static bool name_is_secret(str name)
 {
+	if (names_a_place(name))
+		return false;
 	return str_has_nocase(name, "SECRET") || str_has_nocase(name, "PASSWORD") || str_has_nocase(name, "PASSWD") ||
 		str_has_nocase(name, "TOKEN") || str_has_nocase(name, "APIKEY") || str_has_nocase(name, "API_KEY") ||
 		str_has_nocase(name, "PRIVATE_KEY") || str_has_nocase(name, "ACCESS_KEY") ||

@@ -15,7 +15,8 @@ static const char *const temp_dirs[] = { "/tmp", "/var/tmp", "/private/tmp", "/d
 
 /* What builds, tests and tools make again by themselves, wherever it lies. */
 static const char made_names[] =
-	"_build .build node_modules bower_components __pycache__ .pytest_cache .mypy_cache .ruff_cache .hypothesis "
+	"_build _dist .build node_modules bower_components __pycache__ .pytest_cache .mypy_cache .ruff_cache "
+	".hypothesis "
 	".tox .nox "
 	".venv .cache .next .nuxt .output .svelte-kit .parcel-cache .turbo .angular .vite .vite-temp .gradle "
 	".terraform "
@@ -26,20 +27,21 @@ static const char made_names[] =
 	".pnpm-store .rpt2_cache .fusebox .dynamodb .wrangler .vercel .netlify .expo .import .godot bazel-bin "
 	"bazel-out "
 	"bazel-testlogs .pio .lsp .clj-kondo .cpcache .nx .swc .webpack .rollup.cache .tsbuildinfo __snapshots_tmp__ "
-	".scannerwork .bundle .trunk buck-out .idea .vs lib-cov";
+	".scannerwork .bundle .trunk buck-out .idea .vs lib-cov lcov-html .egg";
 /* The same in a project, and in what a tool keeps for itself; elsewhere they are names like any other. */
 static const char made_here[] =
 	"site-packages gen generated reports _sources build builds out output dist target venv cache caches "
-	"coverage tmp temp logs log obj "
+	"coverage cover tmp temp logs log obj "
 	"Debug Release debug release artifacts";
-static const char made_patterns[] = "*.egg-info cmake-build-* *.dSYM *.pyc *.pyo *.o *.class *.swp *.tsbuildinfo "
-				    ".DS_Store npm-debug.log* *.gcda *.gcno *.profraw";
+static const char made_patterns[] =
+	"*.egg-info cmake-build-* *.dSYM *.pyc *.pyo *.o *.lo *.xo *.gcov *.class *.swp *.tsbuildinfo "
+	".DS_Store npm-debug.log* *.gcda *.gcno *.profraw";
 /* The same, but not among what a person keeps: there a copy or a log may be the only one. */
 static const char made_or_kept[] = "*.tmp *.log *.bak *~ core.* *.orig *.rej *_cache *-cache *.lock *.lockb "
 				   "*-lock.json *-lock.yaml";
 static const char made_patterns_here[] =
 	"build-* build_* *-build *_build *_dist *-dist dist-* dist_* *-compiled *_generated* "
-	"*_out *_output *_built tmp* .tmp* *.gem *.whl *.tgz *.tar.gz *.deb *.rpm *.apk *.jar *.pb.go *.vsix";
+	"*_out *_output *_built tmp* .tmp* *.gem *.whl *.a *.so *.tgz *.tar.gz *.deb *.rpm *.apk *.jar *.pb.go *.vsix";
 /* Where tools keep what they have fetched, below a home. */
 static const char *const stores_in_home[] = { ".m2/repository", ".ansible/collections", ".ansible/tmp",
 	".cargo/registry", ".cargo/git", ".npm", ".nuget/packages", ".ivy2/cache", ".bundle/cache", ".gem/ruby",
