@@ -5,6 +5,7 @@ hookc keeps deadlines of 150 ms, and a test cannot tell a daemon that is late fr
 up to three tests that failed beside others are run again, alone, and have to pass three times in a row;
 they are named in a line that begins with "note:". More failures than that, or one in three, count.
 """
+import argparse
 import os
 import queue
 import subprocess
@@ -16,7 +17,6 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-WORKERS = min(4, os.cpu_count() or 1)
 REPEATED, TIMES = 3, 3
 
 
@@ -50,12 +50,12 @@ def work(files, runs):
         runs.append(Run([name]))
 
 
-def run_all(names):
+def run_all(names, nworkers):
     """Long files first: the cores end at about the same time."""
     files, runs = queue.Queue(), []
     for path in sorted(names, key=lambda path: -path.stat().st_size):
         files.put(str(path))
-    workers = [threading.Thread(target=work, args=(files, runs)) for _ in range(WORKERS)]
+    workers = [threading.Thread(target=work, args=(files, runs)) for _ in range(nworkers)]
     for worker in workers:
         worker.start()
     for worker in workers:
@@ -67,8 +67,8 @@ def passes_alone(test):
     return all(Run([test]).ok for _ in range(TIMES))
 
 
-def main():
-    runs = run_all([Path(name).resolve() for name in sys.argv[1:]] or list(HERE.glob("test_*.py")))
+def run_once(names, nworkers):
+    runs = run_all(names, nworkers)
     broken = [run for run in runs if not run.ok]
     failed = [test for run in broken for test in run.failed]
     for run in broken:
@@ -83,6 +83,16 @@ def main():
     for test in failed:
         print(f"note: {test} failed beside others and {'fails' if test in lasting else f'passed {TIMES} times'} alone")
     return 1 if lasting else 0
+
+
+def main():
+    options = argparse.ArgumentParser(description="Runs the end-to-end tests.")
+    options.add_argument("--workers", type=int, default=min(4, os.cpu_count() or 1))
+    options.add_argument("--times", type=int, default=1)
+    options.add_argument("files", nargs="*")
+    given = options.parse_args()
+    names = [Path(name).resolve() for name in given.files] or list(HERE.glob("test_*.py"))
+    return next((1 for _ in range(given.times) if run_once(names, given.workers)), 0)
 
 
 if __name__ == "__main__":

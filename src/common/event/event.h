@@ -226,6 +226,15 @@ uint64_t event_same_key(const struct event *e);
 /* Whether calls with the same key may be duplicates: their ids agree where both have one. *ret_by_id: both have one. */
 bool event_ids_agree(const struct event *a, const struct event *b, bool *ret_by_id);
 
+/* -- caller.c: who called, by the environment that hookc sends along ("NAME=value") -------------- */
+
+/* STR_NONE: it is not set. */
+str event_env(const str *env, size_t n, const char *name);
+/* The place on a screen; 0: unknown. Who starts there has taken the place of who was there before. */
+uint64_t event_place(const str *env, size_t n);
+/* The agent's own process, where it says so; else 0. */
+uint32_t event_agent_pid(const struct event *e);
+
 /* -- status.c: what an agent is doing ----------------------------------------------------------- */
 
 /* In increasing urgency: in a display the most urgent one stands for many. Stores know them by these numbers. */

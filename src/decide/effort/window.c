@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/limits.h"
 #include "effort/internal.h"
 #include "os/os.h"
@@ -17,23 +18,16 @@ enum { IDLE_US_S = 3600, LOAD_BYTES = 400 };
 
 /* -- keys -------------------------------------------------------------------------------------- */
 
-static uint64_t hash_more(uint64_t h, str text)
-{
-	for (size_t i = 0; i < text.n; i++)
-		h = (h ^ (uint8_t)text.p[i]) * 0x100000001b3u;
-	return (h ^ 0xFF) * 0x100000001b3u;
-}
-
 uint64_t effort_hash(str text)
 {
-	uint64_t h = hash_more(0xcbf29ce484222325u, text);
+	uint64_t h = hash_str(text);
 
 	return h ? h : 1;
 }
 
 static uint64_t key_of(str agent, str session, str agent_id)
 {
-	return hash_more(hash_more(hash_more(0xcbf29ce484222325u, agent), session), agent_id);
+	return hash_part(hash_part(hash_part(HASH_START, agent), session), agent_id);
 }
 
 struct names {
@@ -153,34 +147,6 @@ static struct effort_window *make(struct efforts *all, const struct names *n)
 
 /* -- who is there ------------------------------------------------------------------------------ */
 
-static str variable(const struct event *e, const char *name)
-{
-	str key = str_of(name);
-
-	for (size_t i = 0; i < e->nenv; i++)
-		if (str_starts(e->env[i], key) && e->env[i].n > key.n && e->env[i].p[key.n] == '=')
-			return str_from(e->env[i], key.n + 1);
-	return STR_NONE;
-}
-
-/* The place on a screen: whoever starts there has taken the place of who was there before. */
-static uint64_t terminal_of(const struct event *e)
-{
-	static const char *const names[] = { "TMUX_PANE", "KITTY_WINDOW_ID", "WEZTERM_PANE", "WT_SESSION", "SSH_TTY" };
-	str value = STR_NONE;
-
-	for (size_t i = 0; i < countof(names) && str_empty(value); i++)
-		value = variable(e, names[i]);
-	return str_empty(value) ? 0 : effort_hash(value) ^ hash_more(0, variable(e, "TMUX"));
-}
-
-static uint32_t pid_of(const struct event *e)
-{
-	int64_t pid;
-
-	return str_to_int(variable(e, "CLAUDE_PID"), &pid) && pid > 1 && pid < INT32_MAX ? (uint32_t)pid : 0;
-}
-
 static bool is_gone(uint32_t pid)
 {
 	return pid && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
@@ -199,10 +165,10 @@ static void see_caller(struct effort_window *w, const struct event *e)
 {
 	w->seen_us = e->at_us;
 	if (!w->terminal)
-		w->terminal = terminal_of(e);
+		w->terminal = event_place(e->env, e->nenv);
 	if (w->pid || !e->ppid)
 		return;
-	w->pid = pid_of(e);
+	w->pid = event_agent_pid(e);
 	if (!w->pid && w->ppid == e->ppid)
 		w->pid = e->ppid;
 	/* An agent that is killed before it calls again must not hold its effort for an hour. */
@@ -232,7 +198,7 @@ static size_t nearness(const struct effort *one, str cwd)
 /* The one whose owner says so, else the nearest that nobody else works on, of these the one that changed last. */
 static struct effort *look_for(struct efforts *all, const struct effort_window *w, const struct event *e)
 {
-	str agent = variable(e, "AGENT_ID");
+	str agent = event_env(e->env, e->nenv, "AGENT_ID");
 	struct effort *best = NULL;
 	struct ulid uid;
 	size_t near = 0;

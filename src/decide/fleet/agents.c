@@ -6,21 +6,15 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/limits.h"
 #include "fleet/internal.h"
 
 enum { PREFIX_LEAST = 8, KNOWN_US_DAYS = 1, ENV_MAX = 64 };
 
-static uint64_t hash_more(uint64_t h, str text)
-{
-	for (size_t i = 0; i < text.n; i++)
-		h = (h ^ (unsigned char)text.p[i]) * 0x100000001b3u;
-	return (h ^ 0xff) * 0x100000001b3u;
-}
-
 static uint64_t hash_of(str a, str b)
 {
-	return hash_more(hash_more(0xcbf29ce484222325u, a), b);
+	return hash_part(hash_part(HASH_START, a), b);
 }
 
 /* -- the table --------------------------------------------------------------------------------- */
@@ -125,26 +119,6 @@ static struct fleet_agent *make(struct fleet *f, uint64_t hash, str agent, str s
 
 /* -- who it is --------------------------------------------------------------------------------- */
 
-static str variable(const str *env, size_t n, const char *name)
-{
-	str key = str_of(name);
-
-	for (size_t i = 0; i < n; i++)
-		if (str_starts(env[i], key) && env[i].n > key.n && env[i].p[key.n] == '=')
-			return str_from(env[i], key.n + 1);
-	return STR("");
-}
-
-static uint64_t place_of(const str *env, size_t n)
-{
-	static const char *const names[] = { "TMUX_PANE", "KITTY_WINDOW_ID", "WEZTERM_PANE", "WT_SESSION", "SSH_TTY" };
-	str value = STR("");
-
-	for (size_t i = 0; i < countof(names) && str_empty(value); i++)
-		value = variable(env, n, names[i]);
-	return str_empty(value) ? 0 : hash_of(value, variable(env, n, "TMUX"));
-}
-
 static bool is_pane(str text)
 {
 	for (size_t i = 1; i < text.n; i++)
@@ -156,7 +130,7 @@ static bool is_pane(str text)
 /* TMUX is "socket,pid,session". */
 static void take_tmux(struct fleet_agent *a, const str *env, size_t n)
 {
-	str pane = variable(env, n, "TMUX_PANE"), rest = variable(env, n, "TMUX"), socket;
+	str pane = event_env(env, n, "TMUX_PANE"), rest = event_env(env, n, "TMUX"), socket;
 
 	if (!is_pane(pane) || !str_split(&rest, ',', &socket) || str_empty(socket) || socket.p[0] != '/')
 		return;
@@ -166,31 +140,23 @@ static void take_tmux(struct fleet_agent *a, const str *env, size_t n)
 
 static void identify(struct fleet_agent *a, const str *env, size_t n)
 {
-	str id = variable(env, n, "AGENT_ID"), label = variable(env, n, "AGENT_LABEL");
-	uint64_t place = place_of(env, n);
+	str id = event_env(env, n, "AGENT_ID"), label = event_env(env, n, "AGENT_LABEL");
+	uint64_t place = event_place(env, n);
 
 	take_tmux(a, env, n);
-	set_name(&a->parent, variable(env, n, "AGENT_PARENT"));
-	set_name(&a->manages, variable(env, n, "AGENT_MANAGES"));
-	set_name(&a->watch, variable(env, n, "HOOKD_WATCH"));
+	set_name(&a->parent, event_env(env, n, "AGENT_PARENT"));
+	set_name(&a->manages, event_env(env, n, "AGENT_MANAGES"));
+	set_name(&a->watch, event_env(env, n, "HOOKD_WATCH"));
 	a->has_id = !str_empty(id);
 	a->who = a->has_id ? hash_of(STR("id"), id) : place ? place : a->hash;
 	set_name(&a->name, a->has_id ? id : a->pane[0] ? str_of(a->pane) : str_of(a->session));
 	set_name(&a->label, label);
 }
 
-static uint32_t pid_of(const struct event *e)
-{
-	int64_t pid;
-
-	return str_to_int(variable(e->env, e->nenv, "CLAUDE_PID"), &pid) && pid > 1 && pid < INT32_MAX ? (uint32_t)pid
-												       : 0;
-}
-
 /* A shell between agent and hook lives for one call only: a caller is taken for the agent if it calls twice. */
 static void see_caller(struct fleet_agent *a, const struct event *e)
 {
-	uint32_t pid = pid_of(e);
+	uint32_t pid = event_agent_pid(e);
 
 	if (pid)
 		a->pid = pid;

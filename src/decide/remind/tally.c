@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "remind/internal.h"
 
 struct tally *tally_new(void)
@@ -26,15 +27,13 @@ int64_t tally_began_us(const struct tally *t)
 /* Numbers differ from one attempt to the next: places, times, addresses. */
 static uint64_t hash_of_failure(str tool, str error)
 {
-	uint64_t h = 0xcbf29ce484222325u;
+	uint64_t h = hash_str(tool);
 
-	for (size_t i = 0; i < tool.n; i++)
-		h = (h ^ (uint8_t)tool.p[i]) * 0x100000001b3u;
 	for (size_t i = 0; i < MIN(error.n, (size_t)ERROR_TEXT); i++) {
 		bool digit = error.p[i] >= '0' && error.p[i] <= '9';
 
 		if (!digit || i == 0 || error.p[i - 1] < '0' || error.p[i - 1] > '9')
-			h = (h ^ (digit ? '#' : (uint8_t)error.p[i])) * 0x100000001b3u;
+			h = hash_byte(h, digit ? '#' : (uint8_t)error.p[i]);
 	}
 	return h;
 }

@@ -18,19 +18,9 @@ static const struct sign {
 	{ "cursor", "CURSOR_VERSION", NULL, true },
 };
 
-static str variable(const struct wire_hook *hook, const char *name)
-{
-	str want = str_of(name);
-
-	for (size_t i = 0; i < hook->nenv; i++)
-		if (str_starts(hook->env[i], want) && hook->env[i].n > want.n && hook->env[i].p[want.n] == '=')
-			return str_from(hook->env[i], want.n + 1);
-	return STR_NONE;
-}
-
 static bool shows(const struct sign *s, const struct wire_hook *hook)
 {
-	str value = s->variable ? variable(hook, s->variable) : STR_NONE;
+	str value = s->variable ? event_env(hook->env, hook->nenv, s->variable) : STR_NONE;
 
 	if (!s->variable)
 		return str_find(hook->payload, str_of(s->member)) >= 0;

@@ -523,22 +523,12 @@ static void keep_snapshot(struct turn *t, struct effort_window *w)
 	keep(t, &w->effort->uid, EFFORT_OP_SNAPSHOT, &b, &out);
 }
 
-static str variable(const struct event *e, const char *name)
-{
-	str key = str_of(name);
-
-	for (size_t i = 0; i < e->nenv; i++)
-		if (str_starts(e->env[i], key) && e->env[i].n > key.n && e->env[i].p[key.n] == '=')
-			return str_from(e->env[i], key.n + 1);
-	return STR("");
-}
-
 /* Under `hookd watch` a full context ends here: another window goes on with the effort. Without, or if a person asked
  * for it, the agent compacts as it would have. */
 static void end_overflowed(struct turn *t, struct effort_window *w)
 {
 	const struct effort *one = w->effort;
-	struct fleet_agent *a = fleet_watched(t->engine->fleet, variable(&t->event, "HOOKD_WATCH"));
+	struct fleet_agent *a = fleet_watched(t->engine->fleet, event_env(t->event.env, t->event.nenv, "HOOKD_WATCH"));
 	char uid[ULID_TEXT + 1];
 	str prompt;
 

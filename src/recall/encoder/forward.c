@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "encoder/lanes.h"
 
 static size_t widest(const struct encoder *e)
@@ -218,11 +219,7 @@ void encoder_encode(const struct encoder *e, struct encoder_work *w, enum encode
 
 static uint64_t hash_text(str text)
 {
-	uint64_t h = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < text.n; i++)
-		h = (h ^ (uint8_t)text.p[i]) * 0x100000001b3u;
-	return h ^ text.n;
+	return hash_str(text) ^ text.n;
 }
 
 /* A prompt is looked for in several indexes, one after the other on one thread, so each thread keeps its last one. */

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/hash.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "memory/index.h"
@@ -162,11 +163,7 @@ static void rows_release(struct rows *r)
 
 static uint64_t hash_thread(str thread, int64_t session)
 {
-	uint64_t h = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < thread.n; i++)
-		h = (h ^ (uint8_t)thread.p[i]) * 0x100000001b3u;
-	return thread.n ? h | 1 : (uint64_t)session;
+	return thread.n ? hash_str(thread) | 1 : (uint64_t)session;
 }
 
 #define ROW_COLUMNS "key, text, " MEMORY_TITLE ", thread, session, status = 'active' AND NOT muted, change"

@@ -2,6 +2,7 @@
  * without spaces give each character and each pair of neighbours. */
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "base/utf8.h"
 #include "retrieve/retrieve.h"
 
@@ -108,10 +109,8 @@ static uint32_t next_character(str s, size_t *ret_len)
 
 static uint32_t hash_of(const char *p, size_t n)
 {
-	uint64_t h = 0xcbf29ce484222325u;
+	uint64_t h = hash_str(str_n(p, n));
 
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (uint8_t)p[i]) * 0x100000001b3u;
 	h ^= h >> 32;
 	h *= 0x9e3779b97f4a7c15u;
 	return (uint32_t)(h >> 32);

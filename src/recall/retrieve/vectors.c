@@ -1,3 +1,4 @@
+#include "base/hash.h"
 #include "retrieve/vectors.h"
 
 #include <errno.h>
@@ -227,11 +228,7 @@ struct vector_map *vectors_map(const struct vectors *v)
 
 uint64_t vectors_hash(str text, str title)
 {
-	uint64_t h = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < text.n + title.n; i++)
-		h = (h ^ (uint8_t)(i < text.n ? text.p[i] : title.p[i - text.n])) * 0x100000001b3u;
-	return h;
+	return hash_more(hash_str(text), title);
 }
 
 static int write_all(int fd, const void *p, size_t n, off_t at)
