@@ -155,8 +155,6 @@ static int take_operands(struct reading *r, const struct json *v, struct form *f
 {
 	if (v->type != JSON_ARRAY || v->count > DESCRIPTOR_OPERANDS)
 		return wrong(r, v, "operands must be a short list", v->key);
-	if (f->operands)
-		return wrong(r, v, "this is said twice", v->key);
 	f->operands = arena_alloc(r->a, v->count * sizeof *f->operands);
 	json_each(m, v) {
 		str text = text_of(r, m);
@@ -193,6 +191,21 @@ static int take_form_flag(struct reading *r, const struct json *v, const char *s
 	return 0;
 }
 
+/* A list that came twice would not fit where the first one was put. */
+static int said_once(struct reading *r, const struct json *object)
+{
+	enum { MEMBERS = 64 };
+
+	if (object->type != JSON_OBJECT)
+		return 0;
+	if (object->count > MEMBERS)
+		return wrong(r, object, "this has too many members", object->key);
+	json_each(m, object)
+		if (json_get(object, m->key) != m)
+			return wrong(r, m, "this is said twice", m->key);
+	return 0;
+}
+
 /* Members that the whole descriptor and each of its forms may have. 1: it is none of them. */
 static int take_form_member(struct reading *r, const struct json *m, struct form *f)
 {
@@ -220,6 +233,8 @@ static int take_form(struct reading *r, const struct json *v, struct form *f)
 	*f = (struct form){ .posix = r->d->base.posix, .single = r->d->base.single };
 	if (v->type != JSON_OBJECT)
 		return wrong(r, v, "a form must be an object", v->key);
+	if (said_once(r, v) < 0)
+		return -EINVAL;
 	json_each(m, v) {
 		int e = str_eq(m->key, STR("when")) ? take_text(r, m, &f->when) : take_form_member(r, m, f);
 
@@ -273,6 +288,8 @@ static int take_rule(struct reading *r, const struct json *v, struct program_rul
 	const struct json *seen = NULL;
 
 	*ret = (struct program_rule){ .when = "", .rule = RULE_MAX };
+	if (said_once(r, v) < 0)
+		return -EINVAL;
 	json_each(m, v) {
 		int e = str_eq(m->key, STR("when"))       ? take_text(r, m, &ret->when)
 			: str_eq(m->key, STR("rule"))     ? find_rule(r, m, &ret->rule)
@@ -375,6 +392,8 @@ int descriptor_take(struct arena *a, str text, const struct json *root, struct d
 	*ret = (struct descriptor){ 0 };
 	if (root->type != JSON_OBJECT)
 		return wrong(&r, root, "a descriptor must be an object", STR_NONE);
+	if (said_once(&r, root) < 0)
+		return -EINVAL;
 	json_each(m, root)
 		if ((e = take_member(&r, m)) < 0)
 			return e;
