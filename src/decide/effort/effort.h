@@ -238,6 +238,8 @@ struct effort {
 	int64_t changed_us;
 	struct effort_gates gates;
 	struct effort_rules *rules; /* NULL: none */
+	struct ulid last;           /* the window of an agent in which it went on last */
+	bool has_last, last_open;   /* last_open: the store has no end of it */
 };
 
 struct efforts;
@@ -268,10 +270,18 @@ bool efforts_matter(const struct efforts *e);
 enum {
 	EFFORT_WINDOWS_MAX = 1024,
 	EFFORT_EDITED = 16,
-	EFFORT_GIVEN = 64,
+	EFFORT_GIVEN = 256,
 	EFFORT_LOADS = 32,
 	EFFORT_QUEUE = 8,
 	EFFORT_OWED = 8
+};
+
+/* A window that an effort goes on in no more, to be written down. */
+struct effort_parted {
+	struct ulid window, effort;
+	char reason[16];
+	char *loads[EFFORT_LOADS];
+	size_t nloads;
 };
 
 /* One context of an agent or of one of its subagents. Counts live here and nowhere else. */
@@ -282,9 +292,15 @@ struct effort_window {
 	struct ulid id, previous;         /* of the event it began with */
 	bool has_previous, ended;
 	bool untold;           /* nothing was journaled of it since it was bound */
+	bool used;             /* its id was journaled */
+	bool told;             /* … and it goes on with the effort told_of, as far as the store knows */
+	struct ulid told_of;
+	struct effort_parted *parted; /* what it was before, and that is not journaled yet; NULL: nothing */
+	bool restored;         /* it is known from the store only: nothing was heard of it since */
 	char source[16];       /* of its start */
 	struct effort *effort; /* NULL: it is free */
 	uint64_t looked;       /* generation of the table when an effort was last looked for */
+	int64_t sought_us;     /* and when that was; wall clock */
 	bool seeks;            /* it has begun an effort, or resumed one: the newest is its */
 	struct ulid left;      /* an effort that was taken from it */
 	int64_t seen_us;       /* wall clock */
@@ -302,8 +318,8 @@ struct effort_window {
 	bool warned;                    /* about the heartbeat, since the last line in the log */
 	bool owes_start;                /* what the start of the window should have brought is still to come */
 	uint64_t spoken[EFFORT_SPOKEN];
-	uint64_t given[EFFORT_GIVEN]; /* texts it was given, a ring */
-	size_t ngiven;
+	uint64_t *given; /* texts it was given: a ring of EFFORT_GIVEN that grows as it is needed */
+	size_t ngiven, given_room;
 	char *loads[EFFORT_LOADS]; /* files it has read */
 	size_t nloads;
 	char *owed[EFFORT_OWED]; /* files it is still to be given */
@@ -317,11 +333,19 @@ struct effort_window {
 struct effort_window *effort_window_of(struct efforts *all, const struct event *e);
 /* That of its session, without a change. */
 struct effort_window *effort_window_find(struct efforts *all, str agent, str session, str agent_id);
-/* It ended; the effort is free for another one. */
+/* It ended, which is journaled; the effort is free for another one. */
 void effort_window_end(struct efforts *all, struct effort_window *w);
+/* Before it is journaled that its effort goes on in it: it has an id that stands for nothing else, and follows the last
+ * window of the effort, if nobody works in that any more. What is returned ends with this; NULL: nothing does. */
+struct effort_parted *effort_window_follow(struct efforts *all, struct effort_window *w, const struct event *e);
+/* That was journaled. */
+void effort_window_told(struct efforts *all, struct effort_window *w);
+void effort_parted_free(struct effort_parted *p);
 /* True once for each text: the first time that it is asked. */
 bool effort_window_gives(struct effort_window *w, str text);
 bool effort_window_has(const struct effort_window *w, str text);
+/* It was not given after all. */
+void effort_window_takes_back(struct effort_window *w, str text);
 void effort_window_loads(struct effort_window *w, str path);
 /* A file for which there was no room; forgets those that were owed. */
 void effort_window_owes(struct effort_window *w, str path);
