@@ -53,7 +53,7 @@ def test_a_log_that_fails_resets_nothing(world, project):
 
 @pytest.mark.parametrize("command", [
     "hookd effort log x", "hookd status", "cd /tmp && hookd effort log 'a b'", "echo done | hookd effort log -",
-    "hookd effort log - <<'E'\nrm -rf /x\nE", "LANG=C hookd effort show", "timeout 5 hookd effort show", "env A=b hookd effort show"])
+    "hookd effort log - <<'E'\nrm -rf /x\nE", "hookd effort show 2>&1 >/dev/null", "hookd effort log 'a > b'", "LANG=C hookd effort show", "timeout 5 hookd effort show", "env A=b hookd effort show"])
 def test_commands_of_hookd_pass_every_gate(world, project, command):
     begin(world, project, "review", *metadata(gates={"heartbeat": 1}))
     a = Agent(world, project)
@@ -64,7 +64,10 @@ def test_commands_of_hookd_pass_every_gate(world, project, command):
 @pytest.mark.parametrize("command", [
     "hookd effort log x; make", "make # hookd effort log", "echo hookd effort log", "./hookd effort log x",
     "hookd effort log \"$(make)\"", "hookd() { make; }; hookd effort log x", "hookd effort log x & make", "echo 'hookd effort log' | sh -x make",
-    "/tmp/hookd effort log x", "hookd effort log x || make", "alias hookd=make; hookd effort log x", "$HOOKD effort log x"])
+    "/tmp/hookd effort log x", "hookd effort log x || make", "alias hookd=make; hookd effort log x", "$HOOKD effort log x",
+    "cat > src/a.c <<E\nint x;\nE\nhookd status", "hookd effort show > src/a.c", "hookd effort show >> src/a.c", "hookd status &> src/a.c",
+    "{ hookd status; } > src/a.c", "(echo x; hookd status) >| src/a.c", "sh -c 'hookd status > src/a.c'", "echo x > $F; hookd status",
+    "hookd effort log - <> src/a.c", "hookd status 2> src/a.c", "PATH=/tmp/x hookd status", "LD_PRELOAD=/tmp/x.so hookd status"])
 def test_what_only_looks_like_hookd_does_not(world, project, command):
     begin(world, project, "review", *metadata(gates={"heartbeat": 1}))
     assert Agent(world, project).bash(command) is not None
