@@ -128,7 +128,7 @@ def test_a_session_that_turns_to_another_effort_has_another_window(world, projec
         assert [x["path"] for x in shown["loads"]] == [str(project / "a.c")]
     folded(world, two, 1)
     check()
-    world.hookd("rebuild")
+    world.hookd("db", "rebuild")
     check()
 
 
@@ -275,9 +275,10 @@ def test_a_subagent_is_given_what_the_effort_was_begun_with(world, project):
 
 def test_no_more_files_are_named_than_an_agent_reads(world, project):
     begin(world, project)
+    effort(world, "checkpoint", *[x for i in range(6) for x in ("--file", f"noted{i}.c")], cwd=project)
     a = Agent(world, project, session="s1")
     a.start()
-    for i in range(12):
+    for i in range(6):
         (project / f"{i}.c").write_text("x")
         a.call("Write", file_path=str(project / f"{i}.c"), content="y")
     got = world.rpc("hooks.preCompact", sessionId="s1", cwd=str(project), trigger="manual")

@@ -291,22 +291,22 @@ struct effort_window {
 	char *agent, *session, *agent_id; /* agent_id "": not a subagent's */
 	struct ulid id, previous;         /* of the event it began with */
 	bool has_previous, ended;
-	bool untold;           /* nothing was journaled of it since it was bound */
-	bool used;             /* its id was journaled */
-	bool told;             /* … and it goes on with the effort told_of, as far as the store knows */
+	bool untold; /* nothing was journaled of it since it was bound */
+	bool used;   /* its id was journaled */
+	bool told;   /* … and it goes on with the effort told_of, as far as the store knows */
 	struct ulid told_of;
 	struct effort_parted *parted; /* what it was before, and that is not journaled yet; NULL: nothing */
-	bool restored;         /* it is known from the store only: nothing was heard of it since */
-	char source[16];       /* of its start */
-	struct effort *effort; /* NULL: it is free */
-	uint64_t looked;       /* generation of the table when an effort was last looked for */
-	int64_t sought_us;     /* and when that was; wall clock */
-	bool seeks;            /* it has begun an effort, or resumed one: the newest is its */
-	struct ulid left;      /* an effort that was taken from it */
-	int64_t seen_us;       /* wall clock */
-	uint32_t pid;          /* of the agent; 0: unknown */
-	uint32_t ppid;         /* that called last; the agent's if it stays the same */
-	uint64_t terminal;     /* 0: unknown */
+	bool restored;                /* it is known from the store only: nothing was heard of it since */
+	char source[16];              /* of its start */
+	struct effort *effort;        /* NULL: it is free */
+	uint64_t looked;              /* generation of the table when an effort was last looked for */
+	int64_t sought_us;            /* and when that was; wall clock */
+	bool seeks;                   /* it has begun an effort, or resumed one: the newest is its */
+	struct ulid left;             /* an effort that was taken from it */
+	int64_t seen_us;              /* wall clock */
+	uint32_t pid;                 /* of the agent; 0: unknown */
+	uint32_t ppid;                /* that called last; the agent's if it stays the same */
+	uint64_t terminal;            /* 0: unknown */
 	/* Since its start. */
 	int64_t heartbeat, calls;
 	uint64_t edited[EFFORT_EDITED]; /* files, since the last line in the log */

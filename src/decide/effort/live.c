@@ -449,8 +449,8 @@ static int write_rows(struct json_writer *w, const char *list, struct query *q, 
 
 static const char *const effort_names[] = { "effort", "task", "root", "agent", "skill", "mode", "phase", "goal",
 	"config", "metadata", "ordinal", "updated_us", "last", "last_ended", NULL };
-static const char *const window_names[] = { "window", "effort", "agent", "session", "agent_id", "ended", "seen_us", "gone",
-	"host", NULL };
+static const char *const window_names[] = { "window", "effort", "agent", "session", "agent_id", "ended", "seen_us",
+	"gone", "host", NULL };
 static const char *const task_names[] = { "task", "gates", NULL };
 
 int efforts_read(struct store *s, struct arena *a, str *ret)
@@ -463,10 +463,10 @@ int efforts_read(struct store *s, struct arena *a, str *ret)
 	r = write_rows(&w, "efforts",
 		store_ask(s,
 			"SELECT ulid_text(f.uid), f.task, f.root, f.agent, f.skill, f.mode, f.phase, f.goal, f.config, "
-			"f.metadata, f.ordinal, f.updated_at, ulid_text(l.id), l.ended_at IS NOT NULL FROM efforts f "
-			"LEFT JOIN effort_windows l ON l.id = (SELECT id FROM effort_windows WHERE effort = f.uid AND "
-			"agent_id IS NULL ORDER BY started_at DESC, id DESC LIMIT 1) WHERE f.state = 'active' ORDER BY "
-			"f.updated_at DESC LIMIT ?1",
+			"f.metadata, f.ordinal, f.updated_at, ulid_text(l.id), l.ended_at IS NOT NULL "
+			"FROM efforts f LEFT JOIN effort_windows l ON l.id = (SELECT id FROM effort_windows WHERE "
+			"effort = f.uid AND agent_id IS NULL ORDER BY started_at DESC, id DESC LIMIT 1) "
+			"WHERE f.state = 'active' ORDER BY f.updated_at DESC LIMIT ?1",
 			"i", (int64_t)EFFORT_LIVE_MAX),
 		effort_names, "ssssssssjjiisb");
 	/* The last window of each session, whether it has ended or not: a session may be resumed. */
@@ -477,8 +477,10 @@ int efforts_read(struct store *s, struct arena *a, str *ret)
 				"w.ended_at IS NOT NULL, coalesce(s.last_at, w.started_at), s.ended_at IS NOT NULL, "
 				"iif(json_valid(s.host), s.host, NULL) "
 				"FROM effort_windows w JOIN efforts f ON f.uid = w.effort LEFT JOIN sessions s ON "
-				"s.key = coalesce((SELECT key FROM sessions WHERE native_id = w.session AND agent = "
-				"w.agent), (SELECT max(key) FROM sessions WHERE native_id = w.session)) WHERE f.state = 'active' AND w.agent_id IS NULL AND NOT EXISTS (SELECT 1 FROM effort_windows v WHERE "
+				"s.key = coalesce((SELECT key FROM sessions WHERE native_id = w.session AND "
+				"agent = w.agent), (SELECT max(key) FROM sessions WHERE native_id = w.session)) "
+				"WHERE f.state = 'active' AND w.agent_id IS NULL AND NOT EXISTS (SELECT 1 FROM "
+				"effort_windows v WHERE "
 				"v.session = w.session AND v.agent = w.agent AND v.agent_id IS NULL AND v.started_at > "
 				"w.started_at) ORDER BY w.started_at DESC LIMIT ?1",
 				"i", (int64_t)EFFORT_WINDOWS_MAX / 2),

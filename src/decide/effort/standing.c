@@ -18,7 +18,7 @@
 
 enum {
 	SESSIONS_MAX = 6,
-	FILES_MAX = 8, /* an agent reads no more of them at once */
+	FILES_MAX = 8,      /* an agent reads no more of them at once */
 	CALLS_LOOKED = 300, /* shell calls among which the last test is looked for */
 	ITEM_MAX = 160,
 	TEXT_MAX = 500,

@@ -42,8 +42,8 @@ struct names {
 
 static struct names names_of(str agent, str session, str agent_id)
 {
-	struct names n = { str_head(agent, LIMIT_NAME), str_head(session, LIMIT_NAME), str_head(agent_id, LIMIT_NAME),
-		0 };
+	struct names n = { str_head(agent, LIMIT_NAME), str_head(session, LIMIT_NAME),
+		str_is_set(agent_id) ? str_head(agent_id, LIMIT_NAME) : STR(""), 0 };
 
 	n.hash = key_of(n.agent, n.session, n.agent_id);
 	return n;

@@ -71,8 +71,8 @@ static bool keep_window(struct turn *t, struct effort_window *w)
 }
 
 /* That a window ended, and what had been read in it. */
-static bool write_end(struct turn *t, const char *what, const struct ulid *effort, const struct ulid *window, str reason,
-	char *const *loads, size_t nloads)
+static bool write_end(struct turn *t, const char *what, const struct ulid *effort, const struct ulid *window,
+	str reason, char *const *loads, size_t nloads)
 {
 	PAYLOAD(b, out);
 

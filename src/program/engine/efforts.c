@@ -91,8 +91,9 @@ static void try_later(struct engine *e, int why)
 	int64_t seconds = MIN(INT64_C(1) << MIN(e->efforts_failed, 6U), (int64_t)AGAIN_MAX_S);
 
 	e->efforts_failed++;
-	log_warn(LOG_ENGINE, "the active efforts cannot be read (%s); hooks go on without them, and in %lld s they are "
-			     "read again",
+	log_warn(LOG_ENGINE,
+		"the active efforts cannot be read (%s); hooks go on without them, and in %lld s they are "
+		"read again",
 		strerror(-why), (long long)seconds);
 	if (!e->efforts_timer)
 		e->efforts_timer = loop_timer_new(e->config.loop, load_again, e);

@@ -111,7 +111,7 @@ struct context_reply {
 	str standing; /* where it stands, as JSON; when the window begins */
 	struct context_read reads[CONTEXT_READS];
 	size_t nreads;
-	bool phase_left_out; /* there was no room for what the skill says of it */
+	bool phase_left_out;          /* there was no room for what the skill says of it */
 	int64_t given[CONTEXT_GIVEN]; /* what was looked up, the newest first */
 	size_t ngiven;
 	bool barren; /* there is nothing at all for this project: no need to ask again until something is learned */

@@ -8,8 +8,15 @@
 #include "context/internal.h"
 #include "redact/redact.h"
 
-enum { FILE_BYTES = 3000, SECTION_BYTES = 2500, LEAST = 300, FILES_MAX = 8, FRAME_BYTES = 200, NAME_BYTES = 200,
-	METADATA_BYTES = 1000 };
+enum {
+	FILE_BYTES = 3000,
+	SECTION_BYTES = 2500,
+	LEAST = 300,
+	FILES_MAX = 8,
+	FRAME_BYTES = 200,
+	NAME_BYTES = 200,
+	METADATA_BYTES = 1000
+};
 
 struct part {
 	struct moment *m;

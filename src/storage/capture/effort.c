@@ -66,7 +66,7 @@ static int on_task(struct step *t)
 		"INSERT INTO tasks(path, project, title, text, keywords, gates, created_at, updated_at) "
 		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7) ON CONFLICT(path) DO UPDATE SET title = coalesce(?3, title), "
 		"text = coalesce(?4, text), keywords = coalesce(?5, keywords), gates = coalesce(?6, gates), "
-		"updated_at = max(updated_at, ?7)",
+		"created_at = min(created_at, ?7), updated_at = max(updated_at, ?7)",
 		"sissssi", path, project, member(t, "title", NAME_MAX_BYTES), member(t, "text", TEXT_MAX),
 		tree(t, "keywords"), tree(t, "gates"), t->record.at_us);
 }
@@ -85,7 +85,8 @@ static int on_start(struct step *t, const struct ulid *uid)
 	if (r == 0)
 		r = store_do(t->store,
 			"INSERT INTO tasks(path, project, created_at, updated_at) VALUES (?1, ?2, ?3, ?3) "
-			"ON CONFLICT(path) DO UPDATE SET updated_at = max(updated_at, ?3)",
+			"ON CONFLICT(path) DO UPDATE SET created_at = min(created_at, ?3), updated_at = "
+			"max(updated_at, ?3)",
 			"sii", task, project, t->record.at_us);
 	if (r < 0)
 		return r;
