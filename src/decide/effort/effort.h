@@ -36,6 +36,7 @@ enum {
 	EFFORT_JSON_MAX = 16384, /* of metadata, a proof, a checkpoint */
 	EFFORT_PHASES_MAX = 64,
 	EFFORT_SKILL_MAX = 256 << 10, /* of a SKILL.md */
+	EFFORT_OWED = 8,              /* files that are still to be given to a window */
 };
 
 /* -- op.c: what can happen --------------------------------------------------------------------- */
@@ -192,8 +193,8 @@ enum { EFFORT_RULES_MAX = 16 };
 
 struct effort_rules; /* immutable */
 
-/* A list of {"ruleId", "condition": {"field", "op", "value"}, "payload", "tools", "urgency", "inject"}. err NULL: what
- * is not understood is skipped; else as above. */
+/* A list of {"ruleId", "condition": {"field", "op", "value"}, "payload", "tools" or "toolFilter", "whitelist", "urgency",
+ * "inject", "priority"}. err NULL: what is not understood is skipped; else as above. */
 int effort_rules_parse(const struct json *list, struct effort_rules **ret, struct err *err);
 void effort_rules_free(struct effort_rules *r);
 
@@ -207,10 +208,12 @@ struct effort_fired {
 	struct effort_fired *next;
 	str rule, text;
 	bool blocks;
-	bool is_rule; /* one that came with the effort */
+	bool is_rule;             /* one that came with the effort */
+	str preload[EFFORT_OWED]; /* files that are to be given, below the project */
+	size_t npreload;
 };
 
-/* Those that hold now, in the order they were given, but for those that speak once and have spoken: `spoken` has their
+/* Those that hold now, the highest priority first, but for those that speak once and have spoken: `spoken` has their
  * marks, and gets new ones. In the arena. */
 enum { EFFORT_SPOKEN = EFFORT_RULES_MAX };
 struct effort_fired *effort_rules_fire(const struct effort_rules *r, const struct effort_facts *f, uint64_t *spoken,
@@ -273,7 +276,6 @@ enum {
 	EFFORT_GIVEN = 256,
 	EFFORT_LOADS = 32,
 	EFFORT_QUEUE = 8,
-	EFFORT_OWED = 8
 };
 
 /* A window that an effort goes on in no more, to be written down. */

@@ -235,6 +235,15 @@ static void want_rest(struct turn *t, struct effort_window *w)
 
 /* -- events ------------------------------------------------------------------------------------ */
 
+/* Given with the next event that can carry it, once. */
+static void owe_file(struct turn *t, struct effort_window *w, str below)
+{
+	str path = arena_strf(&t->arena, "%s/" STR_FMT, w->effort->root, STR_ARG(below));
+
+	if (!effort_window_has(w, path))
+		effort_window_owes(w, path);
+}
+
 static void apply_fired(struct turn *t, struct effort_window *w, const struct effort_fired *f)
 {
 	str rule = f->is_rule ? arena_strf(&t->arena, "effort.rule." STR_FMT, STR_ARG(f->rule)) : f->rule;
@@ -243,8 +252,11 @@ static void apply_fired(struct turn *t, struct effort_window *w, const struct ef
 		: f->text;
 	const struct ruling r = { .rule = rule, .action = VERDICT_DENY, .reason = text, .subject = t->event.tool_name };
 
+	for (size_t i = 0; i < f->npreload; i++)
+		owe_file(t, w, f->preload[i]);
 	if (!f->blocks) {
-		say(t, w, text);
+		if (!f->npreload || !str_empty(f->text))
+			say(t, w, text);
 		return;
 	}
 	verdict_raise(&t->verdict, VERDICT_DENY, rule, text);
