@@ -1,4 +1,6 @@
 /* Efforts: phases and the live table. */
+#include <unistd.h>
+
 #include "base/clock.h"
 #include "effort/effort.h"
 #include "test.h"
@@ -323,6 +325,28 @@ static void test_a_window_of_which_only_the_store_knows_holds_its_effort_for_a_w
 	}
 }
 
+/* Another agent that runs beside one that says nothing for hours. */
+static void test_silence_takes_nothing_from_an_agent_that_is_there(void **state)
+{
+	struct arena a = { 0 };
+	struct event event;
+	struct efforts *e = restored(&a, "", 0, &event);
+	struct effort_window *w = effort_window_of(e, &event), *holder;
+
+	assert_null(w->effort);
+	holder = effort_window_find(e, STR("claude"), STR("old"), STR(""));
+	holder->pid = (uint32_t)getpid();
+	event.kind = EVENT_PRE_TOOL_USE;
+	event.at_us += 7200 * USEC_PER_SEC;
+	assert_null(effort_window_of(e, &event)->effort);
+	/* Who starts then is given it. */
+	event.session = STR("newer");
+	event.kind = EVENT_SESSION_START;
+	assert_non_null(effort_window_of(e, &event)->effort);
+	efforts_free(e);
+	arena_release(&a);
+}
+
 static void test_a_window_follows_the_last_one_of_its_effort(void **state)
 {
 	struct arena a = { 0 };
@@ -391,6 +415,7 @@ int main(void)
 		cmocka_unit_test(test_the_table_is_bounded_by_what_changed_last),
 		cmocka_unit_test(test_one_that_had_no_room_comes_back_when_it_is_resumed),
 		cmocka_unit_test(test_a_window_of_which_only_the_store_knows_holds_its_effort_for_a_while),
+		cmocka_unit_test(test_silence_takes_nothing_from_an_agent_that_is_there),
 		cmocka_unit_test(test_a_window_follows_the_last_one_of_its_effort),
 		cmocka_unit_test(test_what_was_not_given_is_given_again),
 	};

@@ -193,8 +193,8 @@ enum { EFFORT_RULES_MAX = 16 };
 
 struct effort_rules; /* immutable */
 
-/* A list of {"ruleId", "condition": {"field", "op", "value"}, "payload", "tools" or "toolFilter", "whitelist", "urgency",
- * "inject", "priority"}. err NULL: what is not understood is skipped; else as above. */
+/* A list of {"ruleId", "condition": {"field", "op", "value"}, "payload", "tools" or "toolFilter", "whitelist",
+ * "urgency", "inject", "priority"}. err NULL: what is not understood is skipped; else as above. */
 int effort_rules_parse(const struct json *list, struct effort_rules **ret, struct err *err);
 void effort_rules_free(struct effort_rules *r);
 

@@ -220,11 +220,16 @@ static void see_caller(struct effort_window *w, const struct event *e)
 
 /* -- which effort ------------------------------------------------------------------------------ */
 
-static bool is_held(struct efforts *all, const struct effort *one, const struct effort_window *by, int64_t now_us)
+/* again: nothing has happened since `by` looked last, and silence alone takes nothing from an agent that is there. */
+static bool is_held(struct efforts *all, const struct effort *one, const struct effort_window *by, int64_t now_us,
+	bool again)
 {
-	for (const struct effort_window *w = all->newest; w; w = w->older)
-		if (w != by && w->effort == one && !w->agent_id[0] && is_alive(w, now_us, by->terminal))
+	for (const struct effort_window *w = all->newest; w; w = w->older) {
+		bool is_there = again && !w->ended && w->pid && !is_gone(w->pid);
+
+		if (w != by && w->effort == one && !w->agent_id[0] && (is_there || is_alive(w, now_us, by->terminal)))
 			return true;
+	}
 	return false;
 }
 
@@ -237,7 +242,7 @@ static size_t nearness(const struct effort *one, str cwd)
 }
 
 /* The one whose owner says so, else the nearest that nobody else works on, of these the one that changed last. */
-static struct effort *look_for(struct efforts *all, const struct effort_window *w, const struct event *e)
+static struct effort *look_for(struct efforts *all, const struct effort_window *w, const struct event *e, bool again)
 {
 	str agent = event_env(e->env, e->nenv, "AGENT_ID");
 	struct effort *best = NULL;
@@ -251,7 +256,7 @@ static struct effort *look_for(struct efforts *all, const struct effort_window *
 			(str_eq(agent, str_of(one->agent)) || (ulid_parse(agent, &uid) && ulid_eq(&uid, &one->uid))))
 			return one;
 		if (!str_empty(agent) || one->agent[0] || n <= near || ulid_eq(&w->left, &one->uid) ||
-			is_held(all, one, w, e->at_us))
+			is_held(all, one, w, e->at_us, again))
 			continue;
 		best = one;
 		near = n;
@@ -275,6 +280,7 @@ static bool has_looked(const struct efforts *all, const struct effort_window *w,
 
 static void resolve(struct efforts *all, struct effort_window *w, const struct event *e)
 {
+	bool again = w->looked == all->generation;
 	struct effort_window *parent;
 
 	if (w->effort && !w->seeks)
@@ -289,7 +295,7 @@ static void resolve(struct efforts *all, struct effort_window *w, const struct e
 		return;
 	w->looked = all->generation;
 	w->sought_us = e->at_us;
-	bind(all, w, look_for(all, w, e));
+	bind(all, w, look_for(all, w, e, again));
 }
 
 /* -- a window's life --------------------------------------------------------------------------- */
