@@ -145,15 +145,15 @@ def test_a_session_that_turns_to_another_effort_leaves_the_first(world, project)
 
 
 def test_what_a_window_has_read_is_kept_when_its_context_is_compacted(world, project):
-    (project / "a.c").write_text("x")
     e = begin(world, project)
     a = Agent(world, project)
     a.start()
-    a.read(project / "a.c")
+    for i in range(100):
+        a.read(project / f"{i}.c")
     a.say("PreCompact", trigger="auto")
     a.start("compact")
     new, old = folded(world, e["effort"], 2)
-    assert [x["path"] for x in effort(world, "show", e["effort"])["loads"]] == [str(project / "a.c")]
+    assert {x["path"] for x in effort(world, "show", e["effort"])["loads"]} == {str(project / f"{i}.c") for i in range(100)}
     assert old["end_reason"] == "compact" and new["previous"] == old["window"]
 
 
@@ -248,8 +248,10 @@ def test_a_task_that_is_done_is_kept_with_its_words(world, project):
     world.rpc("hooks.sessionStart", sessionId="s1", cwd=str(project), source="startup")
     world.rpc("hooks.taskCompleted", sessionId="s1", cwd=str(project), taskId="7", taskSubject="Pier one", taskDescription="Of stone",
               teammateName="mate", teamName="bridge")
+    world.rpc("hooks.taskCompleted", sessionId="s1", cwd=str(project), taskId="8", taskSubject="Pier two", agentId="a1")
+    assert len(windows(world, e["effort"])) == 1
     got = [m for m in effort(world, "show", e["effort"])["messages"] if m["kind"] == "task"]
-    assert [(m["text"], m["data"]) for m in got] == [("Pier one", {"task": "7", "description": "Of stone", "teammate": "mate", "team": "bridge"})]
+    assert [(m["text"], m["data"]) for m in got] == [("Pier two", {"task": "8"}), ("Pier one", {"task": "7", "description": "Of stone", "teammate": "mate", "team": "bridge"})]
 
 
 def test_a_permission_request_says_whose_it_is(world, project):

@@ -462,7 +462,7 @@ static void (*const handlers[EVENT_KIND_MAX])(struct turn *t, struct effort_wind
 static bool has_window(const struct event *e)
 {
 	return event_kinds[e->kind].flags & EVENT_IS_TOOL || e->kind == EVENT_SUBAGENT_START ||
-		e->kind == EVENT_SUBAGENT_STOP || str_empty(e->agent_id);
+		e->kind == EVENT_SUBAGENT_STOP || e->kind == EVENT_TASK_COMPLETED || str_empty(e->agent_id);
 }
 
 static void list_pending(struct turn *t, const struct effort_window *w)
@@ -520,12 +520,17 @@ static void tell_window(struct turn *t, struct effort_window *w)
 enum stage_result stage_effort(struct turn *t)
 {
 	struct effort_window *w;
+	struct event seen;
 
 	if (t->event.kind == EVENT_CONFIG_CHANGE)
 		effort_skills_drop(t->engine->skills);
 	if (!efforts_matter(t->engine->efforts) || !has_window(&t->event))
 		return STAGE_DONE;
-	w = effort_window_of(t->engine->efforts, &t->event);
+	/* Whoever did a task, it is the session's. */
+	seen = t->event;
+	if (seen.kind == EVENT_TASK_COMPLETED)
+		seen.agent_id = STR("");
+	w = effort_window_of(t->engine->efforts, &seen);
 	if (!w)
 		return STAGE_DONE;
 	tell_window(t, w);
