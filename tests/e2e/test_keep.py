@@ -516,7 +516,7 @@ def test_another_store_moved_into_place_while_running(world, sample):
     world.hookc("PostToolUse", tool("later"))
     # Whoever reads while it is mended gets old rows rather than none.
     wait_for(lambda: {"tlater", "ts1-3"} <= ids(world), 15, "the event in the other store")
-    assert "replaced while in use" in world.status()["store"]["recovery"]
+    wait_for(lambda: "replaced while in use" in world.status()["store"]["recovery"], 15, "what status says of it")
     (old,) = [p for p in world.dir.glob("hookd.db.replaced-*") if p.name.endswith("Z")]
     assert len([r for r in contents(old)["events"] if r[6] and r[6].startswith("tmine-")]) == 20
     assert world.rpc("check")["ok"]

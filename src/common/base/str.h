@@ -60,7 +60,7 @@ static inline bool str_ends(str s, str suffix)
 /* The part from byte `from` on; empty when `from` is past the end. */
 static inline str str_from(str s, size_t from)
 {
-	return from >= s.n ? (str){ s.p + s.n, 0 } : (str){ s.p + from, s.n - from };
+	return from >= s.n ? (str){ s.p ? s.p + s.n : NULL, 0 } : (str){ s.p + from, s.n - from };
 }
 
 /* The first n bytes, or all of them. */

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/utf8.h"
 #include "config/names.h"
 #include "effort/effort.h"
 
@@ -47,7 +48,8 @@ int effort_phase_parse(str label, struct effort_phase *ret, struct err *err)
 {
 	char shown[NAME_SHOWN];
 
-	if (take_label(label, ret) && !str_empty(ret->name))
+	/* Bytes that are no text become longer when they are written, and the label is no label any more. */
+	if (utf8_valid(label) && take_label(label, ret) && !str_empty(ret->name))
 		return 0;
 	return err_set(err, -EINVAL, "'%s' is not a phase; write \"2: Name\", or \"2.1: Name\" for a part of it",
 		name_shown(label, shown));

@@ -40,6 +40,7 @@ bool args_next(struct args *it, struct arg *ret)
 {
 	str word;
 
+	*ret = (struct arg){ 0 }; /* who leaves a loop at its end looks at it too */
 	if (it->i == 0)
 		it->i = 1;
 	for (;;) {

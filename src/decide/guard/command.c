@@ -58,24 +58,24 @@ static bool is_odd(str name)
 	return false;
 }
 
-/* "$BIN" --version, "$TOOL" build --release: whatever it is, it is given no place, no letters that may mean anything,
- * and nothing that is itself unknown. It is judged as a program that nobody has described. */
+/* "$BIN" --version, "$TOOL" -f tests/config.yaml: whatever it is, it is given no place outside, nothing that is itself
+ * unknown, and no letter that says "everything below" or "this text is a command". It is judged as a program that nobody
+ * has described. */
+static bool is_plain_word(str w)
+{
+	if (has_mark(w, MARKS_ANY) || w.n < 2 || str_starts(w, STR("..")) || str_has(w, "/.."))
+		return false;
+	if (w.p[0] == '-')
+		return w.p[1] == '-' ? w.n > 2 : w.n == 2 && !strchr("rRcCedDxX-", w.p[1]);
+	return w.p[0] != '/' && w.p[0] != '~' && (w.p[0] != '.' || w.n > 2);
+}
+
 static bool is_given_plain_words(const struct cmd *c)
 {
-	if (c->n < 2)
-		return false;
-	for (size_t i = 1; i < c->n; i++) {
-		str w = c->v[i];
-
-		if (has_mark(w, MARKS_ANY) || w.n < 2 || str_starts(w, STR("..")) || str_has(w, "/.."))
+	for (size_t i = 1; i < c->n; i++)
+		if (!is_plain_word(c->v[i]))
 			return false;
-		if (w.p[0] == '-' ? w.p[1] != '-' || w.n == 2 : w.p[0] == '/' || w.p[0] == '~' || w.p[0] == '.')
-			return false;
-		/* The first says what is to be done. */
-		if (i == 1 && w.p[0] != '-' && str_find_char(w, '/') >= 0)
-			return false;
-	}
-	return true;
+	return c->n > 1;
 }
 
 /* The program is not known as a whole. True: nothing more can be said. */
@@ -98,7 +98,7 @@ static bool unknown_program(struct run *x, struct cmd *c)
 		return false; /* only the directory is unknown */
 	if (str_find_char(c->name, ':') > 0 && !has_mark(c->name, MARKS_HOLE))
 		return false; /* npm:lint:*: a script of the project, as some runners write it */
-	if (str_eq(word, STR("\1")) && is_given_plain_words(c))
+	if (c->from_outside && !x->elevated && str_eq(word, STR("\1")) && is_given_plain_words(c))
 		return false;
 	FAULT(x, c, RULE_EXEC_DYNAMIC, VERDICT_ASK,
 		"hookd cannot tell which program this runs: its name is only known when it runs "

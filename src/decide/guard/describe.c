@@ -155,6 +155,8 @@ static int take_operands(struct reading *r, const struct json *v, struct form *f
 {
 	if (v->type != JSON_ARRAY || v->count > DESCRIPTOR_OPERANDS)
 		return wrong(r, v, "operands must be a short list", v->key);
+	if (f->operands)
+		return wrong(r, v, "this is said twice", v->key);
 	f->operands = arena_alloc(r->a, v->count * sizeof *f->operands);
 	json_each(m, v) {
 		str text = text_of(r, m);

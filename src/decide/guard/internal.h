@@ -160,6 +160,7 @@ struct run {
 	bool elevated;              /* sudo and the like around */
 	bool deferred;
 	bool refs;                           /* there is a FACT_REF */
+	bool logs_in;                        /* what comes next in the pipeline takes a secret and shows none */
 	bool adds;                           /* a file is put into a directory, where it may be new */
 	bool zsh;                            /* the text is read by zsh */
 	const struct guard_watcher *watcher; /* or NULL */
@@ -231,6 +232,7 @@ struct cmd {
 	const struct fact *env_end;
 	bool net_out, net_in; /* joined to the network by redirection */
 	bool bare_builtin;
+	bool from_outside; /* v[0] is "$NAME", which nothing here has set: the environment of the agent has it, or nobody */
 	unsigned number; /* in the report, from 1 */
 };
 

@@ -163,9 +163,20 @@ static bool is_shell_name(str name)
 	return str_in(name, "sh bash dash zsh ksh mksh ash fish rbash");
 }
 
+/* docker login --password-stdin: a secret that is piped into it is not printed. */
+static bool takes_secret(struct run *x, const struct shell_node *n)
+{
+	if (!n || n->kind != SHELL_SIMPLE || n->next)
+		return false;
+	for (const struct shell_word *w = n->words; w && spend(x, 1); w = w->next)
+		if (str_in(shell_word_literal(x->a, w), "--password-stdin --with-token --token-stdin --passphrase-fd"))
+			return true;
+	return false;
+}
+
 static str run_pipeline(struct run *x, const struct shell_node *n)
 {
-	bool shell_before = false;
+	bool shell_before = false, logs_in = x->logs_in;
 	str in = x->in, out = STR("");
 
 	x->forks++;
@@ -173,6 +184,7 @@ static str run_pipeline(struct run *x, const struct shell_node *n)
 		if (!spend(x, 2))
 			break;
 		x->last_name = STR("");
+		x->logs_in = takes_secret(x, c->next);
 		out = run_in_subshell(x, c);
 		if (shell_before && str_in(x->last_name, "nc ncat netcat socat telnet openssl busybox"))
 			FAULT(x, NULL, RULE_NET_SHELL, VERDICT_DENY, "this connects a shell to another machine");
@@ -181,6 +193,7 @@ static str run_pipeline(struct run *x, const struct shell_node *n)
 	}
 	x->forks--;
 	x->in = in;
+	x->logs_in = logs_in;
 	return out;
 }
 
@@ -525,6 +538,14 @@ static void judge_own_input(struct run *x, const struct cmd *c, const struct joi
 	}
 }
 
+static bool is_from_outside(struct run *x, const struct shell_word *w)
+{
+	const struct shell_part *p = w ? w->parts : NULL;
+
+	return p && !p->next && p->kind == SHELL_PARAM && p->op == SHELL_OP_NONE && !p->index && !p->indirect &&
+		!str_is_set(var_get(x, p->name));
+}
+
 static str run_simple(struct run *x, const struct shell_node *n, struct joint *j)
 {
 	struct fact *facts = x->st.facts;
@@ -545,7 +566,8 @@ static str run_simple(struct run *x, const struct shell_node *n, struct joint *j
 		.env = x->st.facts,
 		.env_end = facts,
 		.net_in = j->net_in,
-		.net_out = j->net_out };
+		.net_out = j->net_out,
+		.from_outside = is_from_outside(x, n->words) };
 	out = run_fields(x, n, &f, &c);
 	if (j->taken && j->outs && place_of(x, path_resolve(x, j->outs->path)) != PLACE_NULL &&
 		(str_eq(c.name, STR("yes")) ||

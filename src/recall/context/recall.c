@@ -3,7 +3,8 @@
 
 enum { CANDIDATES = RATED_MAX, FILE_ITEMS = 3, QUERY_MAX = 8192 };
 
-static const float high = 0.75F, medium = 0.60F, likely = 0.50F;
+/* low: for who asks, and judges for itself what helps. */
+static const float high = 0.75F, medium = 0.60F, likely = 0.50F, low = 0.45F;
 
 void memory_row_read(struct query *q, struct arena *a, struct memory_row *ret)
 {
@@ -79,10 +80,11 @@ int recall_prompt(struct moment *m)
 {
 	size_t max = (size_t)config_number(m->context->config, OPTION_CONTEXT_MEMORIES);
 	str query = str_cut_utf8(m->ask->prompt, QUERY_MAX);
-	int r = add_fitting(m, m->project, query, high, max, "**Relevant memories for this task:**");
+	float least = m->ask->asked_for ? low : high;
+	int r = add_fitting(m, m->project, query, least, max, "**Relevant memories for this task:**");
 
 	if (r == 0 && m->project)
-		r = add_fitting(m, 0, query, high, max, "**Relevant memories for this task:**");
+		r = add_fitting(m, 0, query, least, max, "**Relevant memories for this task:**");
 	return r < 0 ? r : recall_pieces(m, query);
 }
 

@@ -27,6 +27,8 @@ struct count {
 struct counts {
 	struct count *p;
 	size_t n, cap;
+	uint32_t *places; /* scratch of merge_counts(): where in p a term is, counted from 1 */
+	size_t room;
 };
 
 struct builder {
@@ -46,27 +48,32 @@ static void add_count(struct counts *c, uint32_t hash, uint32_t units)
 	c->p[c->n++] = (struct count){ hash, units };
 }
 
-static int compare_counts(const void *a, const void *b)
-{
-	uint32_t x = ((const struct count *)a)->hash, y = ((const struct count *)b)->hash;
-
-	return x < y ? -1 : x > y;
-}
-
-/* One count per term, from `from` on. */
+/* One count per term, from `from` on, in the order in which they were met: postings are sorted later anyway. */
 static void merge_counts(struct counts *c, size_t from)
 {
-	size_t to = from;
+	size_t room = 64, to = from;
 
-	if (c->n == from)
-		return;
-	qsort(c->p + from, c->n - from, sizeof *c->p, compare_counts);
-	for (size_t i = from + 1; i < c->n; i++)
-		if (c->p[i].hash == c->p[to].hash)
-			c->p[to].units += c->p[i].units;
-		else
-			c->p[++to] = c->p[i];
-	c->n = to + 1;
+	while (room < 2 * (c->n - from))
+		room *= 2;
+	if (room > c->room) {
+		c->room = room;
+		c->places = xrealloc(c->places, room * sizeof *c->places);
+	}
+	memset(c->places, 0, room * sizeof *c->places);
+	for (size_t i = from; i < c->n; i++) {
+		struct count one = c->p[i];
+		size_t at = one.hash & (room - 1);
+
+		while (c->places[at] && c->p[from + c->places[at] - 1].hash != one.hash)
+			at = (at + 1) & (room - 1);
+		if (c->places[at]) {
+			c->p[from + c->places[at] - 1].units += one.units;
+			continue;
+		}
+		c->p[to++] = one;
+		c->places[at] = (uint32_t)(to - from);
+	}
+	c->n = to;
 }
 
 static void add_text(struct counts *c, str text, uint32_t units)
@@ -115,15 +122,18 @@ void postings_add(struct postings *p, uint32_t hash, size_t doc, uint32_t units)
 static uint64_t add_document(struct builder *b, size_t doc, struct counts *scratch)
 {
 	uint64_t length = 0;
+	size_t own;
 
 	scratch->n = 0;
 	for (size_t k = b->begin[doc]; k < b->begin[doc + 1]; k++)
 		add_count(scratch, b->own.p[k].hash, b->own.p[k].units);
+	own = scratch->n;
 	add_neighbour(b, doc, -1, NEAR, scratch);
 	add_neighbour(b, doc, 1, NEAR, scratch);
 	add_neighbour(b, doc, -2, FAR, scratch);
 	add_neighbour(b, doc, 2, FAR, scratch);
-	merge_counts(scratch, 0);
+	if (scratch->n > own)
+		merge_counts(scratch, 0);
 	for (size_t k = 0; k < scratch->n; k++) {
 		postings_add(&b->postings, scratch->p[k].hash, doc, scratch->p[k].units);
 		length += scratch->p[k].units;
@@ -231,6 +241,7 @@ static void write_documents(struct builder *b, struct segment_head *head, struct
 	buf_add_str(ret, buf_str(&lengths));
 	buf_release(&lengths);
 	free(scratch.p);
+	free(scratch.places);
 }
 
 /* Of the head without the checksum itself, and the rest. */
@@ -271,6 +282,7 @@ void segment_build(const struct segment_doc *docs, size_t n, int64_t stamp, stru
 	buf_add(ret, &head, sizeof head);
 	write_documents(&b, &head, ret);
 	free(b.own.p);
+	free(b.own.places);
 	free(b.begin);
 	head.ndocs = (uint32_t)b.n;
 	segment_finish(&head, &b.postings, ret);
