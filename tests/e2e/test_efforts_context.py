@@ -359,7 +359,7 @@ def test_a_subagent_is_given_what_it_needs_for_its_part(world, project, agent):
     agent.start()
     text = context(agent.say("SubagentStart", agent_id="s1", agent_type="Explore"))
     assert e["effort"] in text and "Find the leak" in text and "What | Why | Found" in text and "as a subagent" in text
-    assert "Tabs, never blanks" not in text
+    assert "Tabs, never blanks" in text
     agent.read(project / "docs/style.md", sub="s1")
     agent.say("SubagentStop", agent_id="s1", agent_type="Explore", stop_hook_active=False)
     got = effort(world, "show", e["effort"])

@@ -53,7 +53,7 @@ def test_a_log_that_fails_resets_nothing(world, project):
 
 @pytest.mark.parametrize("command", [
     "hookd effort log x", "hookd status", "cd /tmp && hookd effort log 'a b'", "echo done | hookd effort log -",
-    "hookd effort log - <<'E'\nrm -rf /x\nE", "LANG=C hookd effort show", "timeout 5 hookd effort show", "env A=b hookd effort show"])
+    "hookd effort log - <<'E'\nrm -rf /x\nE", "hookd effort show 2>&1 >/dev/null", "hookd effort log 'a > b'", "LANG=C hookd effort show", "timeout 5 hookd effort show", "env A=b hookd effort show"])
 def test_commands_of_hookd_pass_every_gate(world, project, command):
     begin(world, project, "review", *metadata(gates={"heartbeat": 1}))
     a = Agent(world, project)
@@ -64,7 +64,10 @@ def test_commands_of_hookd_pass_every_gate(world, project, command):
 @pytest.mark.parametrize("command", [
     "hookd effort log x; make", "make # hookd effort log", "echo hookd effort log", "./hookd effort log x",
     "hookd effort log \"$(make)\"", "hookd() { make; }; hookd effort log x", "hookd effort log x & make", "echo 'hookd effort log' | sh -x make",
-    "/tmp/hookd effort log x", "hookd effort log x || make", "alias hookd=make; hookd effort log x", "$HOOKD effort log x"])
+    "/tmp/hookd effort log x", "hookd effort log x || make", "alias hookd=make; hookd effort log x", "$HOOKD effort log x",
+    "cat > src/a.c <<E\nint x;\nE\nhookd status", "hookd effort show > src/a.c", "hookd effort show >> src/a.c", "hookd status &> src/a.c",
+    "{ hookd status; } > src/a.c", "(echo x; hookd status) >| src/a.c", "sh -c 'hookd status > src/a.c'", "echo x > $F; hookd status",
+    "hookd effort log - <> src/a.c", "hookd status 2> src/a.c", "PATH=/tmp/x hookd status", "LD_PRELOAD=/tmp/x.so hookd status"])
 def test_what_only_looks_like_hookd_does_not(world, project, command):
     begin(world, project, "review", *metadata(gates={"heartbeat": 1}))
     assert Agent(world, project).bash(command) is not None
@@ -274,7 +277,57 @@ def test_a_rule_is_for_the_tools_it_names(world, project):
     assert a.bash("ls") is None and a.edit(project / "x") == "Think."
 
 
+ALWAYS = {"field": "tool_calls", "op": "gte", "value": 0}
+
+
+@pytest.mark.parametrize("given", [["Edit"], {"include": ["Edit"]}])
+def test_a_tool_filter_says_the_same(world, project, given):
+    begin(world, project, "review", *metadata(rules=[rule(condition=ALWAYS, toolFilter=given, urgency="block")]))
+    a = Agent(world, project)
+    assert a.bash("ls") is None and a.edit(project / "x") == "Think."
+
+
+@pytest.mark.parametrize("tool, given, allowed", [
+    ("Bash", {"command": "git status"}, True), ("Bash", {"command": "git status -s src"}, True), ("Bash", {"command": "git push"}, False),
+    ("Bash", {"command": "git status; make"}, False), ("Bash", {"command": "git status && make"}, False), ("Bash", {"command": "git status $(make)"}, False),
+    ("Bash", {"command": "git status\nmake"}, False), ("Bash", {"command": "git status > x"}, False), ("Bash", {"command": "make t1"}, True),
+    ("Bash", {"command": "make t12"}, False), ("Bash", {"command": "make t;"}, False), ("Read", {"file_path": "/p/x.c"}, True),
+    ("Edit", {"file_path": "/p/docs/x.md"}, True), ("Edit", {"file_path": "/p/docs/x.c"}, False)])
+def test_what_a_whitelist_names_is_left_alone(world, project, tool, given, allowed):
+    begin(world, project, "review", *metadata(rules=[rule(condition=ALWAYS, urgency="block", whitelist=["Bash(git status*)", "Bash(make t?)", "Read", "Edit(*.md)"])]))
+    assert Agent(world, project).call(tool, **given) == (None if allowed else "Think.")
+
+
+def test_the_highest_priority_speaks_first(world, project):
+    rules = [rule(ruleId=f"r{n}", condition=ALWAYS, urgency="block", payload=f"rule {n}", priority=p) for n, p in enumerate([0, 5, -1, 5])]
+    begin(world, project, "review", *metadata(rules=rules))
+    assert Agent(world, project).bash("ls").startswith("rule 1")
+    a = world.rpc("hooks.preToolUse", sessionId="s2", cwd=str(project), toolName="Bash", toolInput={"command": "ls"}, toolUseId="t1")
+    world.hookd("effort", "resume", cwd=project)
+    a = world.rpc("hooks.preToolUse", sessionId="s3", cwd=str(project), toolName="Bash", toolInput={"command": "ls"}, toolUseId="t2")
+    assert [f["ruleId"] for f in a["firedRules"]] == ["r1", "r3", "r0", "r2"]
+
+
+def test_a_rule_may_have_files_read(world, project):
+    (project / "docs").mkdir()
+    (project / "docs/deploy.md").write_text("deploy words")
+    begin(world, project, "review", *metadata(rules=[rule(
+        condition={"field": "command", "op": "contains", "value": "deploy"}, inject="always", payload={"preload": ["docs/deploy.md"]})]))
+    a = Agent(world, project)
+    a.start()
+    assert a.bash("ls") is None and "deploy words" not in "".join(a.texts)
+    assert a.bash("./deploy") is None and "deploy words" in "".join(a.texts) and "Rule" not in "".join(a.texts)
+    assert a.bash("./deploy") is None and "deploy words" not in "".join(a.texts)
+
+
 @pytest.mark.parametrize("members, words", [
+    ({"rules": [rule(whitelist="Read")]}, "whitelist is a list"),
+    ({"rules": [rule(whitelist=["Bash(git"])]}, "whitelist is a list"),
+    ({"rules": [rule(whitelist=["(git)"])]}, "whitelist is a list"),
+    ({"rules": [rule(whitelist=["Read"] * 17)]}, "whitelist is a list"),
+    ({"rules": [rule(payload={"preload": ["/etc/passwd"]})]}, "preload is a list"),
+    ({"rules": [rule(payload={"preload": "x"})]}, "preload is a list"),
+    ({"rules": [rule(priority="high")]}, "priority must be a whole number"),
     ({"gates": {"heartbeet": True}}, "did you mean 'heartbeat'"),
     ({"gates": {"zebra": True}}, "there is no gate 'zebra'"),
     ({"gates": {"heartbeat": "often"}}, "takes true, false, a number"),

@@ -109,6 +109,7 @@ def test_overflow_story(world, project, agent):
     assert "the second pier" in second["context"] and "Build the bridge" in second["context"]
     now, before = windows(world, e["effort"])
     assert before["end_reason"] == "overflow" and before["checkpoint"]["next"] == "the second pier" and now["session"] == "s2"
+    assert now["previous"] == before["window"]
     assert b"the context was full; going on with effort" in err
 
 

@@ -1,4 +1,7 @@
 /* Efforts: phases and the live table. */
+#include <unistd.h>
+
+#include "base/clock.h"
 #include "effort/effort.h"
 #include "test.h"
 
@@ -245,6 +248,161 @@ static void test_the_table_is_bounded_by_what_changed_last(void **state)
 	efforts_free(e);
 }
 
+static void test_one_that_had_no_room_comes_back_when_it_is_resumed(void **state)
+{
+	struct efforts *e = efforts_new();
+
+	efforts_fill(e, NULL);
+	for (unsigned n = 0; n <= EFFORT_LIVE_MAX; n++)
+		tell(e, n, "\"op\":\"start\",\"skill\":\"x\"");
+	assert_null(known(e, 0));
+	tell(e, 0, "\"op\":\"resume\",\"task\":\"/p\",\"config\":{\"gates\":{\"heartbeat\":7}}");
+	assert_non_null(known(e, 0));
+	assert_int_equal(known(e, 0)->gates.heartbeat_block, 7);
+	assert_int_equal(efforts_count(e), EFFORT_LIVE_MAX);
+	efforts_free(e);
+}
+
+/* -- windows ----------------------------------------------------------------------------------- */
+
+#define WINDOW "01HF7YAT00C0V0000000000009"
+
+/* An effort whose last window is known from the store, and an agent that comes so long after it was heard of. */
+static struct efforts *restored(struct arena *a, const char *more, int64_t later_s, struct event *ret)
+{
+	struct efforts *e = efforts_new();
+	struct ulid uid = uid_of(1);
+	char rows[1024], text[ULID_TEXT + 1];
+	int64_t now = clock_wall_us();
+
+	ulid_format(&uid, text);
+	snprintf(rows, sizeof rows,
+		"{\"efforts\":[{\"effort\":\"%s\",\"task\":\"/p\",\"root\":\"/p\",\"skill\":\"x\",\"last\":\"" WINDOW
+		"\"}],"
+		"\"windows\":[{\"window\":\"" WINDOW
+		"\",\"effort\":\"%s\",\"agent\":\"claude\",\"session\":\"old\",\"seen_us\":%lld%s}]}",
+		text, text, (long long)(now - later_s * USEC_PER_SEC), more);
+	efforts_fill(e, parsed(a, rows));
+	*ret = (struct event){ .id = uid_of(99),
+		.kind = EVENT_SESSION_START,
+		.agent = STR("claude"),
+		.session = STR("new"),
+		.source = STR("startup"),
+		.agent_id = STR(""),
+		.cwd = STR("/p"),
+		.at_us = now };
+	return e;
+}
+
+static void test_a_window_of_which_only_the_store_knows_holds_its_effort_for_a_while(void **state)
+{
+	/* The machine runs for a while: else the older ones count as those of the last time it ran. */
+	static const struct {
+		const char *more;
+		int64_t later_s;
+		bool held;
+	} cases[] = {
+		{ "", 0, true },
+		{ "", 601, false },
+		{ ",\"ended\":true", 0, false },
+		{ ",\"gone\":true", 0, false },
+		{ ",\"host\":{\"env\":{\"CLAUDE_PID\":\"2147483646\"}}", 0, false },
+		{ ",\"host\":{\"env\":{\"CLAUDE_PID\":\"x\"}}", 0, true },
+		{ ",\"host\":7", 0, true },
+		{ "", 1000000000, false },
+	};
+
+	for (size_t i = 0; i < countof(cases); i++) {
+		struct arena a = { 0 };
+		struct event event;
+		struct efforts *e = restored(&a, cases[i].more, cases[i].later_s, &event);
+		struct effort_window *w = effort_window_of(e, &event);
+
+		if (!w->effort != cases[i].held)
+			fail_msg("%zu: %s", i, cases[i].more);
+		efforts_free(e);
+		arena_release(&a);
+	}
+}
+
+/* Another agent that runs beside one that says nothing for hours. */
+static void test_silence_takes_nothing_from_an_agent_that_is_there(void **state)
+{
+	struct arena a = { 0 };
+	struct event event;
+	struct efforts *e = restored(&a, "", 0, &event);
+	struct effort_window *w = effort_window_of(e, &event), *holder;
+
+	assert_null(w->effort);
+	holder = effort_window_find(e, STR("claude"), STR("old"), STR(""));
+	holder->pid = (uint32_t)getpid();
+	event.kind = EVENT_PRE_TOOL_USE;
+	event.at_us += 7200 * USEC_PER_SEC;
+	assert_null(effort_window_of(e, &event)->effort);
+	/* Who starts then is given it. */
+	event.session = STR("newer");
+	event.kind = EVENT_SESSION_START;
+	assert_non_null(effort_window_of(e, &event)->effort);
+	efforts_free(e);
+	arena_release(&a);
+}
+
+static void test_a_window_follows_the_last_one_of_its_effort(void **state)
+{
+	struct arena a = { 0 };
+	struct event event;
+	struct efforts *e = restored(&a, ",\"gone\":true", 0, &event);
+	struct effort_window *w = effort_window_of(e, &event);
+	struct effort_parted *before = effort_window_follow(e, w, &event);
+	char text[ULID_TEXT + 1];
+
+	assert_non_null(before);
+	assert_string_equal(before->reason, "lost");
+	ulid_format(&before->window, text);
+	assert_string_equal(text, WINDOW);
+	assert_true(w->has_previous && ulid_eq(&w->previous, &before->window));
+	effort_window_told(e, w);
+	effort_parted_free(before);
+	/* The effort is over: it is still to be said, with what was read. */
+	effort_window_loads(w, STR("/p/a.c"));
+	tell(e, 1, "\"op\":\"finish\"");
+	assert_true(efforts_matter(e));
+	event.kind = EVENT_PRE_TOOL_USE;
+	event.id = uid_of(100);
+	assert_ptr_equal(effort_window_of(e, &event), w);
+	assert_non_null(w->parted);
+	assert_string_equal(w->parted->reason, "finished");
+	assert_int_equal(w->parted->nloads, 1);
+	assert_false(ulid_eq(&w->id, &w->parted->window));
+	assert_false(efforts_matter(e));
+	efforts_free(e);
+	arena_release(&a);
+}
+
+static void test_what_was_not_given_is_given_again(void **state)
+{
+	struct arena a = { 0 };
+	struct event event;
+	struct efforts *e = restored(&a, ",\"gone\":true", 0, &event);
+	struct effort_window *w = effort_window_of(e, &event);
+	char text[32];
+
+	for (int i = 0; i < EFFORT_GIVEN; i++) {
+		snprintf(text, sizeof text, "%d", i);
+		assert_true(effort_window_gives(w, str_of(text)));
+	}
+	for (int i = 0; i < EFFORT_GIVEN; i++) {
+		snprintf(text, sizeof text, "%d", i);
+		assert_false(effort_window_gives(w, str_of(text)));
+	}
+	effort_window_takes_back(w, STR("7"));
+	assert_false(effort_window_has(w, STR("7")));
+	assert_true(effort_window_has(w, STR("8")));
+	assert_true(effort_window_gives(w, STR("7")));
+	efforts_free(e);
+	arena_release(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -255,6 +413,11 @@ int main(void)
 		cmocka_unit_test(test_events_change_the_table),
 		cmocka_unit_test(test_what_happens_before_the_table_is_filled_comes_on_top),
 		cmocka_unit_test(test_the_table_is_bounded_by_what_changed_last),
+		cmocka_unit_test(test_one_that_had_no_room_comes_back_when_it_is_resumed),
+		cmocka_unit_test(test_a_window_of_which_only_the_store_knows_holds_its_effort_for_a_while),
+		cmocka_unit_test(test_silence_takes_nothing_from_an_agent_that_is_there),
+		cmocka_unit_test(test_a_window_follows_the_last_one_of_its_effort),
+		cmocka_unit_test(test_what_was_not_given_is_given_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

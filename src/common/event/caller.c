@@ -2,6 +2,16 @@
 #include "base/hash.h"
 #include "event/event.h"
 
+size_t event_read_env(const struct json *object, struct arena *a, str *ret, size_t most)
+{
+	size_t n = 0;
+
+	json_each(m, object)
+		if (n < most && m->type == JSON_STRING)
+			ret[n++] = arena_strf(a, STR_FMT "=" STR_FMT, STR_ARG(m->key), STR_ARG(m->text));
+	return n;
+}
+
 str event_env(const str *env, size_t n, const char *name)
 {
 	str key = str_of(name);

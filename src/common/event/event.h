@@ -228,6 +228,8 @@ bool event_ids_agree(const struct event *a, const struct event *b, bool *ret_by_
 
 /* -- caller.c: who called, by the environment that hookc sends along ("NAME=value") -------------- */
 
+/* As a session's row has it: an object of names and values. Texts are in the arena. How many there are. */
+size_t event_read_env(const struct json *object, struct arena *a, str *ret, size_t most);
 /* STR_NONE: it is not set. */
 str event_env(const str *env, size_t n, const char *name);
 /* The place on a screen; 0: unknown. Who starts there has taken the place of who was there before. */

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/macro.h"
 
 #if defined(__linux__)
@@ -17,6 +18,19 @@
 #include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+
+/* It goes on while the machine sleeps, as elsewhere the monotonic one does. */
+#define CLOCK_SINCE_BOOT CLOCK_BOOTTIME
+#else
+#define CLOCK_SINCE_BOOT CLOCK_MONOTONIC
+#endif
+
+int64_t os_boot_us(void)
+{
+	return clock_wall_us() - clock_read_us(CLOCK_SINCE_BOOT);
+}
+
+#if defined(__linux__)
 
 int os_watch_dir(const char *dir)
 {

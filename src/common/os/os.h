@@ -31,6 +31,9 @@ int os_self_path(char *out, size_t size);
  * at a microsecond for each few pages. */
 void os_release_code(void);
 
+/* When this machine started, by its wall clock; in microseconds. */
+int64_t os_boot_us(void);
+
 /* The first process at or above this one that is no shell: who had a command run. 0: not known. */
 uint32_t os_program_above(uint32_t pid);
 

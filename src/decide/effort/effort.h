@@ -36,6 +36,7 @@ enum {
 	EFFORT_JSON_MAX = 16384, /* of metadata, a proof, a checkpoint */
 	EFFORT_PHASES_MAX = 64,
 	EFFORT_SKILL_MAX = 256 << 10, /* of a SKILL.md */
+	EFFORT_OWED = 8,              /* files that are still to be given to a window */
 };
 
 /* -- op.c: what can happen --------------------------------------------------------------------- */
@@ -192,8 +193,8 @@ enum { EFFORT_RULES_MAX = 16 };
 
 struct effort_rules; /* immutable */
 
-/* A list of {"ruleId", "condition": {"field", "op", "value"}, "payload", "tools", "urgency", "inject"}. err NULL: what
- * is not understood is skipped; else as above. */
+/* A list of {"ruleId", "condition": {"field", "op", "value"}, "payload", "tools" or "toolFilter", "whitelist",
+ * "urgency", "inject", "priority"}. err NULL: what is not understood is skipped; else as above. */
 int effort_rules_parse(const struct json *list, struct effort_rules **ret, struct err *err);
 void effort_rules_free(struct effort_rules *r);
 
@@ -207,10 +208,12 @@ struct effort_fired {
 	struct effort_fired *next;
 	str rule, text;
 	bool blocks;
-	bool is_rule; /* one that came with the effort */
+	bool is_rule;             /* one that came with the effort */
+	str preload[EFFORT_OWED]; /* files that are to be given, below the project */
+	size_t npreload;
 };
 
-/* Those that hold now, in the order they were given, but for those that speak once and have spoken: `spoken` has their
+/* Those that hold now, the highest priority first, but for those that speak once and have spoken: `spoken` has their
  * marks, and gets new ones. In the arena. */
 enum { EFFORT_SPOKEN = EFFORT_RULES_MAX };
 struct effort_fired *effort_rules_fire(const struct effort_rules *r, const struct effort_facts *f, uint64_t *spoken,
@@ -238,6 +241,8 @@ struct effort {
 	int64_t changed_us;
 	struct effort_gates gates;
 	struct effort_rules *rules; /* NULL: none */
+	struct ulid last;           /* the window of an agent in which it went on last */
+	bool has_last, last_open;   /* last_open: the store has no end of it */
 };
 
 struct efforts;
@@ -268,10 +273,17 @@ bool efforts_matter(const struct efforts *e);
 enum {
 	EFFORT_WINDOWS_MAX = 1024,
 	EFFORT_EDITED = 16,
-	EFFORT_GIVEN = 64,
-	EFFORT_LOADS = 32,
+	EFFORT_GIVEN = 256,
+	EFFORT_LOADS = 128,
 	EFFORT_QUEUE = 8,
-	EFFORT_OWED = 8
+};
+
+/* A window that an effort goes on in no more, to be written down. */
+struct effort_parted {
+	struct ulid window, effort;
+	char reason[16];
+	char *loads[EFFORT_LOADS];
+	size_t nloads;
 };
 
 /* One context of an agent or of one of its subagents. Counts live here and nowhere else. */
@@ -281,16 +293,22 @@ struct effort_window {
 	char *agent, *session, *agent_id; /* agent_id "": not a subagent's */
 	struct ulid id, previous;         /* of the event it began with */
 	bool has_previous, ended;
-	bool untold;           /* nothing was journaled of it since it was bound */
-	char source[16];       /* of its start */
-	struct effort *effort; /* NULL: it is free */
-	uint64_t looked;       /* generation of the table when an effort was last looked for */
-	bool seeks;            /* it has begun an effort, or resumed one: the newest is its */
-	struct ulid left;      /* an effort that was taken from it */
-	int64_t seen_us;       /* wall clock */
-	uint32_t pid;          /* of the agent; 0: unknown */
-	uint32_t ppid;         /* that called last; the agent's if it stays the same */
-	uint64_t terminal;     /* 0: unknown */
+	bool untold; /* nothing was journaled of it since it was bound */
+	bool used;   /* its id was journaled */
+	bool told;   /* … and it goes on with the effort told_of, as far as the store knows */
+	struct ulid told_of;
+	struct effort_parted *parted; /* what it was before, and that is not journaled yet; NULL: nothing */
+	bool restored;                /* it is known from the store only: nothing was heard of it since */
+	char source[16];              /* of its start */
+	struct effort *effort;        /* NULL: it is free */
+	uint64_t looked;              /* generation of the table when an effort was last looked for */
+	int64_t sought_us;            /* and when that was; wall clock */
+	bool seeks;                   /* it has begun an effort, or resumed one: the newest is its */
+	struct ulid left;             /* an effort that was taken from it */
+	int64_t seen_us;              /* wall clock */
+	uint32_t pid;                 /* of the agent; 0: unknown */
+	uint32_t ppid;                /* that called last; the agent's if it stays the same */
+	uint64_t terminal;            /* 0: unknown */
 	/* Since its start. */
 	int64_t heartbeat, calls;
 	uint64_t edited[EFFORT_EDITED]; /* files, since the last line in the log */
@@ -302,8 +320,8 @@ struct effort_window {
 	bool warned;                    /* about the heartbeat, since the last line in the log */
 	bool owes_start;                /* what the start of the window should have brought is still to come */
 	uint64_t spoken[EFFORT_SPOKEN];
-	uint64_t given[EFFORT_GIVEN]; /* texts it was given, a ring */
-	size_t ngiven;
+	uint64_t *given; /* texts it was given: a ring of EFFORT_GIVEN that grows as it is needed */
+	size_t ngiven, given_room;
 	char *loads[EFFORT_LOADS]; /* files it has read */
 	size_t nloads;
 	char *owed[EFFORT_OWED]; /* files it is still to be given */
@@ -317,11 +335,19 @@ struct effort_window {
 struct effort_window *effort_window_of(struct efforts *all, const struct event *e);
 /* That of its session, without a change. */
 struct effort_window *effort_window_find(struct efforts *all, str agent, str session, str agent_id);
-/* It ended; the effort is free for another one. */
+/* It ended, which is journaled; the effort is free for another one. */
 void effort_window_end(struct efforts *all, struct effort_window *w);
+/* Before it is journaled that its effort goes on in it: it has an id that stands for nothing else, and follows the last
+ * window of the effort, if nobody works in that any more. What is returned ends with this; NULL: nothing does. */
+struct effort_parted *effort_window_follow(struct efforts *all, struct effort_window *w, const struct event *e);
+/* That was journaled. */
+void effort_window_told(struct efforts *all, struct effort_window *w);
+void effort_parted_free(struct effort_parted *p);
 /* True once for each text: the first time that it is asked. */
 bool effort_window_gives(struct effort_window *w, str text);
 bool effort_window_has(const struct effort_window *w, str text);
+/* It was not given after all. */
+void effort_window_takes_back(struct effort_window *w, str text);
 void effort_window_loads(struct effort_window *w, str path);
 /* A file for which there was no room; forgets those that were owed. */
 void effort_window_owes(struct effort_window *w, str path);

@@ -27,6 +27,7 @@ struct efforts {
 	/* window.c */
 	struct effort_window *buckets[WINDOW_BUCKETS], *newest, *oldest;
 	unsigned nwindows;
+	unsigned nleft; /* of them, those that are still to say that they left their effort */
 };
 
 /* `dir` is `above`, or lies in it. */

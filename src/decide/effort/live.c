@@ -102,17 +102,22 @@ struct efforts *efforts_new(void)
 	return e;
 }
 
+static void drop_first_early(struct efforts *e)
+{
+	struct effort_early *one = e->early;
+
+	e->early = one->next;
+	if (!e->early)
+		e->last_early = &e->early;
+	e->nearly--;
+	free(one->payload);
+	free(one);
+}
+
 static void drop_early(struct efforts *e)
 {
-	struct effort_early *one;
-
-	while ((one = e->early)) {
-		e->early = one->next;
-		free(one->payload);
-		free(one);
-	}
-	e->last_early = &e->early;
-	e->nearly = 0;
+	while (e->early)
+		drop_first_early(e);
 }
 
 static void drop_tasks(struct efforts *e)
@@ -212,7 +217,7 @@ bool efforts_known(const struct efforts *e)
 
 bool efforts_matter(const struct efforts *e)
 {
-	return e->n || e->ntasks;
+	return e->n || e->ntasks || e->nleft;
 }
 
 /* -- tasks ------------------------------------------------------------------------------------- */
@@ -294,10 +299,11 @@ static void on_metadata(struct efforts *e, const struct ulid *uid, const struct 
 	take_gates(one);
 }
 
-/* Whoever worked on it leaves it to the next one that comes. */
+/* Whoever worked on it leaves it to the next one that comes. It says what the effort is: the table may have had no
+ * room for it. */
 static void on_resume(struct efforts *e, const struct ulid *uid, const struct json *payload)
 {
-	struct effort *one = known(e, uid);
+	struct effort *one = json_get(payload, STR("task")) ? touch(e, uid) : known(e, uid);
 
 	if (!one)
 		return;
@@ -307,14 +313,30 @@ static void on_resume(struct efforts *e, const struct ulid *uid, const struct js
 	windows_bind_session(e, one, json_str(json_get(payload, STR("session"))));
 }
 
-/* Its agent handed over. */
-static void on_end(struct efforts *e, const struct ulid *uid, const struct json *payload)
+/* Subagents come and go beside the window in which the effort goes on. */
+static void on_window(struct efforts *e, const struct ulid *uid, const struct json *payload)
 {
+	struct effort *one = *place_of(e, uid);
 	struct ulid window;
 
-	(void)uid;
-	if (ulid_parse(json_str(json_get(payload, STR("window"))), &window))
-		windows_end(e, &window);
+	if (!one || json_get(payload, STR("agent_id")) ||
+		!ulid_parse(json_str(json_get(payload, STR("window"))), &window))
+		return;
+	one->last = window;
+	one->has_last = one->last_open = true;
+}
+
+/* Its agent handed over, or is gone. */
+static void on_end(struct efforts *e, const struct ulid *uid, const struct json *payload)
+{
+	struct effort *one = *place_of(e, uid);
+	struct ulid window;
+
+	if (!ulid_parse(json_str(json_get(payload, STR("window"))), &window))
+		return;
+	windows_end(e, &window);
+	if (one && ulid_eq(&one->last, &window))
+		one->last_open = false;
 }
 
 static void on_log(struct efforts *e, const struct ulid *uid, const struct json *payload)
@@ -344,6 +366,7 @@ static const struct {
 	{ EFFORT_OP_PHASE, on_phase },
 	{ EFFORT_OP_METADATA, on_metadata },
 	{ EFFORT_OP_RESUME, on_resume },
+	{ EFFORT_OP_WINDOW, on_window },
 	{ EFFORT_OP_END, on_end },
 	{ EFFORT_OP_LOG, on_log },
 	{ EFFORT_OP_CHECKPOINT, on_log },
@@ -355,10 +378,13 @@ static void keep_early(struct efforts *e, const struct json *payload, int64_t at
 	struct buf b = BUF_INIT(LIMIT_PAYLOAD);
 	struct effort_early *one;
 
-	if (e->nearly == EARLY_MAX || json_write(&b, payload) < 0) {
+	if (json_write(&b, payload) < 0) {
 		buf_release(&b);
 		return;
 	}
+	/* The oldest of so many are in the store by the time that it is read. */
+	if (e->nearly == EARLY_MAX)
+		drop_first_early(e);
 	one = xcalloc(1, sizeof *one);
 	one->at_us = at_us;
 	one->payload = buf_detach(&b, NULL);
@@ -422,8 +448,9 @@ static int write_rows(struct json_writer *w, const char *list, struct query *q, 
 }
 
 static const char *const effort_names[] = { "effort", "task", "root", "agent", "skill", "mode", "phase", "goal",
-	"config", "metadata", "ordinal", "updated_us", NULL };
-static const char *const window_names[] = { "window", "effort", "agent", "session", "agent_id", "ended", NULL };
+	"config", "metadata", "ordinal", "updated_us", "last", "last_ended", NULL };
+static const char *const window_names[] = { "window", "effort", "agent", "session", "agent_id", "ended", "seen_us",
+	"gone", "host", NULL };
 static const char *const task_names[] = { "task", "gates", NULL };
 
 int efforts_read(struct store *s, struct arena *a, str *ret)
@@ -436,22 +463,28 @@ int efforts_read(struct store *s, struct arena *a, str *ret)
 	r = write_rows(&w, "efforts",
 		store_ask(s,
 			"SELECT ulid_text(f.uid), f.task, f.root, f.agent, f.skill, f.mode, f.phase, f.goal, f.config, "
-			"f.metadata, f.ordinal, f.updated_at FROM efforts f WHERE f.state = 'active' ORDER BY "
-			"f.updated_at DESC LIMIT ?1",
+			"f.metadata, f.ordinal, f.updated_at, ulid_text(l.id), l.ended_at IS NOT NULL "
+			"FROM efforts f LEFT JOIN effort_windows l ON l.id = (SELECT id FROM effort_windows WHERE "
+			"effort = f.uid AND agent_id IS NULL ORDER BY started_at DESC, id DESC LIMIT 1) "
+			"WHERE f.state = 'active' ORDER BY f.updated_at DESC LIMIT ?1",
 			"i", (int64_t)EFFORT_LIVE_MAX),
-		effort_names, "ssssssssjjii");
+		effort_names, "ssssssssjjiisb");
 	/* The last window of each session, whether it has ended or not: a session may be resumed. */
 	if (r == 0)
 		r = write_rows(&w, "windows",
 			store_ask(s,
 				"SELECT ulid_text(w.id), ulid_text(w.effort), w.agent, w.session, w.agent_id, "
-				"w.ended_at "
-				"IS NOT NULL FROM effort_windows w JOIN efforts f ON f.uid = w.effort WHERE f.state = "
-				"'active' AND w.agent_id IS NULL AND NOT EXISTS (SELECT 1 FROM effort_windows v WHERE "
+				"w.ended_at IS NOT NULL, coalesce(s.last_at, w.started_at), s.ended_at IS NOT NULL, "
+				"iif(json_valid(s.host), s.host, NULL) "
+				"FROM effort_windows w JOIN efforts f ON f.uid = w.effort LEFT JOIN sessions s ON "
+				"s.key = coalesce((SELECT key FROM sessions WHERE native_id = w.session AND "
+				"agent = w.agent), (SELECT max(key) FROM sessions WHERE native_id = w.session)) "
+				"WHERE f.state = 'active' AND w.agent_id IS NULL AND NOT EXISTS (SELECT 1 FROM "
+				"effort_windows v WHERE "
 				"v.session = w.session AND v.agent = w.agent AND v.agent_id IS NULL AND v.started_at > "
 				"w.started_at) ORDER BY w.started_at DESC LIMIT ?1",
 				"i", (int64_t)EFFORT_WINDOWS_MAX / 2),
-			window_names, "sssssb");
+			window_names, "sssssbibj");
 	if (r == 0)
 		r = write_rows(&w, "tasks",
 			store_ask(s, "SELECT path, gates FROM tasks WHERE gates IS NOT NULL LIMIT ?1", "i",
@@ -474,6 +507,8 @@ static void fill_effort(struct efforts *e, const struct json *row)
 	one = touch(e, &uid);
 	take_texts(one, row);
 	json_int(json_get(row, STR("updated_us")), &one->changed_us);
+	one->has_last = ulid_parse(json_str(json_get(row, STR("last"))), &one->last);
+	one->last_open = one->has_last && !json_true(json_get(row, STR("last_ended")));
 }
 
 /* Backwards, so that the newest ends up first. */

@@ -9,6 +9,9 @@
 static const char *const helpers[] = { "cd", "cat", "echo", "printf", "true", "test", "[", "env", "timeout", "nice",
 	"nohup" };
 
+/* What may be written by a redirection: it goes nowhere. */
+static const char *const sinks[] = { "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty" };
+
 /* Actions of `hookd effort`. */
 static const struct {
 	const char *action;
@@ -70,7 +73,8 @@ static void see(const struct guard_command *c, void *arg)
 	struct look *l = arg;
 	size_t at = 1;
 
-	if (!c->n || !guard_is_known(c->v[0]) || !(is_hookd(c->v[0]) || is_helper(c->v[0]))) {
+	/* With other code in it, it is another program. */
+	if (!c->n || c->nloaders || !guard_is_known(c->v[0]) || !(is_hookd(c->v[0]) || is_helper(c->v[0]))) {
 		l->others = true;
 		return;
 	}
@@ -87,9 +91,19 @@ static void see(const struct guard_command *c, void *arg)
 		}
 }
 
+static void see_written(str path, void *arg)
+{
+	struct look *l = arg;
+	bool is_sink = false;
+
+	for (size_t i = 0; i < countof(sinks); i++)
+		is_sink |= str_eq(path, str_of(sinks[i]));
+	l->others |= !is_sink;
+}
+
 static unsigned of_command(const struct event *e, struct arena *a)
 {
-	const struct guard_watcher watcher = { .command = see, .arg = &(struct look){ 0 } };
+	const struct guard_watcher watcher = { .command = see, .writes = see_written, .arg = &(struct look){ 0 } };
 	struct look *l = watcher.arg;
 	struct guard_context where = guard_context_of(e);
 

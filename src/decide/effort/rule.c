@@ -8,7 +8,7 @@
 #include "effort/effort.h"
 #include "match/match.h"
 
-enum { TOOLS_MAX = 16, VALUE_MAX = 500 };
+enum { TOOLS_MAX = 16, ALLOWED_MAX = 16, VALUE_MAX = 500, PRIORITY_MAX = 1000000 };
 
 enum operator{ OP_GTE, OP_GT, OP_LTE, OP_LT, OP_EQ, OP_NE, OP_CONTAINS, OP_MATCHES, OP_NON_EMPTY, OPERATORS };
 
@@ -43,6 +43,13 @@ struct rule {
 	struct match *match;
 	str tools[TOOLS_MAX];
 	size_t ntools;
+	struct allowed {
+		str tool, pattern; /* of a command or a path; STR_NONE: any call of the tool */
+	} allowed[ALLOWED_MAX];
+	size_t nallowed;
+	str preload[EFFORT_OWED];
+	size_t npreload;
+	int64_t priority; /* the highest speaks first */
 	bool blocks, once;
 };
 
@@ -163,6 +170,75 @@ static int take_manner(struct rule *r, const struct json *v, struct err *err)
 	return 0;
 }
 
+/* For which tools it is: "tools", or "toolFilter" with them or with {"include"}. */
+static void take_tools(struct rule *r, const struct json *v, struct arena *a)
+{
+	const struct json *filter = json_get(v, STR("toolFilter"));
+	const struct json *const lists[] = { json_get(v, STR("tools")),
+		filter && filter->type == JSON_OBJECT ? json_get(filter, STR("include")) : filter };
+
+	for (size_t i = 0; i < countof(lists); i++)
+		json_each(tool, lists[i])
+			if (tool->type == JSON_STRING && r->ntools < TOOLS_MAX)
+				r->tools[r->ntools++] = arena_str(a, tool->text);
+}
+
+/* Calls it is not about: "Read", "Bash(git status*)", "Edit(*.md)". */
+static int take_allowed(struct rule *r, const struct json *list, struct arena *a, struct err *err)
+{
+	char rule[NAME_SHOWN];
+	bool wrong = list && list->type != JSON_ARRAY;
+
+	json_each(v, list) {
+		str text = arena_str(a, str_trim(json_str(v)));
+		ptrdiff_t at = str_find_char(text, '(');
+		struct allowed *one = &r->allowed[r->nallowed];
+
+		wrong |= str_empty(text) || at == 0 || (at > 0 && !str_ends(text, STR(")"))) ||
+			r->nallowed == ALLOWED_MAX;
+		if (wrong)
+			break;
+		*one = (struct allowed){ text, STR_NONE };
+		if (at > 0)
+			*one = (struct allowed){ str_head(text, (size_t)at),
+				str_n(text.p + at + 1, text.n - (size_t)at - 2) };
+		r->nallowed++;
+	}
+	return wrong ? err_set(err, -EINVAL,
+			       "rule '%s': whitelist is a list of at most %d calls: \"Read\", \"Bash(git status*)\"",
+			       name_shown(r->id, rule), ALLOWED_MAX)
+		     : 0;
+}
+
+/* Files that are given when it holds. */
+static int take_preload(struct rule *r, const struct json *list, struct arena *a, struct err *err)
+{
+	char rule[NAME_SHOWN];
+	bool wrong = list && list->type != JSON_ARRAY;
+
+	json_each(v, list) {
+		str path = json_str(v);
+
+		wrong |= str_empty(path) || path.p[0] == '/' || r->npreload == EFFORT_OWED;
+		if (wrong)
+			break;
+		r->preload[r->npreload++] = arena_str(a, path);
+	}
+	return wrong ? err_set(err, -EINVAL, "rule '%s': preload is a list of at most %d paths below the project",
+			       name_shown(r->id, rule), EFFORT_OWED)
+		     : 0;
+}
+
+static int take_priority(struct rule *r, const struct json *v, struct err *err)
+{
+	char rule[NAME_SHOWN];
+
+	if (!v || (json_int(v, &r->priority) && r->priority >= -PRIORITY_MAX && r->priority <= PRIORITY_MAX))
+		return 0;
+	return err_set(err, -EINVAL, "rule '%s': priority must be a whole number; the highest speaks first",
+		name_shown(r->id, rule));
+}
+
 static int take_rule(struct effort_rules *all, const struct json *v, struct err *err)
 {
 	struct rule *r = &all->rules[all->n];
@@ -179,11 +255,29 @@ static int take_rule(struct effort_rules *all, const struct json *v, struct err 
 		got = take_manner(r, v, err);
 	if (got < 0)
 		return got;
+	got = take_allowed(r, json_get(v, STR("whitelist")), &all->arena, err);
+	if (got == 0)
+		got = take_preload(r, json_path(v, "payload", "preload", NULL), &all->arena, err);
+	if (got == 0)
+		got = take_priority(r, json_get(v, STR("priority")), err);
+	if (got < 0)
+		return got;
 	r->text = arena_str(&all->arena, str_cut_utf8(text_of(json_get(v, STR("payload"))), EFFORT_TEXT_MAX));
-	json_each(tool, json_get(v, STR("tools")))
-		if (tool->type == JSON_STRING && r->ntools < TOOLS_MAX)
-			r->tools[r->ntools++] = arena_str(&all->arena, tool->text);
+	take_tools(r, v, &all->arena);
 	return 0;
+}
+
+/* The highest priority first, else in the order they were given. */
+static void sort(struct effort_rules *all)
+{
+	for (size_t i = 1; i < all->n; i++) {
+		struct rule moved = all->rules[i];
+		size_t at = i;
+
+		for (; at > 0 && all->rules[at - 1].priority < moved.priority; at--)
+			all->rules[at] = all->rules[at - 1];
+		all->rules[at] = moved;
+	}
 }
 
 int effort_rules_parse(const struct json *list, struct effort_rules **ret, struct err *err)
@@ -213,6 +307,7 @@ int effort_rules_parse(const struct json *list, struct effort_rules **ret, struc
 		effort_rules_free(all);
 		return r;
 	}
+	sort(all);
 	*ret = all;
 	return 0;
 }
@@ -257,10 +352,53 @@ static bool holds_text(const struct rule *r, str is)
 	}
 }
 
+/* * and ?; in a command neither stands for what begins another one. */
+static bool fits(str pattern, str text, bool is_command)
+{
+	size_t p = 0, t = 0, star = SIZE_MAX, from = 0;
+
+	while (t < text.n) {
+		bool joins = is_command && str_find_char(STR(";&|<>`$()\n"), text.p[t]) >= 0;
+
+		if (p < pattern.n && pattern.p[p] == '*') {
+			star = p++;
+			from = t;
+		} else if (p < pattern.n && (pattern.p[p] == text.p[t] || (pattern.p[p] == '?' && !joins))) {
+			p++;
+			t++;
+		} else if (star != SIZE_MAX && !(is_command && str_find_char(STR(";&|<>`$()\n"), text.p[from]) >= 0)) {
+			p = star + 1;
+			t = ++from;
+		} else {
+			return false;
+		}
+	}
+	while (p < pattern.n && pattern.p[p] == '*')
+		p++;
+	return p == pattern.n;
+}
+
+static bool is_allowed(const struct rule *r, const struct effort_facts *f)
+{
+	bool is_command = !str_empty(f->command), fit = false;
+
+	for (size_t i = 0; i < r->nallowed && !fit; i++) {
+		const struct allowed *one = &r->allowed[i];
+
+		fit = (str_eq(one->tool, f->tool_name) || str_eq(one->tool, f->tool_class)) &&
+			(!str_is_set(one->pattern) ||
+				fits(one->pattern, is_command ? f->command : f->file_path, is_command));
+	}
+	return fit;
+}
+
 static bool holds(const struct rule *r, const struct effort_facts *f)
 {
 	const void *at = (const char *)f + r->field->at;
 	bool tool = !r->ntools;
+
+	if (is_allowed(r, f))
+		return false;
 
 	for (size_t i = 0; i < r->ntools && !tool; i++)
 		tool = str_eq(r->tools[i], f->tool_name) || str_eq(r->tools[i], f->tool_class);
@@ -300,6 +438,8 @@ struct effort_fired *effort_rules_fire(const struct effort_rules *r, const struc
 			.text = arena_str(a, rule->text),
 			.blocks = rule->blocks,
 			.is_rule = true };
+		for (; (*last)->npreload < rule->npreload; (*last)->npreload++)
+			(*last)->preload[(*last)->npreload] = arena_str(a, rule->preload[(*last)->npreload]);
 		last = &(*last)->next;
 	}
 	return first;

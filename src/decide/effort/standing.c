@@ -18,6 +18,7 @@
 
 enum {
 	SESSIONS_MAX = 6,
+	FILES_MAX = 8,      /* an agent reads no more of them at once */
 	CALLS_LOOKED = 300, /* shell calls among which the last test is looked for */
 	ITEM_MAX = 160,
 	TEXT_MAX = 500,
@@ -353,6 +354,8 @@ int effort_stands(struct store *s, const struct ulid *uid, struct arena *a, stru
 	*ret = (struct effort_standing){ .written_us = 0 };
 	for (size_t i = 0; i < countof(readers) && r == 0; i++)
 		r = readers[i](&g);
+	ret->files.n = MIN(ret->files.n, (size_t)FILES_MAX);
+	ret->written_files = MIN(ret->written_files, ret->files.n);
 	return r;
 }
 
@@ -401,7 +404,7 @@ str effort_standing_text(const struct effort_standing *s, size_t most, struct ar
 	put_list(&p, "Pending", &s->pending, 8);
 	put_list(&p, "Open questions", &s->questions, 3);
 	put(&p, "Last tests", s->test, 260);
-	put_list(&p, "Files", &s->files, 8);
+	put_list(&p, "Files", &s->files, FILES_MAX);
 	put_list(&p, "Decisions", &s->decisions, 5);
 	put_list(&p, "Done", &s->done, 6);
 	put_list(&p, "Reported by subagents", &s->findings, 3);

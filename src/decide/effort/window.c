@@ -12,9 +12,14 @@
 #include "effort/internal.h"
 #include "os/os.h"
 
-enum { IDLE_US_S = 3600, LOAD_BYTES = 400 };
-
-#define IDLE_US (IDLE_US_S * USEC_PER_SEC)
+enum {
+	IDLE_S = 3600,
+	RESTORED_S = 600, /* of a window of which only the store knows, and not by which process */
+	SEEK_S = 1,       /* whoever has no effort looks again: the one that held it may be dead */
+	LOAD_BYTES = 400,
+	GIVEN_LEAST = 16,
+	ENV_MAX = 64,
+};
 
 /* -- keys -------------------------------------------------------------------------------------- */
 
@@ -37,8 +42,8 @@ struct names {
 
 static struct names names_of(str agent, str session, str agent_id)
 {
-	struct names n = { str_head(agent, LIMIT_NAME), str_head(session, LIMIT_NAME), str_head(agent_id, LIMIT_NAME),
-		0 };
+	struct names n = { str_head(agent, LIMIT_NAME), str_head(session, LIMIT_NAME),
+		str_is_set(agent_id) ? str_head(agent_id, LIMIT_NAME) : STR(""), 0 };
 
 	n.hash = key_of(n.agent, n.session, n.agent_id);
 	return n;
@@ -87,9 +92,18 @@ static void drop_texts(struct effort_window *w)
 	effort_window_forgive(w);
 }
 
+void effort_parted_free(struct effort_parted *p)
+{
+	for (size_t i = 0; p && i < p->nloads; i++)
+		free(p->loads[i]);
+	free(p);
+}
+
 static void release(struct effort_window *w)
 {
 	drop_texts(w);
+	effort_parted_free(w->parted);
+	free(w->given);
 	free(w->agent);
 	free(w->session);
 	free(w->agent_id);
@@ -110,6 +124,26 @@ static void put_first(struct efforts *all, struct effort_window *w)
 	all->newest = w;
 }
 
+/* It has left its effort, and the store does not know. */
+static bool has_left(const struct effort_window *w)
+{
+	return w->told && !w->effort;
+}
+
+static void set_effort(struct efforts *all, struct effort_window *w, struct effort *to)
+{
+	all->nleft -= has_left(w);
+	w->effort = to;
+	all->nleft += has_left(w);
+}
+
+static void set_told(struct efforts *all, struct effort_window *w, bool told)
+{
+	all->nleft -= has_left(w);
+	w->told = told;
+	all->nleft += has_left(w);
+}
+
 static void forget(struct efforts *all, struct effort_window *w)
 {
 	struct effort_window **at = &all->buckets[w->hash % WINDOW_BUCKETS];
@@ -119,6 +153,7 @@ static void forget(struct efforts *all, struct effort_window *w)
 	*at = w->next;
 	take_out(all, w);
 	all->nwindows--;
+	all->nleft -= has_left(w);
 	release(w);
 }
 
@@ -156,7 +191,9 @@ static bool is_gone(uint32_t pid)
  * if it calls twice. */
 static bool is_alive(const struct effort_window *w, int64_t now_us, uint64_t terminal)
 {
-	if (w->ended || now_us - w->seen_us >= IDLE_US)
+	int64_t patience_s = w->restored && !w->pid ? RESTORED_S : IDLE_S;
+
+	if (w->ended || now_us - w->seen_us >= patience_s * USEC_PER_SEC)
 		return false;
 	return w->pid ? !is_gone(w->pid) : !(terminal && terminal == w->terminal);
 }
@@ -164,6 +201,10 @@ static bool is_alive(const struct effort_window *w, int64_t now_us, uint64_t ter
 static void see_caller(struct effort_window *w, const struct event *e)
 {
 	w->seen_us = e->at_us;
+	/* It was taken for gone, and is not. */
+	if (w->restored && w->told)
+		w->ended = false;
+	w->restored = false;
 	if (!w->terminal)
 		w->terminal = event_place(e->env, e->nenv);
 	if (w->pid || !e->ppid)
@@ -179,11 +220,16 @@ static void see_caller(struct effort_window *w, const struct event *e)
 
 /* -- which effort ------------------------------------------------------------------------------ */
 
-static bool is_held(struct efforts *all, const struct effort *one, const struct effort_window *by, int64_t now_us)
+/* again: nothing has happened since `by` looked last, and silence alone takes nothing from an agent that is there. */
+static bool is_held(struct efforts *all, const struct effort *one, const struct effort_window *by, int64_t now_us,
+	bool again)
 {
-	for (const struct effort_window *w = all->newest; w; w = w->older)
-		if (w != by && w->effort == one && !w->agent_id[0] && is_alive(w, now_us, by->terminal))
+	for (const struct effort_window *w = all->newest; w; w = w->older) {
+		bool is_there = again && !w->ended && w->pid && !is_gone(w->pid);
+
+		if (w != by && w->effort == one && !w->agent_id[0] && (is_there || is_alive(w, now_us, by->terminal)))
 			return true;
+	}
 	return false;
 }
 
@@ -196,7 +242,7 @@ static size_t nearness(const struct effort *one, str cwd)
 }
 
 /* The one whose owner says so, else the nearest that nobody else works on, of these the one that changed last. */
-static struct effort *look_for(struct efforts *all, const struct effort_window *w, const struct event *e)
+static struct effort *look_for(struct efforts *all, const struct effort_window *w, const struct event *e, bool again)
 {
 	str agent = event_env(e->env, e->nenv, "AGENT_ID");
 	struct effort *best = NULL;
@@ -210,7 +256,7 @@ static struct effort *look_for(struct efforts *all, const struct effort_window *
 			(str_eq(agent, str_of(one->agent)) || (ulid_parse(agent, &uid) && ulid_eq(&uid, &one->uid))))
 			return one;
 		if (!str_empty(agent) || one->agent[0] || n <= near || ulid_eq(&w->left, &one->uid) ||
-			is_held(all, one, w, e->at_us))
+			is_held(all, one, w, e->at_us, again))
 			continue;
 		best = one;
 		near = n;
@@ -218,15 +264,23 @@ static struct effort *look_for(struct efforts *all, const struct effort_window *
 	return best;
 }
 
-static void bind(struct effort_window *w, struct effort *to)
+static void bind(struct efforts *all, struct effort_window *w, struct effort *to)
 {
 	w->untold |= to && w->effort != to;
-	w->effort = to;
+	set_effort(all, w, to);
 	w->seeks = false;
+}
+
+static bool has_looked(const struct efforts *all, const struct effort_window *w, int64_t now_us)
+{
+	int64_t since = now_us - w->sought_us;
+
+	return w->looked == all->generation && since >= 0 && since < SEEK_S * USEC_PER_SEC;
 }
 
 static void resolve(struct efforts *all, struct effort_window *w, const struct event *e)
 {
+	bool again = w->looked == all->generation;
 	struct effort_window *parent;
 
 	if (w->effort && !w->seeks)
@@ -234,35 +288,66 @@ static void resolve(struct efforts *all, struct effort_window *w, const struct e
 	if (w->agent_id[0]) {
 		parent = effort_window_find(all, e->agent, e->session, STR(""));
 		if (parent)
-			bind(w, parent->effort);
+			bind(all, w, parent->effort);
 		return;
 	}
-	if (w->looked == all->generation)
+	if (has_looked(all, w, e->at_us))
 		return;
 	w->looked = all->generation;
-	bind(w, look_for(all, w, e));
+	w->sought_us = e->at_us;
+	bind(all, w, look_for(all, w, e, again));
 }
 
 /* -- a window's life --------------------------------------------------------------------------- */
 
-/* What the agent knew is gone; which effort it works on is not. */
-static void begin_anew(struct effort_window *w, const struct event *e)
+/* An id stands for one window in one effort. */
+static void name_anew(struct effort_window *w, const struct event *e)
 {
-	bool known = w->has_previous || w->seen_us;
+	if (w->used) {
+		w->previous = w->id;
+		w->has_previous = true;
+	}
+	w->id = e->id;
+	w->used = false;
+}
 
+/* What the store takes for a window of an effort is one no longer; what it has read goes along. */
+static struct effort_parted *part(struct efforts *all, struct effort_window *w, str reason)
+{
+	struct effort_parted *p = xcalloc(1, sizeof *p);
+
+	p->window = w->id;
+	p->effort = w->told_of;
+	snprintf(p->reason, sizeof p->reason, STR_FMT, STR_ARG(str_head(reason, sizeof p->reason - 1)));
+	memcpy(p->loads, w->loads, w->nloads * sizeof w->loads[0]);
+	p->nloads = w->nloads;
+	w->nloads = 0;
+	set_told(all, w, false);
+	return p;
+}
+
+static void part_from(struct efforts *all, struct effort_window *w, const struct event *e, str reason)
+{
+	if (w->told) {
+		effort_parted_free(w->parted);
+		w->parted = part(all, w, reason);
+	}
+	name_anew(w, e);
+}
+
+/* What the agent knew is gone; which effort it works on is not. */
+static void begin_anew(struct efforts *all, struct effort_window *w, const struct event *e)
+{
+	part_from(all, w, e, str_empty(e->source) ? STR("began anew") : e->source);
 	drop_texts(w);
 	w->ngiven = 0;
 	memset(w->edited, 0, sizeof w->edited);
 	memset(w->spoken, 0, sizeof w->spoken);
-	memset(w->given, 0, sizeof w->given);
 	w->heartbeat = w->calls = w->usage = w->warned_at = 0;
 	w->warned = w->logs = w->ended = w->owes_start = false;
 	w->looked = 0;
 	w->pid = w->ppid = 0;
 	w->terminal = 0;
-	w->previous = w->id;
-	w->has_previous = known;
-	w->id = e->id;
 	w->untold = true;
 	snprintf(w->source, sizeof w->source, STR_FMT, STR_ARG(str_head(e->source, sizeof w->source - 1)));
 }
@@ -288,17 +373,81 @@ struct effort_window *effort_window_of(struct efforts *all, const struct event *
 	}
 	/* A subagent that is told of twice is one; a session that starts again is another window. */
 	if (starts && !(e->kind == EVENT_SUBAGENT_START && w->seen_us && !w->ended))
-		begin_anew(w, e);
+		begin_anew(all, w, e);
 	see_caller(w, e);
 	resolve(all, w, e);
+	if (w->told && !(w->effort && ulid_eq(&w->told_of, &w->effort->uid)))
+		part_from(all, w, e, efforts_find(all, &w->told_of) ? STR("left") : STR("finished"));
 	return w;
 }
 
-void effort_window_end(struct efforts *all, struct effort_window *w)
+static void end(struct efforts *all, struct effort_window *w)
 {
 	w->ended = true;
 	w->heartbeat = 0;
 	all->generation++;
+}
+
+void effort_window_end(struct efforts *all, struct effort_window *w)
+{
+	set_told(all, w, false);
+	end(all, w);
+}
+
+void effort_window_told(struct efforts *all, struct effort_window *w)
+{
+	w->untold = false;
+	w->used = true;
+	w->told_of = w->effort->uid;
+	set_told(all, w, true);
+}
+
+static struct effort_window *with_id(const struct efforts *all, const struct ulid *id)
+{
+	struct effort_window *w = all->newest;
+
+	while (w && !ulid_eq(&w->id, id))
+		w = w->older;
+	return w;
+}
+
+/* Nobody knows what it had read. */
+static struct effort_parted *unknown_parted(const struct effort *of)
+{
+	struct effort_parted *p = xcalloc(1, sizeof *p);
+
+	*p = (struct effort_parted){ .window = of->last, .effort = of->uid, .reason = "lost" };
+	return p;
+}
+
+struct effort_parted *effort_window_follow(struct efforts *all, struct effort_window *w, const struct event *e)
+{
+	struct effort *one = w->effort;
+	struct effort_window *before;
+	struct effort_parted *ends;
+	bool lives;
+
+	if (w->used && !w->told)
+		name_anew(w, e);
+	if (w->agent_id[0] || !one->has_last || ulid_eq(&one->last, &w->id))
+		return NULL;
+	before = with_id(all, &one->last);
+	lives = before && is_alive(before, e->at_us, w->terminal);
+	/* Agents of one name share it. */
+	if (lives && before->effort == one)
+		return NULL;
+	w->previous = one->last;
+	w->has_previous = true;
+	if (!one->last_open)
+		return NULL;
+	if (!before || !before->told)
+		return unknown_parted(one);
+	ends = part(all, before, lives ? STR("left") : STR("lost"));
+	/* Should it come back after all, it has no claim any more. */
+	before->left = one->uid;
+	if (before->effort == one)
+		set_effort(all, before, NULL);
+	return ends;
 }
 
 bool effort_window_has(const struct effort_window *w, str text)
@@ -315,8 +464,22 @@ bool effort_window_gives(struct effort_window *w, str text)
 {
 	if (effort_window_has(w, text))
 		return false;
+	if (w->ngiven == w->given_room && w->ngiven < EFFORT_GIVEN) {
+		w->given_room = MIN(MAX(2 * w->given_room, (size_t)GIVEN_LEAST), (size_t)EFFORT_GIVEN);
+		w->given = xrealloc(w->given, w->given_room * sizeof *w->given);
+	}
 	w->given[w->ngiven++ % EFFORT_GIVEN] = effort_hash(text);
 	return true;
+}
+
+/* No text has the hash 0. */
+void effort_window_takes_back(struct effort_window *w, str text)
+{
+	uint64_t hash = effort_hash(text);
+
+	for (size_t i = 0; i < MIN(w->ngiven, (size_t)EFFORT_GIVEN); i++)
+		if (w->given[i] == hash)
+			w->given[i] = 0;
 }
 
 void effort_window_loads(struct effort_window *w, str path)
@@ -365,8 +528,11 @@ void windows_forget(struct efforts *all, const struct effort *gone)
 {
 	for (struct effort_window *w = all->newest; w; w = w->older)
 		if (w->effort == gone) {
-			w->effort = NULL;
+			set_effort(all, w, NULL);
 			w->heartbeat = 0;
+			/* The end of the effort says the rest. */
+			if (!w->nloads)
+				set_told(all, w, false);
 		}
 }
 
@@ -374,7 +540,7 @@ void windows_bind_session(struct efforts *all, struct effort *to, str session)
 {
 	for (struct effort_window *w = all->newest; w && !str_empty(session); w = w->older)
 		if (str_eq(session, str_of(w->session)) && !w->ended)
-			bind(w, to);
+			bind(all, w, to);
 }
 
 /* Whoever worked on it has no claim any more. */
@@ -382,7 +548,7 @@ void windows_let_go(struct efforts *all, const struct effort *of)
 {
 	for (struct effort_window *w = all->newest; w; w = w->older)
 		if (w->effort == of) {
-			w->effort = NULL;
+			set_effort(all, w, NULL);
 			w->left = of->uid;
 		}
 }
@@ -391,7 +557,7 @@ void windows_end(struct efforts *all, const struct ulid *window)
 {
 	for (struct effort_window *w = all->newest; w; w = w->older)
 		if (ulid_eq(&w->id, window) && !w->ended)
-			effort_window_end(all, w);
+			end(all, w);
 }
 
 void windows_log(struct efforts *all, const struct effort *of, bool all_of_them)
@@ -404,19 +570,38 @@ void windows_log(struct efforts *all, const struct effort *of, bool all_of_them)
 		}
 }
 
+/* What its agent said of itself when it started. */
+static void read_caller(struct effort_window *w, const struct json *host)
+{
+	struct arena arena = { 0 };
+	str env[ENV_MAX];
+	struct event e = { .env = env };
+
+	e.nenv = event_read_env(json_get(host, STR("env")), &arena, env, ENV_MAX);
+	w->pid = event_agent_pid(&e);
+	w->terminal = event_place(env, e.nenv);
+	arena_release(&arena);
+}
+
+/* It is one until its agent is known to be gone, or was silent for too long; none has outlived its machine. */
 void windows_restore(struct efforts *all, const struct json *row)
 {
 	struct names n = names_of(json_str(json_get(row, STR("agent"))), json_str(json_get(row, STR("session"))),
 		json_str(json_get(row, STR("agent_id"))));
 	struct effort_window *w;
 	struct ulid uid, id;
+	bool ended = json_true(json_get(row, STR("ended")));
 
 	if (str_empty(n.session) || find(all, &n) || !ulid_parse(json_str(json_get(row, STR("effort"))), &uid) ||
 		!ulid_parse(json_str(json_get(row, STR("window"))), &id))
 		return;
 	w = make(all, &n);
 	w->id = id;
-	w->seen_us = clock_wall_us();
-	w->ended = json_true(json_get(row, STR("ended")));
-	w->effort = (struct effort *)efforts_find(all, &uid);
+	w->restored = w->used = true;
+	json_int(json_get(row, STR("seen_us")), &w->seen_us);
+	read_caller(w, json_get(row, STR("host")));
+	w->ended = ended || json_true(json_get(row, STR("gone"))) || w->seen_us < os_boot_us();
+	w->told_of = uid;
+	set_told(all, w, !ended);
+	set_effort(all, w, (struct effort *)efforts_find(all, &uid));
 }

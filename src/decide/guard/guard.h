@@ -178,6 +178,8 @@ struct guard_watcher {
 	 * command. It runs with the arguments and variables that the command gives it. */
 	bool (*script)(str path, enum guard_start how, struct guard_script *ret, void *arg);
 	void *arg;
+	/* NULL, or: a file that a redirection writes; may not be known. */
+	void (*writes)(str path, void *arg);
 };
 
 /* Each word of the text (not of texts in it), each resolved command, maybe several times. 0; -EBADMSG: it is not the

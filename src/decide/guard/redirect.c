@@ -33,6 +33,8 @@ static void add_out(struct run *x, struct joint *j, str path, bool append, bool 
 	j->tail = &o->next;
 	j->taken |= output;
 	j->net_out |= is_net(path);
+	if (x->watcher && x->watcher->writes)
+		x->watcher->writes(path, x->watcher->arg);
 }
 
 /* What comes in: for the command, or by a number for whoever asks for that. */

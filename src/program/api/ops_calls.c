@@ -176,6 +176,14 @@ static void write_status(const struct reply *r)
 		jw_null(r->w);
 }
 
+/* A question to the user: who asks, and that it waits. */
+static void write_permission(const struct reply *r)
+{
+	write_before(r);
+	write_effort(r, EFFORT_MEMBERS("effortId", "sessionId"));
+	write_status(r);
+}
+
 static void write_stop(const struct reply *r)
 {
 	jw_field_bool(r->w, "ok", true);
@@ -194,6 +202,12 @@ static void write_plain(const struct reply *r)
 	write_context(r, "additionalContext");
 }
 
+static void write_substart(const struct reply *r)
+{
+	write_plain(r);
+	write_effort(r, EFFORT_MEMBERS("taskDir", "skill", "phase", "skillConfig", "metadata"));
+}
+
 static void encode(const struct event *e, const struct verdict *v, struct arena *a, struct answer *ret)
 {
 	struct json_writer w = JSON_WRITER(ret->out);
@@ -205,8 +219,9 @@ static void encode(const struct event *e, const struct verdict *v, struct arena 
 	jw_object(&w);
 	switch (e->kind) {
 	case EVENT_SESSION_START: write_start(&r); break;
-	case EVENT_PRE_TOOL_USE:
-	case EVENT_PERMISSION_REQUEST: write_before(&r); break;
+	case EVENT_PRE_TOOL_USE: write_before(&r); break;
+	case EVENT_PERMISSION_REQUEST: write_permission(&r); break;
+	case EVENT_SUBAGENT_START: write_substart(&r); break;
 	case EVENT_POST_TOOL_USE: write_after(&r); break;
 	case EVENT_USER_PROMPT_SUBMIT: write_prompt(&r); break;
 	case EVENT_STOP:

@@ -435,6 +435,26 @@ int op_context_used(struct op_call *call)
 
 /* -- resume ------------------------------------------------------------------------------------ */
 
+/* All that hooks are decided from: of many active efforts they know those that changed last. */
+static void write_known(struct json_writer *w, const struct effort_state *s)
+{
+	jw_field_str(w, "task", s->task);
+	jw_field_str(w, "root", s->root);
+	jw_field_int(w, "ordinal", s->ordinal);
+	jw_field_str(w, "skill", s->skill);
+	jw_field_str(w, "mode", s->mode);
+	jw_field_str(w, "phase", s->phase);
+	jw_field_str(w, "goal", s->goal);
+	if (str_is_set(s->config)) {
+		jw_key(w, "config");
+		jw_stored(w, s->config);
+	}
+	if (str_is_set(s->metadata)) {
+		jw_key(w, "metadata");
+		jw_stored(w, s->metadata);
+	}
+}
+
 static int prepare_resume(struct effort_change *c)
 {
 	struct op_call *call = &c->call;
@@ -445,6 +465,7 @@ static int prepare_resume(struct effort_change *c)
 	if (r < 0)
 		return r;
 	effort_open(&w, &c->effort.uid, EFFORT_OP_RESUME);
+	write_known(&w, &c->effort);
 	if (!str_empty(as))
 		jw_field_str(&w, "agent", as);
 	if (op_bool(call, "here"))

@@ -76,7 +76,8 @@ static int list_checklists(struct effort_change *c)
 
 		jw_object(&c->w);
 		jw_field_str(&c->w, "path", path);
-		jw_field_bool(&c->w, "processed", !read || str_eq(hash, query_str(q, 1)));
+		jw_field_bool(&c->w, "processed", read && str_eq(hash, query_str(q, 1)));
+		jw_field_bool(&c->w, "unreadable", !read);
 		if (!query_is_null(q, 2))
 			jw_field_str(&c->w, "proof", query_str(q, 2));
 		if (read)

@@ -304,15 +304,29 @@ int op_effort_phase(struct op_call *call)
 
 /* -- finish ------------------------------------------------------------------------------------ */
 
-/* A checklist that was found and not worked through as it is now. */
+static int refuse_open(struct op_call *call, str open, int unread)
+{
+	char shown[NAME_SHOWN];
+
+	if (unread < 0)
+		return err_set(call->err, -EPERM,
+			"the checklist %s cannot be read (%s), so nobody knows what it asks; put it back and work "
+			"through it, or, if nothing is asked any more: hookd effort gate checklists off",
+			name_shown(open, shown), strerror(-unread));
+	return err_set(call->err, -EPERM,
+		"the checklist %s is not worked through yet; do what it says, then: hookd effort checklist %s --proof "
+		"TEXT",
+		name_shown(open, shown), shown);
+}
+
+/* A checklist that was found and not worked through as it is now, or that is there no more. */
 static int check_checklists(struct effort_change *c)
 {
 	struct op_call *call = &c->call;
 	struct effort_gates gates = { 0 };
 	struct query *q;
-	char shown[NAME_SHOWN];
 	str open = STR_NONE;
-	int got;
+	int got, unread = 0;
 
 	(void)effort_gates_read(json_get(effort_parse(call, c->effort.config), STR("gates")), &gates, NULL);
 	(void)effort_gates_read(json_get(effort_parse(call, c->effort.metadata), STR("gates")), &gates, NULL);
@@ -325,16 +339,14 @@ static int check_checklists(struct effort_change *c)
 	while ((got = query_step(q)) == 1 && str_empty(open)) {
 		str path = arena_str(call->arena, query_str(q, 0)), text, hash;
 
-		if (effort_file_read(path.p, 0, call->arena, &text, &hash) == 0 && !str_eq(hash, query_str(q, 1)))
+		unread = effort_file_read(path.p, 0, call->arena, &text, &hash);
+		if (unread < 0 || !str_eq(hash, query_str(q, 1)))
 			open = path;
 	}
 	query_reset(q);
 	if (got < 0 || str_empty(open))
 		return MIN(got, 0);
-	return err_set(call->err, -EPERM,
-		"the checklist %s is not worked through yet; do what it says, then: hookd effort checklist %s --proof "
-		"TEXT",
-		name_shown(open, shown), shown);
+	return refuse_open(call, open, unread);
 }
 
 static int prepare_finish(struct effort_change *c)

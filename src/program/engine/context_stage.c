@@ -199,6 +199,7 @@ static void copy_effort(struct asking *q, const struct context_effort *from)
 		&to->metadata, &to->dir, &to->phase_due };
 
 	*to = *from;
+	to->dir_mark = to->phase_mark = STR_NONE; /* the turn's */
 	for (size_t i = 0; i < countof(texts); i++)
 		*texts[i] = arena_str(&q->arena, *texts[i]);
 	for (size_t i = 0; i < to->nowed; i++)
@@ -293,6 +294,8 @@ enum stage_result stage_context(struct turn *t)
 	if (!is_wanted(t))
 		return STAGE_DONE;
 	t->asking = new_asking(t);
+	if (t->wants)
+		effort_asked(t);
 	turn_depart(t);
 	loop_submit_lane(t->engine->config.loop, LOOP_CONTEXT, work, done, t->asking);
 	return turn_wait(t);

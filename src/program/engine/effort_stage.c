@@ -21,21 +21,23 @@ static str close_payload(struct turn *t, struct buf *b, struct json_writer *w)
 	return text;
 }
 
-/* As an event of hookd's own, in the same write as the turn. Of what a user keeps private nothing is said. */
-static void keep(struct turn *t, const struct ulid *effort, enum effort_op op, struct buf *b, struct json_writer *w)
+/* As an event of hookd's own, in the same write as the turn; `what` is like no other of the turn. Of what a user keeps
+ * private nothing is said: false. */
+static bool keep(struct turn *t, const struct ulid *effort, const char *what, struct buf *b, struct json_writer *w)
 {
-	str payload = close_payload(t, b, w), name = str_of(effort_op_names[op]);
-	struct ulid id = ulid_derive(&t->event.id, name);
+	str payload = close_payload(t, b, w);
+	struct ulid id = ulid_derive(&t->event.id, str_of(what));
 	struct record record;
 	struct event e;
 
 	if (!str_is_set(payload) || t->record.marks & EVENT_PRIVATE)
-		return;
+		return false;
 	effort_event(&id, effort, payload, &t->arena, &e);
 	redact(t->engine->redactor, &t->arena, &e, 0, &record, NULL);
 	if (journal_add(t->engine->config.journal, &record) == 0)
 		t->engine->audit_waits = true;
 	efforts_apply(t->engine->efforts, e.payload, e.at_us);
+	return true;
 }
 
 #define PAYLOAD(b, w)                           \
@@ -51,7 +53,7 @@ static void write_id(struct json_writer *w, const char *name, const struct ulid 
 }
 
 /* That the effort goes on in this window. */
-static void keep_window(struct turn *t, struct effort_window *w)
+static bool keep_window(struct turn *t, struct effort_window *w)
 {
 	PAYLOAD(b, out);
 
@@ -65,23 +67,35 @@ static void keep_window(struct turn *t, struct effort_window *w)
 		write_id(&out, "previous", &w->previous);
 	if (w->source[0])
 		jw_field_str(&out, "source", str_of(w->source));
-	w->untold = false;
-	keep(t, &w->effort->uid, EFFORT_OP_WINDOW, &b, &out);
+	return keep(t, &w->effort->uid, "window", &b, &out);
+}
+
+/* That a window ended, and what had been read in it. */
+static bool write_end(struct turn *t, const char *what, const struct ulid *effort, const struct ulid *window,
+	str reason, char *const *loads, size_t nloads)
+{
+	PAYLOAD(b, out);
+
+	effort_open(&out, effort, EFFORT_OP_END);
+	write_id(&out, "window", window);
+	jw_field_str(&out, "reason", reason);
+	jw_key(&out, "loads");
+	jw_array(&out);
+	for (size_t i = 0; i < nloads; i++)
+		jw_str(&out, str_of(loads[i]));
+	jw_end_array(&out);
+	return keep(t, effort, what, &b, &out);
+}
+
+static bool keep_parted(struct turn *t, const char *what, const struct effort_parted *p)
+{
+	return write_end(t, what, &p->effort, &p->window, str_of(p->reason), p->loads, p->nloads);
 }
 
 static void keep_end(struct turn *t, struct effort_window *w, str reason)
 {
-	PAYLOAD(b, out);
-
-	effort_open(&out, &w->effort->uid, EFFORT_OP_END);
-	write_id(&out, "window", &w->id);
-	jw_field_str(&out, "reason", reason);
-	jw_key(&out, "loads");
-	jw_array(&out);
-	for (size_t i = 0; i < w->nloads; i++)
-		jw_str(&out, str_of(w->loads[i]));
-	jw_end_array(&out);
-	keep(t, &w->effort->uid, EFFORT_OP_END, &b, &out);
+	(void)write_end(t, "end", &w->effort->uid, &w->id, reason, w->loads, w->nloads);
+	effort_window_end(t->engine->efforts, w);
 }
 
 /* data: JSON, or STR_NONE. */
@@ -96,7 +110,7 @@ static void keep_message(struct turn *t, struct effort_window *w, const char *ki
 		jw_key(&out, "data");
 		jw_raw(&out, data);
 	}
-	keep(t, &w->effort->uid, EFFORT_OP_MESSAGE, &b, &out);
+	(void)keep(t, &w->effort->uid, "message", &b, &out);
 }
 
 /* -- saying ------------------------------------------------------------------------------------ */
@@ -132,6 +146,7 @@ static struct context_effort *want(struct turn *t, const struct effort_window *w
 		return q;
 	q = t->wants = arena_new(&t->arena, struct context_effort);
 	*q = (struct context_effort){ .uid = one->uid,
+		.window = w->id,
 		.ordinal = one->ordinal,
 		.task = arena_str(&t->arena, str_of(one->task)),
 		.root = arena_str(&t->arena, str_of(one->root)),
@@ -142,7 +157,9 @@ static struct context_effort *want(struct turn *t, const struct effort_window *w
 		.config = arena_str(&t->arena, str_of(one->config)),
 		.metadata = arena_str(&t->arena, str_of(one->metadata)),
 		.checklists = one->gates.checklists,
-		.phase_due = STR_NONE };
+		.phase_due = STR_NONE,
+		.dir_mark = STR_NONE,
+		.phase_mark = STR_NONE };
 	q->ngiven = MIN(w->ngiven, (size_t)EFFORT_GIVEN);
 	if (q->ngiven) {
 		uint64_t *given = arena_alloc(&t->arena, q->ngiven * sizeof *given);
@@ -169,11 +186,17 @@ static void want_directives(struct turn *t, struct effort_window *w, str dir)
 	str mark = arena_strf(&t->arena, "dir:" STR_FMT, STR_ARG(dir));
 	struct context_effort *q;
 
-	if (str_empty(dir) || !effort_window_gives(w, mark))
+	if (str_empty(dir) || effort_window_has(w, mark))
 		return;
 	q = want(t, w);
 	q->discovers = true;
 	q->dir = arena_str(&t->arena, dir);
+	q->dir_mark = mark;
+}
+
+static str phase_mark(struct turn *t, const struct effort_window *w)
+{
+	return arena_strf(&t->arena, "phase:%s", w->effort->phase);
 }
 
 static void want_start(struct turn *t, struct effort_window *w)
@@ -182,8 +205,7 @@ static void want_start(struct turn *t, struct effort_window *w)
 
 	q->begins = true;
 	q->is_subagent = w->agent_id[0];
-	w->owes_start = false;
-	(void)effort_window_gives(w, arena_strf(&t->arena, "phase:%s", w->effort->phase));
+	q->phase_mark = phase_mark(t, w);
 	want_directives(t, w, t->event.cwd);
 }
 
@@ -199,17 +221,28 @@ static void want_rest(struct turn *t, struct effort_window *w)
 		want_start(t, w);
 		return;
 	}
-	if (phase[0] && effort_window_gives(w, arena_strf(&t->arena, "phase:%s", phase)))
-		want(t, w)->phase_due = arena_str(&t->arena, str_of(phase));
+	if (phase[0] && !effort_window_has(w, phase_mark(t, w))) {
+		q = want(t, w);
+		q->phase_due = arena_str(&t->arena, str_of(phase));
+		q->phase_mark = phase_mark(t, w);
+	}
 	if (!w->nowed)
 		return;
 	q = want(t, w);
 	for (; q->nowed < w->nowed; q->nowed++)
 		q->owed[q->nowed] = arena_str(&t->arena, str_of(w->owed[q->nowed]));
-	effort_window_forgive(w);
 }
 
 /* -- events ------------------------------------------------------------------------------------ */
+
+/* Given with the next event that can carry it, once. */
+static void owe_file(struct turn *t, struct effort_window *w, str below)
+{
+	str path = arena_strf(&t->arena, "%s/" STR_FMT, w->effort->root, STR_ARG(below));
+
+	if (!effort_window_has(w, path))
+		effort_window_owes(w, path);
+}
 
 static void apply_fired(struct turn *t, struct effort_window *w, const struct effort_fired *f)
 {
@@ -219,8 +252,11 @@ static void apply_fired(struct turn *t, struct effort_window *w, const struct ef
 		: f->text;
 	const struct ruling r = { .rule = rule, .action = VERDICT_DENY, .reason = text, .subject = t->event.tool_name };
 
+	for (size_t i = 0; i < f->npreload; i++)
+		owe_file(t, w, f->preload[i]);
 	if (!f->blocks) {
-		say(t, w, text);
+		if (!f->npreload || !str_empty(f->text))
+			say(t, w, text);
 		return;
 	}
 	verdict_raise(&t->verdict, VERDICT_DENY, rule, text);
@@ -325,9 +361,24 @@ static void on_failure(struct turn *t, struct effort_window *w)
 	say_queued(t, w);
 }
 
+/* Which task it was, and whose. */
 static void on_task_completed(struct turn *t, struct effort_window *w)
 {
-	keep_message(t, w, "task", json_str(json_get(t->event.payload, STR("task_subject"))), STR_NONE);
+	static const struct {
+		const char *said, *kept;
+	} members[] = { { "task_id", "task" }, { "task_description", "description" }, { "teammate_name", "teammate" },
+		{ "team_name", "team" } };
+	const struct json *payload = t->event.payload;
+	PAYLOAD(b, out);
+
+	jw_object(&out);
+	for (size_t i = 0; i < countof(members); i++) {
+		str text = json_str(json_get(payload, str_of(members[i].said)));
+
+		if (!str_empty(text))
+			jw_field_str(&out, members[i].kept, str_cut_utf8(text, EFFORT_TEXT_MAX));
+	}
+	keep_message(t, w, "task", json_str(json_get(payload, STR("task_subject"))), close_payload(t, &b, &out));
 }
 
 /* [Session Context] of the systems before, in one line. */
@@ -382,7 +433,6 @@ static void on_compact(struct turn *t, struct effort_window *w)
 static void on_session_end(struct turn *t, struct effort_window *w)
 {
 	keep_end(t, w, str_empty(t->event.reason) ? STR("other") : t->event.reason);
-	effort_window_end(t->engine->efforts, w);
 }
 
 static void on_subagent_stop(struct turn *t, struct effort_window *w)
@@ -391,7 +441,6 @@ static void on_subagent_stop(struct turn *t, struct effort_window *w)
 	if (!w->agent_id[0])
 		return;
 	keep_end(t, w, STR("done"));
-	effort_window_end(t->engine->efforts, w);
 }
 
 static void (*const handlers[EVENT_KIND_MAX])(struct turn *t, struct effort_window *w) = {
@@ -413,7 +462,15 @@ static void (*const handlers[EVENT_KIND_MAX])(struct turn *t, struct effort_wind
 static bool has_window(const struct event *e)
 {
 	return event_kinds[e->kind].flags & EVENT_IS_TOOL || e->kind == EVENT_SUBAGENT_START ||
-		e->kind == EVENT_SUBAGENT_STOP || str_empty(e->agent_id);
+		e->kind == EVENT_SUBAGENT_STOP || e->kind == EVENT_TASK_COMPLETED || str_empty(e->agent_id);
+}
+
+static void list_pending(struct turn *t, const struct effort_window *w)
+{
+	struct sight *s = &t->sight;
+
+	for (s->npending = 0; s->npending < w->nowed; s->npending++)
+		s->pending[s->npending] = arena_str(&t->arena, str_of(w->owed[s->npending]));
 }
 
 static void see(struct turn *t, const struct effort_window *w)
@@ -427,25 +484,56 @@ static void see(struct turn *t, const struct effort_window *w)
 	t->sight.skill = arena_str(&t->arena, str_of(one->skill));
 	t->sight.phase = arena_str(&t->arena, str_of(one->phase));
 	t->sight.config = arena_str(&t->arena, str_of(one->config));
+	t->sight.metadata = arena_str(&t->arena, str_of(one->metadata));
+	list_pending(t, w);
 	t->sight.heartbeat = w->heartbeat;
 	t->sight.usage = effort_window_usage(w);
+}
+
+/* What the window was before comes first, then whose place it takes, then the window itself. Of a private turn nothing
+ * is said; the next one says it. */
+static void tell_window(struct turn *t, struct effort_window *w)
+{
+	struct efforts *all = t->engine->efforts;
+	struct effort_parted *before;
+
+	if (t->record.marks & EVENT_PRIVATE)
+		return;
+	if (w->parted) {
+		before = w->parted;
+		w->parted = NULL;
+		(void)keep_parted(t, "parted", before);
+		effort_parted_free(before);
+	}
+	if (!w->effort || !w->untold)
+		return;
+	before = effort_window_follow(all, w, &t->event);
+	if (before)
+		(void)keep_parted(t, "lost", before);
+	effort_parted_free(before);
+	if (keep_window(t, w)) {
+		effort_window_told(all, w);
+		w->owes_start = true;
+	}
 }
 
 enum stage_result stage_effort(struct turn *t)
 {
 	struct effort_window *w;
+	struct event seen;
 
 	if (t->event.kind == EVENT_CONFIG_CHANGE)
 		effort_skills_drop(t->engine->skills);
 	if (!efforts_matter(t->engine->efforts) || !has_window(&t->event))
 		return STAGE_DONE;
-	w = effort_window_of(t->engine->efforts, &t->event);
+	/* Whoever did a task, it is the session's. */
+	seen = t->event;
+	if (seen.kind == EVENT_TASK_COMPLETED)
+		seen.agent_id = STR("");
+	w = effort_window_of(t->engine->efforts, &seen);
 	if (!w)
 		return STAGE_DONE;
-	if (w->effort && w->untold) {
-		keep_window(t, w);
-		w->owes_start = true;
-	}
+	tell_window(t, w);
 	/* In a task that asks for an effort, calls without one are judged as well. */
 	if (handlers[t->event.kind] && (w->effort || t->event.kind == EVENT_PRE_TOOL_USE))
 		handlers[t->event.kind](t, w);
@@ -461,7 +549,10 @@ static struct effort_window *window_of(struct turn *t)
 	const struct event *e = &t->event;
 	struct effort_window *w = effort_window_find(t->engine->efforts, e->agent, e->session, e->agent_id);
 
-	return w && w->effort && t->wants && ulid_eq(&w->effort->uid, &t->wants->uid) ? w : NULL;
+	return w && w->effort && t->wants && ulid_eq(&w->effort->uid, &t->wants->uid) &&
+			ulid_eq(&w->id, &t->wants->window)
+		? w
+		: NULL;
 }
 
 static void keep_directive(struct turn *t, const struct context_read *read)
@@ -491,8 +582,6 @@ static void take_read(struct turn *t, struct effort_window *w, const struct cont
 
 	if (read->is_owed) {
 		effort_window_owes(w, path);
-		if (s->npending < EFFORT_OWED)
-			s->pending[s->npending++] = path;
 		return;
 	}
 	(void)effort_window_gives(w, path);
@@ -520,7 +609,7 @@ static void keep_snapshot(struct turn *t, struct effort_window *w)
 	jw_field_str(&out, "reason", json_str(json_get(t->event.payload, STR("trigger"))));
 	jw_key(&out, "checkpoint");
 	jw_raw(&out, t->sight.standing);
-	keep(t, &w->effort->uid, EFFORT_OP_SNAPSHOT, &b, &out);
+	(void)keep(t, &w->effort->uid, "snapshot", &b, &out);
 }
 
 /* Under `hookd watch` a full context ends here: another window goes on with the effort. Without, or if a person asked
@@ -538,9 +627,26 @@ static void end_overflowed(struct turn *t, struct effort_window *w)
 	ulid_format(&one->uid, uid);
 	keep_message(t, w, "restart", prompt, STR_NONE);
 	keep_end(t, w, STR("overflow"));
-	effort_window_end(t->engine->efforts, w);
 	fleet_restart(a, str_of(uid), prompt);
 	t->engine->fleet_moved = true;
+}
+
+/* Two calls at once are not given the same: what is looked for counts as given, until it turns out that it was not. */
+void effort_asked(struct turn *t)
+{
+	struct effort_window *w = window_of(t);
+	const struct context_effort *q = t->wants;
+
+	if (!w)
+		return;
+	if (str_is_set(q->dir_mark))
+		(void)effort_window_gives(w, q->dir_mark);
+	if (str_is_set(q->phase_mark))
+		(void)effort_window_gives(w, q->phase_mark);
+	if (q->begins && !q->snapshot)
+		w->owes_start = false;
+	if (q->nowed)
+		effort_window_forgive(w);
 }
 
 void effort_take_reply(struct turn *t, const struct context_reply *r)
@@ -563,6 +669,9 @@ void effort_take_reply(struct turn *t, const struct context_reply *r)
 		if (r->reads[i].is_directive)
 			keep_directive(t, &r->reads[i]);
 	}
+	if (r->phase_left_out)
+		effort_window_takes_back(w, t->wants->phase_mark);
+	list_pending(t, w);
 	if (!str_is_set(r->effort))
 		return;
 	text = arena_str(&t->arena, r->effort);
@@ -579,13 +688,21 @@ void effort_take_reply(struct turn *t, const struct context_reply *r)
 void effort_missed(struct turn *t)
 {
 	struct effort_window *w = window_of(t);
+	const struct context_effort *q = t->wants;
 
-	if (w && t->wants->snapshot)
+	if (!w)
+		return;
+	if (q->snapshot) {
 		end_overflowed(t, w);
-	else if (w && t->wants->begins)
-		w->owes_start = true;
-	for (size_t i = 0; w && i < t->wants->nowed; i++)
-		effort_window_owes(w, t->wants->owed[i]);
+		return;
+	}
+	w->owes_start |= q->begins;
+	if (str_is_set(q->dir_mark))
+		effort_window_takes_back(w, q->dir_mark);
+	if (str_is_set(q->phase_mark))
+		effort_window_takes_back(w, q->phase_mark);
+	for (size_t i = 0; i < q->nowed; i++)
+		effort_window_owes(w, q->owed[i]);
 }
 
 /* -- reports ----------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 
 enum {
 	WAIT_MS = 10000,
+	AGAIN_MAX_S = 60,
 	PATIENCE_MS = 150, /* of a session that starts before they are read */
 };
 
@@ -32,14 +33,15 @@ static void work(void *arg)
 	l->result = writer_wait(l->writer, l->seen, WAIT_MS);
 	if (l->result == 0)
 		l->result = readers_take(l->readers, &s, &err);
-	if (!s)
-		return;
 	if (l->result == 0)
 		l->result = efforts_read(s, &l->arena, &l->rows);
-	if (l->result == -EUCLEAN)
+	if (s && l->result < 0)
 		store_close(s);
-	else
+	else if (s)
 		readers_give_back(l->readers, s);
+	/* A page that only this looks at: the next attempt finds it repaired. */
+	if (l->result == -EUCLEAN)
+		writer_suspect(l->writer);
 }
 
 static void call_awaiter(struct engine *e)
@@ -51,11 +53,12 @@ static void call_awaiter(struct engine *e)
 		fn(e->efforts_awaiter);
 }
 
+/* Between two attempts nobody waits: what changes then is kept until the table is filled. */
 void engine_await_efforts(struct engine *e, void (*fn)(void *arg), void *arg)
 {
 	e->efforts_awaited = fn;
 	e->efforts_awaiter = arg;
-	if (efforts_known(e->efforts))
+	if (efforts_known(e->efforts) || !e->efforts_load)
 		call_awaiter(e);
 }
 
@@ -72,36 +75,69 @@ static void wake_waiting(struct engine *e)
 	}
 }
 
+static void load(struct engine *e);
+
+static void load_again(void *arg)
+{
+	struct engine *e = arg;
+
+	if (!efforts_known(e->efforts) && !e->efforts_load)
+		load(e);
+}
+
+/* 1, 2, 4 … 60 s; as long as they are not known, nothing is gated. */
+static void try_later(struct engine *e, int why)
+{
+	int64_t seconds = MIN(INT64_C(1) << MIN(e->efforts_failed, 6U), (int64_t)AGAIN_MAX_S);
+
+	e->efforts_failed++;
+	log_warn(LOG_ENGINE,
+		"the active efforts cannot be read (%s); hooks go on without them, and in %lld s they are "
+		"read again",
+		strerror(-why), (long long)seconds);
+	if (!e->efforts_timer)
+		e->efforts_timer = loop_timer_new(e->config.loop, load_again, e);
+	loop_timer_set(e->efforts_timer, seconds * USEC_PER_SEC);
+}
+
 static void done(void *arg)
 {
 	struct loading *l = arg;
+	struct engine *e = l->engine;
 	struct json *rows = NULL;
 
 	if (l->result == 0)
 		l->result = json_parse(&l->arena, l->rows, JSON_LENIENT_UTF8, &rows, NULL);
-	/* Those that begin or change from now on are known in any case. */
-	if (l->result < 0)
-		log_warn(LOG_ENGINE, "the active efforts cannot be read (%s); hooks go on without them",
-			strerror(-l->result));
-	efforts_fill(l->engine->efforts, rows);
-	l->engine->efforts_load--;
-	call_awaiter(l->engine);
-	wake_waiting(l->engine);
+	e->efforts_load--;
+	if (l->result == 0) {
+		e->efforts_failed = 0;
+		efforts_fill(e->efforts, rows);
+	} else if (!e->efforts_load) {
+		try_later(e, l->result);
+	}
+	call_awaiter(e);
+	wake_waiting(e);
 	arena_release(&l->arena);
 	free(l);
 }
 
-void engine_load_efforts(struct engine *e, struct readers *readers)
+static void load(struct engine *e)
 {
 	struct loading *l = xcalloc(1, sizeof *l);
 
 	*l = (struct loading){ .engine = e,
-		.readers = readers,
+		.readers = e->readers,
 		.writer = e->writer,
 		.seen = journal_end(e->config.journal) };
 	efforts_empty(e->efforts);
 	e->efforts_load++;
 	loop_submit_lane(e->config.loop, LOOP_BACKGROUND, work, done, l);
+}
+
+void engine_load_efforts(struct engine *e, struct readers *readers)
+{
+	e->readers = readers;
+	load(e);
 	engine_load_fleet(e, readers);
 }
 
@@ -184,6 +220,10 @@ str sight_write(const struct sight *s, struct arena *a)
 		if (s->config.n) {
 			jw_key(&w, "skillConfig");
 			jw_stored(&w, s->config);
+		}
+		if (s->metadata.n) {
+			jw_key(&w, "metadata");
+			jw_stored(&w, s->metadata);
 		}
 		if (s->usage >= 0)
 			jw_field_int(&w, "contextUsage", s->usage);

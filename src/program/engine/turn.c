@@ -408,6 +408,7 @@ void engine_free(struct engine *e)
 	fleet_free(e->fleet);
 	effort_skills_free(e->skills);
 	loop_timer_free(e->patience);
+	loop_timer_free(e->efforts_timer);
 	pthread_mutex_destroy(&e->worker_lock);
 	redactor_free(e->redactor);
 	redactor_free(e->worker_redactor);

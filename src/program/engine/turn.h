@@ -29,7 +29,7 @@ struct sight {
 	bool found, overflow;
 	enum agent_trouble trouble;
 	struct ulid effort, window;
-	str task, skill, phase, config;
+	str task, skill, phase, config, metadata;
 	int64_t heartbeat, usage; /* usage: per cent, -1 unknown */
 	const struct effort_fired *fired;
 	str line, dialogue, standing; /* the last two: JSON */
@@ -114,6 +114,9 @@ struct engine {
 	bool fleet_moved; /* somebody does something else than before */
 	struct efforts *efforts;
 	unsigned efforts_load;              /* how often they are being read */
+	struct loop_timer *efforts_timer;   /* they are read again, because they could not be */
+	unsigned efforts_failed;            /* how often in a row */
+	struct readers *readers;            /* from the first time on */
 	void (*efforts_awaited)(void *arg); /* NULL: nobody waits until they are read */
 	void *efforts_awaiter;
 	struct effort_skills *skills;
@@ -263,7 +266,8 @@ enum stage_result stage_effort(struct turn *t);
 enum stage_result stage_await_efforts(struct turn *t);
 /* Continues without them; true when it did. */
 bool efforts_expire(struct turn *t, int64_t now);
-/* What a worker found for t->wants; or that it took too long. */
+/* A worker looks for t->wants; what it found; or that it took too long. What is never asked stays to be asked. */
+void effort_asked(struct turn *t);
 void effort_take_reply(struct turn *t, const struct context_reply *r);
 void effort_missed(struct turn *t);
 

@@ -60,8 +60,11 @@ struct context_effort {
 	bool checklists;
 	int64_t ordinal;
 	str task, root, skill, mode, phase, goal, config, metadata;
-	str dir;
-	str phase_due;         /* what the skill says of this phase is to be given; STR_NONE: nothing */
+	struct ulid window; /* that asks */
+	str dir;            /* STR_NONE: no directives are looked for */
+	str phase_due;      /* what the skill says of this phase is to be given; STR_NONE: nothing */
+	/* What the window is marked with while this is looked for, and keeps if it is given. */
+	str dir_mark, phase_mark;
 	str owed[EFFORT_OWED]; /* files that did not fit before */
 	size_t nowed;
 	const uint64_t *given; /* what the window has */
@@ -108,7 +111,7 @@ struct context_reply {
 	str standing; /* where it stands, as JSON; when the window begins */
 	struct context_read reads[CONTEXT_READS];
 	size_t nreads;
-	bool phase_given;
+	bool phase_left_out;          /* there was no room for what the skill says of it */
 	int64_t given[CONTEXT_GIVEN]; /* what was looked up, the newest first */
 	size_t ngiven;
 	bool barren; /* there is nothing at all for this project: no need to ask again until something is learned */

@@ -8,7 +8,15 @@
 #include "context/internal.h"
 #include "redact/redact.h"
 
-enum { FILE_BYTES = 3000, SECTION_BYTES = 2500, LEAST = 300, FILES_MAX = 8, FRAME_BYTES = 200 };
+enum {
+	FILE_BYTES = 3000,
+	SECTION_BYTES = 2500,
+	LEAST = 300,
+	FILES_MAX = 8,
+	FRAME_BYTES = 200,
+	NAME_BYTES = 200,
+	METADATA_BYTES = 1000
+};
 
 struct part {
 	struct moment *m;
@@ -115,17 +123,26 @@ static void add_file(struct part *p, const char *heading, str path, bool is_dire
 	note(p, path, hash, is_directive, !add(p, block));
 }
 
+/* Whoever named it wants to hear of it. */
+static void add_missing(struct part *p, const char *what, str name)
+{
+	add(p,
+		arena_strf(p->m->arena, "(The %s " STR_FMT " is not there.)", what,
+			STR_ARG(block_plain(p->m, str_cut_utf8(name, NAME_BYTES)))));
+}
+
 /* A path of the skill or the metadata: beside the skill, else below the project. */
-static void add_relative(struct part *p, const char *heading, str path)
+static void add_relative(struct part *p, const char *heading, const char *what, str path)
 {
 	str skill = json_str(json_get(p->config, STR("file")));
 	ptrdiff_t end = str_find(skill, STR("/SKILL.md"));
 	char real[PATH_MAX];
+	str beside;
 
 	if (str_empty(path) || path.p[0] == '/')
 		return;
 	if (end > 0) {
-		str beside = arena_strf(p->m->arena, STR_FMT "/" STR_FMT, STR_ARG(str_head(skill, (size_t)end)),
+		beside = arena_strf(p->m->arena, STR_FMT "/" STR_FMT, STR_ARG(str_head(skill, (size_t)end)),
 			STR_ARG(path));
 
 		if (realpath(beside.p, real)) {
@@ -133,7 +150,11 @@ static void add_relative(struct part *p, const char *heading, str path)
 			return;
 		}
 	}
-	add_file(p, heading, arena_strf(p->m->arena, STR_FMT "/" STR_FMT, STR_ARG(p->q->root), STR_ARG(path)), false);
+	beside = arena_strf(p->m->arena, STR_FMT "/" STR_FMT, STR_ARG(p->q->root), STR_ARG(path));
+	if (realpath(beside.p, real))
+		add_file(p, heading, beside, false);
+	else
+		add_missing(p, what, path);
 }
 
 static void add_preloads(struct part *p)
@@ -145,12 +166,26 @@ static void add_preloads(struct part *p)
 	for (size_t i = 0; i < countof(lists); i++)
 		json_each(path, lists[i])
 			if (n++ < FILES_MAX)
-				add_relative(p, "Preloaded", json_str(path));
+				add_relative(p, "Preloaded", "preload", json_str(path));
 }
 
 static void add_template(struct part *p, const char *name)
 {
-	add_relative(p, "Template", json_str(json_path(p->config, "templates", name, NULL)));
+	add_relative(p, "Template", "template", json_str(json_path(p->config, "templates", name, NULL)));
+}
+
+/* Under its name, with the ending or without. */
+static bool is_found(const struct effort_found *found, str name)
+{
+	name = str_ends(name, STR(".md")) ? str_head(name, name.n - 3) : name;
+	for (; found; found = found->next) {
+		str path = str_head(found->path, found->path.n - 3);
+
+		if (path.n > name.n && path.p[path.n - name.n - 1] == '/' &&
+			str_eq_name(str_from(path, path.n - name.n), name))
+			return true;
+	}
+	return str_empty(name);
 }
 
 static void add_directives(struct part *p)
@@ -161,8 +196,13 @@ static void add_directives(struct part *p)
 		.also = json_get(p->config, STR("directives")),
 		.checklists = p->q->checklists };
 
-	for (struct effort_found *f = effort_discover(&d, p->m->arena); f; f = f->next)
+	const struct effort_found *found = effort_discover(&d, p->m->arena);
+
+	for (const struct effort_found *f = found; f; f = f->next)
 		add_file(p, "Directive", f->path, true);
+	json_each(name, d.also)
+		if (p->q->begins && !is_found(found, json_str(name)))
+			add_missing(p, "directive", json_str(name));
 }
 
 /* -- the skill's words about a phase -------------------------------------------------------------- */
@@ -178,10 +218,9 @@ static void add_phase(struct part *p, str phase)
 	section = str_cut_utf8(effort_skill_section(text, phase),
 		MIN((size_t)SECTION_BYTES, p->room > LEAST ? p->room - LEAST : 0));
 	if (!str_empty(section))
-		add(p,
+		p->m->reply->phase_left_out = !add(p,
 			arena_strf(p->m->arena, "[Phase " STR_FMT "]\n" STR_FMT, STR_ARG(block_plain(p->m, phase)),
 				STR_ARG(inside(p, section))));
-	p->m->reply->phase_given = true;
 }
 
 /* -- where it stands --------------------------------------------------------------------------- */
@@ -261,6 +300,30 @@ static void add_advice(struct part *p)
 
 /* -- all of it --------------------------------------------------------------------------------- */
 
+/* What somebody wrote down about the effort, but for what hookd itself acts on. */
+static void add_metadata(struct part *p)
+{
+	static const char *const acted_on[] = { "gates", "rules", "preload" };
+	struct buf b = BUF_INIT(METADATA_BYTES);
+	struct json_writer w = JSON_WRITER(&b);
+
+	jw_object(&w);
+	json_each(m, p->metadata) {
+		bool known = false;
+
+		for (size_t i = 0; i < countof(acted_on); i++)
+			known |= str_eq(m->key, str_of(acted_on[i]));
+		if (known)
+			continue;
+		jw_key_str(&w, m->key);
+		jw_value(&w, m);
+	}
+	jw_end_object(&w);
+	if (!b.full && b.len > 2)
+		add(p, arena_strf(p->m->arena, "Noted with it (data): " STR_FMT, STR_ARG(inside(p, buf_str(&b)))));
+	buf_release(&b);
+}
+
 static int add_beginning(struct part *p)
 {
 	int r;
@@ -275,6 +338,9 @@ static int add_beginning(struct part *p)
 		if (p->q->goal.n)
 			add(p, arena_strf(p->m->arena, "Goal: " STR_FMT, STR_ARG(block_plain(p->m, p->q->goal))));
 		add(p, STR("You work for it as a subagent. Log what you find: hookd effort log \"…\"."));
+		add_metadata(p);
+		add_phase(p, p->q->phase);
+		add_preloads(p);
 		add_template(p, "log");
 		return 0;
 	}

@@ -66,7 +66,7 @@ static int on_task(struct step *t)
 		"INSERT INTO tasks(path, project, title, text, keywords, gates, created_at, updated_at) "
 		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7) ON CONFLICT(path) DO UPDATE SET title = coalesce(?3, title), "
 		"text = coalesce(?4, text), keywords = coalesce(?5, keywords), gates = coalesce(?6, gates), "
-		"updated_at = max(updated_at, ?7)",
+		"created_at = min(created_at, ?7), updated_at = max(updated_at, ?7)",
 		"sissssi", path, project, member(t, "title", NAME_MAX_BYTES), member(t, "text", TEXT_MAX),
 		tree(t, "keywords"), tree(t, "gates"), t->record.at_us);
 }
@@ -85,7 +85,8 @@ static int on_start(struct step *t, const struct ulid *uid)
 	if (r == 0)
 		r = store_do(t->store,
 			"INSERT INTO tasks(path, project, created_at, updated_at) VALUES (?1, ?2, ?3, ?3) "
-			"ON CONFLICT(path) DO UPDATE SET updated_at = max(updated_at, ?3)",
+			"ON CONFLICT(path) DO UPDATE SET created_at = min(created_at, ?3), updated_at = "
+			"max(updated_at, ?3)",
 			"sii", task, project, t->record.at_us);
 	if (r < 0)
 		return r;
@@ -116,8 +117,16 @@ static int on_phase(struct step *t, const struct ulid *uid)
 		t->record.at_us);
 }
 
+/* Its windows go on in nothing; an agent that says so later has the reads to add. */
 static int on_finish(struct step *t, const struct ulid *uid)
 {
+	int r = store_do(t->store,
+		"UPDATE effort_windows SET ended_at = ?2, end_reason = 'finished' WHERE effort = ?1 AND ended_at IS "
+		"NULL",
+		"bi", uid->b, (size_t)ULID_BYTES, t->record.at_us);
+
+	if (r < 0)
+		return r;
 	return store_do(t->store,
 		"UPDATE efforts SET state = 'finished', finished_at = ?2, result = ?3 WHERE uid = ?1 AND state = "
 		"'active'",
@@ -178,19 +187,20 @@ static int on_window(struct step *t, const struct ulid *uid)
 
 	if (!ulid_parse(member(t, "window", NAME_MAX_BYTES), &window))
 		return 0;
-	/* The one before it ends with it, a subagent's with nothing but its own end. */
+	/* The one before it ends with it, a subagent's with nothing but its own end; and what another effort's did is
+	 * told by events of that effort. */
 	if (follows) {
 		int r = store_do(t->store,
 			"UPDATE effort_windows SET ended_at = coalesce(ended_at, ?2) WHERE id = ?1 AND agent_id IS "
-			"NULL",
-			"bi", previous.b, (size_t)ULID_BYTES, t->record.at_us);
+			"NULL AND effort = ?3",
+			"bib", previous.b, (size_t)ULID_BYTES, t->record.at_us, uid->b, (size_t)ULID_BYTES);
 
 		if (r < 0)
 			return r;
 	}
 	return store_do(t->store,
 		"INSERT INTO effort_windows(id, effort, agent, session, agent_id, previous, source, started_at) "
-		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT(id) DO UPDATE SET effort = ?2",
+		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
 		"bbsssbsi", window.b, (size_t)ULID_BYTES, uid->b, (size_t)ULID_BYTES, member(t, "by", NAME_MAX_BYTES),
 		member(t, "session", NAME_MAX_BYTES), member(t, "agent_id", NAME_MAX_BYTES),
 		follows ? previous.b : NULL, follows ? (size_t)ULID_BYTES : 0, member(t, "source", NAME_MAX_BYTES),
@@ -216,9 +226,9 @@ static int on_end(struct step *t, const struct ulid *uid)
 		return 0;
 	r = store_do(t->store,
 		"UPDATE effort_windows SET ended_at = coalesce(ended_at, ?2), end_reason = coalesce(end_reason, ?3), "
-		"checkpoint = coalesce(?4, checkpoint) WHERE id = ?1",
-		"biss", window.b, (size_t)ULID_BYTES, t->record.at_us, member(t, "reason", NAME_MAX_BYTES),
-		tree(t, "checkpoint"));
+		"checkpoint = coalesce(?4, checkpoint) WHERE id = ?1 AND effort = ?5",
+		"bissb", window.b, (size_t)ULID_BYTES, t->record.at_us, member(t, "reason", NAME_MAX_BYTES),
+		tree(t, "checkpoint"), uid->b, (size_t)ULID_BYTES);
 	json_each(path, json_get(t->event.payload, STR("loads")))
 		if (r == 0 && path->type == JSON_STRING && !str_empty(path->text))
 			r = add_load(t, uid, &window, path->text);
@@ -229,11 +239,10 @@ static int on_snapshot(struct step *t, const struct ulid *uid)
 {
 	struct ulid window;
 
-	(void)uid;
 	if (!ulid_parse(member(t, "window", NAME_MAX_BYTES), &window))
 		return 0;
-	return store_do(t->store, "UPDATE effort_windows SET checkpoint = ?2 WHERE id = ?1", "bs", window.b,
-		(size_t)ULID_BYTES, tree(t, "checkpoint"));
+	return store_do(t->store, "UPDATE effort_windows SET checkpoint = ?2 WHERE id = ?1 AND effort = ?3", "bsb",
+		window.b, (size_t)ULID_BYTES, tree(t, "checkpoint"), uid->b, (size_t)ULID_BYTES);
 }
 
 /* -- messages ---------------------------------------------------------------------------------- */
