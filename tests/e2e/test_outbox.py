@@ -351,6 +351,37 @@ def test_one_that_hangs_is_given_up_after_its_time_and_holds_up_nobody_else(worl
         other.close()
 
 
+def test_sinks_that_hang_hold_up_no_other(world, receiver):
+    """Each has a thread of its own, however many sessions wait for those that hang."""
+    hanging = [Receiver("hangs") for _ in range(4)]
+    try:
+        configure(world, *(h.sink(f"hangs-{i}", events=["prompt"], timeout=50) for i, h in enumerate(hanging)), receiver.sink(events=["stop"]))
+        for n in range(3):
+            tell(world, "UserPromptSubmit", f"session-number-{n}-0123456789", prompt="hello")
+        wait_for(lambda: all(h.in_flight == 2 for h in hanging), what="two sessions to hang at each")
+        tell(world, "Stop", "session-number-0-0123456789", last_assistant_message="done")
+        arrived(receiver, 1)
+        assert [h.in_flight for h in hanging] == [2] * 4
+    finally:
+        for h in hanging:
+            h.close()
+
+
+def test_every_sink_but_one_may_hang(world, receiver):
+    hanging = [Receiver("hangs") for _ in range(15)]
+    try:
+        configure(world, *(h.sink(f"hangs-{i}", timeout=50) for i, h in enumerate(hanging)), receiver.sink(events=["stop"]))
+        for n in range(2):
+            tell(world, "UserPromptSubmit", f"session-number-{n}-0123456789", prompt="hello")
+        wait_for(lambda: all(h.in_flight for h in hanging), what="all of them to hang")
+        tell(world, "Stop", "session-number-0-0123456789", last_assistant_message="done")
+        arrived(receiver, 1)
+        assert sum(h.in_flight for h in hanging) == 15
+    finally:
+        for h in hanging:
+            h.close()
+
+
 @pytest.mark.parametrize("how,status", [("refuses", 400), ("forbids", 401)])
 def test_a_refusal_is_final_and_the_session_goes_on(world, receiver, how, status):
     receiver.how = [how, "ok"]

@@ -16,6 +16,7 @@
 
 enum {
 	STORE_RETRY_S = 1, /* when the store cannot be read or written */
+	STACK = 256 << 10, /* of a thread; what is large is in buffers */
 };
 
 /* What a thread has in hand. */
@@ -34,6 +35,40 @@ struct errand {
 };
 
 /* -- looking ----------------------------------------------------------------------------------- */
+
+/* Under the lock: deliveries that may begin without taking the last thread of a sink that has nothing on its way. */
+static unsigned spare(const struct outbox *o)
+{
+	unsigned taken = 0;
+
+	for (size_t i = 0; i < OUTBOX_AT_ONCE; i++)
+		taken += o->on_way[i].used;
+	for (size_t i = 0; i < o->sinks->n; i++)
+		taken += o->sinks->list[i]->enabled && !o->states[i]->on_way;
+	return taken < OUTBOX_AT_ONCE ? OUTBOX_AT_ONCE - taken : 0;
+}
+
+/* Under the lock. A sink that fails again and again is tried with one at a time. */
+static bool may_begin(const struct outbox *o, const struct sink_state *s)
+{
+	return !s->on_way || (s->on_way < OUTBOX_OF_SINK && s->failures < OUTBOX_BREAK && spare(o));
+}
+
+/* Under the lock: beside what this sink is about to be sent, more seems to wait that may go out. */
+static bool has_more(const struct outbox *o, const struct sink *about)
+{
+	int64_t now = clock_mono_us();
+
+	for (size_t i = 0; i < o->sinks->n; i++) {
+		const struct sink_state *s = o->states[i];
+		unsigned busy = s->on_way + (o->sinks->list[i] == about);
+		unsigned most = s->failures < OUTBOX_BREAK ? OUTBOX_OF_SINK : 1;
+
+		if (busy < most && s->rest_until_us <= now && (s->waiting < 0 || s->waiting > (int64_t)busy))
+			return true;
+	}
+	return false;
+}
 
 /* A sink that may be sent to now. */
 struct candidate {
@@ -55,7 +90,7 @@ static size_t find_candidates(struct outbox *o, const struct sinks *sinks, struc
 			continue;
 		if (s->rest_until_us > now)
 			*next_us = MIN(*next_us, s->rest_until_us);
-		else if (s->failures < OUTBOX_BREAK || !s->on_way)
+		else if (may_begin(o, s))
 			ret[n++] = (struct candidate){ sinks->list[at], s->key, s->stream };
 	}
 	o->turn++;
@@ -308,7 +343,7 @@ static void *thread_main(void *arg)
 		looked = o->looked;
 		found = look(&j, &next_us);
 		if (found) {
-			if (o->threads < OUTBOX_AT_ONCE && !o->stopping && state_has_more(o))
+			if (o->threads < OUTBOX_AT_ONCE && !o->stopping && has_more(o, j.sink))
 				start_thread(o);
 			if (!o->stopping)
 				run_errand(&j);
@@ -332,7 +367,7 @@ static void start_thread(struct outbox *o)
 	sigfillset(&all);
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attr, 512 << 10);
+	pthread_attr_setstacksize(&attr, STACK);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	o->threads += pthread_create(&thread, &attr, thread_main, o) == 0;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

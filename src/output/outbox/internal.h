@@ -143,8 +143,6 @@ void state_refused(struct sink_state *s, const char *why);
 void state_unusable(struct sink_state *s, const char *why);
 /* Whose events are urgent, after one of them fared otherwise than before. */
 void state_note_urgent(struct outbox *o);
-/* More seems to wait than what is on its way, and one more. */
-bool state_has_more(const struct outbox *o);
 /* On the writer thread: what must be counted is; nothing is known any more. */
 int state_count(struct outbox *o, struct store *s);
 void state_forget(struct outbox *o);

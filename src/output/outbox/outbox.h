@@ -14,7 +14,7 @@
  * DESIGN (docs/decisions/0022-outbox.md, for users docs/outbox.md). What a sink wants becomes a job of kind `deliver`
  * (jobs/) in the transaction that stores the event; its body is made then, from what was stored, and never changes.
  * Once that is committed, threads of the outbox send: at most OUTBOX_AT_ONCE at a time, of each session of a sink
- * only the oldest. How it ended is stored before the next one of that session goes out. So a delivery is made at
+ * only the oldest. Each sink can always have one, so that one which hangs holds up no other. How it ended is stored before the next one of that session goes out. So a delivery is made at
  * least once, in order, and one that is made again carries the same key.
  *
  *   event ─▶ journal ─▶ fold: outbox_tell() ─commit─▶ outbox_committed() ─▶ thread: head of a stream ─▶ send ─▶ end
@@ -50,8 +50,9 @@ enum {
 	SINK_PROPERTIES = 16,
 	INBOUND_MAX = 16,
 	INBOUND_BODY = 1 << 20,
-	INBOUND_WINDOW_S = 300, /* how old, or how far ahead, a signature may be */
-	OUTBOX_AT_ONCE = 2,     /* deliveries on their way */
+	INBOUND_WINDOW_S = 300,     /* how old, or how far ahead, a signature may be */
+	OUTBOX_AT_ONCE = SINKS_MAX, /* deliveries on their way: one for each sink, whatever the others do */
+	OUTBOX_OF_SINK = 2,         /* for one sink, of different sessions, while that leaves one for each other sink */
 	OUTBOX_BREAK = 3,
 	OUTBOX_BODY = 256 << 10,
 	OUTBOX_SAMPLES = 512, /* lags that percentiles are made of, for each sink */

@@ -76,14 +76,6 @@ void state_note_urgent(struct outbox *o)
 	o->urgent = urgent;
 }
 
-bool state_has_more(const struct outbox *o)
-{
-	for (size_t i = 0; i < o->sinks->n; i++)
-		if (o->states[i]->waiting < 0 || o->states[i]->waiting > (int64_t)o->states[i]->on_way + 1)
-			return true;
-	return false;
-}
-
 int state_count(struct outbox *o, struct store *s)
 {
 	int r = 0;
