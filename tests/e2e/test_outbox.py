@@ -428,6 +428,67 @@ def test_after_ten_tries_it_is_dead_and_the_next_one_has_its_turn(world, receive
     assert [b["event_type"] for b in arrived(receiver, 2)] == ["prompt", "stop"]
 
 
+def test_a_delivery_that_ends_hookd_runs_out_of_tries(world):
+    """Each time by its pid; the next one of its session goes on."""
+    seen, script = world.top / "seen", world.top / "ends-hookd"
+    script.write_text(f"""#!/bin/sh
+read -r body
+case "$body" in
+*poison*) echo "$HOOKD_ID" >> {seen}; kill -9 "$(cat {world.dir}/run/hookd.lock)"; sleep 5;;
+*) echo fine >> {seen};;
+esac
+""")
+    script.chmod(0o755)
+    configure(world, {"name": "team", "type": "exec", "command": [str(script)], "events": ["prompt", "notification"]})
+    tries = job_tries(world)
+    tell(world, "UserPromptSubmit", prompt="poison")
+    for n in range(1, 11):
+        wait_for(lambda: seen.exists() and len(seen.read_text().split()) == n, what=f"try {n}")
+        wait_for(lambda: not world.pid() or not alive(world.pid()), what="the daemon to be gone")
+        db = sqlite3.connect(world.dir / "hookd.db")
+        db.execute("UPDATE jobs SET due_at = 0 WHERE kind = 'deliver'")
+        db.commit()
+        db.close()
+        world.start()
+        if n > 1 and n < 10:  # it waits first, which nobody has to wait for here
+            wait_for(lambda: tries() == n, what="the lost try to be counted")
+            world.hookd("outbox", "retry", "--state", "waiting")
+    dead = wait_for(lambda: deliveries(world, "--state", "dead"), what="it to be given up")
+    assert [(d["tries"], d["error"]) for d in dead] == [(10, "hookd has ended each time that it was sent")]
+    assert len(set(seen.read_text().split())) == 1
+    tell(world, "Notification", message="look")
+    wait_for(lambda: seen.read_text().endswith("fine\n"), what="the next one")
+    assert sink_state(world)["dead"] == 1
+
+
+def job_tries(world):
+    def read():
+        db = sqlite3.connect(f"file:{world.dir}/hookd.db?mode=ro", uri=True)
+        row = db.execute("SELECT tries FROM jobs WHERE kind = 'deliver'").fetchone()
+        db.close()
+        return row and row[0]
+    return read
+
+
+def test_a_stop_of_hookd_is_no_try(world, receiver):
+    receiver.how = "hangs"
+    configure(world, receiver.sink(timeout=50))
+    for n in range(3):
+        tell(world, "UserPromptSubmit", prompt=f"prompt {n}")
+    for n in range(2):
+        wait_for(lambda: receiver.in_flight, what="it to hang")
+        world.stop()
+        wait_for(lambda: not receiver.in_flight, what="it to be cut off")
+        world.start()
+    assert {d["tries"] for d in deliveries(world)} == {0}
+    receiver.how = "ok"
+    world.stop()
+    world.start()
+    arrived(receiver, 3)
+    wait_for(lambda: not deliveries(world), what="nothing to wait")
+    assert [d["tries"] for d in deliveries(world, "--state", "delivered")] == [1, 1, 1]
+
+
 def test_sessions_do_not_wait_for_each_other(world, receiver):
     receiver.how = ["broken", "ok"]
     configure(world, receiver.sink())

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
@@ -32,6 +33,7 @@ struct errand {
 	bool gone;      /* nobody knows what was to be sent */
 	int64_t due_us; /* again, if it failed */
 	bool died;      /* out: that was its last try */
+	bool may_run;   /* out: it has begun */
 };
 
 /* -- looking ----------------------------------------------------------------------------------- */
@@ -97,6 +99,28 @@ static size_t find_candidates(struct outbox *o, const struct sinks *sinks, struc
 	return n;
 }
 
+static int write_begin(struct store *s, void *arg)
+{
+	struct errand *j = arg;
+	int r = delivery_begin(s, &j->delivery, j->o->boot, clock_wall_us(), &j->died);
+
+	j->may_run = r == 1;
+	return MIN(r, 0);
+}
+
+/* What this daemon has not begun yet is, in a transaction: 1: it may run; 0; -errno. */
+static int begin(struct errand *j, int64_t *next_us)
+{
+	int r;
+
+	if (j->delivery.boot == j->o->boot)
+		return 1;
+	r = writer_call(j->o->writer, write_begin, j);
+	if (r == 0 && !j->may_run)
+		*next_us = clock_mono_us(); /* there may be another one */
+	return r < 0 ? r : j->may_run;
+}
+
 /* 1: one of them has something, with its body; 0; -errno. */
 static int look_at(struct store *s, struct candidate *c, size_t n, const int64_t *but, size_t nbut, struct errand *j,
 	int64_t *next_us)
@@ -111,12 +135,29 @@ static int look_at(struct store *s, struct candidate *c, size_t n, const int64_t
 		if (got != 1)
 			continue;
 		j->sink = c[i].sink;
+		got = begin(j, next_us);
+		if (got != 1)
+			return got;
 		buf_clear(&j->body);
 		got = delivery_body(s, &j->delivery, &j->body);
 		j->gone = got == -ENOENT;
 		got = got == 0 || j->gone ? 1 : got;
 	}
 	return got;
+}
+
+/* Under the lock: it has run out of tries without coming back. */
+static void note_death(struct errand *j)
+{
+	struct sink_state *s = state_of(j->o, j->sink->name);
+
+	j->died = false;
+	log_warn(LOG_OUTBOX, "DEAD " STR_FMT " %s: hookd has ended each time that it was sent", STR_ARG(j->sink->name),
+		j->delivery.subject);
+	if (s && s->waiting > 0)
+		s->waiting--;
+	if (s && s->dead >= 0)
+		s->dead++;
 }
 
 /* With the lock, which is let go of meanwhile. 1: there is something to send; 0: nothing before *next_us
@@ -152,6 +193,8 @@ static int look(struct errand *j, int64_t *next_us)
 	}
 	pthread_mutex_lock(&o->lock);
 	o->looking = false;
+	if (j->died)
+		note_death(j);
 	if (got < 0)
 		*next_us = clock_mono_us() + STORE_RETRY_S * USEC_PER_SEC;
 	pthread_cond_broadcast(&o->changed);
@@ -207,8 +250,8 @@ static int write_end(struct store *s, void *arg)
 		r = delivery_end_failed(s, &j->delivery, j->x.error, j->due_us, now);
 		j->died = r == 1;
 		return MIN(r, 0);
-	case SEND_UNUSABLE:
-	case SEND_CANCELLED: break;
+	case SEND_UNUSABLE: return delivery_give_back(s, &j->delivery);
+	case SEND_CANCELLED: break; /* all are given back */
 	}
 	return 0;
 }
@@ -493,6 +536,7 @@ struct outbox *outbox_new(const struct outbox_config *config)
 	pthread_condattr_t attr;
 
 	o->config = *config;
+	o->boot = clock_wall_us() / USEC_PER_MSEC * 4194304 + getpid(); /* the next daemon has another */
 	pthread_mutex_init(&o->lock, NULL);
 	pthread_mutex_init(&o->contracts, NULL);
 	pthread_condattr_init(&attr);
@@ -572,10 +616,8 @@ void outbox_stop(struct outbox *o)
 	pthread_mutex_unlock(&o->lock);
 }
 
-void outbox_join(struct outbox *o)
+static void join_threads(struct outbox *o)
 {
-	if (!o)
-		return;
 	outbox_stop(o);
 	pthread_mutex_lock(&o->lock);
 	while (o->threads)
@@ -583,11 +625,25 @@ void outbox_join(struct outbox *o)
 	pthread_mutex_unlock(&o->lock);
 }
 
+static int give_back_all(struct store *s, void *arg)
+{
+	return deliveries_give_back(s, ((struct outbox *)arg)->boot);
+}
+
+void outbox_join(struct outbox *o)
+{
+	if (!o)
+		return;
+	join_threads(o);
+	if (o->writer && outbox_has_sinks(o) && writer_call(o->writer, give_back_all, o) < 0)
+		log_warn(LOG_OUTBOX, "what was not sent yet counts as tried once");
+}
+
 void outbox_free(struct outbox *o)
 {
 	if (!o)
 		return;
-	outbox_join(o);
+	join_threads(o);
 	for (size_t i = 0; i < o->sinks->n; i++)
 		free(o->states[i]);
 	sinks_unref(o->sinks);

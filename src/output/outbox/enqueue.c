@@ -189,7 +189,8 @@ static int add(struct outbox *o, struct store *s, const struct sink *sink, struc
 		.type = n->type,
 		.critical = outbox_types[n->meaning.type].critical,
 		.at_us = n->at_us,
-		.late = c->record->marks & EVENT_SPOOLED };
+		.late = c->record->marks & EVENT_SPOOLED,
+		.boot = state_is_good(o, sink->name) ? o->boot : 0 };
 	struct busy busy;
 	struct ulid id = ulid_derive(&c->record->id, sink->name);
 	int r = delivery_sink(s, sink->name, true, &d.sink);

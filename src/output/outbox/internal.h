@@ -108,6 +108,7 @@ struct sink_state {
 
 struct outbox {
 	struct outbox_config config;
+	int64_t boot;          /* which daemon this is, for deliveries that it has begun */
 	struct writer *writer; /* NULL: not started yet */
 	struct readers *readers;
 	pthread_mutex_t lock;
@@ -148,6 +149,8 @@ int state_count(struct outbox *o, struct store *s);
 void state_forget(struct outbox *o);
 /* How many wait for a sink, whose number this is; and that it is one more, or one less. */
 int64_t state_begin(struct outbox *o, str name, int64_t key);
+/* What is for it may go out at once. */
+bool state_is_good(struct outbox *o, str name);
 void state_add(struct outbox *o, int64_t key, int by);
 
 /* deliver.c. There may be something to send; from any thread. */

@@ -132,6 +132,18 @@ int64_t state_begin(struct outbox *o, str name, int64_t key)
 	return waiting;
 }
 
+bool state_is_good(struct outbox *o, str name)
+{
+	const struct sink_state *s;
+	bool good;
+
+	pthread_mutex_lock(&o->lock);
+	s = state_of(o, name);
+	good = s && !s->failures && s->rest_until_us <= clock_mono_us();
+	pthread_mutex_unlock(&o->lock);
+	return good;
+}
+
 void state_add(struct outbox *o, int64_t key, int by)
 {
 	pthread_mutex_lock(&o->lock);
