@@ -123,6 +123,15 @@ bool notice_property(const struct outbox_notice *n, str name, struct arena *a, s
 	return false;
 }
 
+void notice_write_names(enum outbox_type type, struct json_writer *w)
+{
+	jw_array(w);
+	for (size_t i = 0; i < countof(fields); i++)
+		if (fields[i].types >> type & 1)
+			jw_str(w, str_of(fields[i].name));
+	jw_end_array(w);
+}
+
 /* -- writing ----------------------------------------------------------------------------------- */
 
 /* How long a text and a tree may be; tried in this order until the whole fits. */

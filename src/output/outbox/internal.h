@@ -30,6 +30,8 @@ bool wild_match(str pattern, str text);
 bool notice_property(const struct outbox_notice *n, str name, struct arena *a, str *ret);
 /* The same of a member of a tree. */
 bool tree_property(const struct json *tree, str name, str *ret);
+/* The names of what `data` may have for a type, as an array. */
+void notice_write_names(enum outbox_type type, struct json_writer *w);
 /* The body that programs read: {id, event_type, session_id, …, data}. */
 void notice_write(const struct outbox_notice *n, struct buf *ret);
 /* The same with texts shortened more the higher the level; ret->full if it does not fit. */

@@ -211,6 +211,9 @@ bool sink_wants(const struct sink *s, const struct outbox_notice *n);
 /* The body as this sink gets it, at most OUTBOX_BODY bytes. */
 void sink_write(const struct sink *s, const struct outbox_notice *n, struct buf *ret);
 
+/* An object for programs: which types of events there are, and which members their data may have. */
+void outbox_write_vocabulary(struct json_writer *w);
+
 /* -- what comes in ----------------------------------------------------------------------------- */
 
 /* A request as it came. */
