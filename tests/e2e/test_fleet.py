@@ -75,6 +75,43 @@ def test_each_event_gives_its_agent_a_status(world, project):
     assert (one(world, "w1")["status"], one(world, "w1")["for"]) == ("attention", "Claude is waiting for your input")
 
 
+def test_what_each_hook_leaves_in_the_store(world, project):
+    """The status as it is stored, by the numbers of enum agent_status; what says nothing of its agent changes nothing."""
+    done, checked, working, attention, error = range(1, 6)
+    bash = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "t1"}
+    steps = [
+        ("SessionStart", {"source": "startup"}, checked),
+        ("UserPromptSubmit", {"prompt": "build it"}, working),
+        ("PreToolUse", bash, working),
+        ("PermissionRequest", bash, attention),
+        ("PostToolUse", {**bash, "tool_response": {"stdout": ""}}, working),
+        ("PostToolUseFailure", {**bash, "tool_use_id": "t2", "error": "exit 2"}, error),
+        ("SubagentStart", {"agent_id": "s1", "agent_type": "Explore"}, error),
+        ("SubagentStop", {"agent_id": "s1", "agent_type": "Explore", "stop_hook_active": False}, error),
+        ("PreCompact", {"trigger": "manual"}, error),
+        ("SessionStart", {"source": "compact"}, working),
+        ("ConfigChange", {"source": "user_settings"}, working),
+        ("TaskCompleted", {"task_id": "1", "task_subject": "x"}, working),
+        ("Notification", {"message": "look", "notification_type": "permission_prompt"}, attention),
+        ("Notification", {"message": "in", "notification_type": "auth_success"}, attention),
+        ("Stop", {"stop_hook_active": False, "last_assistant_message": "It is built."}, done),
+        ("UserPromptSubmit", {"prompt": "again"}, working),
+        ("StopFailure", {"error": "server_error"}, error),
+        ("UserPromptSubmit", {"prompt": "and again"}, working),
+        ("TeammateIdle", {"teammate_name": "w1", "team_name": "crew"}, done),
+        ("UserPromptSubmit", {"prompt": "the last"}, working),
+        ("SessionEnd", {"reason": "exit"}, done),
+    ]
+    import sqlite3
+    a = agent(world, project, "w1")
+    for n, (event, fields, status) in enumerate(steps):
+        a.say(event, **fields)
+        world.events()  # the store has it
+        db = sqlite3.connect(f"file:{world.dir}/hookd.db?mode=ro", uri=True)
+        assert db.execute("SELECT doing FROM sessions WHERE native_id = ?", (a.session,)).fetchone() == (status,), (n, event)
+        db.close()
+
+
 def test_the_most_urgent_comes_first(world, project):
     """error > attention > working > checked > done, as a display orders them."""
     names = ["done", "checked", "working", "attention", "error"]

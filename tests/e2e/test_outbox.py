@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from models import Model
 from receiver import Receiver
 from world import ROOT, WAIT, alive, hook, payload, read_frame, tool, wait_for
 
@@ -139,6 +140,37 @@ def test_a_summary_comes_along_when_there_is_one(world, receiver):
     assert "title" in first and "title" in second and second.get("summary")
 
 
+def test_a_summary_follows_the_stop_that_it_is_about(world, receiver):
+    """Once by rules and once by the model; no stop carries that of an earlier turn, and only who asks gets one."""
+    model, other = Model(text=json.dumps({"title": "The parser and its test", "summary": "The parser was wrong. It was mended.",
+                                          "class": "debugging", "observations": []})), Receiver()
+    try:
+        configure(world, receiver.sink(events=["stop", "summary"]), other.sink("other"), **model.options())
+
+        def turn(n):
+            tell(world, "UserPromptSubmit", prompt=f"why does the parser hang on input {n}?")
+            for i in range(3):
+                world.hookc("PostToolUse", tool(10 * n + i, session=SESSION, tool_response={"text": "x"}))
+            tell(world, "Stop", last_assistant_message=f"It waits for something: {n}.")
+            tell(world, "SessionEnd", reason="exit")
+
+        turn(1)
+        told = wait_for(lambda: [b for b in receiver.bodies("summary") if b["data"]["source"] == "model"], what="the summary")[0]
+        stop, = receiver.bodies("stop")
+        assert told["data"]["summary"] == "The parser was wrong. It was mended." and told["data"]["title"] == "The parser and its test"
+        assert told["data"]["stop_event_id"] == stop["event_id"] and told["session_id"] == stop["session_id"]
+        assert len({b["id"] for b in receiver.bodies()}) == len(receiver.bodies())
+        tell(world, "SessionStart", source="resume", transcript_path="/t/x.jsonl")
+        turn(2)
+        arrived(receiver, 2, "stop")
+        assert not any("summary" in b["data"] for b in receiver.bodies("stop"))
+        arrived(other, 2, "session_end")
+        assert other.bodies("summary") == [] and not any("summary" in b["data"] for b in other.bodies("session_end"))
+    finally:
+        model.close()
+        other.close()
+
+
 def test_a_large_event_is_shortened_and_says_so(world, receiver):
     configure(world, receiver.sink(events=["prompt", "PostToolUse"]))
     tell(world, "UserPromptSubmit", prompt="word " * 40000)
@@ -250,6 +282,20 @@ def test_an_event_that_lacks_what_it_must_bring_is_an_error(world, receiver):
     assert error["event_type"] == "error" and error["data"]["missing"] == ["transcript_path"]
     assert error["data"]["meant"] == "session_start" and "transcript_path" in error["data"]["why"]
     assert prompt["event_type"] == "prompt"
+
+
+def test_gemini_AfterAgent_that_fires_twice_is_one_delivery(world, receiver):
+    """Seed 003 has it as a fault of Gemini's: the same turn is reported again."""
+    configure(world, receiver.sink())
+    tell(world, "BeforeAgent", agent="gemini", prompt="Fix the parser")
+    for _ in range(2):
+        tell(world, "AfterAgent", agent="gemini", prompt="Fix the parser", prompt_response="It is fixed.", stop_hook_active=False)
+    tell(world, "SessionEnd", agent="gemini", reason="exit")
+    arrived(receiver, 3)
+    wait_for(lambda: not deliveries(world), what="nothing to wait")
+    assert [b["event_type"] for b in receiver.bodies()] == ["prompt", "stop", "session_end"]
+    stop = receiver.bodies("stop")[0]["data"]
+    assert (stop["prompt"], stop["answer"]) == ("Fix the parser", "It is fixed.")
 
 
 @pytest.mark.parametrize("event", ["BeforeTool", "AfterTool", "BeforeModel", "AfterModel", "BeforeToolSelection", "PreCompress"])

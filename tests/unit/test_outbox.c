@@ -138,11 +138,13 @@ static void test_claude_Stop_is_stop(void **state)
 static void test_claude_Notification_is_notification(void **state)
 {
 	becomes("claude", "Notification", "claude/Notification.permission_prompt.json", OUTBOX_NOTIFICATION);
+	needs("claude", "Notification", "claude/Notification.permission_prompt.json", "session_id", NEEDS_SESSION);
 }
 
 static void test_claude_SessionEnd_is_session_end(void **state)
 {
 	becomes("claude", "SessionEnd", "claude/SessionEnd.json", OUTBOX_SESSION_END);
+	needs("claude", "SessionEnd", "claude/SessionEnd.json", "session_id", NEEDS_SESSION);
 }
 
 static void test_gemini_SessionStart_is_session_start(void **state)
@@ -171,11 +173,13 @@ static void test_gemini_AfterAgent_is_stop_with_the_users_input(void **state)
 static void test_gemini_Notification_is_notification(void **state)
 {
 	becomes("gemini", "Notification", "gemini/Notification.json", OUTBOX_NOTIFICATION);
+	needs("gemini", "Notification", "gemini/Notification.json", "session_id", NEEDS_SESSION);
 }
 
 static void test_gemini_SessionEnd_is_session_end(void **state)
 {
 	becomes("gemini", "SessionEnd", "gemini/SessionEnd.json", OUTBOX_SESSION_END);
+	needs("gemini", "SessionEnd", "gemini/SessionEnd.json", "session_id", NEEDS_SESSION);
 }
 
 static void test_gemini_BeforeAgent_is_prompt(void **state)

@@ -26,14 +26,14 @@ static str column(struct query *q, int n, struct arena *a)
 	return arena_str(a, query_str(q, n));
 }
 
-/* Its session: where it works, what it is about. */
+/* Its session: where it works, what it is about. A summary from before the last prompt is none of what has ended. */
 static int add_session(struct store *s, const struct captured *c, struct outbox_notice *n)
 {
 	struct query *q = store_ask(s,
-		"SELECT s.transcript, s.cwd, s.model, s.title, u.title, u.text, p.name, p.path FROM sessions s LEFT "
-		"JOIN "
-		"summaries u ON u.session = s.key LEFT JOIN projects p ON p.key = s.project WHERE s.key = ?1",
-		"i", c->session);
+		"SELECT s.transcript, s.cwd, s.model, s.title, u.title, iif(u.at >= coalesce((SELECT max(b.started_at) "
+		"FROM batches b WHERE ?2 AND b.session = s.key), 0), u.text, NULL), p.name, p.path FROM sessions s "
+		"LEFT JOIN summaries u ON u.session = s.key LEFT JOIN projects p ON p.key = s.project WHERE s.key = ?1",
+		"ii", c->session, (int64_t)(n->meaning.type == OUTBOX_SESSION_END));
 	int got = query_step(q);
 
 	if (got == 1) {
@@ -262,6 +262,16 @@ struct sinks *outbox_sinks(struct outbox *o)
 	return s;
 }
 
+/* What cannot be written for a sink keeps nothing else out of the store. */
+static int give_up(struct outbox *o, struct store *s, int r, str what)
+{
+	if (store_is_environment(r))
+		return r;
+	log_error(LOG_OUTBOX, STR_FMT " could not be put into the outbox: %s", STR_ARG(what), store_failure(s, r));
+	state_forget(o);
+	return 0;
+}
+
 int outbox_tell(struct store *s, const struct captured *c, void *arg)
 {
 	struct outbox *o = arg;
@@ -284,13 +294,79 @@ int outbox_tell(struct store *s, const struct captured *c, void *arg)
 		r = tell_all(o, s, sinks, c, &n, batch);
 		sinks_unref(sinks);
 	}
-	if (r < 0 && !store_is_environment(r)) {
-		log_error(LOG_OUTBOX, "event " STR_FMT " could not be put into the outbox: %s", STR_ARG(n.event_id),
-			store_failure(s, r));
-		state_forget(o);
-		r = 0;
+	return r < 0 ? give_up(o, s, r, n.event_id) : 0;
+}
+
+/* -- summaries --------------------------------------------------------------------------------- */
+
+/* What is summarized anew long afterwards (after a rebuild) is no news. */
+enum { SUMMARY_NEWS_S = 86400 };
+
+static bool any_wants_summaries(const struct sinks *sinks)
+{
+	for (size_t i = 0; i < sinks->n; i++)
+		if (sinks->list[i]->enabled && sinks->list[i]->types[OUTBOX_SUMMARY])
+			return true;
+	return false;
+}
+
+/* What a summary is about: its session and the end of its last turn. 1; 0: nothing that goes out. */
+static int find_summarized(struct store *s, struct captured *c, struct record *r)
+{
+	struct query *q = store_ask(s,
+		"SELECT e.id, s.agent, s.native_id, e.marks FROM sessions s JOIN events e ON e.session = s.key WHERE "
+		"s.key = ?1 "
+		"AND e.kind IN ('Stop', 'StopFailure', 'TurnComplete') AND e.agent_id IS NULL AND e.ord > ?2 AND "
+		"e.same_as IS NULL AND s.native_id NOT GLOB 'hookd-doctor-*' ORDER BY e.ord DESC LIMIT 1",
+		"ii", c->session, clock_wall_us() - SUMMARY_NEWS_S * USEC_PER_SEC);
+	int got = query_step(q);
+
+	if (got == 1 && query_int(q, 3) & (EVENT_PRIVATE | EVENT_IMPORTED))
+		got = 0;
+
+	if (got == 1 && query_str(q, 0).n == ULID_BYTES) {
+		memcpy(r->id.b, query_str(q, 0).p, ULID_BYTES);
+		r->agent = column(q, 1, c->arena);
+		r->session = column(q, 2, c->arena);
 	}
-	return r;
+	query_reset(q);
+	return got;
+}
+
+static int tell_summary(struct outbox *o, struct store *s, const struct sinks *sinks, struct captured *c, str source)
+{
+	const struct outbox_meaning meaning = { .type = OUTBOX_SUMMARY, .meant = OUTBOX_SUMMARY };
+	struct record r = { .at_us = clock_wall_us(), .native = STR("Summary") };
+	struct event e = { .source = source };
+	struct outbox_notice n;
+	struct ulid stop;
+	int got = find_summarized(s, c, &r);
+
+	if (got != 1)
+		return got;
+	c->event = &e;
+	c->record = &r;
+	stop = r.id;
+	r.id = ulid_derive(&stop, str_eq(source, STR("model")) ? STR("summary by a model") : STR("summary by rules"));
+	begin_notice(c, &meaning, &n);
+	n.event_name = STR("Summary");
+	n.stop = id_text(&stop, c->arena);
+	got = add_session(s, c, &n);
+	if (got == 0)
+		got = state_count(o, s);
+	return got < 0 ? got : tell_all(o, s, sinks, c, &n, 0);
+}
+
+int outbox_tell_summary(struct outbox *o, struct store *s, int64_t session, str source)
+{
+	struct arena a = { 0 };
+	struct captured c = { .session = session, .arena = &a };
+	struct sinks *sinks = outbox_sinks(o);
+	int r = any_wants_summaries(sinks) ? tell_summary(o, s, sinks, &c, source) : 0;
+
+	sinks_unref(sinks);
+	arena_release(&a);
+	return r < 0 ? give_up(o, s, r, STR("a summary")) : r;
 }
 
 void outbox_forget(void *arg)

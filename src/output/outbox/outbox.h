@@ -67,7 +67,8 @@ enum outbox_type {
 	OUTBOX_STOP,
 	OUTBOX_NOTIFICATION,
 	OUTBOX_SESSION_END,
-	OUTBOX_ERROR, /* one of those that lacks what it must bring; or a turn that failed */
+	OUTBOX_ERROR,   /* one of those that lacks what it must bring; or a turn that failed */
+	OUTBOX_SUMMARY, /* a session was summarized: no event, and only for who names it */
 	OUTBOX_OTHER,
 	OUTBOX_TYPE_MAX,
 };
@@ -75,6 +76,7 @@ enum outbox_type {
 struct outbox_type_info {
 	const char *name; /* NULL: that of the event */
 	bool critical;    /* never dropped, and nothing takes its place */
+	bool unasked;     /* a sink that names nothing gets it */
 	const char *text;
 };
 extern const struct outbox_type_info outbox_types[OUTBOX_TYPE_MAX];
@@ -106,6 +108,7 @@ struct outbox_notice {
 	str native_session, transcript_path, cwd, model, notification_type;
 	str prompt, answer, message, heading, title, summary, transcript;
 	str text; /* what was said */
+	str stop; /* the event that ended the last turn of what was summarized */
 	const struct json *seq, *final, *skipped_bytes;
 	str inbound_type, inbound_at; /* what came in */
 	const struct json *properties;
@@ -283,6 +286,8 @@ struct captured;
 bool outbox_wants(const struct record *r, void *arg);
 int outbox_tell(struct store *s, const struct captured *what, void *arg);
 void outbox_forget(void *arg);
+/* A session has a summary, by "rules" or by a "model": in the transaction that stores it. 0 or -errno. */
+int outbox_tell_summary(struct outbox *o, struct store *s, int64_t session, str source);
 /* After a commit, on the writer thread. */
 void outbox_committed(struct outbox *o);
 /* Deliveries may have been changed otherwise (retried, dropped, purged): a job of the writer, in their transaction or

@@ -253,7 +253,7 @@ static void complain_event(struct reader *r, const struct json *v)
 	else
 		complain(r, v->begin,
 			"there is no event '%s'; there are session_start, prompt, stop, notification, "
-			"session_end, error and the names that `hookd agents` lists",
+			"session_end, error, summary and the names that `hookd agents` lists",
 			name_shown(v->text, shown));
 }
 
@@ -526,7 +526,7 @@ static void finish_sink(struct reader *r, const struct json *v)
 	for (size_t t = 0; t < OUTBOX_TYPE_MAX; t++)
 		any |= s->types[t];
 	for (size_t t = 0; t < OUTBOX_OTHER && !any; t++)
-		s->types[t] = true;
+		s->types[t] = outbox_types[t].unasked;
 	if (s->type == SINK_NTFY)
 		split_topic(r, v);
 	for (size_t i = 0; i < r->sinks->n; i++)
