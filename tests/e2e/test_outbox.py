@@ -298,6 +298,25 @@ def test_gemini_AfterAgent_that_fires_twice_is_one_delivery(world, receiver):
     assert (stop["prompt"], stop["answer"]) == ("Fix the parser", "It is fixed.")
 
 
+def test_gemini_AfterAgent_has_the_last_user_input_of_its_transcript(world, receiver):
+    """Seed 003: when no hook has brought it. Secrets are removed, and a file elsewhere is not opened."""
+    secret = "ghp_" + "aB3dE6gH9" * 4
+    chat = {"sessionId": "x", "projectHash": "p", "startTime": "2026-11-15T06:47:00.000Z", "lastUpdated": "2026-11-15T06:48:00.000Z", "messages": [
+        {"id": "1", "timestamp": "2026-11-15T06:47:01.000Z", "type": "user", "content": "the first"},
+        {"id": "2", "timestamp": "2026-11-15T06:47:02.000Z", "type": "gemini", "content": "yes"},
+        {"id": "3", "timestamp": "2026-11-15T06:47:03.000Z", "type": "user", "content": f"push it with {secret}"}]}
+    here, elsewhere = world.home / ".gemini/tmp/p/chats/session-1.json", world.top / "session-1.json"
+    here.parent.mkdir(parents=True)
+    for path in (here, elsewhere):
+        path.write_text(json.dumps(chat))
+    configure(world, receiver.sink(events=["stop"]))
+    for n, path in enumerate((here, elsewhere)):
+        tell(world, "AfterAgent", f"gemini-session-{n}-0123456789", agent="gemini", transcript_path=str(path), prompt_response="done")
+    first, second = (b["data"] for b in arrived(receiver, 2))
+    assert first["prompt"].startswith("push it with ") and secret not in json.dumps(first)
+    assert "prompt" not in second and second["answer"] == "done"
+
+
 @pytest.mark.parametrize("event", ["BeforeTool", "AfterTool", "BeforeModel", "AfterModel", "BeforeToolSelection", "PreCompress"])
 def test_gemini_other_events_refresh_the_transcript_path_and_drive_nothing(world, receiver, event):
     configure(world, receiver.sink())

@@ -14,8 +14,9 @@
  * DESIGN (docs/decisions/0022-outbox.md, for users docs/outbox.md). What a sink wants becomes a job of kind `deliver`
  * (jobs/) in the transaction that stores the event; its body is made then, from what was stored, and never changes.
  * Once that is committed, threads of the outbox send: at most OUTBOX_AT_ONCE at a time, of each session of a sink
- * only the oldest. Each sink can always have one, so that one which hangs holds up no other. How it ended is stored before the next one of that session goes out. So a delivery is made at
- * least once, in order, and one that is made again carries the same key.
+ * only the oldest. Each sink can always have one, so that one which hangs holds up no other. How it ended is stored
+ * before the next one of that session goes out. So a delivery is made at least once, in order, and one that is made
+ * again carries the same key.
  *
  *   event ─▶ journal ─▶ fold: outbox_tell() ─commit─▶ outbox_committed() ─▶ thread: head of a stream ─▶ send ─▶ end
  *

@@ -60,7 +60,8 @@ static const struct op_column agent_columns[] = { { "agent", 's' }, { "program",
 static const char list_sql[] =
 	"WITH " THEM ", " KNOWN ", " RANKED
 	" SELECT coalesce(s.id, s.pane, s.native_id), s.agent, s.label, p.name, s.cwd, s.native_id, s.title, s.pane,"
-	" s.parent_agent, s.manages, " STATUS ", s.doing_at, s.last_at, coalesce(s.doing_for, iif(s.doing = 1, " FOUND_LATER ", NULL)), " STUCK " AS stuck, " SUBAGENTS
+	" s.parent_agent, s.manages, " STATUS ", s.doing_at, s.last_at,"
+	" coalesce(s.doing_for, iif(s.doing = 1, " FOUND_LATER ", NULL)), " STUCK " AS stuck, " SUBAGENTS
 	", s.waited_us, ulid_text(f.uid), f.ordinal, f.skill, f.phase, s.ended_at IS NOT NULL"
 	" FROM ranked s LEFT JOIN projects p ON p.key = s.project"
 	" LEFT JOIN effort_windows w ON w.id = " LAST_WINDOW

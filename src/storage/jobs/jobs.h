@@ -191,8 +191,9 @@ int delivery_give_back(struct store *s, const struct delivery *d);
 /* None that this daemon has begun is on its way: it ends. */
 int deliveries_give_back(struct store *s, int64_t boot);
 
-/* How it ended; after a good end d->boot begins the next one of its stream. An error is a sentence for people; each changes nothing if the delivery is gone meanwhile. failed: it
- * is due again then, or dead if it has run out of tries: 1. */
+/* How it ended; after a good end d->boot begins the next one of its stream. An error is a sentence for people; each
+ * changes nothing if the delivery is gone meanwhile. failed: it is due again then, or dead if it has run out of tries:
+ * 1. */
 int delivery_end_done(struct store *s, const struct delivery *d, int64_t now_us);
 int delivery_end_failed(struct store *s, const struct delivery *d, const char *error, int64_t due_us, int64_t now_us);
 int delivery_end_dead(struct store *s, const struct delivery *d, const char *error, int64_t now_us);
