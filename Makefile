@@ -39,6 +39,7 @@ crash: build
 	@$(PYTHON) tests/crash/crash.py --build $(BUILD) --rounds $(or $(N),500)
 	@$(PYTHON) tests/crash/powercut.py --build $(BUILD) --cases $(or $(N),500)
 	@$(PYTHON) tests/crash/step.py --build $(BUILD) --points $(or $(N),500)
+	@$(PYTHON) tests/crash/deliver.py --build $(BUILD) --kills $(or $(N),200)
 
 # Every call of start, fold, purge, restore and offline fails once: an hour or two.
 faults: build

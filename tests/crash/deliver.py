@@ -2,7 +2,7 @@
 """Kills hookd while it delivers to a receiver that fails now and then, and compares what arrived with what was told.
 
     deliver.py --build build --kills 20          the part inside make test
-    deliver.py --build build --kills 200         by hand
+    deliver.py --build build --kills 200         the part inside make crash
 
 Several sessions tell their events through hookc while the receiver answers, refuses for the moment, hangs up, answers with
 garbage, or takes a delivery without saying so; again and again the daemon is killed -9 at a random moment: before the fold,

@@ -335,3 +335,52 @@ def test_the_page_shows_captured_text_as_text(web):
     a = web.get("/")
     assert a.status == 200 and b"<script>" not in a.body and "default-src 'none'" in a.head
     wait_for(lambda: b"<script>" not in web.get("/").body, what="the page")
+
+
+# -- contracts -------------------------------------------------------------------------------------
+
+
+def owners(web):
+    return {"Authorization": "Bearer " + (web.world.dir / "owner.token").read_text().strip(), "token": False}
+
+
+def test_contracts_are_listed_added_and_removed(web):
+    """Seed 003: GET, POST and DELETE of /hooks/contracts, as the operations have them."""
+    who = owners(web)
+    assert web.get("/hooks/contracts", **who).json() == {"contracts": []}
+    contract = {"name": "dash", "url": "http://127.0.0.1:9/", "events": ["stop"], "when": {"agent": "claude"}, "ttl_s": 60}
+    a = web.post("/hooks/contracts", contract, **who)
+    assert (a.status, a.json()) == (201, {"name": "dash"})
+    listed, = web.get("/hooks/contracts", **who).json()["contracts"]
+    assert (listed["name"], listed["type"], listed["origin"]) == ("dash", "webhook", "api") and listed["expires_us"]
+    assert [s["name"] for s in web.world.json("sinks", "--json")["sinks"]] == ["dash"]
+    for body, said in (({"name": "x"}, "url"), ({**contract, "url": "http://example.com/"}, "url"), ([], "JSON object"), (b"{", "JSON object"),
+                       ({**contract, "ttl_s": 0}, "ttl_s"), ({**contract, "events": ["nonsense"]}, "no event")):
+        a = web.post("/hooks/contracts", body, **who)
+        assert a.status in (400, 409) and said in a.json()["error"], body
+    gone = web.raw(web.head("DELETE", "/hooks/contracts/dash", **who))
+    assert (gone.status, gone.json()) == (200, {"name": "dash"})
+    again = web.raw(web.head("DELETE", "/hooks/contracts/dash", **who))
+    assert again.status == 409 and "no contract" in again.json()["error"]
+    assert web.get("/hooks/contracts", **who).json() == {"contracts": []}
+
+
+def test_contracts_want_the_owners_token(web):
+    """That of HTTP opens everything else, and is no guess here; on the Unix socket the operation asks for it."""
+    for method, path in (("GET", "/hooks/contracts"), ("POST", "/hooks/contracts"), ("DELETE", "/hooks/contracts/x"), ("GET", "/hooks/properties")):
+        fields = {"Content_Type": "application/json", "Content_Length": 2} if method == "POST" else {}
+        for kw in ({"token": True}, {"token": False}, {"token": False, "Authorization": "Bearer " + "0" * 64}):
+            a = web.raw(web.head(method, path, **kw, **fields) + (b"{}" if method == "POST" else b""))
+            assert (a.status, a.body) == (401, b""), (method, path, kw)
+    a = web.raw(web.head("DELETE", "/hooks/contracts/x", token=False), unix=True)
+    assert a.status == 403 and "owner" in a.json()["error"]
+    a = web.raw(web.head("PUT", "/hooks/contracts", **owners(web)))
+    assert a.status in (401, 405) and (a.status == 401 or "Allow: GET, POST" in a.head)
+
+
+def test_properties_are_what_a_contract_can_name(web):
+    types = {t["type"]: t["properties"] for t in web.get("/hooks/properties", **owners(web)).json()["types"]}
+    assert {"prompt", "answer", "session_id"} <= set(types["stop"]) and "tool_name" in types["PreToolUse"] and "answer" not in types["PreToolUse"]
+    for name in types:
+        a = web.post("/hooks/contracts", {"name": "x", "url": "http://127.0.0.1:9/", "events": [name]}, **owners(web))
+        assert a.status == 201, (name, a.body)

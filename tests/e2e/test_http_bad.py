@@ -21,7 +21,7 @@ import otlp
 from test_http import Web, read_answer, web  # noqa: F401
 from world import DONE, REFUSED, ROOT, alive, field, frame, hook, payload, read_done, read_frame, tool, wait_for
 
-ROUTES = re.findall(r'^\t\{ "(GET|POST)", "([^"]+)"', (ROOT / "src/program/api/routes.c").read_text(), re.M)
+ROUTES = re.findall(r'^\t\{ "(GET|POST|DELETE)", "([^"]+)"', (ROOT / "src/program/api/routes.c").read_text(), re.M)
 REFUSALS = {400, 401, 403, 404, 405, 408, 411, 413, 414, 415, 417, 431, 501, 505}
 
 

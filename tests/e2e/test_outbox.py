@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from models import Model
 from receiver import Receiver
 from world import ROOT, WAIT, alive, hook, payload, read_frame, tool, wait_for
 
@@ -139,6 +140,37 @@ def test_a_summary_comes_along_when_there_is_one(world, receiver):
     assert "title" in first and "title" in second and second.get("summary")
 
 
+def test_a_summary_follows_the_stop_that_it_is_about(world, receiver):
+    """Once by rules and once by the model; no stop carries that of an earlier turn, and only who asks gets one."""
+    model, other = Model(text=json.dumps({"title": "The parser and its test", "summary": "The parser was wrong. It was mended.",
+                                          "class": "debugging", "observations": []})), Receiver()
+    try:
+        configure(world, receiver.sink(events=["stop", "summary"]), other.sink("other"), **model.options())
+
+        def turn(n):
+            tell(world, "UserPromptSubmit", prompt=f"why does the parser hang on input {n}?")
+            for i in range(3):
+                world.hookc("PostToolUse", tool(10 * n + i, session=SESSION, tool_response={"text": "x"}))
+            tell(world, "Stop", last_assistant_message=f"It waits for something: {n}.")
+            tell(world, "SessionEnd", reason="exit")
+
+        turn(1)
+        told = wait_for(lambda: [b for b in receiver.bodies("summary") if b["data"]["source"] == "model"], what="the summary")[0]
+        stop, = receiver.bodies("stop")
+        assert told["data"]["summary"] == "The parser was wrong. It was mended." and told["data"]["title"] == "The parser and its test"
+        assert told["data"]["stop_event_id"] == stop["event_id"] and told["session_id"] == stop["session_id"]
+        assert len({b["id"] for b in receiver.bodies()}) == len(receiver.bodies())
+        tell(world, "SessionStart", source="resume", transcript_path="/t/x.jsonl")
+        turn(2)
+        arrived(receiver, 2, "stop")
+        assert not any("summary" in b["data"] for b in receiver.bodies("stop"))
+        arrived(other, 2, "session_end")
+        assert other.bodies("summary") == [] and not any("summary" in b["data"] for b in other.bodies("session_end"))
+    finally:
+        model.close()
+        other.close()
+
+
 def test_a_large_event_is_shortened_and_says_so(world, receiver):
     configure(world, receiver.sink(events=["prompt", "PostToolUse"]))
     tell(world, "UserPromptSubmit", prompt="word " * 40000)
@@ -252,6 +284,39 @@ def test_an_event_that_lacks_what_it_must_bring_is_an_error(world, receiver):
     assert prompt["event_type"] == "prompt"
 
 
+def test_gemini_AfterAgent_that_fires_twice_is_one_delivery(world, receiver):
+    """Seed 003 has it as a fault of Gemini's: the same turn is reported again."""
+    configure(world, receiver.sink())
+    tell(world, "BeforeAgent", agent="gemini", prompt="Fix the parser")
+    for _ in range(2):
+        tell(world, "AfterAgent", agent="gemini", prompt="Fix the parser", prompt_response="It is fixed.", stop_hook_active=False)
+    tell(world, "SessionEnd", agent="gemini", reason="exit")
+    arrived(receiver, 3)
+    wait_for(lambda: not deliveries(world), what="nothing to wait")
+    assert [b["event_type"] for b in receiver.bodies()] == ["prompt", "stop", "session_end"]
+    stop = receiver.bodies("stop")[0]["data"]
+    assert (stop["prompt"], stop["answer"]) == ("Fix the parser", "It is fixed.")
+
+
+def test_gemini_AfterAgent_has_the_last_user_input_of_its_transcript(world, receiver):
+    """Seed 003: when no hook has brought it. Secrets are removed, and a file elsewhere is not opened."""
+    secret = "ghp_" + "aB3dE6gH9" * 4
+    chat = {"sessionId": "x", "projectHash": "p", "startTime": "2026-11-15T06:47:00.000Z", "lastUpdated": "2026-11-15T06:48:00.000Z", "messages": [
+        {"id": "1", "timestamp": "2026-11-15T06:47:01.000Z", "type": "user", "content": "the first"},
+        {"id": "2", "timestamp": "2026-11-15T06:47:02.000Z", "type": "gemini", "content": "yes"},
+        {"id": "3", "timestamp": "2026-11-15T06:47:03.000Z", "type": "user", "content": f"push it with {secret}"}]}
+    here, elsewhere = world.home / ".gemini/tmp/p/chats/session-1.json", world.top / "session-1.json"
+    here.parent.mkdir(parents=True)
+    for path in (here, elsewhere):
+        path.write_text(json.dumps(chat))
+    configure(world, receiver.sink(events=["stop"]))
+    for n, path in enumerate((here, elsewhere)):
+        tell(world, "AfterAgent", f"gemini-session-{n}-0123456789", agent="gemini", transcript_path=str(path), prompt_response="done")
+    first, second = (b["data"] for b in arrived(receiver, 2))
+    assert first["prompt"].startswith("push it with ") and secret not in json.dumps(first)
+    assert "prompt" not in second and second["answer"] == "done"
+
+
 @pytest.mark.parametrize("event", ["BeforeTool", "AfterTool", "BeforeModel", "AfterModel", "BeforeToolSelection", "PreCompress"])
 def test_gemini_other_events_refresh_the_transcript_path_and_drive_nothing(world, receiver, event):
     configure(world, receiver.sink())
@@ -351,6 +416,37 @@ def test_one_that_hangs_is_given_up_after_its_time_and_holds_up_nobody_else(worl
         other.close()
 
 
+def test_sinks_that_hang_hold_up_no_other(world, receiver):
+    """Each has a thread of its own, however many sessions wait for those that hang."""
+    hanging = [Receiver("hangs") for _ in range(4)]
+    try:
+        configure(world, *(h.sink(f"hangs-{i}", events=["prompt"], timeout=50) for i, h in enumerate(hanging)), receiver.sink(events=["stop"]))
+        for n in range(3):
+            tell(world, "UserPromptSubmit", f"session-number-{n}-0123456789", prompt="hello")
+        wait_for(lambda: all(h.in_flight == 2 for h in hanging), what="two sessions to hang at each")
+        tell(world, "Stop", "session-number-0-0123456789", last_assistant_message="done")
+        arrived(receiver, 1)
+        assert [h.in_flight for h in hanging] == [2] * 4
+    finally:
+        for h in hanging:
+            h.close()
+
+
+def test_every_sink_but_one_may_hang(world, receiver):
+    hanging = [Receiver("hangs") for _ in range(15)]
+    try:
+        configure(world, *(h.sink(f"hangs-{i}", timeout=50) for i, h in enumerate(hanging)), receiver.sink(events=["stop"]))
+        for n in range(2):
+            tell(world, "UserPromptSubmit", f"session-number-{n}-0123456789", prompt="hello")
+        wait_for(lambda: all(h.in_flight for h in hanging), what="all of them to hang")
+        tell(world, "Stop", "session-number-0-0123456789", last_assistant_message="done")
+        arrived(receiver, 1)
+        assert sum(h.in_flight for h in hanging) == 15
+    finally:
+        for h in hanging:
+            h.close()
+
+
 @pytest.mark.parametrize("how,status", [("refuses", 400), ("forbids", 401)])
 def test_a_refusal_is_final_and_the_session_goes_on(world, receiver, how, status):
     receiver.how = [how, "ok"]
@@ -395,6 +491,67 @@ def test_after_ten_tries_it_is_dead_and_the_next_one_has_its_turn(world, receive
     assert [(d["tries"], d["type"]) for d in dead] == [(10, "session_start")] and "500" in dead[0]["error"]
     receiver.how = "ok"
     assert [b["event_type"] for b in arrived(receiver, 2)] == ["prompt", "stop"]
+
+
+def test_a_delivery_that_ends_hookd_runs_out_of_tries(world):
+    """Each time by its pid; the next one of its session goes on."""
+    seen, script = world.top / "seen", world.top / "ends-hookd"
+    script.write_text(f"""#!/bin/sh
+read -r body
+case "$body" in
+*poison*) echo "$HOOKD_ID" >> {seen}; kill -9 "$(cat {world.dir}/run/hookd.lock)"; sleep 5;;
+*) echo fine >> {seen};;
+esac
+""")
+    script.chmod(0o755)
+    configure(world, {"name": "team", "type": "exec", "command": [str(script)], "events": ["prompt", "notification"]})
+    tries = job_tries(world)
+    tell(world, "UserPromptSubmit", prompt="poison")
+    for n in range(1, 11):
+        wait_for(lambda: seen.exists() and len(seen.read_text().split()) == n, what=f"try {n}")
+        wait_for(lambda: not world.pid() or not alive(world.pid()), what="the daemon to be gone")
+        db = sqlite3.connect(world.dir / "hookd.db")
+        db.execute("UPDATE jobs SET due_at = 0 WHERE kind = 'deliver'")
+        db.commit()
+        db.close()
+        world.start()
+        if n > 1 and n < 10:  # it waits first, which nobody has to wait for here
+            wait_for(lambda: tries() == n, what="the lost try to be counted")
+            world.hookd("outbox", "retry", "--state", "waiting")
+    dead = wait_for(lambda: deliveries(world, "--state", "dead"), what="it to be given up")
+    assert [(d["tries"], d["error"]) for d in dead] == [(10, "hookd has ended each time that it was sent")]
+    assert len(set(seen.read_text().split())) == 1
+    tell(world, "Notification", message="look")
+    wait_for(lambda: seen.read_text().endswith("fine\n"), what="the next one")
+    assert sink_state(world)["dead"] == 1
+
+
+def job_tries(world):
+    def read():
+        db = sqlite3.connect(f"file:{world.dir}/hookd.db?mode=ro", uri=True)
+        row = db.execute("SELECT tries FROM jobs WHERE kind = 'deliver'").fetchone()
+        db.close()
+        return row and row[0]
+    return read
+
+
+def test_a_stop_of_hookd_is_no_try(world, receiver):
+    receiver.how = "hangs"
+    configure(world, receiver.sink(timeout=50))
+    for n in range(3):
+        tell(world, "UserPromptSubmit", prompt=f"prompt {n}")
+    for n in range(2):
+        wait_for(lambda: receiver.in_flight, what="it to hang")
+        world.stop()
+        wait_for(lambda: not receiver.in_flight, what="it to be cut off")
+        world.start()
+    assert {d["tries"] for d in deliveries(world)} == {0}
+    receiver.how = "ok"
+    world.stop()
+    world.start()
+    arrived(receiver, 3)
+    wait_for(lambda: not deliveries(world), what="nothing to wait")
+    assert [d["tries"] for d in deliveries(world, "--state", "delivered")] == [1, 1, 1]
 
 
 def test_sessions_do_not_wait_for_each_other(world, receiver):

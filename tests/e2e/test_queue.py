@@ -100,6 +100,58 @@ def test_a_claim_survives_a_kill_and_is_released(world, project):
     assert states(world, "--all") == {1: "dropped"}
 
 
+def test_a_person_releases_what_an_agent_that_is_gone_has_claimed(world, project):
+    queue(world, "add", "x", cwd=project)
+    queue(world, "approve", 1)
+    queue(world, "claim", as_="w1")
+    assert "claimed by w1" in queue(world, "release", 1, as_="w2", ok=False)
+    done = world.hookd("queue", "release", 1, owner=False, ok=False)
+    assert done.returncode != 0 and b"for the owner" in done.stderr
+    with world.connect() as s:
+        s.sendall(b'{"jsonrpc":"2.0","id":1,"method":"work.release","params":{"work":1}}\n')
+        assert b"it is not known who asks" in s.recv(65536)
+    assert states(world) == {1: "claimed"}
+    got = queue(world, "release", 1)
+    assert got["state"] == "delegated" and "claimed_by" not in got
+    assert "work 1 is 'delegated', not 'claimed'" in queue(world, "release", 1, ok=False)
+
+
+def test_a_claim_ends_with_the_session_of_its_agent(world, project):
+    """Not with /clear, not with a program that the agent ran, and not once more when the session is folded again."""
+    for _ in range(2):
+        queue(world, "approve", queue(world, "add", "x", cwd=project)["n"])
+    w1, inner = (Agent(world, project, env={"AGENT_ID": "w1"}) for _ in range(2))
+    w1.start()
+    queue(world, "claim", as_="w1")
+    queue(world, "claim", as_="other")
+    inner.start()
+    inner.end()
+    assert states(world) == {1: "claimed", 2: "claimed"}
+    w1.end("clear")
+    again = Agent(world, project, env={"AGENT_ID": "w1"})
+    again.start("clear")
+    assert states(world) == {1: "claimed", 2: "claimed"}
+    p = coming(world, "boss")
+    until_it_waits(world)
+    again.end()
+    got, code = said(p)
+    assert (got["kind"], got["work"]["n"], code) == ("WORK", 1, 0), "whoever waits for work is woken"
+    assert states(world) == {1: "claimed", 2: "claimed"}
+    before = queue(world)
+    world.hookd("db", "rebuild")
+    wait_for(lambda: not world.json("db", "rebuild", "--dry-run", "--json")["left"], what="the rebuild")
+    assert queue(world) == before
+
+
+def test_under_a_supervisor_a_claim_outlives_the_session(world, project):
+    queue(world, "approve", queue(world, "add", "x", cwd=project)["n"])
+    w1 = Agent(world, project, env={"AGENT_ID": "w1", "HOOKD_WATCH": "w-1"})
+    w1.start()
+    queue(world, "claim", as_="w1")
+    w1.end()
+    assert states(world) == {1: "claimed"}
+
+
 def test_children_first_error_before_attention_before_done_then_work(world, project):
     queue(world, "add", "x", cwd=project)
     queue(world, "approve", 1)

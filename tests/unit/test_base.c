@@ -100,6 +100,34 @@ static void check_buf(const struct buf *b)
 	assert_true(b->len <= b->max && (b->cap == 0 || b->len < b->cap));
 }
 
+static void test_plain_words_stay_in_their_line_and_frame(void **state)
+{
+	static const struct {
+		const char *text, *plain;
+		size_t most;
+	} rows[] = {
+		{ "as it is", "as it is", 100 },
+		{ " a\n\r\tb\x01\x1b\x7f ", "a b", 100 },
+		{ "</system-reminder>", "‹/system-reminder›", 100 },
+		{ "a\u2028b\u2029c\xc2\x85"
+		  "d é €",
+			"a b c d é €", 100 },
+		{ "one two", "one…", 4 },
+		{ "äöü", "ä…", 3 },
+		{ "", "", 3 },
+	};
+
+	for (size_t i = 0; i < countof(rows); i++) {
+		struct buf b = BUF_INIT(1000);
+
+		buf_add_str(&b, STR("x: "));
+		assert_int_equal(buf_add_plain(&b, str_of(rows[i].text), rows[i].most), 0);
+		assert_str(str_from(buf_str(&b), 3), str_of(rows[i].plain));
+		buf_release(&b);
+	}
+	(void)state;
+}
+
 static void test_buf_invariants(void **state)
 {
 	struct buf b = BUF_INIT(100);
@@ -904,6 +932,7 @@ int main(void)
 		cmocka_unit_test(test_str_to_int),
 		cmocka_unit_test(test_str_split),
 		cmocka_unit_test(test_buf_invariants),
+		cmocka_unit_test(test_plain_words_stay_in_their_line_and_frame),
 		cmocka_unit_test(test_buf_cap),
 		cmocka_unit_test(test_buf_detach),
 		cmocka_unit_test(test_arena),

@@ -124,6 +124,70 @@ static void test_only_changes_are_changes(void **state)
 	assert_null(tell(f, "hookd-doctor-1", EVENT_STOP, NULL, 0, &changed));
 }
 
+static struct fleet_agent *idle(struct fleet *f, const char *session, const char *name, bool *ret_changed)
+{
+	struct arena a = { 0 };
+	struct json *payload = NULL;
+	struct event e = { .kind = EVENT_TEAMMATE_IDLE,
+		.agent = STR("claude"),
+		.session = str_of(session),
+		.at_us = now_us += 1000 };
+	struct fleet_agent *about;
+
+	assert_int_equal(json_parse(&a, arena_strf(&a, "{\"teammate_name\":\"%s\"}", name), 0, &payload, NULL), 0);
+	e.payload = payload;
+	about = fleet_see(f, &e, ret_changed);
+	arena_release(&a);
+	return about;
+}
+
+static void test_an_idle_teammate_is_the_one_that_is_named(void **state)
+{
+	static const char *const lead[] = { "AGENT_ID=lead", NULL }, *const bo[] = { "AGENT_ID=bo", NULL };
+	_cleanup_(fleet_freep) struct fleet *f = fleet_new();
+	struct fleet_agent *l = tell(f, "lead-1", EVENT_USER_PROMPT_SUBMIT, lead, 0, NULL), *b;
+	bool changed;
+
+	(void)state;
+	tell(f, "plain", EVENT_USER_PROMPT_SUBMIT, NULL, 0, NULL);
+	assert_ptr_equal(idle(f, "lead-1", "bo", &changed), l);
+	assert_true(!changed && l->status == AGENT_STATUS_WORKING);
+	assert_string_equal(idle(f, "plain", "bo", &changed)->session, "plain");
+	assert_true(changed);
+	b = tell(f, "bo-1", EVENT_USER_PROMPT_SUBMIT, bo, 0, NULL);
+	assert_ptr_equal(idle(f, "lead-1", "bo", &changed), b);
+	assert_true(changed && b->status == AGENT_STATUS_DONE);
+	assert_ptr_equal(idle(f, "bo-1", "bo", &changed), b);
+	assert_ptr_equal(idle(f, "lead-1", "lead", &changed), l);
+	assert_true(changed);
+}
+
+static void test_who_coordinates_a_teammate(void **state)
+{
+	static const struct {
+		const char *boss[3], *mate[3];
+		bool found;
+	} rows[] = {
+		{ { "AGENT_ID=boss", NULL }, { "AGENT_ID=bo", "AGENT_PARENT=boss", NULL }, true },
+		{ { "AGENT_LABEL=boss", NULL }, { "AGENT_ID=bo", "AGENT_PARENT=boss", NULL }, true },
+		{ { "AGENT_ID=boss", "AGENT_MANAGES=al,bo", NULL }, { "AGENT_ID=bo", NULL }, true },
+		{ { "AGENT_ID=boss", "AGENT_MANAGES=bo al", NULL }, { "AGENT_ID=bo", NULL }, true },
+		{ { "AGENT_ID=boss", "AGENT_MANAGES=, bo ,", NULL }, { "AGENT_ID=bo", NULL }, true },
+		{ { "AGENT_ID=boss", "AGENT_MANAGES=bob,abo", NULL }, { "AGENT_ID=bo", NULL }, false },
+		{ { "AGENT_ID=boss", NULL }, { "AGENT_ID=bo", "AGENT_PARENT=other", NULL }, false },
+		{ { "AGENT_ID=boss", NULL }, { "AGENT_ID=bo", "AGENT_PARENT=bo", NULL }, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < countof(rows); i++) {
+		_cleanup_(fleet_freep) struct fleet *f = fleet_new();
+		struct fleet_agent *boss = tell(f, "boss-1", EVENT_STOP, rows[i].boss, 0, NULL);
+		struct fleet_agent *mate = tell(f, "bo-1", EVENT_STOP, rows[i].mate, 0, NULL);
+
+		assert_ptr_equal(fleet_coordinator(f, mate, STR("bo")), rows[i].found ? boss : NULL);
+	}
+}
+
 static void test_the_table_is_bounded_by_who_was_heard_last(void **state)
 {
 	_cleanup_(fleet_freep) struct fleet *f = fleet_new();
@@ -187,6 +251,8 @@ int main(void)
 		cmocka_unit_test(test_whoever_starts_at_a_place_takes_it),
 		cmocka_unit_test(test_an_agent_that_another_one_runs_is_its_child),
 		cmocka_unit_test(test_only_changes_are_changes),
+		cmocka_unit_test(test_an_idle_teammate_is_the_one_that_is_named),
+		cmocka_unit_test(test_who_coordinates_a_teammate),
 		cmocka_unit_test(test_the_table_is_bounded_by_who_was_heard_last),
 		cmocka_unit_test(test_rows_change_nothing_that_was_heard_later),
 	};

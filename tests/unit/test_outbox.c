@@ -138,11 +138,13 @@ static void test_claude_Stop_is_stop(void **state)
 static void test_claude_Notification_is_notification(void **state)
 {
 	becomes("claude", "Notification", "claude/Notification.permission_prompt.json", OUTBOX_NOTIFICATION);
+	needs("claude", "Notification", "claude/Notification.permission_prompt.json", "session_id", NEEDS_SESSION);
 }
 
 static void test_claude_SessionEnd_is_session_end(void **state)
 {
 	becomes("claude", "SessionEnd", "claude/SessionEnd.json", OUTBOX_SESSION_END);
+	needs("claude", "SessionEnd", "claude/SessionEnd.json", "session_id", NEEDS_SESSION);
 }
 
 static void test_gemini_SessionStart_is_session_start(void **state)
@@ -171,11 +173,13 @@ static void test_gemini_AfterAgent_is_stop_with_the_users_input(void **state)
 static void test_gemini_Notification_is_notification(void **state)
 {
 	becomes("gemini", "Notification", "gemini/Notification.json", OUTBOX_NOTIFICATION);
+	needs("gemini", "Notification", "gemini/Notification.json", "session_id", NEEDS_SESSION);
 }
 
 static void test_gemini_SessionEnd_is_session_end(void **state)
 {
 	becomes("gemini", "SessionEnd", "gemini/SessionEnd.json", OUTBOX_SESSION_END);
+	needs("gemini", "SessionEnd", "gemini/SessionEnd.json", "session_id", NEEDS_SESSION);
 }
 
 static void test_gemini_BeforeAgent_is_prompt(void **state)
@@ -687,6 +691,82 @@ static void test_dead_after_ten_tries(void **state)
 	store_close(s);
 }
 
+/* Daemons that ended while it was on its way have tried it, and nobody else has. */
+static void test_what_a_daemon_had_begun_counts_as_a_try(void **state)
+{
+	enum { FIRST = 1001, SECOND };
+	struct store *s = open_new();
+	struct delivery_order o = { .sink = SINK_A,
+		.session = 7,
+		.type = STR("stop"),
+		.body = STR("x"),
+		.boot = FIRST };
+	struct delivery d;
+	int64_t now = NOW;
+	bool died;
+
+	o.subject = STR("a:1");
+	assert_int_equal(delivery_add(s, &o, NOW, NULL, 0), 1);
+	o.subject = STR("a:2");
+	assert_int_equal(delivery_add(s, &o, NOW, NULL, 0), 1);
+	next(s, SINK_A, now, NULL, 0, &d);
+	assert_int_equal(d.boot, FIRST); /* with its row, and not the one behind it */
+	assert_int_equal(one_number(s, "SELECT count(*) FROM jobs WHERE boot IS NULL"), 1);
+	for (int tries = 1; tries < 10; tries++) {
+		int got = delivery_begin(s, &d, FIRST + tries, now, &died);
+
+		assert_int_equal(got, tries == 1); /* once more at once, then later and later */
+		assert_false(died);
+		if (tries > 1) {
+			now += job_wait_us(JOB_DELIVER, tries);
+			assert_string_equal(next(s, SINK_A, now - 1, NULL, 0, &d), "");
+			assert_string_equal(next(s, SINK_A, now, NULL, 0, &d), "a:1");
+			assert_true(d.boot == 0 && d.tries == tries);
+			assert_int_equal(delivery_begin(s, &d, FIRST + tries, now, &died), 1);
+		}
+		assert_string_equal(next(s, SINK_A, now, NULL, 0, &d), "a:1");
+	}
+	assert_int_equal(delivery_begin(s, &d, FIRST + 10, now, &died), 0);
+	assert_true(died);
+	assert_string_equal(next(s, SINK_A, now, NULL, 0, &d), "a:2");
+	assert_int_equal(d.boot, 0);
+	store_close(s);
+	(void)state;
+}
+
+static void test_a_clean_end_of_the_daemon_is_no_try(void **state)
+{
+	enum { FIRST = 1001, SECOND };
+	struct store *s = open_new();
+	struct delivery_order o = { .sink = SINK_A,
+		.session = 7,
+		.type = STR("stop"),
+		.body = STR("x"),
+		.boot = FIRST };
+	struct delivery d;
+	bool died;
+
+	o.subject = STR("a:1");
+	delivery_add(s, &o, NOW, NULL, 0);
+	o.subject = STR("a:2");
+	delivery_add(s, &o, NOW, NULL, 0);
+	next(s, SINK_A, NOW, NULL, 0, &d);
+	assert_int_equal(delivery_end_done(s, &d, NOW), 0);
+	next(s, SINK_A, NOW, NULL, 0, &d);
+	assert_int_equal(d.boot, FIRST); /* begun with the end of the one before it */
+	assert_int_equal(deliveries_give_back(s, SECOND), 0);
+	assert_int_equal(one_number(s, "SELECT count(*) FROM jobs WHERE boot IS NOT NULL"), 1);
+	assert_int_equal(deliveries_give_back(s, FIRST), 0);
+	next(s, SINK_A, NOW, NULL, 0, &d);
+	assert_int_equal(delivery_begin(s, &d, SECOND, NOW, &died), 1);
+	assert_int_equal(d.tries, 0);
+	assert_int_equal(delivery_give_back(s, &d), 0); /* what is wrong here */
+	next(s, SINK_A, NOW, NULL, 0, &d);
+	assert_true(d.boot == 0 && d.tries == 0);
+	store_close(s);
+	(void)state;
+}
+
 /* The end of a delivery that was dropped meanwhile, whose number another one has now. */
 static void test_a_number_that_is_used_again(void **state)
 {
@@ -842,6 +922,8 @@ int main(void)
 		T(test_only_the_head_of_a_session_goes_out),
 		T(test_sessions_take_turns),
 		T(test_dead_after_ten_tries),
+		T(test_what_a_daemon_had_begun_counts_as_a_try),
+		T(test_a_clean_end_of_the_daemon_is_no_try),
 		T(test_a_number_that_is_used_again),
 		T(test_what_was_told_late_goes_before_what_happened_later),
 		T(test_coalescing_never_crosses_a_critical_event),

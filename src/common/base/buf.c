@@ -85,6 +85,47 @@ int buf_add_char(struct buf *b, char c)
 	return buf_add(b, &c, 1);
 }
 
+/* Line breaks of Unicode: U+0085, U+2028, U+2029; how many bytes, 0: it is none. */
+static size_t line_break_at(str text)
+{
+	static const char *const breaks[] = { "\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9" };
+
+	for (size_t i = 0; i < countof(breaks); i++)
+		if (str_starts(text, str_of(breaks[i])))
+			return strlen(breaks[i]);
+	return 0;
+}
+
+int buf_add_plain(struct buf *b, str text, size_t most)
+{
+	str shown = str_cut_utf8(text, most);
+	bool blank = false;
+	size_t begin = b->len;
+
+	for (size_t i = 0, n; i < shown.n; i += n) {
+		unsigned char c = (unsigned char)shown.p[i];
+		size_t broken = c >= 0x80 ? line_break_at(str_from(shown, i)) : 0;
+
+		n = MAX(broken, (size_t)1);
+		if (c <= ' ' || c == 0x7f || broken) {
+			blank = true;
+			continue;
+		}
+		if (blank && b->len > begin)
+			buf_add_char(b, ' ');
+		blank = false;
+		if (c == '<')
+			buf_add_str(b, STR("‹"));
+		else if (c == '>')
+			buf_add_str(b, STR("›"));
+		else
+			buf_add_char(b, (char)c);
+	}
+	if (shown.n < text.n)
+		buf_add_str(b, STR("…"));
+	return b->full ? -E2BIG : 0;
+}
+
 int buf_vaddf(struct buf *b, const char *fmt, va_list ap)
 {
 	va_list again;

@@ -42,6 +42,9 @@ int buf_add(struct buf *b, const void *p, size_t n);
 int buf_add_str(struct buf *b, str s);
 int buf_add_char(struct buf *b, char c);
 int buf_addf(struct buf *b, const char *fmt, ...) _printf_(2, 3);
+/* Words of somebody else's among ours: at most that many bytes of them, in one line, without a "<" or ">" that could
+ * close a frame of ours or open one of the agent's own. */
+int buf_add_plain(struct buf *b, str text, size_t most);
 int buf_vaddf(struct buf *b, const char *fmt, va_list ap) _printf_(2, 0);
 
 /* Removes n bytes at the front. */

@@ -238,6 +238,7 @@ struct fleet_agent *fleet_see(struct fleet *f, const struct event *e, bool *ret_
 	uint64_t hash = hash_of(e->agent, e->session);
 	enum agent_status status = agent_status_of(e);
 	struct fleet_agent *a, *other;
+	str whose;
 
 	*ret_changed = false;
 	if (str_empty(e->session) || str_starts(e->session, STR("hookd-doctor-")))
@@ -266,14 +267,21 @@ struct fleet_agent *fleet_see(struct fleet *f, const struct event *e, bool *ret_
 	if (!str_empty(e->cwd) && !a->cwd[0])
 		set_text(&a->cwd, e->cwd, KIB(4));
 	count_subagents(a, e);
-	other = another(f, a, agent_status_whose(e));
+	whose = agent_status_whose(e);
+	other = another(f, a, whose);
 	if (other) {
 		*ret_changed = set_status(other, status, STR(""), e->at_us);
 		return other;
 	}
+	/* It tells of one that nobody here has heard of. */
+	if (!str_empty(whose) && a->has_id && !str_eq(whose, str_of(a->name)))
+		return a;
 	if (!str_empty(e->agent_id) || status == AGENT_STATUS_UNKNOWN)
 		return a;
 	a->ended = e->kind == EVENT_SESSION_END;
+	/* What it had claimed may be others'. */
+	if (a->ended)
+		f->work_us = clock_wall_us();
 	*ret_changed = set_status(a, status, agent_status_subject(e), e->at_us);
 	return a;
 }
@@ -290,6 +298,41 @@ bool fleet_is(const struct fleet_agent *a, str who)
 	return !str_empty(who) &&
 		(str_eq(who, str_of(a->name)) || str_eq(who, str_of(a->session)) || str_eq(who, str_of(a->label)) ||
 			str_eq(who, str_of(a->pane)));
+}
+
+static bool manages(const struct fleet_agent *a, str who)
+{
+	str list = str_of(a->manages);
+
+	for (size_t i = 0, begin = 0; !str_empty(who) && i <= list.n; i++) {
+		if (i < list.n && list.p[i] != ',' && list.p[i] != ' ')
+			continue;
+		if (str_eq(str_n(list.p + begin, i - begin), who))
+			return true;
+		begin = i + 1;
+	}
+	return false;
+}
+
+bool fleet_is_child(const struct fleet_agent *a, str of, const struct fleet_agent *boss)
+{
+	return (!str_empty(of) && str_eq(of, str_of(a->parent))) ||
+		(boss && boss != a && (manages(boss, str_of(a->name)) || manages(boss, str_of(a->label))));
+}
+
+struct fleet_agent *fleet_coordinator(const struct fleet *f, const struct fleet_agent *a, str teammate)
+{
+	const struct fleet_agent *mate = another(f, NULL, teammate);
+
+	if (!mate && !a->has_id)
+		mate = a;
+	for (struct fleet_agent *c = f->newest; mate && mate->parent[0] && c; c = c->older)
+		if (c != mate && fleet_is(c, str_of(mate->parent)))
+			return c;
+	for (struct fleet_agent *c = f->newest; c; c = c->older)
+		if (c != mate && (manages(c, teammate) || (mate && manages(c, str_of(mate->name)))))
+			return c;
+	return NULL;
 }
 
 struct fleet_agent *fleet_find(const struct fleet *f, str who)
@@ -316,6 +359,17 @@ struct fleet_agent *fleet_caller(const struct fleet *f, str agent_id, str sessio
 			(str_empty(session) && a->has_id && str_eq(agent_id, str_of(a->name))))
 			return a;
 	return NULL;
+}
+
+struct fleet_agent *fleet_ended_by(struct fleet *f, str agent, str session, int64_t at_us, const char *why)
+{
+	struct fleet_agent *a = find(f, hash_of(agent, session), agent, session);
+
+	if (!a || a->status != AGENT_STATUS_DONE || a->since_us > at_us)
+		return NULL;
+	snprintf(a->subject, sizeof a->subject, "%s", why);
+	a->changed_us = clock_wall_us();
+	return a;
 }
 
 void fleet_restart(struct fleet_agent *a, str effort, str prompt)
@@ -355,7 +409,9 @@ int fleet_read(struct store *s, struct arena *a, str *ret)
 		"sessions WHERE doing > 0 AND last_at > ?1 ORDER BY last_at DESC LIMIT ?2) ORDER BY last_at)), "
 		"'listeners', (SELECT "
 		"json_group_array(json_object('uid', ulid_text(uid), 'teller', teller, 'told', told, 'status', status, "
-		"'text', text, 'state', state, 'happened', happened, 'made', made_at)) FROM (SELECT * FROM listeners "
+		"'text', text, 'asked_by', asked_by, 'state', state, 'happened', happened, 'made', made_at)) FROM "
+		"(SELECT "
+		"* FROM listeners "
 		"WHERE state IN ('waiting', 'heard') ORDER BY made_at LIMIT ?3)))",
 		"iii", clock_wall_us() - KNOWN_US_DAYS * (int64_t)86400 * USEC_PER_SEC, (int64_t)FLEET_AGENTS_MAX,
 		(int64_t)FLEET_LISTENERS_MAX);

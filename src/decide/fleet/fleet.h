@@ -32,6 +32,9 @@ enum {
 	FLEET_TEXT_MAX = 4000,
 };
 
+/* The status of a listener that hookd has made: its teammate is idle, and text is the name of the team. */
+#define FLEET_IDLE "idle"
+
 /* -- op.c -------------------------------------------------------------------------------------- */
 
 /* Opens the payload of a Fleet event; uid NULL: it is about nothing that has one. The caller closes the object. */
@@ -80,8 +83,16 @@ struct fleet_agent *fleet_first(const struct fleet *f);
 /* By name, label, pane, session, or the beginning of a session's id (8 or more). NULL: there is none, or several. */
 struct fleet_agent *fleet_find(const struct fleet *f, str who);
 bool fleet_is(const struct fleet_agent *a, str who);
+/* By its AGENT_PARENT, or by the AGENT_MANAGES of that one (names, with commas or blanks between them), if it is there:
+ * boss, or NULL. */
+bool fleet_is_child(const struct fleet_agent *a, str of, const struct fleet_agent *boss);
+/* Who coordinates the teammate of this name; a: the agent that an event about it was about. NULL: it is not known. */
+struct fleet_agent *fleet_coordinator(const struct fleet *f, const struct fleet_agent *a, str teammate);
 /* An agent that a caller's variables, and the session it says it is in, mean. */
 struct fleet_agent *fleet_caller(const struct fleet *f, str agent_id, str session);
+
+/* Its last turn ended at that time, and this is why, in a word. NULL: it does something else by now. */
+struct fleet_agent *fleet_ended_by(struct fleet *f, str agent, str session, int64_t at_us, const char *why);
 
 /* Its supervisor is to end it and start it again. */
 void fleet_restart(struct fleet_agent *a, str effort, str prompt);
@@ -97,6 +108,7 @@ struct fleet_listener {
 	struct fleet_listener *next;
 	struct ulid uid;
 	char *teller, *told, *status, *text;
+	char *asked_by; /* an agent, or "" */
 	int64_t made_us;
 	bool heard; /* it has happened; it is to be told */
 	enum agent_status happened;
@@ -108,6 +120,8 @@ void fleet_apply(struct fleet *f, const struct json *payload, int64_t at_us);
 const struct fleet_listener *fleet_due(const struct fleet *f, const struct fleet_agent *a);
 /* One whose news this agent is to be told; NULL: none. */
 const struct fleet_listener *fleet_message(const struct fleet *f, const struct fleet_agent *a);
+/* Such news of a teammate is still to be told to its coordinator. */
+bool fleet_is_signalled(const struct fleet *f, str teammate, str coordinator);
 /* When work was last there to be claimed; our clock. */
 int64_t fleet_work_us(const struct fleet *f);
 unsigned fleet_listeners(const struct fleet *f);

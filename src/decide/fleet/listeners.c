@@ -21,6 +21,7 @@ static void release(struct fleet_listener *l)
 	free(l->told);
 	free(l->status);
 	free(l->text);
+	free(l->asked_by);
 	free(l);
 }
 
@@ -61,6 +62,7 @@ static struct fleet_listener *add(struct fleet *f, const struct ulid *uid, const
 	l->told = copy(from, "told", FLEET_NAME_MAX);
 	l->status = copy(from, "status", FLEET_NAME_MAX);
 	l->text = copy(from, "text", FLEET_TEXT_MAX);
+	l->asked_by = copy(from, "asked_by", FLEET_NAME_MAX);
 	*f->last_listener = l;
 	f->last_listener = &l->next;
 	f->nlisteners++;
@@ -121,7 +123,8 @@ void fleet_apply(struct fleet *f, const struct json *payload, int64_t at_us)
 	if (str_eq(op, STR("listen")))
 		(void)add(f, &uid, payload, at_us);
 	at = place_of(f, &uid);
-	if (*at && str_eq(op, STR("heard")))
+	/* What is told of without being waited for has happened already. */
+	if (*at && (str_eq(op, STR("heard")) || (str_eq(op, STR("listen")) && json_get(payload, STR("happened")))))
 		set_heard(*at, payload);
 	if (*at && (str_eq(op, STR("told")) || str_eq(op, STR("drop"))))
 		remove_at(f, at);
@@ -142,6 +145,15 @@ const struct fleet_listener *fleet_message(const struct fleet *f, const struct f
 		if (l->heard && fleet_is(a, str_of(l->told)))
 			return l;
 	return NULL;
+}
+
+bool fleet_is_signalled(const struct fleet *f, str teammate, str coordinator)
+{
+	for (const struct fleet_listener *l = f->listeners; l; l = l->next)
+		if (str_eq(str_of(l->status), STR(FLEET_IDLE)) && str_eq(teammate, str_of(l->teller)) &&
+			str_eq(coordinator, str_of(l->told)))
+			return true;
+	return false;
 }
 
 int64_t fleet_work_us(const struct fleet *f)

@@ -18,6 +18,7 @@ enum {
 	NOTE = 1 << OUTBOX_NOTIFICATION,
 	END = 1 << OUTBOX_SESSION_END,
 	ERROR = 1 << OUTBOX_ERROR,
+	SUMMARY = 1 << OUTBOX_SUMMARY,
 	OTHER = 1 << OUTBOX_OTHER,
 	ALL = (1 << OUTBOX_TYPE_MAX) - 1,
 };
@@ -43,7 +44,7 @@ static const struct field fields[] = {
 	OF_NOTICE("session_id", FIELD_TEXT, native_session, ALL),
 	OF_NOTICE("transcript_path", FIELD_TEXT, transcript_path, ALL),
 	OF_NOTICE("cwd", FIELD_TEXT, cwd, ALL),
-	OF_EVENT("source", FIELD_TEXT, source, START | OTHER),
+	OF_EVENT("source", FIELD_TEXT, source, START | SUMMARY | OTHER),
 	OF_NOTICE("model", FIELD_TEXT, model, START | OTHER),
 	OF_EVENT("permission_mode", FIELD_TEXT, permission_mode, START | PROMPT | STOP | OTHER),
 	OF_EVENT("prompt_id", FIELD_TEXT, prompt_id, PROMPT | STOP | OTHER),
@@ -74,8 +75,9 @@ static const struct field fields[] = {
 	OF_NOTICE("seq", FIELD_TREE, seq, OTHER),
 	OF_NOTICE("final", FIELD_TREE, final, OTHER),
 	OF_NOTICE("skipped_bytes", FIELD_TREE, skipped_bytes, OTHER),
-	OF_NOTICE("title", FIELD_TEXT, title, STOP | END),
-	OF_NOTICE("summary", FIELD_TEXT, summary, STOP | END),
+	OF_NOTICE("stop_event_id", FIELD_TEXT, stop, SUMMARY),
+	OF_NOTICE("title", FIELD_TEXT, title, STOP | END | SUMMARY),
+	OF_NOTICE("summary", FIELD_TEXT, summary, END | SUMMARY),
 	OF_NOTICE("transcript", FIELD_TEXT, transcript, STOP),
 };
 
@@ -121,6 +123,15 @@ bool notice_property(const struct outbox_notice *n, str name, struct arena *a, s
 		}
 	}
 	return false;
+}
+
+void notice_write_names(enum outbox_type type, struct json_writer *w)
+{
+	jw_array(w);
+	for (size_t i = 0; i < countof(fields); i++)
+		if (fields[i].types >> type & 1)
+			jw_str(w, str_of(fields[i].name));
+	jw_end_array(w);
 }
 
 /* -- writing ----------------------------------------------------------------------------------- */
@@ -290,6 +301,7 @@ void notice_headline(const struct outbox_notice *n, struct buf *ret)
 		[OUTBOX_NOTIFICATION] = "wants you",
 		[OUTBOX_SESSION_END] = "has ended",
 		[OUTBOX_ERROR] = "has a problem",
+		[OUTBOX_SUMMARY] = "was summarized",
 	};
 	const char *verb = verbs[n->meaning.type];
 
@@ -312,6 +324,7 @@ void notice_gist(const struct outbox_notice *n, size_t max, struct buf *ret)
 		[OUTBOX_NOTIFICATION] = n->message,
 		[OUTBOX_SESSION_END] = str_empty(n->title) ? n->event->reason : n->title,
 		[OUTBOX_ERROR] = str_empty(n->why) ? n->event->error : n->why,
+		[OUTBOX_SUMMARY] = str_empty(n->summary) ? n->title : n->summary,
 		[OUTBOX_OTHER] = !str_empty(n->event->command) ? n->event->command
 			: !str_empty(n->event->file_path)      ? n->event->file_path
 			: !str_empty(n->text)                  ? n->text

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
@@ -16,6 +17,7 @@
 
 enum {
 	STORE_RETRY_S = 1, /* when the store cannot be read or written */
+	STACK = 256 << 10, /* of a thread; what is large is in buffers */
 };
 
 /* What a thread has in hand. */
@@ -31,9 +33,44 @@ struct errand {
 	bool gone;      /* nobody knows what was to be sent */
 	int64_t due_us; /* again, if it failed */
 	bool died;      /* out: that was its last try */
+	bool may_run;   /* out: it has begun */
 };
 
 /* -- looking ----------------------------------------------------------------------------------- */
+
+/* Under the lock: deliveries that may begin without taking the last thread of a sink that has nothing on its way. */
+static unsigned spare(const struct outbox *o)
+{
+	unsigned taken = 0;
+
+	for (size_t i = 0; i < OUTBOX_AT_ONCE; i++)
+		taken += o->on_way[i].used;
+	for (size_t i = 0; i < o->sinks->n; i++)
+		taken += o->sinks->list[i]->enabled && !o->states[i]->on_way;
+	return taken < OUTBOX_AT_ONCE ? OUTBOX_AT_ONCE - taken : 0;
+}
+
+/* Under the lock. A sink that fails again and again is tried with one at a time. */
+static bool may_begin(const struct outbox *o, const struct sink_state *s)
+{
+	return !s->on_way || (s->on_way < OUTBOX_OF_SINK && s->failures < OUTBOX_BREAK && spare(o));
+}
+
+/* Under the lock: beside what this sink is about to be sent, more seems to wait that may go out. */
+static bool has_more(const struct outbox *o, const struct sink *about)
+{
+	int64_t now = clock_mono_us();
+
+	for (size_t i = 0; i < o->sinks->n; i++) {
+		const struct sink_state *s = o->states[i];
+		unsigned busy = s->on_way + (o->sinks->list[i] == about);
+		unsigned most = s->failures < OUTBOX_BREAK ? OUTBOX_OF_SINK : 1;
+
+		if (busy < most && s->rest_until_us <= now && (s->waiting < 0 || s->waiting > (int64_t)busy))
+			return true;
+	}
+	return false;
+}
 
 /* A sink that may be sent to now. */
 struct candidate {
@@ -55,11 +92,33 @@ static size_t find_candidates(struct outbox *o, const struct sinks *sinks, struc
 			continue;
 		if (s->rest_until_us > now)
 			*next_us = MIN(*next_us, s->rest_until_us);
-		else if (s->failures < OUTBOX_BREAK || !s->on_way)
+		else if (may_begin(o, s))
 			ret[n++] = (struct candidate){ sinks->list[at], s->key, s->stream };
 	}
 	o->turn++;
 	return n;
+}
+
+static int write_begin(struct store *s, void *arg)
+{
+	struct errand *j = arg;
+	int r = delivery_begin(s, &j->delivery, j->o->boot, clock_wall_us(), &j->died);
+
+	j->may_run = r == 1;
+	return MIN(r, 0);
+}
+
+/* What this daemon has not begun yet is, in a transaction: 1: it may run; 0; -errno. */
+static int begin(struct errand *j, int64_t *next_us)
+{
+	int r;
+
+	if (j->delivery.boot == j->o->boot)
+		return 1;
+	r = writer_call(j->o->writer, write_begin, j);
+	if (r == 0 && !j->may_run)
+		*next_us = clock_mono_us(); /* there may be another one */
+	return r < 0 ? r : j->may_run;
 }
 
 /* 1: one of them has something, with its body; 0; -errno. */
@@ -76,12 +135,29 @@ static int look_at(struct store *s, struct candidate *c, size_t n, const int64_t
 		if (got != 1)
 			continue;
 		j->sink = c[i].sink;
+		got = begin(j, next_us);
+		if (got != 1)
+			return got;
 		buf_clear(&j->body);
 		got = delivery_body(s, &j->delivery, &j->body);
 		j->gone = got == -ENOENT;
 		got = got == 0 || j->gone ? 1 : got;
 	}
 	return got;
+}
+
+/* Under the lock: it has run out of tries without coming back. */
+static void note_death(struct errand *j)
+{
+	struct sink_state *s = state_of(j->o, j->sink->name);
+
+	j->died = false;
+	log_warn(LOG_OUTBOX, "DEAD " STR_FMT " %s: hookd has ended each time that it was sent", STR_ARG(j->sink->name),
+		j->delivery.subject);
+	if (s && s->waiting > 0)
+		s->waiting--;
+	if (s && s->dead >= 0)
+		s->dead++;
 }
 
 /* With the lock, which is let go of meanwhile. 1: there is something to send; 0: nothing before *next_us
@@ -117,6 +193,8 @@ static int look(struct errand *j, int64_t *next_us)
 	}
 	pthread_mutex_lock(&o->lock);
 	o->looking = false;
+	if (j->died)
+		note_death(j);
 	if (got < 0)
 		*next_us = clock_mono_us() + STORE_RETRY_S * USEC_PER_SEC;
 	pthread_cond_broadcast(&o->changed);
@@ -172,8 +250,8 @@ static int write_end(struct store *s, void *arg)
 		r = delivery_end_failed(s, &j->delivery, j->x.error, j->due_us, now);
 		j->died = r == 1;
 		return MIN(r, 0);
-	case SEND_UNUSABLE:
-	case SEND_CANCELLED: break;
+	case SEND_UNUSABLE: return delivery_give_back(s, &j->delivery);
+	case SEND_CANCELLED: break; /* all are given back */
 	}
 	return 0;
 }
@@ -308,7 +386,7 @@ static void *thread_main(void *arg)
 		looked = o->looked;
 		found = look(&j, &next_us);
 		if (found) {
-			if (o->threads < OUTBOX_AT_ONCE && !o->stopping && state_has_more(o))
+			if (o->threads < OUTBOX_AT_ONCE && !o->stopping && has_more(o, j.sink))
 				start_thread(o);
 			if (!o->stopping)
 				run_errand(&j);
@@ -332,7 +410,7 @@ static void start_thread(struct outbox *o)
 	sigfillset(&all);
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attr, 512 << 10);
+	pthread_attr_setstacksize(&attr, STACK);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	o->threads += pthread_create(&thread, &attr, thread_main, o) == 0;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -458,6 +536,7 @@ struct outbox *outbox_new(const struct outbox_config *config)
 	pthread_condattr_t attr;
 
 	o->config = *config;
+	o->boot = clock_wall_us() / USEC_PER_MSEC * 4194304 + getpid(); /* the next daemon has another */
 	pthread_mutex_init(&o->lock, NULL);
 	pthread_mutex_init(&o->contracts, NULL);
 	pthread_condattr_init(&attr);
@@ -537,10 +616,8 @@ void outbox_stop(struct outbox *o)
 	pthread_mutex_unlock(&o->lock);
 }
 
-void outbox_join(struct outbox *o)
+static void join_threads(struct outbox *o)
 {
-	if (!o)
-		return;
 	outbox_stop(o);
 	pthread_mutex_lock(&o->lock);
 	while (o->threads)
@@ -548,11 +625,25 @@ void outbox_join(struct outbox *o)
 	pthread_mutex_unlock(&o->lock);
 }
 
+static int give_back_all(struct store *s, void *arg)
+{
+	return deliveries_give_back(s, ((struct outbox *)arg)->boot);
+}
+
+void outbox_join(struct outbox *o)
+{
+	if (!o)
+		return;
+	join_threads(o);
+	if (o->writer && outbox_has_sinks(o) && writer_call(o->writer, give_back_all, o) < 0)
+		log_warn(LOG_OUTBOX, "what was not sent yet counts as tried once");
+}
+
 void outbox_free(struct outbox *o)
 {
 	if (!o)
 		return;
-	outbox_join(o);
+	join_threads(o);
 	for (size_t i = 0; i < o->sinks->n; i++)
 		free(o->states[i]);
 	sinks_unref(o->sinks);

@@ -5,12 +5,21 @@
 #include "outbox/internal.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/log.h"
 #include "capture/capture.h"
+#include "redact/redact.h"
+#include "transcript/transcript.h"
 
 /* Beyond this share of its room a sink's tool events are coalesced. */
-enum { CROWDED_NUMERATOR = 3, CROWDED_DENOMINATOR = 4, TRANSCRIPT_MAX = 96 << 10 };
+enum {
+	CROWDED_NUMERATOR = 3,
+	CROWDED_DENOMINATOR = 4,
+	TRANSCRIPT_MAX = 96 << 10,
+	TRANSCRIPT_TAIL = 256 << 10,
+	TRANSCRIPT_FILE = 4 << 20
+};
 
 bool outbox_wants(const struct record *r, void *arg)
 {
@@ -19,6 +28,14 @@ bool outbox_wants(const struct record *r, void *arg)
 	return o->kinds >> r->kind & 1;
 }
 
+/* What is told of: an event, or what was made of one. */
+struct subject {
+	int64_t session;
+	struct ulid id;
+	bool late;
+	struct arena *arena;
+};
+
 /* -- the event as it is written ---------------------------------------------------------------- */
 
 static str column(struct query *q, int n, struct arena *a)
@@ -26,14 +43,14 @@ static str column(struct query *q, int n, struct arena *a)
 	return arena_str(a, query_str(q, n));
 }
 
-/* Its session: where it works, what it is about. */
-static int add_session(struct store *s, const struct captured *c, struct outbox_notice *n)
+/* Its session: where it works, what it is about. A summary from before the last prompt is none of what has ended. */
+static int add_session(struct store *s, const struct subject *c, struct outbox_notice *n)
 {
 	struct query *q = store_ask(s,
-		"SELECT s.transcript, s.cwd, s.model, s.title, u.title, u.text, p.name, p.path FROM sessions s LEFT "
-		"JOIN "
-		"summaries u ON u.session = s.key LEFT JOIN projects p ON p.key = s.project WHERE s.key = ?1",
-		"i", c->session);
+		"SELECT s.transcript, s.cwd, s.model, s.title, u.title, iif(u.at >= coalesce((SELECT max(b.started_at) "
+		"FROM batches b WHERE ?2 AND b.session = s.key), 0), u.text, NULL), p.name, p.path FROM sessions s "
+		"LEFT JOIN summaries u ON u.session = s.key LEFT JOIN projects p ON p.key = s.project WHERE s.key = ?1",
+		"ii", c->session, (int64_t)(n->meaning.type == OUTBOX_SESSION_END));
 	int got = query_step(q);
 
 	if (got == 1) {
@@ -70,6 +87,27 @@ static int add_turn(struct store *s, const struct captured *c, struct outbox_not
 	}
 	query_reset(q);
 	return MIN(got, 0);
+}
+
+/* What was asked, of an agent whose hooks have not told: the end of its transcript has it. Only what lies where the
+ * agent keeps its history is opened, because the path came with an event. A short read, by the writer, of the few. */
+static void add_prompt_of_transcript(const struct outbox *o, const struct subject *c, struct outbox_notice *n)
+{
+	const char *path = arena_cstr(c->arena, n->transcript_path), *agent = arena_cstr(c->arena, n->agent);
+	struct redactor *redactor;
+	str user = STR_NONE, assistant;
+	struct err err = { 0 };
+	struct stat st;
+
+	if (!str_empty(n->prompt) || str_empty(n->transcript_path) || !o->config.home ||
+		!transcript_is_history(o->config.home, agent, path) || stat(path, &st) < 0 ||
+		st.st_size > TRANSCRIPT_FILE ||
+		transcript_last_texts(path, agent, TRANSCRIPT_TAIL, c->arena, &user, &assistant, &err) < 0 ||
+		str_empty(user) || redact_leaves_nothing(user))
+		return;
+	redactor = redactor_new();
+	n->prompt = arena_str(c->arena, redact_text(redactor, c->arena, user));
+	redactor_free(redactor);
 }
 
 /* What it lacks, in words. */
@@ -182,16 +220,17 @@ static int make_room(struct outbox *o, struct store *s, const struct delivery_or
 }
 
 static int add(struct outbox *o, struct store *s, const struct sink *sink, struct outbox_notice *n,
-	const struct captured *c, struct buf *body)
+	const struct subject *c, struct buf *body)
 {
 	char subject[JOB_SUBJECT];
 	struct delivery_order d = { .session = c->session,
 		.type = n->type,
 		.critical = outbox_types[n->meaning.type].critical,
 		.at_us = n->at_us,
-		.late = c->record->marks & EVENT_SPOOLED };
+		.late = c->late,
+		.boot = state_is_good(o, sink->name) ? o->boot : 0 };
 	struct busy busy;
-	struct ulid id = ulid_derive(&c->record->id, sink->name);
+	struct ulid id = ulid_derive(&c->id, sink->name);
 	int r = delivery_sink(s, sink->name, true, &d.sink);
 
 	if (r < 0)
@@ -213,7 +252,7 @@ static int add(struct outbox *o, struct store *s, const struct sink *sink, struc
 }
 
 /* The transcript for those that want one. */
-static int add_transcript(struct store *s, int64_t batch, const struct captured *c, struct outbox_notice *n)
+static int add_transcript(struct store *s, int64_t batch, const struct subject *c, struct outbox_notice *n)
 {
 	struct buf b = BUF_INIT(TRANSCRIPT_MAX);
 	int r = batch ? turn_write(s, batch, n->prompt, n->answer, &b) : 0;
@@ -231,7 +270,7 @@ static bool any_wants_transcript(const struct sinks *sinks)
 	return false;
 }
 
-static int tell_all(struct outbox *o, struct store *s, const struct sinks *sinks, const struct captured *c,
+static int tell_all(struct outbox *o, struct store *s, const struct sinks *sinks, const struct subject *c,
 	struct outbox_notice *n, int64_t batch)
 {
 	struct buf body = BUF_INIT(OUTBOX_BODY);
@@ -261,9 +300,20 @@ struct sinks *outbox_sinks(struct outbox *o)
 	return s;
 }
 
+/* What cannot be written for a sink keeps nothing else out of the store. */
+static int give_up(struct outbox *o, struct store *s, int r, str what)
+{
+	if (store_is_environment(r))
+		return r;
+	log_error(LOG_OUTBOX, STR_FMT " could not be put into the outbox: %s", STR_ARG(what), store_failure(s, r));
+	state_forget(o);
+	return 0;
+}
+
 int outbox_tell(struct store *s, const struct captured *c, void *arg)
 {
 	struct outbox *o = arg;
+	const struct subject subject = { c->session, c->record->id, c->record->marks & EVENT_SPOOLED, c->arena };
 	struct outbox_meaning meaning;
 	struct outbox_notice n;
 	struct sinks *sinks;
@@ -273,23 +323,90 @@ int outbox_tell(struct store *s, const struct captured *c, void *arg)
 	if (!outbox_understand(c->event, c->record, &meaning))
 		return 0;
 	begin_notice(c, &meaning, &n);
-	r = add_session(s, c, &n);
+	r = add_session(s, &subject, &n);
 	if (r == 0 && meaning.type == OUTBOX_STOP)
 		r = add_turn(s, c, &n, &batch);
+	if (r == 0 && meaning.type == OUTBOX_STOP)
+		add_prompt_of_transcript(o, &subject, &n);
 	if (r == 0)
 		r = state_count(o, s);
 	if (r == 0) {
 		sinks = outbox_sinks(o);
-		r = tell_all(o, s, sinks, c, &n, batch);
+		r = tell_all(o, s, sinks, &subject, &n, batch);
 		sinks_unref(sinks);
 	}
-	if (r < 0 && !store_is_environment(r)) {
-		log_error(LOG_OUTBOX, "event " STR_FMT " could not be put into the outbox: %s", STR_ARG(n.event_id),
-			store_failure(s, r));
-		state_forget(o);
-		r = 0;
+	return r < 0 ? give_up(o, s, r, n.event_id) : 0;
+}
+
+/* -- summaries --------------------------------------------------------------------------------- */
+
+/* What is summarized anew long afterwards (after a rebuild) is no news. */
+enum { SUMMARY_NEWS_S = 86400 };
+
+static bool any_wants_summaries(const struct sinks *sinks)
+{
+	for (size_t i = 0; i < sinks->n; i++)
+		if (sinks->list[i]->enabled && sinks->list[i]->types[OUTBOX_SUMMARY])
+			return true;
+	return false;
+}
+
+/* What a summary is about: its session and the end of its last turn. 1; 0: nothing that goes out. */
+static int find_summarized(struct store *s, struct subject *c, struct outbox_notice *n)
+{
+	struct query *q = store_ask(s,
+		"SELECT e.id, s.agent, s.native_id, e.marks FROM sessions s JOIN events e ON e.session = s.key WHERE "
+		"s.key = ?1 AND e.kind IN ('Stop', 'StopFailure', 'TurnComplete') AND e.agent_id IS NULL AND e.ord > "
+		"?2 AND e.same_as IS NULL AND s.native_id NOT GLOB 'hookd-doctor-*' ORDER BY e.ord DESC LIMIT 1",
+		"ii", c->session, clock_wall_us() - SUMMARY_NEWS_S * USEC_PER_SEC);
+	int got = query_step(q);
+
+	if (got == 1 && (query_str(q, 0).n != ULID_BYTES || query_int(q, 3) & (EVENT_PRIVATE | EVENT_IMPORTED)))
+		got = 0;
+	if (got == 1) {
+		memcpy(c->id.b, query_str(q, 0).p, ULID_BYTES);
+		n->agent = column(q, 1, c->arena);
+		n->native_session = column(q, 2, c->arena);
 	}
-	return r;
+	query_reset(q);
+	return got;
+}
+
+static int tell_summary(struct outbox *o, struct store *s, const struct sinks *sinks, struct subject *c, str source)
+{
+	struct event e = { .source = source };
+	struct outbox_notice n = { .meaning = { .type = OUTBOX_SUMMARY, .meant = OUTBOX_SUMMARY },
+		.type = str_of(outbox_types[OUTBOX_SUMMARY].name),
+		.event = &e,
+		.event_name = STR("Summary"),
+		.native_event = STR("Summary"),
+		.at_us = clock_wall_us() };
+	char session[OUTBOX_SESSION_ID + 1];
+	int got = find_summarized(s, c, &n);
+
+	if (got != 1)
+		return got;
+	outbox_session_id(n.agent, n.native_session, session);
+	n.session_id = str_of(session);
+	n.stop = id_text(&c->id, c->arena);
+	c->id = ulid_derive(&c->id, str_eq(source, STR("model")) ? STR("summary by a model") : STR("summary by rules"));
+	n.event_id = id_text(&c->id, c->arena);
+	got = add_session(s, c, &n);
+	if (got == 0)
+		got = state_count(o, s);
+	return got < 0 ? got : tell_all(o, s, sinks, c, &n, 0);
+}
+
+int outbox_tell_summary(struct outbox *o, struct store *s, int64_t session, str source)
+{
+	struct arena a = { 0 };
+	struct subject c = { .session = session, .arena = &a };
+	struct sinks *sinks = outbox_sinks(o);
+	int r = any_wants_summaries(sinks) ? tell_summary(o, s, sinks, &c, source) : 0;
+
+	sinks_unref(sinks);
+	arena_release(&a);
+	return r < 0 ? give_up(o, s, r, STR("a summary")) : r;
 }
 
 void outbox_forget(void *arg)

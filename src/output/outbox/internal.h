@@ -30,6 +30,8 @@ bool wild_match(str pattern, str text);
 bool notice_property(const struct outbox_notice *n, str name, struct arena *a, str *ret);
 /* The same of a member of a tree. */
 bool tree_property(const struct json *tree, str name, str *ret);
+/* The names of what `data` may have for a type, as an array. */
+void notice_write_names(enum outbox_type type, struct json_writer *w);
 /* The body that programs read: {id, event_type, session_id, …, data}. */
 void notice_write(const struct outbox_notice *n, struct buf *ret);
 /* The same with texts shortened more the higher the level; ret->full if it does not fit. */
@@ -108,6 +110,7 @@ struct sink_state {
 
 struct outbox {
 	struct outbox_config config;
+	int64_t boot;          /* which daemon this is, for deliveries that it has begun */
 	struct writer *writer; /* NULL: not started yet */
 	struct readers *readers;
 	pthread_mutex_t lock;
@@ -143,13 +146,13 @@ void state_refused(struct sink_state *s, const char *why);
 void state_unusable(struct sink_state *s, const char *why);
 /* Whose events are urgent, after one of them fared otherwise than before. */
 void state_note_urgent(struct outbox *o);
-/* More seems to wait than what is on its way, and one more. */
-bool state_has_more(const struct outbox *o);
 /* On the writer thread: what must be counted is; nothing is known any more. */
 int state_count(struct outbox *o, struct store *s);
 void state_forget(struct outbox *o);
 /* How many wait for a sink, whose number this is; and that it is one more, or one less. */
 int64_t state_begin(struct outbox *o, str name, int64_t key);
+/* What is for it may go out at once. */
+bool state_is_good(struct outbox *o, str name);
 void state_add(struct outbox *o, int64_t key, int by);
 
 /* deliver.c. There may be something to send; from any thread. */

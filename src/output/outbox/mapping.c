@@ -8,13 +8,14 @@
 #include "base/sha256.h"
 
 const struct outbox_type_info outbox_types[OUTBOX_TYPE_MAX] = {
-	[OUTBOX_SESSION_START] = { "session_start", true, "A session starts, resumes, or continues." },
-	[OUTBOX_PROMPT] = { "prompt", true, "The user has written." },
-	[OUTBOX_STOP] = { "stop", true, "The agent has finished its turn." },
-	[OUTBOX_NOTIFICATION] = { "notification", true, "The agent wants to be noticed." },
-	[OUTBOX_SESSION_END] = { "session_end", true, "A session has ended." },
-	[OUTBOX_ERROR] = { "error", true, "A turn failed, or an event lacks what it must bring." },
-	[OUTBOX_OTHER] = { NULL, false, "Any other event, by its name." },
+	[OUTBOX_SESSION_START] = { "session_start", true, true, "A session starts, resumes, or continues." },
+	[OUTBOX_PROMPT] = { "prompt", true, true, "The user has written." },
+	[OUTBOX_STOP] = { "stop", true, true, "The agent has finished its turn." },
+	[OUTBOX_NOTIFICATION] = { "notification", true, true, "The agent wants to be noticed." },
+	[OUTBOX_SESSION_END] = { "session_end", true, true, "A session has ended." },
+	[OUTBOX_ERROR] = { "error", true, true, "A turn failed, or an event lacks what it must bring." },
+	[OUTBOX_SUMMARY] = { "summary", true, false, "A session was summarized." },
+	[OUTBOX_OTHER] = { NULL, false, false, "Any other event, by its name." },
 };
 
 /* -- the rules --------------------------------------------------------------------------------- */

@@ -14,8 +14,9 @@
  * DESIGN (docs/decisions/0022-outbox.md, for users docs/outbox.md). What a sink wants becomes a job of kind `deliver`
  * (jobs/) in the transaction that stores the event; its body is made then, from what was stored, and never changes.
  * Once that is committed, threads of the outbox send: at most OUTBOX_AT_ONCE at a time, of each session of a sink
- * only the oldest. How it ended is stored before the next one of that session goes out. So a delivery is made at
- * least once, in order, and one that is made again carries the same key.
+ * only the oldest. Each sink can always have one, so that one which hangs holds up no other. How it ended is stored
+ * before the next one of that session goes out. So a delivery is made at least once, in order, and one that is made
+ * again carries the same key.
  *
  *   event ─▶ journal ─▶ fold: outbox_tell() ─commit─▶ outbox_committed() ─▶ thread: head of a stream ─▶ send ─▶ end
  *
@@ -50,8 +51,9 @@ enum {
 	SINK_PROPERTIES = 16,
 	INBOUND_MAX = 16,
 	INBOUND_BODY = 1 << 20,
-	INBOUND_WINDOW_S = 300, /* how old, or how far ahead, a signature may be */
-	OUTBOX_AT_ONCE = 2,     /* deliveries on their way */
+	INBOUND_WINDOW_S = 300,     /* how old, or how far ahead, a signature may be */
+	OUTBOX_AT_ONCE = SINKS_MAX, /* deliveries on their way: one for each sink, whatever the others do */
+	OUTBOX_OF_SINK = 2,         /* for one sink, of different sessions, while that leaves one for each other sink */
 	OUTBOX_BREAK = 3,
 	OUTBOX_BODY = 256 << 10,
 	OUTBOX_SAMPLES = 512, /* lags that percentiles are made of, for each sink */
@@ -66,7 +68,8 @@ enum outbox_type {
 	OUTBOX_STOP,
 	OUTBOX_NOTIFICATION,
 	OUTBOX_SESSION_END,
-	OUTBOX_ERROR, /* one of those that lacks what it must bring; or a turn that failed */
+	OUTBOX_ERROR,   /* one of those that lacks what it must bring; or a turn that failed */
+	OUTBOX_SUMMARY, /* a session was summarized: no event, and only for who names it */
 	OUTBOX_OTHER,
 	OUTBOX_TYPE_MAX,
 };
@@ -74,6 +77,7 @@ enum outbox_type {
 struct outbox_type_info {
 	const char *name; /* NULL: that of the event */
 	bool critical;    /* never dropped, and nothing takes its place */
+	bool unasked;     /* a sink that names nothing gets it */
 	const char *text;
 };
 extern const struct outbox_type_info outbox_types[OUTBOX_TYPE_MAX];
@@ -105,6 +109,7 @@ struct outbox_notice {
 	str native_session, transcript_path, cwd, model, notification_type;
 	str prompt, answer, message, heading, title, summary, transcript;
 	str text; /* what was said */
+	str stop; /* the event that ended the last turn of what was summarized */
 	const struct json *seq, *final, *skipped_bytes;
 	str inbound_type, inbound_at; /* what came in */
 	const struct json *properties;
@@ -210,6 +215,9 @@ bool sink_wants(const struct sink *s, const struct outbox_notice *n);
 /* The body as this sink gets it, at most OUTBOX_BODY bytes. */
 void sink_write(const struct sink *s, const struct outbox_notice *n, struct buf *ret);
 
+/* An object for programs: which types of events there are, and which members their data may have. */
+void outbox_write_vocabulary(struct json_writer *w);
+
 /* -- what comes in ----------------------------------------------------------------------------- */
 
 /* A request as it came. */
@@ -279,6 +287,8 @@ struct captured;
 bool outbox_wants(const struct record *r, void *arg);
 int outbox_tell(struct store *s, const struct captured *what, void *arg);
 void outbox_forget(void *arg);
+/* A session has a summary, by "rules" or by a "model": in the transaction that stores it. 0 or -errno. */
+int outbox_tell_summary(struct outbox *o, struct store *s, int64_t session, str source);
 /* After a commit, on the writer thread. */
 void outbox_committed(struct outbox *o);
 /* Deliveries may have been changed otherwise (retried, dropped, purged): a job of the writer, in their transaction or

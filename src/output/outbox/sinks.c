@@ -214,6 +214,29 @@ static bool may_be_named(enum event_kind k)
 			k == EVENT_INBOUND);
 }
 
+static void write_type(struct json_writer *w, str name, enum outbox_type type)
+{
+	jw_object(w);
+	jw_field_str(w, "type", name);
+	jw_key(w, "properties");
+	notice_write_names(type, w);
+	jw_end_object(w);
+}
+
+void outbox_write_vocabulary(struct json_writer *w)
+{
+	jw_object(w);
+	jw_key(w, "types");
+	jw_array(w);
+	for (enum outbox_type t = 0; t < OUTBOX_OTHER; t++)
+		write_type(w, str_of(outbox_types[t].name), t);
+	for (enum event_kind k = 0; k < EVENT_KIND_MAX; k++)
+		if (may_be_named(k))
+			write_type(w, str_of(event_kinds[k].name), OUTBOX_OTHER);
+	jw_end_array(w);
+	jw_end_object(w);
+}
+
 static void complain_event(struct reader *r, const struct json *v)
 {
 	struct name_suggestion near = { 0 };
@@ -230,7 +253,7 @@ static void complain_event(struct reader *r, const struct json *v)
 	else
 		complain(r, v->begin,
 			"there is no event '%s'; there are session_start, prompt, stop, notification, "
-			"session_end, error and the names that `hookd agents` lists",
+			"session_end, error, summary and the names that `hookd agents` lists",
 			name_shown(v->text, shown));
 }
 
@@ -503,7 +526,7 @@ static void finish_sink(struct reader *r, const struct json *v)
 	for (size_t t = 0; t < OUTBOX_TYPE_MAX; t++)
 		any |= s->types[t];
 	for (size_t t = 0; t < OUTBOX_OTHER && !any; t++)
-		s->types[t] = true;
+		s->types[t] = outbox_types[t].unasked;
 	if (s->type == SINK_NTFY)
 		split_topic(r, v);
 	for (size_t i = 0; i < r->sinks->n; i++)

@@ -76,14 +76,6 @@ void state_note_urgent(struct outbox *o)
 	o->urgent = urgent;
 }
 
-bool state_has_more(const struct outbox *o)
-{
-	for (size_t i = 0; i < o->sinks->n; i++)
-		if (o->states[i]->waiting < 0 || o->states[i]->waiting > (int64_t)o->states[i]->on_way + 1)
-			return true;
-	return false;
-}
-
 int state_count(struct outbox *o, struct store *s)
 {
 	int r = 0;
@@ -138,6 +130,18 @@ int64_t state_begin(struct outbox *o, str name, int64_t key)
 	}
 	pthread_mutex_unlock(&o->lock);
 	return waiting;
+}
+
+bool state_is_good(struct outbox *o, str name)
+{
+	const struct sink_state *s;
+	bool good;
+
+	pthread_mutex_lock(&o->lock);
+	s = state_of(o, name);
+	good = s && !s->failures && s->rest_until_us <= clock_mono_us();
+	pthread_mutex_unlock(&o->lock);
+	return good;
 }
 
 void state_add(struct outbox *o, int64_t key, int by)

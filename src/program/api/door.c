@@ -90,14 +90,30 @@ static bool is_our_page(const struct http_head *h, enum http_door way)
 
 enum proof { PROOF_MISSING, PROOF_WRONG, PROOF_RIGHT };
 
-static enum proof get_proof(struct door *d, const struct http_head *h)
+str door_bearer(const struct http_head *h)
 {
 	static const str bearer = { "Bearer ", 7 };
-	str cookie = http_cookie(h->cookie, STR(COOKIE));
+
+	return str_starts(h->authorization, bearer) ? str_from(h->authorization, bearer.n) : STR_NONE;
+}
+
+/* Whoever has the token of HTTP has guessed nothing; it is just not enough. */
+static enum proof get_owners_proof(struct door *d, const struct http_head *h)
+{
+	str token = door_bearer(h);
+
+	if (!str_is_set(token) || owner_token_is(d->token, token))
+		return PROOF_MISSING;
+	return d->owner && owner_token_is(d->owner, token) ? PROOF_RIGHT : PROOF_WRONG;
+}
+
+static enum proof get_proof(struct door *d, const struct http_head *h)
+{
+	str cookie = http_cookie(h->cookie, STR(COOKIE)), token = door_bearer(h);
 	bool known = false;
 
-	if (str_starts(h->authorization, bearer))
-		return owner_token_is(d->token, str_from(h->authorization, bearer.n)) ? PROOF_RIGHT : PROOF_WRONG;
+	if (str_is_set(token))
+		return owner_token_is(d->token, token) ? PROOF_RIGHT : PROOF_WRONG;
 	if (!str_is_set(cookie))
 		return PROOF_MISSING;
 	pthread_mutex_lock(&d->lock);
@@ -148,21 +164,29 @@ static bool is_path(const struct route *r, str path)
 {
 	str own = str_of(r->path);
 
-	if (r->flags & ROUTE_SIGNED)
+	if (r->flags & ROUTE_NAME)
 		return str_starts(path, own) && is_name(str_from(path, own.n));
 	return r->flags & ROUTE_PREFIX ? str_starts(path, own) && path.n > own.n : str_eq(path, own);
 }
 
 const struct route *route_find(str method, str path, const char **ret_allow)
 {
+	static const char *const methods[] = { "GET", "POST", "DELETE" };
+	static const char *const fields[1 << countof(methods)] = { NULL, "Allow: GET\r\n", "Allow: POST\r\n",
+		"Allow: GET, POST\r\n", "Allow: DELETE\r\n", "Allow: GET, DELETE\r\n", "Allow: POST, DELETE\r\n",
+		"Allow: GET, POST, DELETE\r\n" };
+	unsigned allowed = 0;
+
 	*ret_allow = NULL;
 	for (const struct route *r = routes; r->method; r++) {
 		if (!is_path(r, path))
 			continue;
 		if (str_eq(method, str_of(r->method)))
 			return r;
-		*ret_allow = strcmp(r->method, "GET") == 0 ? "Allow: GET\r\n" : "Allow: POST\r\n";
+		for (size_t i = 0; i < countof(methods); i++)
+			allowed |= strcmp(r->method, methods[i]) == 0 ? 1u << i : 0;
 	}
+	*ret_allow = fields[allowed];
 	return NULL;
 }
 
@@ -171,14 +195,16 @@ int door_admit(struct door *d, const struct http_head *h, enum http_door way, st
 	const char *allow;
 	const struct route *r = route_find(h->method, h->path, &allow);
 	bool signed_for = r && r->flags & ROUTE_SIGNED && (str_is_set(h->signature) || str_is_set(h->hub_signature));
-	bool open = r && r->flags & ROUTE_OPEN;
+	bool open = r && r->flags & ROUTE_OPEN, owners = r && r->flags & ROUTE_OWNER;
 	enum proof proof;
 
 	if (way == HTTP_TCP && !is_our_host(h->host, d->port))
 		return 403;
 	if (!is_our_page(h, way))
 		return 403;
-	proof = way == HTTP_UNIX || open || signed_for ? PROOF_RIGHT : get_proof(d, h);
+	proof = way == HTTP_UNIX || open || signed_for ? PROOF_RIGHT
+		: owners                               ? get_owners_proof(d, h)
+						       : get_proof(d, h);
 	if (proof != PROOF_RIGHT) {
 		ret->field = "WWW-Authenticate: Bearer\r\n";
 		ret->late_ms = proof == PROOF_WRONG ? door_count_guess(d) : 0;

@@ -42,8 +42,11 @@ static const struct op_column agent_columns[] = { { "agent", 's' }, { "program",
 #define STATUS                                                                                                    \
 	"CASE s.now WHEN 1 THEN 'done' WHEN 2 THEN 'checked' WHEN 3 THEN 'working' WHEN 4 THEN 'attention' "      \
 	"ELSE 'error' END"
+/* What its transcript said of the end of its turn. */
+#define FOUND_LATER "iif(s.trouble_at >= s.doing_at, s.trouble, NULL)"
 #define STUCK                                                                                                     \
 	"CASE WHEN s.now <> 2 AND s.doing_for IN ('rate_limit', 'context_full') THEN s.doing_for "                \
+	"WHEN s.now = 1 THEN " FOUND_LATER " "                                                                    \
 	"WHEN s.now = 3 AND s.last_at < ?2 - ?3 THEN 'silent' END"
 #define SUBAGENTS                                                                                                 \
 	"(SELECT count(*) FROM windows v WHERE v.session = s.key AND v.agent_id IS NOT NULL AND v.ended_at "      \
@@ -57,7 +60,8 @@ static const struct op_column agent_columns[] = { { "agent", 's' }, { "program",
 static const char list_sql[] =
 	"WITH " THEM ", " KNOWN ", " RANKED
 	" SELECT coalesce(s.id, s.pane, s.native_id), s.agent, s.label, p.name, s.cwd, s.native_id, s.title, s.pane,"
-	" s.parent_agent, s.manages, " STATUS ", s.doing_at, s.last_at, s.doing_for, " STUCK " AS stuck, " SUBAGENTS
+	" s.parent_agent, s.manages, " STATUS ", s.doing_at, s.last_at,"
+	" coalesce(s.doing_for, iif(s.doing = 1, " FOUND_LATER ", NULL)), " STUCK " AS stuck, " SUBAGENTS
 	", s.waited_us, ulid_text(f.uid), f.ordinal, f.skill, f.phase, s.ended_at IS NOT NULL"
 	" FROM ranked s LEFT JOIN projects p ON p.key = s.project"
 	" LEFT JOIN effort_windows w ON w.id = " LAST_WINDOW
@@ -186,19 +190,17 @@ int op_fleet_focus(struct op_call *call)
 
 /* -- listeners ----------------------------------------------------------------------------------- */
 
-/* Who is to be told: as it was said, or who asks. */
-static struct fleet_agent *find_told(struct op_call *call)
+/* The agent that calls, as far as it says so. */
+static struct fleet_agent *find_asker(struct op_call *call)
 {
-	const struct fleet *f = engine_fleet(call->ctx->engine);
-	str to = op_text(call, "to");
-
-	return str_empty(to) ? fleet_caller(f, op_text(call, "agent"), op_text(call, "session")) : fleet_find(f, to);
+	return fleet_caller(engine_fleet(call->ctx->engine), op_text(call, "agent"), op_text(call, "session"));
 }
 
 int op_fleet_listen(struct op_call *call)
 {
 	const struct fleet *f = engine_fleet(call->ctx->engine);
-	struct fleet_agent *teller = fleet_find(f, op_text(call, "who")), *told = find_told(call);
+	struct fleet_agent *teller = fleet_find(f, op_text(call, "who")), *asker = find_asker(call);
+	struct fleet_agent *told = str_empty(op_text(call, "to")) ? asker : fleet_find(f, op_text(call, "to"));
 	struct buf b = BUF_INIT(LIMIT_PAYLOAD);
 	struct json_writer w = JSON_WRITER(&b);
 	struct ulid uid = ulid_make();
@@ -224,6 +226,8 @@ int op_fleet_listen(struct op_call *call)
 	jw_field_str(&w, "told", str_of(told->name));
 	jw_field_str(&w, "status", op_has(call, "for") ? op_text(call, "for") : STR("any"));
 	jw_field_str(&w, "text", op_text(call, "text"));
+	if (asker)
+		jw_field_str(&w, "asked_by", str_of(asker->name));
 	jw_end_object(&w);
 	note_add(n, &uid, &b);
 	ulid_format(&uid, text);
@@ -234,15 +238,16 @@ int op_fleet_listen(struct op_call *call)
 int op_fleet_listeners(struct op_call *call)
 {
 	static const struct op_column columns[] = { { "listener", 's' }, { "who", 's' }, { "to", 's' }, { "for", 's' },
-		{ "text", 's' }, { "state", 's' }, { "happened", 's' }, { "made_us", 'i' }, { "changed_us", 'i' },
-		{ 0 } };
+		{ "text", 's' }, { "asked_by", 's' }, { "state", 's' }, { "happened", 's' }, { "made_us", 'i' },
+		{ "changed_us", 'i' }, { 0 } };
 	int r;
 
 	jw_object(call->w);
 	r = op_write_list(call, "listeners",
 		store_ask(call->store,
-			"SELECT ulid_text(uid), teller, told, status, text, state, happened, made_at, changed_at FROM "
-			"listeners WHERE ?1 OR state IN ('waiting', 'heard') ORDER BY made_at DESC, uid DESC LIMIT ?2",
+			"SELECT ulid_text(uid), teller, told, status, text, asked_by, state, happened, made_at, "
+			"changed_at FROM listeners WHERE ?1 OR state IN ('waiting', 'heard') ORDER BY made_at DESC, "
+			"uid DESC LIMIT ?2",
 			"ii", (int64_t)op_bool(call, "all"), op_int(call, "limit")),
 		columns);
 	jw_end_object(call->w);

@@ -258,9 +258,12 @@ int op_work_done(struct op_call *call)
 
 static int prepare_release(struct effort_change *c)
 {
+	bool by_person = c->call.owner && str_empty(op_text(&c->call, "agent"));
 	struct work k = { .n = 0 };
-	int r = find_claimed(&c->call, &k);
+	int r = by_person ? find(&c->call, &k) : find_claimed(&c->call, &k);
 
+	if (r == 0 && !str_eq(k.state, STR("claimed")))
+		r = refuse_state(&c->call, &k, "claimed");
 	if (r < 0)
 		return r;
 	k.state = STR("delegated");
@@ -268,9 +271,10 @@ static int prepare_release(struct effort_change *c)
 	return keep_and_answer(c, &k);
 }
 
+/* The agent that has claimed it, or a person: an agent may be gone. */
 int op_work_release(struct op_call *call)
 {
-	int r = check_agent(call);
+	int r = call->owner && str_empty(op_text(call, "agent")) ? 0 : check_agent(call);
 
 	return r < 0 ? r : change_submit(call, prepare_release, NULL);
 }

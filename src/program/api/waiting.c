@@ -95,8 +95,10 @@ static void look_for_any(const struct waiter *w, const struct fleet *f, struct f
 /* What its children want comes before new work. */
 static bool look_for_children(const struct waiter *w, const struct fleet *f, struct found *ret)
 {
+	const struct fleet_agent *boss = fleet_caller(f, w->parent, STR_NONE);
+
 	for (const struct fleet_agent *a = fleet_first(f); a; a = a->older)
-		if (str_eq(w->parent, str_of(a->parent)) && fleet_means(STR("any"), a->status) &&
+		if (fleet_is_child(a, w->parent, boss) && fleet_means(STR("any"), a->status) &&
 			(!ret->nmet || a->status > ret->met[0]->status)) {
 			ret->met[0] = a;
 			ret->nmet = 1;

@@ -320,6 +320,7 @@ struct web *web_start(struct api *a, const struct paths *paths, const struct con
 	w->paths = paths;
 	w->main = api_context_of(a)->loop;
 	w->wanted_port = (unsigned)config_number(config, OPTION_HTTP_PORT);
+	w->door.owner = api_context_of(a)->token;
 	w->loop = loop_new(0);
 	pthread_mutex_init(&w->door.lock, NULL);
 	w->http = http_new(w->loop, &handlers);

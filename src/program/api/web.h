@@ -7,6 +7,7 @@
  * The door (door.c) is the only place that decides who may go on, and it decides before a byte of the body is read:
  * on the Unix socket the peer's uid is enough; over TCP the Host must be ours, an Origin or Sec-Fetch-Site must not be
  * another page's, and there must be the bearer token or the cookie of a login. Only GET /api/health is open.
+ * What changes where events are sent (contracts.c) wants the owner's token instead.
  * What comes in from elsewhere (inbound.c) has a signature instead, which is checked before anything of it is parsed.
  *
  * TCP is opened on demand, on 127.0.0.1 only. The bearer token lies in <state>/http.token; it is less than the owner's
@@ -64,6 +65,8 @@ enum {
 	ROUTE_JSON = 1 << 3,
 	ROUTE_OTLP = 1 << 4,   /* JSON or protobuf, and gzip of them */
 	ROUTE_SIGNED = 1 << 5, /* its signature is looked at when the body is there, instead of a token */
+	ROUTE_NAME = 1 << 6,   /* its path ends in a name: small letters, digits, - and _ */
+	ROUTE_OWNER = 1 << 7,  /* over TCP it wants the owner's token as the bearer; that of HTTP is not enough */
 };
 
 struct route {
@@ -92,6 +95,7 @@ struct door {
 	pthread_mutex_t lock;
 	unsigned port; /* 0: not open */
 	char token[65];
+	const char *owner;                      /* the owner's; NULL: there is none */
 	char codes[WEB_LOGINS][WEB_CODE + 1];   /* logins that nobody has used */
 	char cookies[WEB_LOGINS][WEB_CODE + 1]; /* logins that somebody has */
 	unsigned next_code, next_cookie;
@@ -102,6 +106,8 @@ struct door {
 
 /* As http_handlers.admit. */
 int door_admit(struct door *d, const struct http_head *h, enum http_door way, struct http_terms *ret);
+/* The token of a request, or STR_NONE. */
+str door_bearer(const struct http_head *h);
 /* Somebody gave a wrong secret: how many milliseconds late that is said. The first DOOR_GUESSES of a minute cost no
  * time, as a person may have an old token; who has the right one never waits. The web's thread. */
 unsigned door_count_guess(struct door *d);
@@ -132,6 +138,13 @@ void web_ask_sums(struct web_call *c, str session, const char *which,
 
 void web_run_oak(struct web_call *c);     /* oak.c */
 void web_run_inbound(struct web_call *c); /* inbound.c */
+
+/* -- contracts.c ------------------------------------------------------------------------------- */
+
+void web_run_contracts_list(struct web_call *c);
+void web_run_contracts_add(struct web_call *c);
+void web_run_contracts_remove(struct web_call *c);
+void web_run_properties(struct web_call *c);
 
 /* -- mem.c ------------------------------------------------------------------------------------- */
 

@@ -103,6 +103,14 @@ static int fill_done(struct cli *cli, struct json_writer *w)
 	return fill_work(cli, w);
 }
 
+/* The agent that has claimed it; without one a person, who may release it for any. */
+static int fill_release(struct cli *cli, struct json_writer *w)
+{
+	int r = who_asks(cli) ? EXIT_DONE : cli_need_owner(cli, "releasing what an agent has claimed");
+
+	return r == EXIT_DONE ? fill_done(cli, w) : r;
+}
+
 /* -- next ---------------------------------------------------------------------------------------- */
 
 static struct json *ask(struct cli *cli, const char *method, struct buf *b, struct json_writer *w)
@@ -222,7 +230,7 @@ static const struct action {
 	{ "approve", "work.approve", 1, 1, "the number of a piece of work", fill_approve, print_work },
 	{ "claim", "work.claim", 0, 1, "the number of a piece of work, or nothing", fill_claim, print_work },
 	{ "done", "work.done", 1, 2, "the number of a piece of work, and what came of it", fill_done, print_work },
-	{ "release", "work.release", 1, 1, "the number of a piece of work", fill_done, print_work },
+	{ "release", "work.release", 1, 1, "the number of a piece of work", fill_release, print_work },
 	{ "drop", "work.drop", 1, 1, "the number of a piece of work", fill_work, print_work },
 };
 

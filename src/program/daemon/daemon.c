@@ -539,6 +539,7 @@ static void start_learning(struct daemon *d)
 		.writer = d->writer,
 		.capture = d->capture,
 		.llm = d->llm,
+		.outbox = d->outbox,
 		.config = &d->config,
 		.home = d->paths->home };
 

@@ -18,6 +18,7 @@ struct look {
 	const char *path, *home;
 	bool ends; /* of a turn: what was said last counts */
 	struct ulid event;
+	int64_t at_us; /* of that */
 	struct transcript_fill fill;
 	int result;
 };
@@ -46,8 +47,10 @@ static void done(void *arg)
 				effort_context_max(l->agent, str_of(l->fill.model), l->fill.max));
 		trouble =
 			l->result == 0 && l->ends ? agent_trouble_of(STR_NONE, str_of(l->fill.last)) : AGENT_NO_TROUBLE;
-		if (w->effort && trouble)
+		if (w->effort && trouble) {
 			effort_report(l->engine, w, &l->event, trouble, str_of(l->fill.last));
+			fleet_trouble(l->engine, l->agent, l->session, l->at_us, trouble);
+		}
 	}
 	arena_release(&l->arena);
 	free(l);
@@ -68,6 +71,7 @@ void effort_look(struct turn *t, struct effort_window *w, bool ends)
 	l->engine = t->engine;
 	l->ends = ends;
 	l->event = e->id;
+	l->at_us = e->at_us;
 	l->home = t->engine->config.home;
 	l->agent = arena_str(&l->arena, e->agent);
 	l->session = arena_str(&l->arena, e->session);

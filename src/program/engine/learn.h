@@ -8,6 +8,8 @@
 #include "loop/loop.h"
 #include "store/store.h"
 
+struct outbox;
+
 struct learner_config {
 	struct loop *loop;
 	struct engine *engine;
@@ -16,7 +18,8 @@ struct learner_config {
 	struct writer *writer;
 	struct capture *capture; /* the writer's */
 	const struct config *config;
-	struct llm *llm; /* NULL: no model is asked */
+	struct llm *llm;       /* NULL: no model is asked */
+	struct outbox *outbox; /* NULL: nobody is told of summaries */
 	const char *home;
 };
 

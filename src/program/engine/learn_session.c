@@ -1,5 +1,6 @@
 /* The job `summarize`: a session that has ended, or is idle, gets a title and a summary. */
 #include "engine/learn_internal.h"
+#include "outbox/outbox.h"
 
 enum { SETTLE_S = 5 };
 
@@ -83,6 +84,8 @@ int lesson_store(struct store *s, const struct lesson *l)
 		r = store_class(s, l);
 	if (r == 0 && l->summary && !str_empty(l->summary->title))
 		r = store_summary(s, l);
+	if (r == 0 && l->summary && !str_empty(l->summary->text) && l->learner->config.outbox)
+		r = outbox_tell_summary(l->learner->config.outbox, s, l->job.session, str_of(l->source));
 	if (r == 0 && l->orders != JOB_KIND_MAX)
 		r = order_job(s, l);
 	return r;

@@ -290,6 +290,8 @@ void efforts_note(struct engine *e, const struct record *r);
 /* -- fleet_stage.c: what an agent is doing, and what it is told ---------------------------------- */
 
 enum stage_result stage_fleet(struct turn *t);
+/* A transcript has told, after the event, why the turn ended that was over at that time. */
+void fleet_trouble(struct engine *e, str agent, str session, int64_t at_us, enum agent_trouble trouble);
 /* The table was read from the store. */
 void fleet_filled(struct engine *e);
 /* After the journal's write: whoever waits for changes is told. */

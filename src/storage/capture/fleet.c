@@ -67,6 +67,17 @@ static int set_other(struct step *t, str name, enum agent_status now)
 	return r < 0 ? r : 1;
 }
 
+/* 1: the session is that of another agent than the one of this name, which nobody knows. */
+static int is_stranger(struct step *t, str name)
+{
+	int64_t found = 0;
+
+	return store_number(t->store, &found,
+		"SELECT 1 FROM sessions WHERE key = ?1 AND iif(json_valid(host), host ->> '$.env.AGENT_ID', NULL) <> "
+		"?2",
+		"is", t->session.key, name);
+}
+
 int fleet_on_agent(struct step *t)
 {
 	enum agent_status now = agent_status_of(&t->event);
@@ -78,6 +89,8 @@ int fleet_on_agent(struct step *t)
 	if (now == AGENT_STATUS_UNKNOWN || t->late_batch || t->retells || t->record.marks & EVENT_IMPORTED)
 		return 0;
 	r = str_is_set(whose) ? set_other(t, whose, now) : 0;
+	if (r == 0 && str_is_set(whose))
+		r = is_stranger(t, whose);
 	if (r != 0 || !str_empty(t->event.agent_id))
 		return MIN(r, 0);
 	r = keep_host(t);
@@ -90,6 +103,26 @@ int fleet_on_agent(struct step *t)
 		"UPDATE sessions SET doing = ?2, doing_at = ?3, doing_for = ?4, waited_us = waited_us + ?5 WHERE key = "
 		"?1",
 		"iiisi", t->session.key, (int64_t)now, at_us, what_for(t), more);
+}
+
+/* What an agent has claimed is left to others when its session ends; not when it goes on in another one, nor while
+ * another session of its name is open (a program that it has run). What it claimed afterwards stays, so that folding
+ * this again changes nothing. */
+int fleet_on_end(struct step *t)
+{
+	str reason = t->event.reason;
+
+	if (t->record.marks & EVENT_IMPORTED || str_eq(reason, STR("clear")) || str_eq(reason, STR("resume")))
+		return 0;
+	return store_do(t->store,
+		"WITH them AS (SELECT key, ended_at, h ->> '$.env.AGENT_ID' AS id, h ->> '$.env.HOOKD_WATCH' AS watch "
+		"FROM (SELECT *, iif(json_valid(host), host, NULL) AS h FROM sessions WHERE doing > 0 AND last_at > "
+		"?3)) "
+		"UPDATE work SET state = 'delegated', claimed_by = NULL, changed_at = ?2 WHERE state = 'claimed' AND "
+		"changed_at <= ?2 AND claimed_by = (SELECT id FROM them WHERE key = ?1 AND watch "
+		"IS NULL) AND NOT EXISTS (SELECT 1 FROM them WHERE id = claimed_by AND key <> ?1 "
+		"AND ended_at IS NULL)",
+		"iii", t->session.key, t->record.at_us, t->record.at_us - 86400 * (int64_t)USEC_PER_SEC);
 }
 
 /* -- Fleet events ------------------------------------------------------------------------------ */
@@ -109,6 +142,20 @@ static int on_checked(struct step *t, const struct ulid *uid)
 		"ssi", member(t, "agent", NAME_MAX_BYTES), member(t, "session", NAME_MAX_BYTES), t->record.at_us);
 }
 
+/* A transcript has told, after the event, why a turn ended. */
+static int on_trouble(struct step *t, const struct ulid *uid)
+{
+	int64_t at_us = 0;
+
+	(void)uid;
+	json_int(json_get(t->event.payload, STR("at_us")), &at_us);
+	return store_do(t->store,
+		"UPDATE sessions SET trouble = ?3, trouble_at = ?4 WHERE agent = ?1 AND native_id = ?2 AND "
+		"coalesce(trouble_at, 0) <= ?4",
+		"sssi", member(t, "agent", NAME_MAX_BYTES), member(t, "session", NAME_MAX_BYTES),
+		member(t, "trouble", NAME_MAX_BYTES), at_us);
+}
+
 static int on_listen(struct step *t, const struct ulid *uid)
 {
 	str teller = member(t, "teller", NAME_MAX_BYTES), told = member(t, "told", NAME_MAX_BYTES);
@@ -116,10 +163,12 @@ static int on_listen(struct step *t, const struct ulid *uid)
 	if (str_empty(teller) || str_empty(told))
 		return 0;
 	return store_do(t->store,
-		"INSERT INTO listeners(uid, teller, told, status, text, made_at, changed_at) VALUES (?1, ?2, ?3, "
-		"coalesce(?4, 'done'), coalesce(?5, ''), ?6, ?6) ON CONFLICT DO NOTHING",
-		"bssssi", uid->b, (size_t)ULID_BYTES, teller, told, member(t, "status", NAME_MAX_BYTES),
-		member(t, "text", TEXT_MAX), t->record.at_us);
+		"INSERT INTO listeners(uid, teller, told, status, text, asked_by, state, happened, made_at, "
+		"changed_at) VALUES (?1, ?2, ?3, coalesce(?4, 'done'), coalesce(?5, ''), ?6, iif(?7 IS NULL, "
+		"'waiting', 'heard'), ?7, ?8, ?8) ON CONFLICT DO NOTHING",
+		"bssssssi", uid->b, (size_t)ULID_BYTES, teller, told, member(t, "status", NAME_MAX_BYTES),
+		member(t, "text", TEXT_MAX), member(t, "asked_by", NAME_MAX_BYTES),
+		member(t, "happened", NAME_MAX_BYTES), t->record.at_us);
 }
 
 static int set_listener(struct step *t, const struct ulid *uid, const char *state)
@@ -172,6 +221,7 @@ static const struct {
 	int (*apply)(struct step *t, const struct ulid *uid);
 } ops[] = {
 	{ "checked", on_checked },
+	{ "trouble", on_trouble },
 	{ "listen", on_listen },
 	{ "heard", on_heard },
 	{ "told", on_told },

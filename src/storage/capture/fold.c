@@ -13,7 +13,7 @@ enum { HANDLERS = 3 };
 
 static int (*const handlers[EVENT_KIND_MAX][HANDLERS])(struct step *t) = {
 	[EVENT_SESSION_START] = { window_on_start },
-	[EVENT_SESSION_END] = { window_on_end },
+	[EVENT_SESSION_END] = { window_on_end, fleet_on_end },
 	[EVENT_USER_PROMPT_SUBMIT] = { batch_on_prompt },
 	[EVENT_PRE_TOOL_USE] = { activity_on_tool, decision_on_call },
 	[EVENT_POST_TOOL_USE] = { activity_on_tool, plan_on_tool, decision_on_ran },

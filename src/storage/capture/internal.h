@@ -172,8 +172,9 @@ struct unlearn_choice {
 int unlearn_count(struct store *s, const struct unlearn_choice *c, int64_t *ret);
 int unlearn(struct store *s, const struct unlearn_choice *c, int64_t *forgotten);
 
-/* fleet.c: what an event says of its agent. */
+/* fleet.c: what an event says of its agent; what the end of a session leaves to others. */
 int fleet_on_agent(struct step *t);
+int fleet_on_end(struct step *t);
 /* t->session is not set. */
 int fleet_on_event(struct step *t);
 /* Like those of effort_gone.c: work, and what is to be told. */

@@ -90,10 +90,11 @@ int delivery_add(struct store *s, const struct delivery_order *o, int64_t now_us
 {
 	int64_t id;
 	int r = store_do(s,
-		"INSERT INTO jobs(kind, subject, stream, session, version, made_at, due_at) "
-		"VALUES (?1, ?2, ?3, ?4, 0, ?5, ?5) ON CONFLICT DO NOTHING",
-		"ssiii", str_of(job_kinds[JOB_DELIVER].name), o->subject, stream_of(o->sink, o->session), o->session,
-		now_us);
+		"INSERT INTO jobs(kind, subject, stream, session, version, made_at, due_at, boot) "
+		"VALUES (?1, ?2, ?3, ?4, 0, ?5, ?5, iif(EXISTS (SELECT 1 FROM jobs WHERE state = 0 AND stream = ?3), "
+		"NULL, ?6)) ON CONFLICT DO NOTHING",
+		"ssiiik", str_of(job_kinds[JOB_DELIVER].name), o->subject, stream_of(o->sink, o->session), o->session,
+		now_us, o->boot);
 
 	if (r < 0 || !store_changes(s))
 		return r;
@@ -163,7 +164,8 @@ static void read_delivery(struct query *q, struct delivery *ret)
 	*ret = (struct delivery){ .id = query_int(q, 0),
 		.stream = query_int(q, 1),
 		.tries = (int)query_int(q, 3),
-		.due_us = query_int(q, 4) };
+		.due_us = query_int(q, 4),
+		.boot = query_int(q, 5) };
 	snprintf(ret->subject, sizeof ret->subject, STR_FMT, STR_ARG(query_str(q, 2)));
 }
 
@@ -171,7 +173,8 @@ static void read_delivery(struct query *q, struct delivery *ret)
 static int head_after(struct store *s, int64_t after, int64_t end, struct delivery *ret)
 {
 	struct query *q = store_ask(s,
-		"SELECT id, stream, subject, tries, due_at FROM jobs WHERE state = 0 AND stream > ?1 AND stream <= ?2 "
+		"SELECT id, stream, subject, tries, due_at, boot FROM jobs WHERE state = 0 AND stream > ?1 AND stream "
+		"<= ?2 "
 		"ORDER BY stream, id LIMIT 1",
 		"ii", after, end);
 	int got = query_step(q);
@@ -232,6 +235,43 @@ int delivery_body(struct store *s, struct delivery *d, struct buf *ret)
 	return got;
 }
 
+/* -- its beginning ----------------------------------------------------------------------------- */
+
+static int set_boot(struct store *s, const struct delivery *d, int tries, int64_t boot, int64_t due_us)
+{
+	int r = store_do(s,
+		"UPDATE jobs SET tries = ?3, boot = ?4, due_at = ?5 WHERE id = ?1 AND subject = ?2 AND state = 0",
+		"isiki", d->id, str_of(d->subject), (int64_t)tries, boot, due_us);
+
+	return r < 0 ? r : store_changes(s) > 0;
+}
+
+int delivery_begin(struct store *s, struct delivery *d, int64_t boot, int64_t now_us, bool *ret_died)
+{
+	bool lost = d->boot && d->boot != boot;
+
+	*ret_died = lost && d->tries + 1 >= job_kinds[JOB_DELIVER].attempts;
+	if (*ret_died)
+		return delivery_end_dead(s, d, "hookd has ended each time that it was sent", now_us);
+	d->tries += lost;
+	/* Once may be chance. */
+	if (lost && d->tries > 1)
+		return MIN(set_boot(s, d, d->tries, 0, now_us + job_wait_us(JOB_DELIVER, d->tries)), 0);
+	d->boot = boot;
+	return set_boot(s, d, d->tries, boot, now_us);
+}
+
+int delivery_give_back(struct store *s, const struct delivery *d)
+{
+	return MIN(set_boot(s, d, d->tries, 0, d->due_us), 0);
+}
+
+int deliveries_give_back(struct store *s, int64_t boot)
+{
+	return store_do(s, "UPDATE jobs SET boot = NULL WHERE kind = ?1 AND state = 0 AND boot = ?2", "si",
+		str_of(job_kinds[JOB_DELIVER].name), boot);
+}
+
 /* -- its end ----------------------------------------------------------------------------------- */
 
 /* Numbers are used again, so the subject is compared as well. 1: it was there. */
@@ -239,21 +279,33 @@ static int set_state(struct store *s, const struct delivery *d, enum job_state s
 	int64_t due_us)
 {
 	int r = store_do(s,
-		"UPDATE jobs SET state = ?3, tries = ?4, error = ?5, due_at = ?6 WHERE id = ?1 AND subject = ?2 AND "
-		"state = 0",
+		"UPDATE jobs SET state = ?3, tries = ?4, error = ?5, due_at = ?6, boot = NULL WHERE id = ?1 AND "
+		"subject = ?2 AND state = 0",
 		"isiisi", d->id, str_of(d->subject), (int64_t)state, (int64_t)tries,
 		error ? str_cut_utf8(str_of(error), ERROR_MAX) : STR_NONE, due_us);
 
 	return r < 0 ? r : store_changes(s) > 0;
 }
 
+/* The one that follows it goes out next. */
+static int begin_next(struct store *s, const struct delivery *d)
+{
+	return store_do(s,
+		"UPDATE jobs SET boot = ?2 WHERE id = (SELECT id FROM jobs WHERE state = 0 AND stream = ?1 ORDER BY id "
+		"LIMIT 1) AND boot IS NULL",
+		"ik", d->stream, d->boot);
+}
+
 int delivery_end_done(struct store *s, const struct delivery *d, int64_t now_us)
 {
 	int r = set_state(s, d, JOB_DONE, d->tries + 1, NULL, now_us);
 
-	if (r == 1)
-		r = store_do(s, "UPDATE deliveries SET done_at = ?2, body = NULL WHERE job = ?1", "ii", d->id, now_us);
-	return MIN(r, 0);
+	if (r <= 0)
+		return r;
+	r = begin_next(s, d);
+	return r < 0
+		? r
+		: store_do(s, "UPDATE deliveries SET done_at = ?2, body = NULL WHERE job = ?1", "ii", d->id, now_us);
 }
 
 int delivery_end_dead(struct store *s, const struct delivery *d, const char *error, int64_t now_us)

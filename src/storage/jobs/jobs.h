@@ -135,9 +135,11 @@ int jobs_drop_session(struct store *s, int64_t session, bool again);
 
 /* -- deliveries -------------------------------------------------------------------------------- */
 
-/* What goes out is a job with a body that never changes. Unlike the others it is not begun: what runs is another
- * program, which cannot end the daemon, and a daemon that is killed has not been refused. So tries are counted when a
- * delivery has failed, and one that was cut off is simply made again.
+/* What goes out is a job with a body that never changes. It is *begun* by a daemon before it runs, which costs no
+ * transaction of its own for most: what is added to an empty stream is begun as it is added, what follows in its stream
+ * when the one before it ends. A daemon that finds a delivery which another one had begun counts that as a try: it was
+ * killed, and maybe by this; so a delivery that kills the daemon runs out of tries. The others are made again with the
+ * same bytes.
  *
  * Sinks have numbers, under which they are remembered after they have left the configuration. */
 
@@ -150,11 +152,13 @@ struct delivery_order {
 	bool critical; /* nothing may take its place */
 	int64_t at_us; /* of the event */
 	bool late;     /* what waits of later events goes behind it */
+	int64_t boot;  /* the daemon, if it may send it at once; or 0 */
 	str body;
 };
 
 struct delivery {
 	int64_t id, stream, at_us, due_us;
+	int64_t boot; /* the daemon that has begun it; 0: none */
 	int tries;
 	char subject[JOB_SUBJECT], type[DELIVERY_TYPE];
 };
@@ -179,8 +183,17 @@ int delivery_next(struct store *s, int64_t sink, int64_t *stream, int64_t now_us
 /* Its body, and type and time of the event; -ENOENT: it is gone. */
 int delivery_body(struct store *s, struct delivery *d, struct buf *ret);
 
-/* How it ended. An error is a sentence for people; each changes nothing if the delivery is gone meanwhile. failed: it
- * is due again then, or dead if it has run out of tries: 1. */
+/* Before it runs, unless this daemon has begun it: 1: it may run; 0: it waits, or is dead now (*ret_died), because
+ * daemons have ended while it ran. */
+int delivery_begin(struct store *s, struct delivery *d, int64_t boot, int64_t now_us, bool *ret_died);
+/* It was not tried after all. */
+int delivery_give_back(struct store *s, const struct delivery *d);
+/* None that this daemon has begun is on its way: it ends. */
+int deliveries_give_back(struct store *s, int64_t boot);
+
+/* How it ended; after a good end d->boot begins the next one of its stream. An error is a sentence for people; each
+ * changes nothing if the delivery is gone meanwhile. failed: it is due again then, or dead if it has run out of tries:
+ * 1. */
 int delivery_end_done(struct store *s, const struct delivery *d, int64_t now_us);
 int delivery_end_failed(struct store *s, const struct delivery *d, const char *error, int64_t due_us, int64_t now_us);
 int delivery_end_dead(struct store *s, const struct delivery *d, const char *error, int64_t now_us);
