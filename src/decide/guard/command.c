@@ -59,8 +59,8 @@ static bool is_odd(str name)
 }
 
 /* "$BIN" --version, "$TOOL" -f tests/config.yaml: whatever it is, it is given no place outside, nothing that is itself
- * unknown, and no letter that says "everything below" or "this text is a command". It is judged as a program that nobody
- * has described. */
+ * unknown, and no letter that says "everything below" or "this text is a command". It is judged as a program that
+ * nobody has described. */
 static bool is_plain_word(str w)
 {
 	if (has_mark(w, MARKS_ANY) || w.n < 2 || str_starts(w, STR("..")) || str_has(w, "/.."))

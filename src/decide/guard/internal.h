@@ -232,7 +232,7 @@ struct cmd {
 	const struct fact *env_end;
 	bool net_out, net_in; /* joined to the network by redirection */
 	bool bare_builtin;
-	bool from_outside; /* v[0] is "$NAME", which nothing here has set: the environment of the agent has it, or nobody */
+	bool from_outside; /* v[0] is "$NAME", which nothing here has set: the agent's environment has it, or nobody */
 	unsigned number; /* in the report, from 1 */
 };
 
