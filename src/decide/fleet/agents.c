@@ -434,15 +434,9 @@ static int64_t number(const struct json *row, const char *name)
 	return n;
 }
 
-/* Variables as they came with the start of the session. */
-static size_t read_env(const struct json *host, struct arena *a, str env[static ENV_MAX])
+static size_t read_env(const struct json *row, struct arena *a, str env[static ENV_MAX])
 {
-	size_t n = 0;
-
-	json_each(m, json_get(host, STR("env")))
-		if (n < ENV_MAX && m->type == JSON_STRING)
-			env[n++] = arena_strf(a, STR_FMT "=" STR_FMT, STR_ARG(m->key), STR_ARG(m->text));
-	return n;
+	return event_read_env(json_get(json_get(row, STR("host")), STR("env")), a, env, ENV_MAX);
 }
 
 /* What came by the spool was heard of by nobody here. */
@@ -472,7 +466,7 @@ static void fill_agent(struct fleet *f, const struct json *row)
 		return;
 	if (!a) {
 		a = make(f, hash, agent, session);
-		identify(a, env, read_env(json_get(row, STR("host")), &arena, env));
+		identify(a, env, read_env(row, &arena, env));
 		arena_release(&arena);
 		set_text(&a->cwd, json_str(json_get(row, STR("cwd"))), KIB(4));
 		a->painted = AGENT_STATUS_MAX;
@@ -494,7 +488,7 @@ static bool is_taken(const struct fleet *f, const struct json *row)
 
 	for (size_t i = 0; i < countof(texts); i++)
 		*text_at(&probe, i) = xstrdup("");
-	identify(&probe, env, read_env(json_get(row, STR("host")), &arena, env));
+	identify(&probe, env, read_env(row, &arena, env));
 	for (const struct fleet_agent *a = f->newest; a && probe.who; a = a->older)
 		taken |= a->who == probe.who && a->seen_us > seen;
 	for (size_t i = 0; i < countof(texts); i++)

@@ -411,7 +411,7 @@ static void on_start(struct turn *t, struct effort_window *w)
 		want_start(t, w);
 }
 
-/* It is said once, to the user and in the effort. What to do about a limit is the user's decision. */
+/* It is said once, in the effort; the fleet shows it. What to do about a limit is the user's decision. */
 static void on_stop(struct turn *t, struct effort_window *w)
 {
 	enum agent_trouble trouble = agent_trouble_of(t->event.error, t->event.message);

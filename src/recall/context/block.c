@@ -20,36 +20,12 @@ bool block_was_given(const struct moment *m, int64_t key)
 }
 
 /* One line: a memory cannot look like a heading, a list or the end of the frame. */
-static void add_plain(struct buf *b, str text)
-{
-	bool blank = false;
-
-	for (size_t i = 0; i < text.n; i++) {
-		unsigned char c = (unsigned char)text.p[i];
-
-		if (c <= ' ' || c == 0x7F) {
-			blank = true;
-			continue;
-		}
-		if (blank && b->len)
-			buf_add_char(b, ' ');
-		blank = false;
-		/* "<" could close the frame or open one of the agent's own. */
-		if (c == '<')
-			buf_add_str(b, STR("‹"));
-		else if (c == '>')
-			buf_add_str(b, STR("›"));
-		else
-			buf_add_char(b, (char)c);
-	}
-}
-
 str block_plain(struct moment *m, str text)
 {
 	struct buf b = BUF_INIT(16384);
 	str plain;
 
-	add_plain(&b, text);
+	(void)buf_add_plain(&b, text, text.n);
 	plain = arena_str(m->arena, buf_str(&b));
 	buf_release(&b);
 	return plain;
