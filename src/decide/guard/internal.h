@@ -233,7 +233,7 @@ struct cmd {
 	bool net_out, net_in; /* joined to the network by redirection */
 	bool bare_builtin;
 	bool from_outside; /* v[0] is "$NAME", which nothing here has set: the agent's environment has it, or nobody */
-	unsigned number; /* in the report, from 1 */
+	unsigned number;   /* in the report, from 1 */
 };
 
 str run_node(struct run *x, const struct shell_node *n);
