@@ -59,12 +59,18 @@ static bool is_odd(str name)
 }
 
 /* "$BIN" --version, "$TOOL" -f tests/config.yaml: whatever it is, it is given no place outside, nothing that is itself
- * unknown, and no letter that says "everything below" or "this text is a command". It is judged as a program that
- * nobody has described. */
+ * unknown, and no word or letter that says "away with it", "everything below" or "this text is a command". It is judged
+ * as a program that nobody has described. */
 static bool is_plain_word(str w)
 {
+	static const char *const away[] = { "forc", "delet", "remov", "purg", "prun", "wip", "destroy", "clean", "drop",
+		"reset", "erase", "kill", "yes" };
+
 	if (has_mark(w, MARKS_ANY) || w.n < 2 || str_starts(w, STR("..")) || str_has(w, "/.."))
 		return false;
+	for (size_t i = 0; i < countof(away); i++)
+		if (str_has_nocase(w, away[i]))
+			return false;
 	if (w.p[0] == '-')
 		return w.p[1] == '-' ? w.n > 2 : w.n == 2 && !strchr("rRcCedDxX-", w.p[1]);
 	return w.p[0] != '/' && w.p[0] != '~' && (w.p[0] != '.' || w.n > 2);

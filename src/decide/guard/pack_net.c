@@ -142,9 +142,6 @@ static void do_curl(struct run *x, struct cmd *c)
 	if (str_is_set(output) && !str_eq(output, STR("-")))
 		judge_write(x, c, output, STR("\4"), false);
 	c->out = head || remote_name || (str_is_set(output) && !str_eq(output, STR("-"))) ? STR("") : STR("\4");
-	/* What a program on this machine answers is not from the network. */
-	if (urls.n == 1 && is_local_url(urls.v[0]) && c->out.n)
-		c->out = STR("\1");
 }
 
 static void do_wget(struct run *x, struct cmd *c)
