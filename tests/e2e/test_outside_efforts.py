@@ -1360,8 +1360,8 @@ def test_a_program_says_by_its_exit_code_what_becomes_of_a_delivery(world, code,
     configure(world, sinks=[{"name": "p", "type": "exec", "command": [str(file)], "events": ["stop"]}])
     world.start(env={"SECRET_OF_MINE": "leaked"})
     world.hookc("Stop", {"session_id": "s1", "cwd": str(project(world)), "hook_event_name": "Stop"})
-    soon(lambda: out.exists() and out.read_text().count('"event_type"') >= tries, "the tries")
-    assert "p stop" in out.read_text() and "leaked" not in out.read_text()
+    soon(lambda: out.exists() and out.read_text().count(" p stop") >= tries, "the tries")
+    assert '"event_type"' in out.read_text() and "leaked" not in out.read_text()
     soon(lambda: [d["state"] for d in world.json("outbox", "--json")["deliveries"]] == ([state] if state else []), state or "delivered")
 
 

@@ -30,13 +30,22 @@ static char **text_at(struct fleet_agent *a, size_t i)
 	return (char **)((char *)a + texts[i]);
 }
 
+/* Most agents have few of them, and each would cost 32 bytes. */
+static char nothing[] = "";
+
+static void drop_text(char *text)
+{
+	if (text != nothing)
+		free(text);
+}
+
 static void set_text(char **to, str text, size_t most)
 {
 	text = str_cut_utf8(text, most);
 	if (*to && str_eq(text, str_of(*to)))
 		return;
-	free(*to);
-	*to = xstrndup(text.p, text.n);
+	drop_text(*to);
+	*to = text.n ? xstrndup(text.p, text.n) : nothing;
 }
 
 static void set_name(char **to, str text)
@@ -76,7 +85,7 @@ static void forget(struct fleet *f, struct fleet_agent *a)
 	take_out(f, a);
 	f->n--;
 	for (size_t i = 0; i < countof(texts); i++)
-		free(*text_at(a, i));
+		drop_text(*text_at(a, i));
 	free(a);
 }
 
@@ -107,7 +116,7 @@ static struct fleet_agent *make(struct fleet *f, uint64_t hash, str agent, str s
 		forget(f, f->oldest);
 	a->hash = hash;
 	for (size_t i = 0; i < countof(texts); i++)
-		*text_at(a, i) = xstrdup("");
+		*text_at(a, i) = nothing;
 	set_name(&a->agent, agent);
 	set_text(&a->session, session, KIB(1));
 	a->next = f->buckets[hash % AGENT_BUCKETS];
@@ -487,12 +496,12 @@ static bool is_taken(const struct fleet *f, const struct json *row)
 	bool taken = false;
 
 	for (size_t i = 0; i < countof(texts); i++)
-		*text_at(&probe, i) = xstrdup("");
+		*text_at(&probe, i) = nothing;
 	identify(&probe, env, read_env(row, &arena, env));
 	for (const struct fleet_agent *a = f->newest; a && probe.who; a = a->older)
 		taken |= a->who == probe.who && a->seen_us > seen;
 	for (size_t i = 0; i < countof(texts); i++)
-		free(*text_at(&probe, i));
+		drop_text(*text_at(&probe, i));
 	arena_release(&arena);
 	return taken;
 }

@@ -143,6 +143,9 @@ static void read_store(struct request *q)
 	/* The writer has made one: a file in which nothing is any more was emptied by somebody. */
 	if (!s && q->failed == -ENOENT && access(q->api->ctx.paths->store, F_OK) == 0)
 		q->failed = err_set(&q->err, -EUCLEAN, "the store was emptied and is being repaired; try again");
+	/* Opened while another file was moved into its place, with the WAL of the one before. */
+	if (!s && q->failed == -EIO)
+		q->failed = err_set(&q->err, -EUCLEAN, "the store cannot be read and is being repaired; try again");
 	if (!s)
 		return;
 	store_limit(s, q->op->budget_ms ? clock_mono_us() + q->op->budget_ms * USEC_PER_MSEC : 0, &q->cancelled);

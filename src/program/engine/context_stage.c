@@ -82,19 +82,26 @@ static void note_injection(struct turn *t, const struct context_reply *r)
 		t->engine->audit_waits = true;
 }
 
+static void note_given(struct live *l, int64_t key)
+{
+	if (!l->given)
+		l->given = xcalloc(CONTEXT_GIVEN, sizeof *l->given);
+	l->given[l->ngiven++ % CONTEXT_GIVEN] = key;
+}
+
 static void take_recollected(struct live *l, const struct asking *q)
 {
 	if (!l || !q->recollected || l->recollected)
 		return;
 	for (size_t i = q->reply.ngiven; i-- > 0;)
-		l->given[l->ngiven++ % CONTEXT_GIVEN] = q->reply.given[i];
+		note_given(l, q->reply.given[i]);
 	l->recollected = true;
 }
 
 static void remember_given(struct live *l, const struct context_reply *r)
 {
 	for (size_t i = 0; l && i < r->n; i++)
-		l->given[l->ngiven++ % CONTEXT_GIVEN] = r->items[i].key;
+		note_given(l, r->items[i].key);
 }
 
 static void take_reply(struct turn *t, const struct asking *q)

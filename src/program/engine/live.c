@@ -28,6 +28,7 @@ static void release(struct live *l)
 	tally_free(l->tally);
 	free((void *)l->agent.p);
 	free((void *)l->session.p);
+	free(l->given);
 	free(l);
 }
 

@@ -226,7 +226,7 @@ struct live {
 	int64_t began_us;    /* wall clock; 0: not before our eyes */
 	uint64_t happened;   /* events so far; those that follow another one are not counted */
 	/* What its window was given, the oldest overwritten first; and the last prompt, for what follows it. */
-	int64_t given[CONTEXT_GIVEN];
+	int64_t *given; /* room for CONTEXT_GIVEN, once something was */
 	size_t ngiven;
 	bool recollected; /* that is all of it: the window began before our eyes, or the ledger was asked */
 	char prompt_room[512];

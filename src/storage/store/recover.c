@@ -41,6 +41,16 @@ static void load_recovery(struct writer *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
+static void keep_report(struct writer *w)
+{
+	w->owes_report = !w->store;
+	if (w->store)
+		(void)store_do(w->store,
+			"INSERT INTO facts(name, value) VALUES ('recovery', ?1) "
+			"ON CONFLICT(name) DO UPDATE SET value = ?1",
+			"s", str_of(w->state.recovery));
+}
+
 int store_forget_recovery(struct store *s, void *arg)
 {
 	(void)arg;
@@ -116,6 +126,8 @@ int writer_open_store(struct writer *w)
 	pthread_mutex_lock(&w->lock);
 	w->state.unclean |= left;
 	pthread_mutex_unlock(&w->lock);
+	if (w->owes_report)
+		keep_report(w);
 	load_recovery(w);
 	end_recovery(w);
 	writer_count_aside(w);
@@ -149,10 +161,7 @@ void writer_report(struct writer *w, const char *text)
 	pthread_mutex_lock(&w->lock);
 	snprintf(w->state.recovery, sizeof w->state.recovery, "%s", text);
 	pthread_mutex_unlock(&w->lock);
-	(void)store_do(w->store,
-		"INSERT INTO facts(name, value) VALUES ('recovery', ?1) "
-		"ON CONFLICT(name) DO UPDATE SET value = ?1",
-		"s", str_of(text));
+	keep_report(w);
 }
 
 struct salvaging {
@@ -402,8 +411,8 @@ int writer_find_store(struct writer *w)
 			       : "the old one is kept as ",
 		r < 0 || gone ? "" : base_name(copy));
 	r = writer_open_store(w);
-	if (r == 0)
-		writer_report(w, text);
+	/* A reader that came in between may keep it from being opened at once: what happened is said all the same. */
+	writer_report(w, text);
 	return r;
 }
 

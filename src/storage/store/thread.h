@@ -45,6 +45,7 @@ struct writer {
 	bool idle_work;                     /* the idle callback has more to do */
 	char recovering[FS_PATH];           /* the damaged store that a new one is made from; "" */
 	char backup_used[256];              /* with this backup, or "" */
+	bool owes_report;                   /* state.recovery could not be kept: no store was open */
 	int64_t recovered_us, suspected_us; /* monotonic: when last, or 0 */
 };
 
