@@ -211,6 +211,17 @@ def test_a_preview_knows_what_the_session_has(world, project):
     assert world.hookd("preview", "--session", "nobody", "--prompt", ASKED, ok=False).returncode == 1
 
 
+def test_what_doctor_has_sent_is_no_earlier_session(world, project):
+    remember(world, GOTCHA, cwd=project)
+    for name in ("hookd-doctor-01", "s1"):
+        s = Session(world, project, name)
+        s.prompt(f"the prompt of {name}")
+        s.stop("done")
+    told = wait_for(lambda: (lambda text: text if "the prompt of s1" in text else None)(Session(world, project, "s2").send("SessionStart", source="startup")),
+                    what="the session before")
+    assert "doctor" not in told and "1 earlier session" in told
+
+
 def test_an_injection_is_one_line_of_the_log(world, project):
     remember(world, GOTCHA, cwd=project)
     Session(world, project)

@@ -5,6 +5,9 @@
 
 enum { SESSIONS_MAX = 5, TITLE_MAX = 200, SUMMARY_MAX = 200, MEMORIES_MAX = 10 };
 
+/* What hookd doctor has sent is nobody's work. */
+#define NOT_DOCTOR "s.native_id NOT GLOB 'hookd-doctor-*'"
+
 static int count_memories(struct moment *m, int64_t *ret)
 {
 	int64_t own = m->project ? memories_count(m->context->memories, m->store, m->project) : 0;
@@ -25,7 +28,7 @@ static int add_status(struct moment *m)
 			store_number(m->store, &sessions,
 				"SELECT count(*) FROM sessions s WHERE s.project IN (SELECT key FROM projects WHERE "
 				"key = ?1 OR "
-				"parent = ?1) AND s.prompts > 0 AND s.native_id <> ?2",
+				"parent = ?1) AND s.prompts > 0 AND s.native_id <> ?2 AND " NOT_DOCTOR,
 				"is", m->project, m->ask->session));
 	if (r < 0 || (!memories && !sessions && !chunks))
 		return r;
@@ -55,8 +58,9 @@ static int add_sessions(struct moment *m)
 		"SELECT s.agent, coalesce(y.title, s.title, s.last_user), y.text FROM sessions s LEFT JOIN summaries y "
 		"ON "
 		"y.session = s.key WHERE s.project IN (SELECT key FROM projects "
-		"WHERE key = ?1 OR parent = ?1) AND s.prompts > 0 AND s.hidden = 0 AND s.native_id <> ?2 AND "
-		"coalesce(s.title, s.last_user) IS NOT NULL ORDER BY s.last_at DESC, s.key DESC LIMIT ?3",
+		"WHERE key = ?1 OR parent = ?1) AND s.prompts > 0 AND s.hidden = 0 AND s.native_id <> ?2 "
+		"AND " NOT_DOCTOR
+		" AND coalesce(s.title, s.last_user) IS NOT NULL ORDER BY s.last_at DESC, s.key DESC LIMIT ?3",
 		"isi", m->project, m->ask->session, (int64_t)SESSIONS_MAX);
 	int got, n = 0;
 
