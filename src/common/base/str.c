@@ -109,3 +109,39 @@ bool str_split(str *rest, char sep, str *ret_piece)
 	}
 	return true;
 }
+
+/* one: '?' is any one character. A character of `never` is matched by itself alone. */
+static bool fits(str pattern, str text, bool one, str never)
+{
+	size_t p = 0, t = 0, star = SIZE_MAX, from = 0;
+
+	while (t < text.n) {
+		bool free = str_find_char(never, text.p[t]) < 0;
+
+		if (p < pattern.n && pattern.p[p] == '*') {
+			star = p++;
+			from = t;
+		} else if (p < pattern.n && (pattern.p[p] == text.p[t] || (one && pattern.p[p] == '?' && free))) {
+			p++;
+			t++;
+		} else if (star != SIZE_MAX && str_find_char(never, text.p[from]) < 0) {
+			p = star + 1;
+			t = ++from;
+		} else {
+			return false;
+		}
+	}
+	while (p < pattern.n && pattern.p[p] == '*')
+		p++;
+	return p == pattern.n;
+}
+
+bool str_fits(str pattern, str text)
+{
+	return fits(pattern, text, false, STR(""));
+}
+
+bool str_fits_but(str pattern, str text, str never)
+{
+	return fits(pattern, text, true, never);
+}

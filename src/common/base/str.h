@@ -88,6 +88,11 @@ str str_cut_utf8(str s, size_t n);
 /* Whole decimal number with an optional minus; false on anything else or overflow. */
 bool str_to_int(str s, int64_t *ret);
 
+/* '*' is any text, at any number of places; the time is bounded by the product of the lengths. */
+bool str_fits(str pattern, str text);
+/* The same, and '?' is any one character; neither stands for a character of `never`. */
+bool str_fits_but(str pattern, str text, str never);
+
 /* Next piece before `sep`; *rest moves past it. False when *rest is used up. */
 bool str_split(str *rest, char sep, str *ret_piece);
 

@@ -352,30 +352,10 @@ static bool holds_text(const struct rule *r, str is)
 	}
 }
 
-/* * and ?; in a command neither stands for what begins another one. */
+/* In a command no pattern stands for what begins another one. */
 static bool fits(str pattern, str text, bool is_command)
 {
-	size_t p = 0, t = 0, star = SIZE_MAX, from = 0;
-
-	while (t < text.n) {
-		bool joins = is_command && str_find_char(STR(";&|<>`$()\n"), text.p[t]) >= 0;
-
-		if (p < pattern.n && pattern.p[p] == '*') {
-			star = p++;
-			from = t;
-		} else if (p < pattern.n && (pattern.p[p] == text.p[t] || (pattern.p[p] == '?' && !joins))) {
-			p++;
-			t++;
-		} else if (star != SIZE_MAX && !(is_command && str_find_char(STR(";&|<>`$()\n"), text.p[from]) >= 0)) {
-			p = star + 1;
-			t = ++from;
-		} else {
-			return false;
-		}
-	}
-	while (p < pattern.n && pattern.p[p] == '*')
-		p++;
-	return p == pattern.n;
+	return str_fits_but(pattern, text, is_command ? STR(";&|<>`$()\n") : STR(""));
 }
 
 static bool is_allowed(const struct rule *r, const struct effort_facts *f)

@@ -184,36 +184,13 @@ const char *hook_matcher_trouble(const struct hook_matcher *m, enum event_kind k
 
 /* -- if: "Bash(git *)" ------------------------------------------------------------------------- */
 
-/* '*' is any text. */
-static bool wild(str pattern, str text)
-{
-	size_t p = 0, t = 0, star = SIZE_MAX, mark = 0;
-
-	while (t < text.n) {
-		if (p < pattern.n && pattern.p[p] == '*') {
-			star = p++;
-			mark = t;
-		} else if (p < pattern.n && pattern.p[p] == text.p[t]) {
-			p++;
-			t++;
-		} else if (star != SIZE_MAX) {
-			p = star + 1;
-			t = ++mark;
-		} else {
-			return false;
-		}
-	}
-	while (p < pattern.n && pattern.p[p] == '*')
-		p++;
-	return p == pattern.n;
-}
-
 /* "git *" also means a bare "git"; "git:*" is another way to write it. */
 static bool wild_command(str pattern, str text, struct arena *a)
 {
 	if (str_ends(pattern, STR(":*")))
 		pattern = arena_strf(a, STR_FMT " *", STR_ARG(str_head(pattern, pattern.n - 2)));
-	return wild(pattern, text) || (str_ends(pattern, STR(" *")) && str_eq(str_head(pattern, pattern.n - 2), text));
+	return str_fits(pattern, text) ||
+		(str_ends(pattern, STR(" *")) && str_eq(str_head(pattern, pattern.n - 2), text));
 }
 
 /* The whole line, or any command in it: a false match only runs the hook, a missed one bypasses it. */
@@ -244,18 +221,18 @@ static bool condition_holds(const struct hook *h, const struct event *e, const s
 	if (!(event_kinds[e->kind].flags & EVENT_IS_TOOL))
 		return false;
 	for (size_t i = 0; i < n; i++)
-		named |= wild(tool, names[i]);
+		named |= str_fits(tool, names[i]);
 	if (!named || open < 0 || !str_ends(h->condition, STR(")")))
 		return named && open < 0;
 	pattern = str_from(str_head(h->condition, h->condition.n - 1), (size_t)open + 1);
 	if (str_is_set(e->command))
 		return wild_line(pattern, e->command, a);
 	if (str_is_set(e->file_path))
-		return wild(pattern, e->file_path);
+		return str_fits(pattern, e->file_path);
 	if (e->tool_input)
 		json_write(&b, e->tool_input);
 	/* Too large to look at counts as a hit. */
-	holds = b.full || wild(pattern, buf_str(&b));
+	holds = b.full || str_fits(pattern, buf_str(&b));
 	buf_release(&b);
 	return holds;
 }

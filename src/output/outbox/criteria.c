@@ -3,29 +3,6 @@
 
 enum { COMPARED = 4096 }; /* bytes of a text that patterns are compared with */
 
-bool wild_match(str pattern, str text)
-{
-	size_t p = 0, t = 0, star = SIZE_MAX, from = 0;
-
-	while (t < text.n) {
-		if (p < pattern.n && pattern.p[p] == '*') {
-			star = p++;
-			from = t;
-		} else if (p < pattern.n && pattern.p[p] == text.p[t]) {
-			p++;
-			t++;
-		} else if (star != SIZE_MAX) {
-			p = star + 1;
-			t = ++from;
-		} else {
-			return false;
-		}
-	}
-	while (p < pattern.n && pattern.p[p] == '*')
-		p++;
-	return p == pattern.n;
-}
-
 bool test_holds(const struct sink_test *t, str value, bool there)
 {
 	if (t->how == TEST_NONE)
@@ -35,7 +12,7 @@ bool test_holds(const struct sink_test *t, str value, bool there)
 	for (size_t i = 0; i < t->values.n && there; i++)
 		if (str_find_char(t->values.words[i], '*') < 0
 				? str_eq(t->values.words[i], value)
-				: wild_match(t->values.words[i], str_head(value, COMPARED)))
+				: str_fits(t->values.words[i], str_head(value, COMPARED)))
 			return true;
 	return false;
 }

@@ -20,8 +20,6 @@ uint64_t outbox_kinds_of(enum outbox_type type);
 /* -- criteria.c -------------------------------------------------------------------------------- */
 
 bool test_holds(const struct sink_test *t, str value, bool there);
-/* With * for any number of characters. */
-bool wild_match(str pattern, str text);
 
 /* -- body.c ------------------------------------------------------------------------------------ */
 
